@@ -21,7 +21,7 @@ from flex_robot_sim.util.xacro_arguments import xacro_arguments
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-LARGEST = 1e12      # number of any unit; powers of it are still numbers
+MAX_NUMBER = 1e12           # in any unit; powers of it stay finite
 
 
 def numbers(text: str) -> list[float]:
@@ -30,36 +30,37 @@ def numbers(text: str) -> list[float]:
         values = [float(part) for part in text.split(',')]
     except ValueError as error:
         raise argparse.ArgumentTypeError(f'"{text}" is not numbers with commas') from error
-    if any(LARGEST <= abs(value) < math.inf for value in values):   # who takes them refuses nan
-        raise argparse.ArgumentTypeError(f'"{text}" must be below {LARGEST:g} in size')
+    # the commands themselves refuse nan and inf
+    if any(MAX_NUMBER <= abs(value) < math.inf for value in values):
+        raise argparse.ArgumentTypeError(f'"{text}" must be below {MAX_NUMBER:g} in size')
     return values
 
 
-def expect_within(option: str, value: float | None, most: float = 1e9) -> None:
-    """Refuse what is not above 0 and below `most`; None is left alone."""
-    if value is not None and not 0.0 < value < most:
-        raise UsageError(f'{option} must be above 0 and below {most:g}.')
+def expect_within(option: str, value: float | None, upper: float = 1e9) -> None:
+    """Refuse a value that is not above 0 and below `upper`; None passes."""
+    if value is not None and not 0.0 < value < upper:
+        raise UsageError(f'{option} must be above 0 and below {upper:g}.')
 
 
 def expect_writable(path: str) -> None:
-    """Refuse a file that cannot be written: no run is in vain."""
+    """Refuse a file that cannot be written, before the command runs."""
     problem = why_unwritable(path)
     if problem:
         raise UsageError(f'{path or "a file without a name"}: cannot be written: {problem}.')
 
 
-def add_output(parser: ArgumentParser, option: str, **words: Any) -> None:
+def add_output(parser: ArgumentParser, option: str, **settings: Any) -> None:
     """Add an option that names a file to write, and --force; `main` refuses a file that exists."""
-    named = parser.get_default('outputs') or ()
-    parser.add_argument(option, **words)
-    if not named:
+    previous_options = parser.get_default('outputs') or ()
+    parser.add_argument(option, **settings)
+    if not previous_options:
         parser.add_argument('--force', action='store_true',
                             help='replace files that you name and that exist')
-    parser.set_defaults(outputs=(*named, option))
+    parser.set_defaults(outputs=(*previous_options, option))
 
 
 def refuse_existing(arguments: Namespace) -> None:
-    """Refuse files to write that the arguments name and that exist, unless they say --force."""
+    """Refuse output files that exist already, unless --force is given."""
     for option in getattr(arguments, 'outputs', ()):
         path = getattr(arguments, option.lstrip('-'))
         if path and not arguments.force:
@@ -67,10 +68,11 @@ def refuse_existing(arguments: Namespace) -> None:
 
 
 def refuse_existing_file(option: str, path: str | os.PathLike[str]) -> None:
-    """Raise UsageError if a file or folder exists; devices and pipes are there to be written."""
-    place = os.path.realpath(path)      # of a link to a device as of the device
-    if os.path.lexists(path) and not place.startswith(('/dev/', '/proc/')) and (
-            os.path.isfile(place) or os.path.isdir(place) or not os.path.exists(place)):
+    """Raise UsageError if a file or folder exists; devices and pipes are accepted."""
+    real_path = os.path.realpath(path)      # a link to a device counts as the device
+    if os.path.lexists(path) and not real_path.startswith(('/dev/', '/proc/')) and (
+            os.path.isfile(real_path) or os.path.isdir(real_path)
+            or not os.path.exists(real_path)):
         raise UsageError(f'{option} {path}: exists already. Name another one, or replace it by '
                          '--force.')
 
@@ -82,15 +84,15 @@ def remove_forced(arguments: Namespace, path: str) -> None:
 
 
 def beyond_limits(arm: ArmModel, option: str, pose: Sequence[float] | None) -> str:
-    """Return the line about a joint of a pose that lies beyond its stops, or ''."""
-    from flex_robot_sim.model import start_pose  # loads what other commands do without
+    """Return a line about the joint of a pose that is beyond its stops, or ''."""
+    from flex_robot_sim.model import start_pose  # imported late: other commands do not need it
 
     line = start_pose.beyond_limits(arm, pose or ())
     return line and f'{option}: {line}'
 
 
 def note_beyond(command: str, arm: ArmModel, option: str, pose: Sequence[float] | None) -> None:
-    """Say that a joint of a pose lies beyond its stops: they push, and it counts."""
+    """Print a note if a joint of a pose is beyond its stops: their stiffness takes effect."""
     line = beyond_limits(arm, option, pose)
     if line:
         print(f'flexsim {command}: note: {line}; the stiffness of its stop is part of the result',
@@ -98,14 +100,14 @@ def note_beyond(command: str, arm: ArmModel, option: str, pose: Sequence[float] 
 
 
 def add_robot(parser: ArgumentParser) -> None:
-    """Add the robot, and arguments for its xacro file."""
+    """Add the robot and the arguments for its xacro file."""
     parser.add_argument('robot', metavar='URDF', help='URDF or xacro file, or a shipped robot')
     parser.add_argument('xacro', nargs='*', default=[], metavar='NAME:=VALUE',
                         help='arguments for xacro')
 
 
 def add_model(parser: ArgumentParser) -> None:
-    """Add what the equations of motion depend on beside the robot."""
+    """Add the options of the equations of motion."""
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'),
                         help='whether bending shortens a link, which stiffens one that turns '
                              '(default: %(default)s)')
@@ -126,7 +128,7 @@ def add_json(parser: ArgumentParser) -> None:
 
 
 def pose_text(pose: Sequence[float], units: Sequence[str]) -> str:
-    """Return a pose with its units, each once where they are all the same."""
+    """Return a pose as text; a unit that all joints share appears once."""
     values = [f'{value:g}' for value in pose]
     if len(set(units)) < 2:
         return ' '.join([*values, *units[:1]])
@@ -134,7 +136,7 @@ def pose_text(pose: Sequence[float], units: Sequence[str]) -> str:
 
 
 def parse_payload(words: str, tool: str) -> tuple[str, float]:
-    """Link and mass [kg] that a --payload names; without a link it is the tool."""
+    """Return link and mass [kg] of a --payload; the default link is the tool."""
     link, _, mass = words.rpartition('=')
     try:
         return link or tool, float(mass)
@@ -143,12 +145,12 @@ def parse_payload(words: str, tool: str) -> tuple[str, float]:
 
 
 def no_ros(error: ImportError, instead: str = '') -> UsageError:
-    """Return what is said where rclpy cannot be imported; `instead`: what works without."""
+    """Return the error if rclpy cannot be imported; `instead`: an alternative without ROS."""
     return UsageError(f'{no_ros_line(error)}{instead}')
 
 
 def read_arm(arguments: Namespace) -> ArmModel:
-    """Return the ArmModel that the arguments name; one line lists arms of equal length."""
+    """Return the ArmModel that the arguments name; print a note if the tool is ambiguous."""
     arm = frs.load(arguments.robot, arguments.coupling, arguments.gravity,
                    xacro_arguments(arguments.xacro), arguments.tool)
     note = note_of_equal_arms(arm.description.tool)

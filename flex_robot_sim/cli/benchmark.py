@@ -1,4 +1,4 @@
-"""`flexsim benchmark`: how fast and how exact it is on this machine, beside other libraries."""
+"""`flexsim benchmark`: speed and accuracy on this machine, compared with other libraries."""
 
 import importlib
 import sys
@@ -11,8 +11,8 @@ from flex_robot_sim.util.share import share_folder
 
 PARTS = ('step_time', 'batch_time', 'batch_mujoco', 'sweep_time', 'scale', 'manoeuvre',
          'start_time', 'work_precision', 'formulations_time', 'paper_costs')
-APART = ('control', 'identify', 'demo_start')       # only if they are named: they take minutes
-PAGE = 'page'               # who writes tables into pages
+SLOW_PARTS = ('control', 'identify', 'demo_start')  # run on request only: they take minutes
+PAGE_MODULE = 'page'                                # module that writes tables into pages
 LABEL_WIDTH = 56
 
 
@@ -23,8 +23,8 @@ def add_to(commands: Any, about: str) -> None:
         description='Measure speed on this machine, beside Pinocchio, MuJoCo and Exudyn where '
                     'they are installed (in the checkout: pip install -e ".[benchmark]"). '
                     'Needs the source tree.')
-    parser.add_argument('part', nargs='?', choices=(*PARTS, *APART), metavar='PART',
-                        help=f'one of {", ".join((*PARTS, *APART))} '
+    parser.add_argument('part', nargs='?', choices=(*PARTS, *SLOW_PARTS), metavar='PART',
+                        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} '
                              '(default: all but the last three)')
     parser.add_argument('--quick', action='store_true', help='a look in under a minute')
     parser.add_argument('--page', metavar='FILE',
@@ -41,7 +41,7 @@ def run(arguments: Namespace) -> int:
                          'call ./run benchmark there.')
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    page = importlib.import_module(f'benchmarks.{PAGE}')
+    page = importlib.import_module(f'benchmarks.{PAGE_MODULE}')
     parts = (arguments.part,) if arguments.part else PARTS
     if arguments.page:
         page.check_page(arguments.page, parts)
@@ -50,10 +50,10 @@ def run(arguments: Namespace) -> int:
         part = importlib.import_module(f'benchmarks.{name}')
         if sys.stderr.isatty():
             print(f'\rmeasuring: {name}' + ' ' * 10, end='', file=sys.stderr, flush=True)
-        found = part.measure(arguments.quick)
-        summary.update(found)
-        tables[name] = [*part.as_text(found)]
-        if arguments.page:      # as soon as it is there: the next part may take minutes
+        results = part.measure(arguments.quick)
+        summary.update(results)
+        tables[name] = [*part.as_text(results)]
+        if arguments.page:      # written at once: the next part may take minutes
             page.write(arguments.page, summary, {name: tables[name]})
     if sys.stderr.isatty():
         print('\r' + ' ' * 40 + '\r', end='', file=sys.stderr)
@@ -65,5 +65,5 @@ def _as_text(summary, tables):
     yield (f'flex_robot_sim {summary["version"]}, Python {summary["python"]}, '
            f'{summary["processors"]} processors ({summary["processor"]}), {summary["date"]}')
     for lines in tables.values():
-        for what, value in lines:
-            yield f'  {what:{LABEL_WIDTH}s}{value}'
+        for label, value in lines:
+            yield f'  {label:{LABEL_WIDTH}s}{value}'

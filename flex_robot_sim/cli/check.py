@@ -1,4 +1,4 @@
-"""`flexsim check`: read robots and say what they are."""
+"""`flexsim check`: read robots and print a summary of each."""
 
 import json
 import sys

@@ -1,11 +1,11 @@
-"""`flexsim compare`: two recordings, one over the other."""
+"""`flexsim compare`: comparison of two recordings."""
 
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -14,7 +14,7 @@ def add_to(commands: Any, about: str) -> None:
         'compare', help=about,
         description='Lay two recordings over each other, for instance of the bench and of its '
                     'simulation, or with and without a shaper: one HTML page with both and their '
-                    'difference. Both begin where the arm is first told to move.')
+                    'difference. Both begin where the target first moves.')
     for name in ('first', 'second'):
         parser.add_argument(name, metavar=name.upper(), help='MCAP file, or a folder with one')
     add_output(parser, '--output', metavar='PAGE',
@@ -27,36 +27,37 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    with patience('loading'):
+    with show_progress('loading'):
         from flex_robot_sim.reports.comparison import compare, numbers_of, plots_of, tables_of
         from flex_robot_sim.reports.page import page, write_page
         from flex_robot_sim.reports.recorded_run import read_run
         from flex_robot_sim.reports.report import (
-            heading_of,
-            lines_of,
-            place_of,
-            setup_of,
+            format_tables,
+            heading_lines,
+            output_path,
+            setup_tables,
             write_figures,
         )
     paths = Path(arguments.first), Path(arguments.second)
-    place = place_of(arguments.output, paths[0], f'_{paths[1].stem}')
-    with patience('reading'):
+    page_path = output_path(arguments.output, paths[0], f'_{paths[1].stem}')
+    with show_progress('reading'):
         runs = [read_run(path) for path in paths]
         comparison = compare(*runs)
     numbers, plots = numbers_of(comparison), plots_of(comparison)
     names = comparison.names
-    lines = [f'{name}: {line}' for name, run in zip(names, runs) for line in heading_of(run)]
-    begins = [f'the motion of {name} begins at {begin:.3f} s, by its {how}'
-              for name, begin, how in zip(names, comparison.begins, comparison.how)]
+    lines = [f'{name}: {line}' for name, run in zip(names, runs) for line in heading_lines(run)]
+    start_lines = [f'the motion of {name} begins at {start:.3f} s, by its {signal}'
+                   for name, start, signal in zip(
+                  names, comparison.motion_starts, comparison.start_signals)]
     notes = [f'{name}: {note}' for name, run in zip(names, runs) for note in run.notes]
-    folded = [(f'{name}: {title}', heading, rows) for name, run in zip(names, runs)
-              for title, heading, rows in setup_of(run)]
-    with patience('drawing'):
-        write_page(place, page(' and '.join(names), [*lines, *begins], notes, None, plots,
-                               tables_of(numbers), folded))
+    collapsed = [(f'{name}: {title}', heading, rows) for name, run in zip(names, runs)
+                 for title, heading, rows in setup_tables(run)]
+    with show_progress('drawing'):
+        write_page(page_path, page(' and '.join(names), [*lines, *start_lines], notes, None, plots,
+                                   tables_of(numbers), collapsed))
         files = write_figures(arguments.figures, plots) if arguments.figures else []
-    print_result(arguments, {**numbers, 'notes': notes, 'files': [str(place), *files]},
-                 lambda facts: [*begins, *lines_of(tables_of(facts)),
+    print_result(arguments, {**numbers, 'notes': notes, 'files': [str(page_path), *files]},
+                 lambda facts: [*start_lines, *format_tables(tables_of(facts)),
                                 *(f'  note: {note}' for note in notes),
                                 *(f'  {file}' for file in facts['files'])])
     return 0

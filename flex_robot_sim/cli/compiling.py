@@ -1,25 +1,25 @@
-"""What is told while machine code is made."""
+"""Messages on the terminal during compilation."""
 
 import contextlib
 import sys
 from collections.abc import Iterator
 
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 
 
-def how_far() -> str:
-    """Say how much of what a step needs is compiled."""
+def compilation_progress() -> str:
+    """Return how many of the functions of a step are compiled."""
     return '{} of {} functions'.format(*progress())
 
 
 @contextlib.contextmanager
-def compiling() -> Iterator[None]:
-    """Say why somebody waits, and on a terminal how far it is, if there is anything to compile."""
+def show_compilation() -> Iterator[None]:
+    """Print why compilation is needed, and on a terminal its progress; nothing if it is not."""
     if not must_compile():
         yield
         return
     print(why_compiling(), file=sys.stderr)
-    with patience('compiling', 0.0, how_far):
+    with show_progress('compiling', 0.0, compilation_progress):
         yield

@@ -1,5 +1,5 @@
 """
-Words that a shell completes when somebody presses Tab, by argcomplete, as the command of ROS 2.
+Tab completion in the shell by argcomplete, as for the command `ros2`.
 
     eval "$(register-python-argcomplete flexsim)"
 """
@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 
 from flex_robot_sim.util.share import shipped_robots
 
-DESCRIPTIONS = 'urdf', 'xacro'
+ROBOT_FILE_ENDINGS = 'urdf', 'xacro'
 
 
-def is_asked() -> bool:
-    """Whether it is a shell that calls, to complete a line."""
+def is_requested() -> bool:
+    """Whether a shell has called the program to complete a line."""
     return '_ARGCOMPLETE' in os.environ
 
 
-def answer(parser_for: Callable[[str | None], argparse.ArgumentParser]) -> None:
-    """Tell the shell what fits, and end the process; return if argcomplete is not installed."""
+def complete(parser_for: Callable[[str | None], argparse.ArgumentParser]) -> None:
+    """Print the completions and end the process; return if argcomplete is not installed."""
     try:
         import argcomplete
     except ImportError:
@@ -28,17 +28,17 @@ def answer(parser_for: Callable[[str | None], argparse.ArgumentParser]) -> None:
 
 
 def typed_words() -> Sequence[str]:
-    """Words of the line that is to be completed, without the program."""
+    """Return the words of the line to complete, without the program."""
     line = os.environ.get('COMP_LINE', '')
     return line[:int(os.environ.get('COMP_POINT') or len(line))].split()[1:]
 
 
 def complete_robots(action: argparse.Action) -> None:
-    """Let an argument be completed by shipped robots and files of robots."""
+    """Complete an argument with shipped robots and robot files."""
     action.completer = _robots      # type: ignore[attr-defined]
 
 
 def _robots(prefix, **_):
     from argcomplete.completers import FilesCompleter
 
-    return [*shipped_robots(), *FilesCompleter(DESCRIPTIONS)(prefix)]
+    return [*shipped_robots(), *FilesCompleter(ROBOT_FILE_ENDINGS)(prefix)]

@@ -1,4 +1,4 @@
-"""`flexsim demo`: an arm swings in ROS 2, simulated and controlled by processes of their own."""
+"""`flexsim demo`: an arm swings in ROS 2; simulation and controller are separate processes."""
 
 import contextlib
 import json
@@ -19,13 +19,18 @@ from flex_robot_sim.cli.arguments import (
 )
 from flex_robot_sim.control.servo import DEFAULT_FREQUENCY, servo_line
 from flex_robot_sim.demo.children import Children
-from flex_robot_sim.demo.realistic_drives import BUILT, with_realistic_drives
-from flex_robot_sim.demo.ringing import ringing_of
+from flex_robot_sim.demo.realistic_drives import DRIVE_LEVELS, with_realistic_drives
+from flex_robot_sim.demo.ringing import residual_vibration
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.demo.session import COMPILING, SILENCE, ProgramError, Session
+from flex_robot_sim.demo.session import (
+    COMPILATION_TIMEOUT_S,
+    PROGRAM_TIMEOUT_S,
+    ProgramError,
+    Session,
+)
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
-from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_span
+from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, vibration_span
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.model.start_pose import start_note
@@ -38,8 +43,8 @@ from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 from flex_robot_sim.viewer.missing import refuse_without_view
 
-INTERRUPTED = 130       # exit code, as shells have it
-MOVES = 3               # of each run of a comparison
+EXIT_INTERRUPTED = 130      # exit code, as of a shell after Ctrl-C
+COMPARISON_MOVES = 3        # motions in each run of a comparison
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -86,12 +91,12 @@ def run(arguments: Namespace) -> int:
         print(f'flexsim demo: {error}', file=sys.stderr)
         return 1
     finally:
-        stop.give_back()
+        stop.restore_handlers()
 
 
 def _demonstrate(arguments, stop):
     _import_observer()
-    screen, patience = Screen(), SILENCE
+    screen, timeout = Screen(), PROGRAM_TIMEOUT_S
     arm = _load(arguments)
     picture = arguments.plot or (
         None if arguments.json else f'demo_{arm.description.name}.png')
@@ -103,12 +108,12 @@ def _demonstrate(arguments, stop):
         remove_forced(arguments, arguments.record)
         refuse_recording(arguments.record)
     if must_compile():
-        patience = COMPILING
-        start_parallel_warmup()     # until the programs that step the arm are there
+        timeout = COMPILATION_TIMEOUT_S
+        start_parallel_warmup()     # until the processes that step the arm run
         screen.say(why_compiling())
     with tempfile.TemporaryDirectory() as folder:
         arm, settings, source, swing = _plan(arm, arguments, Path(folder), screen)
-        shapers, seconds = _runs(arm, arguments, swing)
+        shapers, seconds = _shapers_and_duration(arm, arguments, swing)
         (use_network if arguments.network else prepare_network)()
         domain = choose_domain()
         programs = simulation_system(
@@ -116,22 +121,22 @@ def _demonstrate(arguments, stop):
             controller='inside' if arguments.inside else 'process',
             view=_can_show(arguments, screen), record=arguments.record, tool=arguments.tool)
         programs = [program._replace(log_level='info') if program.executable == VIEW else program
-                    for program in programs]        # it says its address
+                    for program in programs]        # the viewer logs its address
         greeting = [*filter(None, [start_note(arm)]), servo_line(arm, swing.servo)
                     + f' (stiff, to show vibration; default: {DEFAULT_FREQUENCY:g} Hz)'
                     * swing.is_stiff,
                     f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.']
-        stop.interrupts = False     # from here on, there are programs to be stopped
-        # they end while we draw
+        stop.interrupts = False     # from here on, processes must be stopped
+        # the processes end while the figure is drawn
         with Children() as children:
-            runs = Session(children, stop, screen, patience).run(
+            runs = Session(children, stop, screen, timeout).run(
                 programs, _import_observer()(arm, not arguments.inside), seconds, greeting,
                 shapers)
-            return _conclude(arm, swing, runs, shapers[-1], picture, arguments, stop)
+            return _report_results(arm, swing, runs, shapers[-1], picture, arguments, stop)
 
 
 def _can_show(arguments, screen):
-    """Whether a browser is to show the arm; where it cannot, a line says what to install."""
+    """Whether to show the arm in a browser; if viser is missing, print how to install it."""
     if arguments.no_view or arguments.json:
         return False
     try:
@@ -142,8 +147,8 @@ def _can_show(arguments, screen):
     return True
 
 
-def _runs(arm, arguments, swing):
-    """Shapers of the runs, '' for what the controller has, and how long each of them is [s]."""
+def _shapers_and_duration(arm, arguments, swing):
+    """Return the shapers of the runs, '' for the default, and the duration of each run [s]."""
     if not (arguments.shaper or arguments.compare):
         return ('',), arguments.seconds
     shaper = arguments.shaper or 'zvd'
@@ -152,33 +157,33 @@ def _runs(arm, arguments, swing):
         refuse_shaper(arm, ShapingSettings(shaper=shaper), gains, pose)
     if not arguments.compare:
         return (shaper,), arguments.seconds
-    return ('none', shaper), arguments.seconds or swing.seconds(MOVES)
+    return ('none', shaper), arguments.seconds or swing.seconds(COMPARISON_MOVES)
 
 
-def _conclude(arm, swing, runs, shaper, picture, arguments, stop):
-    """Say what the programs did, and draw it."""
+def _report_results(arm, swing, runs, shaper, picture, arguments, stop):
+    """Print the results of the runs and draw them."""
     record, figures, first_figures = runs[-1]
     summary = summary_of(record, figures, first_figures, arm.description.name)
     failure = None
     if arguments.record:
         summary['recording'] = arguments.record
     if shaper:
-        span = ringing_span(arm, swing)
-        ringing = [ringing_of(run[0], span) for run in runs]
-        summary.update(comparison_of(shaper, ringing))
-    if picture and stop.asked < 2 and record.joints.time.size:
+        span = vibration_span(arm, swing)
+        vibrations = [residual_vibration(run[0], span) for run in runs]
+        summary.update(comparison_of(shaper, vibrations))
+    if picture and stop.request_count < 2 and record.joints.time.size:
         try:
             if len(runs) > 1:
-                _draw_comparison(picture, arm, runs[0][0], record, summary, ringing[0].begin)
+                _draw_comparison(picture, arm, runs[0][0], record, summary, vibrations[0].begin)
             else:
                 _draw(picture, record, arm)
             summary['plot'] = picture
-        except SettingError as error:       # a disk that is full by now: the figures are not lost
+        except SettingError as error:       # the disk is full: still print the results
             failure = error
     print(json.dumps(summary, indent=2) if arguments.json else '\n'.join(lines_of(summary)))
     if failure is not None:
         raise failure
-    return INTERRUPTED if stop.asked and arguments.seconds is not None else 0
+    return EXIT_INTERRUPTED if stop.request_count and arguments.seconds is not None else 0
 
 
 def _import_observer():
@@ -197,9 +202,9 @@ def _load(arguments, **gravity):
 
 def _plan(arm, arguments, folder, screen):
     """
-    Return the arm as it can move, settings of the nodes, and the robot that they load.
+    Return the arm, settings of the nodes, the robot that they load, and the Swing.
 
-    :param folder: for a description that is not the user's own.
+    :param folder: for a URDF that differs from the one of the user.
     """
     settings, source = {}, (arguments.robot, arguments.xacro)
     if not can_carry_itself(arm):
@@ -207,11 +212,11 @@ def _plan(arm, arguments, folder, screen):
                    'without gravity')
         settings = {'gravity': [0.0, 0.0, 0.0]}
         arm = _load(arguments, gravity=settings['gravity'])
-    is_stiff = arm.size > len(arm.joint_names)      # its links or its joints bend
+    is_stiff = arm.size > len(arm.joint_names)      # it has flexible links or joints
     try:
         swing = fitting_swing(arm, is_stiff)
     except UsageError as error:
-        arm, swing, text = _swing_as_built(arm, settings, is_stiff, error)
+        arm, swing, text = _swing_with_realistic_drives(arm, settings, is_stiff, error)
         screen.say(f'the drives of {arm.description.name} are too light for a controller at the '
                    'other end of a network: it moves with rotors and damping as built arms have')
         source = (folder / f'{arm.description.name}.urdf', ())
@@ -220,24 +225,24 @@ def _plan(arm, arguments, folder, screen):
     return arm, {DYNAMICS: settings, CONTROLLER: control, VIEW: settings}, source, swing
 
 
-def _swing_as_built(arm, settings, is_stiff, error):
-    """Return the arm with as heavy drives as it needs, its Swing, and its description."""
-    for share, damping in BUILT:
-        text = with_realistic_drives(arm, share, damping)
-        heavier = frs.load(text, tool=arm.description.tool_wish, **settings)
+def _swing_with_realistic_drives(arm, settings, is_stiff, error):
+    """Return the arm with rotors as heavy as needed, its Swing, and its description."""
+    for rotor_share, damping in DRIVE_LEVELS:
+        text = with_realistic_drives(arm, rotor_share, damping)
+        realistic_arm = frs.load(text, tool=arm.description.tool_wish, **settings)
         with contextlib.suppress(UsageError):
-            return heavier, fitting_swing(heavier, is_stiff), text
+            return realistic_arm, fitting_swing(realistic_arm, is_stiff), text
     raise error
 
 
-def _draw_comparison(path, arm, plain, shaped, summary, begin):
+def _draw_comparison(path, arm, unshaped, shaped, summary, begin):
     from flex_robot_sim.demo.picture import panels_of_comparison
     from flex_robot_sim.util.plots import write_figure
-    left = '' if summary['ringing_left'] is None else \
+    remaining = '' if summary['ringing_left'] is None else \
         f': {summary["ringing_left"]:.1%} of the ringing is left'
     robot, shaper = summary['robot'], summary['shaper']
-    write_figure(path, f'{robot} without and with the shaper {shaper}{left}',
-                 panels_of_comparison(plain, shaped, shaper, max(begin - 0.5, 0.0),
+    write_figure(path, f'{robot} without and with the shaper {shaper}{remaining}',
+                 panels_of_comparison(unshaped, shaped, shaper, max(begin - 0.5, 0.0),
                                       _prismatic(arm)))
 
 

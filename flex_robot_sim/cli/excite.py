@@ -1,4 +1,4 @@
-"""`flexsim excite`: the motion that tells most about an arm, as files, and played on a bench."""
+"""`flexsim excite`: optimal excitation of an arm, written to files and played on a bench."""
 
 import math
 import sys
@@ -18,13 +18,13 @@ from flex_robot_sim.cli.arguments import (
     read_arm,
     refuse_existing_file,
 )
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import UsageError
 
 EMULATOR = 'emulator'
-LOGGED = 1e-3           # period of the log of a simulated arm                              [s]
-FINE = 1e-4             # its steps: a fit takes as short ones, and tells an arm of long ones apart
-LOST_TIME_WARNING = 0.1     # of an emulated bench, from which a note says so            [s]
+LOG_PERIOD_S = 1e-3         # sampling period of the log of a simulated arm
+SIMULATION_STEP_S = 1e-4  # as short as those of a fit, which identifies longer ones as another arm
+LOST_TIME_WARNING_S = 0.1   # an emulated bench that lost more time prints a note
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 
 
@@ -32,7 +32,7 @@ def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'excite', help=about,
-        description='Design a motion that tells the numbers of an arm, within the limits of '
+        description='Design a motion that determines the numbers of an arm, within the limits of '
                     'position, velocity, effort and deflection, each checked on the nonlinear '
                     'model. Then flexsim identify takes its log. See docs/identification.md.')
     add_robot(parser)
@@ -40,7 +40,7 @@ def add_to(commands: Any, about: str) -> None:
                         help='fourier: a series optimised for its information; decay: stops '
                              'behind which links ring down (default: %(default)s)')
     parser.add_argument('--free', metavar='PATHS', default='',
-                        help='what it is to tell, as for flexsim identify')
+                        help='numbers that it must determine, as for flexsim identify')
     parser.add_argument('--signal', action='append', default=[], metavar='SIGNAL',
                         help='what is measured beyond joints, flex sensors and IMUs in links '
                              'that are called imu: gyro/LINK/x, acceleration/LINK/x, '
@@ -51,8 +51,8 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--size', type=float, default=1.0,
                         help='of the motion, over what the limits allow (default: %(default)s)')
     parser.add_argument('--for-energy', action='store_true',
-                        help='let a fourier tell most for the energy, as where drives get warm, '
-                             'and not within the limits')
+                        help='optimise a fourier for its information per energy, as where drives '
+                             'get warm, and not within the limits')
     parser.add_argument('--tries', type=int, default=8,
                         help='sets of phases of a fourier (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0,
@@ -73,7 +73,7 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    _refuse(arguments)
+    _check_arguments(arguments)
     from flex_robot_sim.identification.experiment_design import (
         design_experiment,
         scaled_design,
@@ -90,33 +90,33 @@ def run(arguments: Namespace) -> int:
         raise UsageError(f'--pose takes {len(arm.joint_names)} numbers, not '
                          f'{len(arguments.pose)}.')
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
-    available_channels(arm, arguments.signal)         # refuses what is no sensor, at once
+    available_channels(arm, arguments.signal)         # refuses signals that no sensor has
     period = max(4e-3, arguments.seconds / 1e4)
-    with patience('designing the motion'):
+    with show_progress('designing the motion'):
         design = design_experiment(
             arm, arguments.kind, arguments.seconds, period, free, arguments.pose, arguments.tries,
             arguments.seed, arguments.for_energy, signals=arguments.signal)
         if arguments.size < 1.0:
             design = scaled_design(arm, design, arguments.size, free)
-        nearest = open_loop(arm, design.trial)
-    summary = _summary(arguments, arm, design, nearest)
+        open_loop_limit = open_loop(arm, design.trial)
+    summary = _summary(arguments, arm, design, open_loop_limit)
     if arguments.output:
-        summary['files'] = _write(arguments, arm, design, nearest)
+        summary['files'] = _write(arguments, arm, design, open_loop_limit)
     if arguments.plot:
         _draw(arguments.plot, arm, design)
     if arguments.play:
         summary['run'] = _play(arguments, arm, design)
     elif arguments.log:
         from flex_robot_sim.identification.experiment_files import log_text
-        fine = simulate_experiment(arm, design.trial.trajectory.sampled(LOGGED), FINE,
-                                   arguments.signal)
-        write_experiment(arguments.log, log_text(with_noise(fine.log, arguments.seed)),
+        experiment = simulate_experiment(arm, design.trial.trajectory.sampled(LOG_PERIOD_S),
+                                         SIMULATION_STEP_S, arguments.signal)
+        write_experiment(arguments.log, log_text(with_noise(experiment.log, arguments.seed)),
                   not arguments.force)
     print_result(arguments, summary, _as_text)
     return 0
 
 
-def _refuse(arguments):
+def _check_arguments(arguments):
     if not 2.0 <= arguments.seconds <= 600.0:
         raise UsageError('--seconds must be from 2 to 600.')
     if not 1 <= arguments.tries <= 10000:
@@ -142,22 +142,23 @@ def _refuse(arguments):
         check_figure_path(arguments.plot)
 
 
-def _summary(arguments, arm, design, nearest):
-    trajectory = design.trial.trajectory
+def _summary(arguments, arm, design, open_loop_limit):
+    course = design.trial.trajectory
     return {
-        'robot': arguments.robot, 'kind': trajectory.kind, 'seconds': float(trajectory.time[-1]),
-        'pose': dict(zip(arm.joint_names, trajectory.pose.tolist())), 'tried': design.tried,
-        'deviations': {one.path: float(size) if math.isfinite(size) else None for one, size in zip(
-            design.information.unknowns, design.information.deviations)},
+        'robot': arguments.robot, 'kind': course.kind, 'seconds': float(course.time[-1]),
+        'pose': dict(zip(arm.joint_names, course.pose.tolist())), 'tried': design.tried,
+        'deviations': {row.path: float(deviation) if math.isfinite(deviation) else None
+                       for row, deviation in zip(
+                           design.information.unknowns, design.information.deviations)},
         'measured': [*design.trial.channels],
-        'scales': {one.path: one.scale for one in design.information.unknowns},
-        'units': {one.path: one.unit for one in design.information.unknowns},
+        'scales': {row.path: row.scale for row in design.information.unknowns},
+        'units': {row.path: row.unit for row in design.information.unknowns},
         'information': design.information.size, 'limits': design.trial.peaks,
-        'open_loop': {'limit': nearest[0], 'share': nearest[1] if math.isfinite(
-            nearest[1]) else None}}
+        'open_loop': {'limit': open_loop_limit[0], 'share': open_loop_limit[1] if math.isfinite(
+            open_loop_limit[1]) else None}}
 
 
-def _write(arguments, arm, design, nearest):
+def _write(arguments, arm, design, open_loop_limit):
     from flex_robot_sim.identification.experiment_files import (
         profile_segments,
         profile_text,
@@ -169,7 +170,7 @@ def _write(arguments, arm, design, nearest):
     write_experiment(files['trajectory'],
                      trajectory_text(arm.joint_names, design.trial.trajectory),
                      is_new)
-    if nearest[1] <= 1.0:
+    if open_loop_limit[1] <= 1.0:
         files['profile'] = f'{name}.profile.yaml'
         write_experiment(files['profile'],
                          profile_text(arm.joint_names, *profile_segments(design.trial)),
@@ -181,17 +182,17 @@ def _play(arguments, arm, design):
     from flex_robot_sim.identification.bench_run import play
     from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 
-    with ExitStack() as ends:
+    with ExitStack() as stack:
         port = arguments.play
         if port == EMULATOR:
-            with patience('starting the emulated bench'):
+            with show_progress('starting the emulated bench'):
                 emulator = EmulatorProcess(robot=arguments.robot)
-            ends.callback(_note_lost_time, emulator)    # after it has closed
-            ends.callback(emulator.close)
+            stack.callback(_note_lost_time, emulator)    # runs after it has closed
+            stack.callback(emulator.close)
             port = emulator.port
         try:
-            done = play(arm, design.trial.trajectory, port, arguments.log, arguments.calibration,
-                        _progress)
+            result = play(arm, design.trial.trajectory, port, arguments.log, arguments.calibration,
+                          _progress)
         except KeyboardInterrupt:
             _progress(None)
             print(f'\nflexsim excite: stopped; the motors are off. {arguments.log} has what was '
@@ -199,14 +200,14 @@ def _play(arguments, arm, design):
             raise
         finally:
             _progress(None)
-    return {'log': arguments.log, 'seconds': done.seconds, 'states': done.states,
-            'largest_error': dict(zip(arm.joint_names, done.largest_error.tolist())),
-            'events': done.events}
+    return {'log': arguments.log, 'seconds': result.seconds, 'states': result.states,
+            'largest_error': dict(zip(arm.joint_names, result.largest_error.tolist())),
+            'events': result.events}
 
 
 def _note_lost_time(emulator):
-    """Repeat the warning of the emulator that the computer held it up."""
-    if emulator.lost_time > LOST_TIME_WARNING:
+    """Print a note if the emulator lost time because the computer was busy."""
+    if emulator.lost_time > LOST_TIME_WARNING_S:
         print(f'flexsim excite: note: this computer was busy: the emulated rig stood still for '
               f'{emulator.lost_time:.2f} s. Call it again when less else runs',
               file=sys.stderr)
@@ -227,13 +228,14 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
     if imus:
         yield f'  counts on {", ".join(imus)}' + (
             ', which the log of a bench has not' if 'run' in summary else '')
-    yield '  what it tells, if nothing but sensors is noisy:'
-    for path, size in summary['deviations'].items():
+    yield '  standard deviations to expect, with noise of the sensors only:'
+    for path, deviation in summary['deviations'].items():
         scale = summary['scales'][path]
-        text = '-' if size is None else (
-            f'+-{size:.2%}' if scale == 0.0 else f'+-{size * scale:.2g} {summary["units"][path]}')
+        text = '-' if deviation is None else (
+            f'+-{deviation:.2%}' if scale == 0.0 else
+            f'+-{deviation * scale:.2g} {summary["units"][path]}')
         yield f'  {path:{width}s}  {text}'
-    worst = max(summary['limits'].items(), key=lambda one: one[1])
+    worst = max(summary['limits'].items(), key=lambda item: item[1])
     yield (f'  limits, on the nonlinear model: at most {worst[1]:.0%}, of {worst[0]}; all: '
            + ', '.join(f'{name} {share:.0%}' for name, share in summary['limits'].items()))
     share = summary['open_loop']['share']
@@ -243,10 +245,10 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
     for kind, path in summary.get('files', {}).items():
         yield f'  {kind}: {path}'
     if 'run' in summary:
-        done = summary['run']
-        yield (f'  {done["log"]}: {done["states"]} states in {done["seconds"]:.1f} s; from its '
-               'targets by up to ' + ', '.join(
-                   f'{name} {value:.2g}' for name, value in done['largest_error'].items()))
+        played = summary['run']
+        yield (f'  {played["log"]}: {played["states"]} states in {played["seconds"]:.1f} s; '
+               'from its targets by up to ' + ', '.join(
+                   f'{name} {value:.2g}' for name, value in played['largest_error'].items()))
 
 
 def _draw(path, arm, design):

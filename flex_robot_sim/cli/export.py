@@ -1,4 +1,4 @@
-"""`flexsim export`: a recording as tables, for whatever reads CSV, NumPy or Parquet."""
+"""`flexsim export`: a recording as tables in CSV, NumPy or Parquet files."""
 
 import sys
 from argparse import Namespace
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.recording.export import FORMATS, check_place, place_of, write_tables
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import read_tables
@@ -34,21 +34,21 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    reader, form = RecordingReader(arguments.recording), arguments.format
-    place = Path(arguments.output) if arguments.output else place_of(reader.path, form)
+    reader, file_format = RecordingReader(arguments.recording), arguments.format
+    path = Path(arguments.output) if arguments.output else place_of(reader.path, file_format)
     is_new = bool(arguments.output) and not arguments.force
-    check_place(place, form)
-    with patience('reading'):
+    check_place(path, file_format)
+    with show_progress('reading'):
         tables, notes = read_tables(reader, arguments.topics)
     if not tables:
         raise UsageError('; '.join([f'{reader.path}: there are no messages in it that make a '
                                     'table', *reader.notes, *notes]) + '.')
     for note in [*reader.notes, *notes]:
         print(f'flexsim export: note: {plain(note)}', file=sys.stderr)
-    with patience('writing'):
-        files = write_tables(tables, place, form, is_new)
+    with show_progress('writing'):
+        files = write_tables(tables, path, file_format, is_new)
     print_result(arguments, {
-        'recording': str(reader.path), 'about': reader.about, 'format': form,
+        'recording': str(reader.path), 'about': reader.about, 'format': file_format,
         'files': [str(file) for file in files], 'notes': [*reader.notes, *notes],
         'topics': {table.topic.name: {
             'type': table.topic.kind, 'rows': len(table.time), 'columns': list(table.columns),
@@ -58,7 +58,7 @@ def run(arguments: Namespace) -> int:
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
-    """Return the lines for people."""
+    """Return the summary as lines of text."""
     width = max(len(topic) for topic in facts['topics'])
     for topic, table in facts['topics'].items():
         yield (f'{topic:{width}} {table["rows"]:>9} rows {len(table["columns"]):>4} columns  '

@@ -1,8 +1,8 @@
 """
-Efforts of a log: means around its rows, with half a period before each and half behind.
+Mean efforts of a log, each over half a period before its row and half a period after it.
 
-Straight lines between such means have the impulse of what acted, so that a model driven by them
-does what the arm did. An effort of the moment may be that of the end of a step, or of a peak.
+Linear interpolation of these means preserves the impulse, so that a model driven by them follows
+the arm. An instantaneous effort may belong to the end of a step, or to a peak.
 """
 
 from typing import Protocol
@@ -13,24 +13,24 @@ from flex_robot_sim.simulation.simulation import Simulation
 
 
 class Driver(Protocol):
-    """What makes a simulation go on."""
+    """Object that advances a simulation."""
 
     def advance(self, steps: int) -> None:
         """Take steps."""
 
 
 class MeanEfforts:
-    """A simulation that is driven from row to row."""
+    """Averages the efforts of a simulation that advances from row to row."""
 
     def __init__(self, simulation: Simulation, driver: Driver, steps: int) -> None:
-        """Begin at a row; :param steps: from this to the next, at most."""
+        """Start at a row; :param steps: largest number of steps to the next row."""
         self._simulation, self._driver, self._half = simulation, driver, 0.5 * steps
-        # sums (k, joints) of the efforts of all steps before, since half a period before a row
+        # cumulative sums (k, joints) of efforts, from half a period before the last row
         self._sums = [np.zeros(len(simulation.arm.joint_names))]
-        self._last = 0          # row of the sums, at which the last row of the log was
+        self._last = 0          # row of the sums at the last row of the log
 
     def advance(self, steps: int) -> None:
-        """Take the steps to the next row."""
+        """Advance by the steps to the next row."""
         self._sums = self._sums[max(0, self._last - int(np.ceil(self._half))):]
         self._last = len(self._sums) - 1
         for _ in range(steps):
@@ -50,5 +50,5 @@ class MeanEfforts:
         sums = np.array(self._sums)
         below = np.minimum(ends.astype(int), len(sums) - 2)
         share = (ends - below)[:, None]
-        before, behind = (1 - share) * sums[below] + share * sums[below + 1]
-        return (behind - before) / (ends[1] - ends[0])
+        before, after = (1 - share) * sums[below] + share * sums[below + 1]
+        return (after - before) / (ends[1] - ends[0])

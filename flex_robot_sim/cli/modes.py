@@ -19,13 +19,13 @@ from flex_robot_sim.cli.arguments import (
     print_result,
     read_arm,
 )
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import UsageError
 
-LARGEST_PARTS = 3
-FALLING = -1.0 + 1e-9       # damping ratio of a motion that grows without oscillating
+MAX_SHAPE_PARTS = 3
+UNSTABLE_DAMPING_RATIO = -1.0 + 1e-9  # damping ratio of a motion that grows without oscillating
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if arguments.count < 1:
         raise UsageError('--count must be above 0.')
-    with patience('reading the robot; the first call compiles, and fine meshes take long'):
+    with show_progress('reading the robot; the first call compiles, and fine meshes take long'):
         arm = read_arm(arguments)
         payload = None
         if arguments.payload:
@@ -61,12 +61,13 @@ def run(arguments: Namespace) -> int:
         raise UsageError('nothing of this robot moves: it has no modes.')
     if arguments.pose is not None:
         checked('--pose', arguments.pose, arm.joint_names)
-    note_beyond('modes', arm, '--pose', arguments.pose)     # before what may come of it
+    # printed before errors that follow from it
+    note_beyond('modes', arm, '--pose', arguments.pose)
     if arguments.pose is None and start_note(arm):
         print(f'flexsim modes: note: {start_note(arm)}', file=sys.stderr)
-    with patience('looking for the modes'):
-        found = modes(arm, arguments.pose, arguments.joints)
-    rows = np.flatnonzero(found.damping_ratios > FALLING)
+    with show_progress('looking for the modes'):
+        result = modes(arm, arguments.pose, arguments.joints)
+    rows = np.flatnonzero(result.damping_ratios > UNSTABLE_DAMPING_RATIO)
     listed = rows[:arguments.count].tolist()
     summary = {
         'robot': arm.description.name,
@@ -74,37 +75,37 @@ def run(arguments: Namespace) -> int:
         'unit': dict(zip(arm.joint_names, arm.units)),
         'joints': arguments.joints,
         'payload': dict([payload]) if payload else {},
-        'frequencies': found.frequencies[listed].tolist(),
-        'damping_ratios': found.damping_ratios[listed].tolist(),
-        'shapes': [{name: [value.real, value.imag] for name, value in found.shape(i).items()}
+        'frequencies': result.frequencies[listed].tolist(),
+        'damping_ratios': result.damping_ratios[listed].tolist(),
+        'shapes': [{name: [value.real, value.imag] for name, value in result.shape(i).items()}
                    for i in listed],
-        'notes': [*_notes(arm, found.frequencies.size - rows.size, found.note)],
+        'notes': [*_notes(arm, result.frequencies.size - rows.size, result.note)],
     }
     print_result(arguments, summary, _as_text)
     return 0
 
 
-def _notes(arm, falling, stop):
-    """Yield lines about a stop, a rigid arm, and motions that grow instead of oscillating."""
+def _notes(arm, unstable, stop):
+    """Yield notes about joint stops, a rigid arm and unstable motions."""
     if stop:
         yield f'{stop}. Give a --pose within the limits for the modes without it'
     if not (arm.tips or arm.motor_names):
         yield ('nothing vibrates: no link and no joint of this robot is flexible. Describe what '
                'bends by <flexibility> (docs/description.md)')
-    if falling:
-        yield f'the arm falls from this pose: unstable motions that are not listed: {falling}'
+    if unstable:
+        yield f'the arm falls from this pose: unstable motions that are not listed: {unstable}'
 
 
 def _as_text(summary):
     pose = pose_text(summary['pose'], [*summary['unit'].values()])
-    carried = ''.join(f', {mass:g} kg at {link}' for link, mass in summary['payload'].items())
-    yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}{carried}'
+    payload = ''.join(f', {mass:g} kg at {link}' for link, mass in summary['payload'].items())
+    yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}{payload}'
     if summary['frequencies']:
         yield '  frequency [Hz]  damping  mostly'
     for frequency, ratio, shape in zip(summary['frequencies'], summary['damping_ratios'],
                                        summary['shapes']):
         sizes = {name: abs(complex(*value)) for name, value in shape.items()}
-        parts = sorted(sizes, key=sizes.get, reverse=True)[:LARGEST_PARTS]
+        parts = sorted(sizes, key=sizes.get, reverse=True)[:MAX_SHAPE_PARTS]
         parts = [part for part in parts if sizes[part] > 0.1 * sizes[parts[0]]]
         ratio = round(ratio, 4) + 0.0       # no sign before 0.00 %
         yield f'  {frequency:14.4g}  {ratio:7.2%}  {", ".join(parts)}'

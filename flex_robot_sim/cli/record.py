@@ -1,4 +1,4 @@
-"""`flexsim record`: what a running system sends, as a file."""
+"""`flexsim record`: record the messages of a running system."""
 
 import json
 import os
@@ -58,12 +58,12 @@ def run(arguments: Namespace) -> int:
     if not arguments.json:
         screen.say(f'records for {arguments.seconds:g} s, or until Ctrl-C'
                    if arguments.seconds else 'records until Ctrl-C')
-    return record(_words(arguments), 'flexsim record', show=screen.show,
+    return record(_ros_arguments(arguments), 'flexsim record', show=screen.show,
                   say=lambda facts: print_result(arguments, facts, as_text))
 
 
-def _words(arguments):
-    """Arguments of ROS for the node; JSON is YAML."""
+def _ros_arguments(arguments):
+    """Return the ROS arguments of the node; JSON values are valid YAML."""
     values = {'output': arguments.output, 'topics': arguments.topics, 'seconds': arguments.seconds}
     words = ['--ros-args', '--log-level', 'warn']
     for name, value in values.items():

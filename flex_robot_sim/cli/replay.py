@@ -1,4 +1,4 @@
-"""`flexsim replay`: send again what was recorded."""
+"""`flexsim replay`: publish the messages of a recording again."""
 
 import contextlib
 import math
@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import Any
 
 from flex_robot_sim.cli.arguments import no_ros
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.viewed import viewed
 from flex_robot_sim.nodes.network import prepare_network, use_network
@@ -33,7 +33,7 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--start', type=float, default=0.0, metavar='S',
                         help='where to begin, from the first message on [s]')
     parser.add_argument('--until', type=float, default=math.inf, metavar='S',
-                        help='where to end, likewise')
+                        help='where to end, from the first message on [s]')
     parser.add_argument('--commands', action='store_true',
                         help='send topics that command an arm, too, unless a node listens to them')
     parser.add_argument('--force', action='store_true',
@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
     if not 0.0 < arguments.speed < math.inf:
         raise UsageError('--speed must be above 0.')
     reader = RecordingReader(arguments.recording)
-    with patience('reading'):
+    with show_progress('reading'):
         extent = extent_of(reader)
     if extent is None:
         raise UsageError('; '.join([f'{reader.path}: there are no messages in it', *reader.notes])

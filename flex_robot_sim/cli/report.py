@@ -1,11 +1,11 @@
-"""`flexsim report`: a page about a recording."""
+"""`flexsim report`: one HTML page about a recording."""
 
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -27,14 +27,19 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    with patience('loading'):
+    with show_progress('loading'):
         from flex_robot_sim.reports.page import write_page
-        from flex_robot_sim.reports.report import as_text, place_of, report_of, write_figures
-    place = place_of(arguments.output, Path(arguments.recording))
-    with patience('reading'):
-        report = report_of(arguments.recording, arguments.namespace)
-    with patience('drawing'):
-        write_page(place, report.page())
+        from flex_robot_sim.reports.report import (
+            make_report,
+            output_path,
+            report_lines,
+            write_figures,
+        )
+    page_path = output_path(arguments.output, Path(arguments.recording))
+    with show_progress('reading'):
+        report = make_report(arguments.recording, arguments.namespace)
+    with show_progress('drawing'):
+        write_page(page_path, report.page())
         files = write_figures(arguments.figures, report.plots) if arguments.figures else []
-    print_result(arguments, {**report.numbers, 'files': [str(place), *files]}, as_text)
+    print_result(arguments, {**report.numbers, 'files': [str(page_path), *files]}, report_lines)
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
-from flex_robot_sim.cli.reproduce_together import SHARE, reproduce_together
+from flex_robot_sim.cli.reproduce_together import SHARE_PREFIX, reproduce_together
 from flex_robot_sim.reproduce.report import as_text
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -19,13 +19,13 @@ def add_to(commands: Any, about: str) -> None:
     from flex_robot_sim.reproduce import EXPERIMENTS
     from flex_robot_sim.reproduce.options import PAPER
 
-    known = '; '.join(f'{name}: {what}' for name, what in EXPERIMENTS.items())
+    descriptions = '; '.join(f'{name}: {summary}' for name, summary in EXPERIMENTS.items())
     parser = commands.add_parser(
         'reproduce', help=about,
         description='Run an experiment of a paper with every formulation that can, draw the '
                     'figures that the paper shows as PNG and SVG, and compare each number and '
                     'claim of the paper with ours: agrees, differs or not comparable. '
-                    f'{known}; all: as many at once as there are processors.')
+                    f'{descriptions}; all: as many at once as there are processors.')
     parser.add_argument('name', metavar='NAME', help=f'{", ".join([*EXPERIMENTS, ALL])}')
     parser.add_argument('--output', default='reproduced', metavar='DIR',
                         help='folder for the figures (default: %(default)s)')
@@ -68,43 +68,44 @@ def run(arguments: Namespace) -> int:
         pages.check(arguments.page, names, arguments.variant)
     if arguments.name == ALL:
         return _run_all(arguments, names)
-    show = _Shares() if arguments.share else _Progress(names)
+    progress = _ShareLines() if arguments.share else _Progress(names)
     try:
-        found = reproduce(arguments.name, arguments.output,
-                          lambda share: show(arguments.name, share), options)
+        results = reproduce(arguments.name, arguments.output,
+                            lambda share: progress(arguments.name, share), options)
     finally:
-        show.clear()
+        progress.clear()
     if arguments.page:
-        pages.write(arguments.page, found)
-    print_result(arguments, found, as_text)
+        pages.write(arguments.page, results)
+    print_result(arguments, results, as_text)
     return 0
 
 
 def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
     from flex_robot_sim.reproduce import pages
 
-    started, show, found = time.perf_counter(), _Progress(names), {}
+    started, progress, results = time.perf_counter(), _Progress(names), {}
     try:
-        for facts in reproduce_together(names, arguments.output, show, _words(arguments)):
-            found[facts['experiment']] = facts
-            show(facts['experiment'], 1.0)
+        for facts in reproduce_together(names, arguments.output, progress,
+                                        _options_of_each(arguments)):
+            results[facts['experiment']] = facts
+            progress(facts['experiment'], 1.0)
             if arguments.page:
                 pages.write(arguments.page, facts)
             if not arguments.json:
-                show.clear()
+                progress.clear()
                 print('\n'.join(as_text(facts)), flush=True)
     finally:
-        show.clear()
+        progress.clear()
     if arguments.json:
-        print_result(arguments, {name: found[name] for name in names}, as_text)
+        print_result(arguments, {name: results[name] for name in names}, as_text)
     else:
         print(f'all: {time.perf_counter() - started:.0f} s, of processor time '
-              f'{sum(facts["cpu_s"] for facts in found.values()):.0f} s')
+              f'{sum(facts["cpu_s"] for facts in results.values()):.0f} s')
     return 0
 
 
 def _with_variant(arguments, names):
-    """Return the experiments that have the variant, and name the others."""
+    """Return the experiments that have the variant; print a note about those that do not."""
     from flex_robot_sim.reproduce import module_of
     from flex_robot_sim.reproduce.options import PAPER
 
@@ -114,18 +115,18 @@ def _with_variant(arguments, names):
         return names
     if arguments.variant != PAPER:
         raise UsageError(f'no variant "{arguments.variant}". Known: {PAPER}.')
-    having = [name for name in names if module_of(name).VARIANT]
-    left = ', '.join(name for name in names if name not in having)
-    print(f'flexsim reproduce: note: without {left}, whose equations are those of the paper',
+    supported = [name for name in names if module_of(name).VARIANT]
+    excluded = ', '.join(name for name in names if name not in supported)
+    print(f'flexsim reproduce: note: without {excluded}, whose equations are those of the paper',
           file=sys.stderr)
-    return having
+    return supported
 
 
-def _words(arguments):
-    """Return the options of each experiment of `all`."""
-    words = [] if arguments.seconds is None else ['--seconds', repr(arguments.seconds)]
-    words += ['--variant', arguments.variant] if arguments.variant else []
-    return words + (['--no-formulations'] if arguments.no_formulations else [])
+def _options_of_each(arguments):
+    """Return the command-line options that each experiment of `all` gets."""
+    options = [] if arguments.seconds is None else ['--seconds', repr(arguments.seconds)]
+    options += ['--variant', arguments.variant] if arguments.variant else []
+    return options + (['--no-formulations'] if arguments.no_formulations else [])
 
 
 def _print_sensitivity(arguments):
@@ -137,28 +138,29 @@ def _print_sensitivity(arguments):
     if arguments.variant or arguments.set:
         raise UsageError('--sensitivity changes numbers of our own variant. Leave --variant and '
                          '--set out.')
-    show = _Progress([arguments.name])
+    progress = _Progress([arguments.name])
     try:
-        turn = smallest_turn(module_of(arguments.name), lambda share: show(arguments.name, share),
+        turn = smallest_turn(module_of(arguments.name),
+                             lambda share: progress(arguments.name, share),
                              arguments.seconds)
     finally:
-        show.clear()
+        progress.clear()
     print_result(arguments, {'experiment': arguments.name, 'turn': turn and turn._asdict()},
                  lambda facts: as_lines(arguments.name, turn))
     return 0
 
 
 class _Progress:
-    """The shares that are done, on a terminal."""
+    """Progress of the experiments, in a line on a terminal."""
 
     def __init__(self, names):
-        self._shares, self._shown, self._width = dict.fromkeys(names, 0.0), 0.0, 0
+        self._shares, self._shown_at, self._width = dict.fromkeys(names, 0.0), 0.0, 0
 
     def __call__(self, name, share):
-        """Show the shares, now and then; from any thread."""
+        """Update the share of an experiment and show it, at a limited rate; from any thread."""
         self._shares[name] = share
-        if sys.stderr.isatty() and time.monotonic() - self._shown > 0.2:
-            self._shown = time.monotonic()
+        if sys.stderr.isatty() and time.monotonic() - self._shown_at > 0.2:
+            self._shown_at = time.monotonic()
             running = ', '.join(f'{name} {share:.0%}' for name, share in self._shares.items()
                                 if 0.0 < share < 1.0)
             done = sum(share == 1.0 for share in self._shares.values())
@@ -168,23 +170,23 @@ class _Progress:
             self._width = len(line)
 
     def clear(self):
-        """Take the line away."""
+        """Erase the line."""
         if self._width:
             print('\r' + ' ' * self._width + '\r', end='', file=sys.stderr, flush=True)
             self._width = 0
 
 
-class _Shares:
-    """The share that is done, as lines for another program."""
+class _ShareLines:
+    """Progress of one experiment, as lines for a parent process."""
 
     def __init__(self):
-        self._told = -1.0
+        self._printed_share = -1.0
 
     def __call__(self, name, share):
-        """Tell it in steps of a per cent."""
-        if share > self._told + 0.01:
-            self._told = share
-            print(f'{SHARE}{share:.3f}', file=sys.stderr, flush=True)
+        """Print the share in steps of one per cent."""
+        if share > self._printed_share + 0.01:
+            self._printed_share = share
+            print(f'{SHARE_PREFIX}{share:.3f}', file=sys.stderr, flush=True)
 
     def clear(self):
-        """Leave the lines."""
+        """Do nothing: the lines stay."""

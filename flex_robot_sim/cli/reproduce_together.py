@@ -1,7 +1,7 @@
 """
-All experiments, as many at once as there are processors, each in a process of its own.
+Run all experiments in parallel, each in its own process, as many as there are processors.
 
-Each is `flexsim reproduce NAME --json`, with lines on standard error that tell the share done.
+A process runs `flexsim reproduce NAME --json`; lines on standard error report its progress.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ from typing import Any
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.interpreter import run_text
 
-# the longest first, so that the last ones to end are short
+# longest first, for an even load of the processors
 ORDER = ('canadarm2', 'dual_screw', 'ella', 'spin_up', 'element_sum_1', 'element_sum_2', 'rcm',
          'rig')
-MOST = 4                    # at once: half a gigabyte each
-SHARE = 'share '            # begins a line that tells how much is done
-PROGRAM = 'import sys; from flex_robot_sim.start import main; sys.exit(main())'
+MAX_PROCESSES = 4           # in parallel; each takes half a gigabyte
+SHARE_PREFIX = 'share '     # of a line that reports progress
+CHILD_PROGRAM = 'import sys; from flex_robot_sim.start import main; sys.exit(main())'
 
-ShareOf = Callable[[str, float], None]      # told an experiment and its share
+ShareCallback = Callable[[str, float], None]  # called with an experiment and its share done
 
 
-def reproduce_together(names: Iterable[str], folder: str | Path, share_of: ShareOf,
-                       words: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def reproduce_together(names: Iterable[str], folder: str | Path, on_share: ShareCallback,
+                       options: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """
-    Run experiments; yield their summaries as they end.
+    Run experiments; yield the summary of each when it ends.
 
-    :param share_of: called from other threads; words: options of each command.
+    :param on_share: called from other threads; options: of each command.
     """
-    waiting = sorted(names, key=ORDER.index)
+    ordered = sorted(names, key=ORDER.index)
     running: list[subprocess.Popen[str]] = []
     is_over = threading.Event()
-    pool = ThreadPoolExecutor(max(1, min(MOST, len(os.sched_getaffinity(0)), len(waiting))))
+    pool = ThreadPoolExecutor(
+        max(1, min(MAX_PROCESSES, len(os.sched_getaffinity(0)), len(ordered))))
     try:
-        found = [pool.submit(_run, name, folder, share_of, words, running, is_over)
-                 for name in waiting]
-        for one in as_completed(found):
-            yield one.result()
+        futures = [pool.submit(_run, name, folder, on_share, options, running, is_over)
+                   for name in ordered]
+        for future in as_completed(futures):
+            yield future.result()
     finally:
         is_over.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -52,27 +53,27 @@ def reproduce_together(names: Iterable[str], folder: str | Path, share_of: Share
             process.terminate()
 
 
-def _run(name, folder, share_of, words, running, is_over):
+def _run(name, folder, on_share, options, running, is_over):
     """Return the summary of one experiment."""
-    words = ['reproduce', name, '--json', '--output', str(folder), '--share', *words]
-    said = []
+    options = ['reproduce', name, '--json', '--output', str(folder), '--share', *options]
+    error_lines = []
     with tempfile.TemporaryFile('w+', encoding='utf-8') as out, subprocess.Popen(
-            run_text(PROGRAM, *words), stdout=out, stderr=subprocess.PIPE,
+            run_text(CHILD_PROGRAM, *options), stdout=out, stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL, text=True, encoding='utf-8',
             env={'OPENBLAS_NUM_THREADS': '1', **os.environ}) as process:
         running.append(process)
-        if is_over.is_set():            # another one has failed while this one started
+        if is_over.is_set():            # another experiment failed while this one started
             process.terminate()
         for line in process.stderr:
-            if line.startswith(SHARE):
-                share_of(name, float(line[len(SHARE):]))
+            if line.startswith(SHARE_PREFIX):
+                on_share(name, float(line[len(SHARE_PREFIX):]))
             else:
-                said.append(line)
+                error_lines.append(line)
         code = process.wait()
         running.remove(process)
         out.seek(0)
         if code == 2:
-            raise UsageError(said[-1].strip().replace('flexsim reproduce: ', '', 1))
+            raise UsageError(error_lines[-1].strip().replace('flexsim reproduce: ', '', 1))
         if code:
-            raise RuntimeError(f'{name} ended with {code}:\n{"".join(said)}')
+            raise RuntimeError(f'{name} ended with {code}:\n{"".join(error_lines)}')
         return json.load(out)

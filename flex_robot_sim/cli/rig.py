@@ -1,18 +1,18 @@
-"""`flexsim rig`: one command for each thing that is done with the bench."""
+"""`flexsim rig`: commands for the bench."""
 
 import argparse
 from argparse import Namespace
 from typing import Any
 
 from flex_robot_sim.cli.arguments import refuse_existing
-from flex_robot_sim.cli.completion import is_asked, typed_words
+from flex_robot_sim.cli.completion import is_requested, typed_words
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
 
 COMMANDS = {
     'setup': Command('ports of this machine, and what to do once so that they may be used',
                      'flexsim rig setup'),
     'info': Command('greet a board and print what it says', 'flexsim rig info /dev/ttyACM0'),
-    'emulate': Command('the rig without a rig, behind a serial port',
+    'emulate': Command('an emulated rig, behind a serial port',
                        'flexsim rig emulate --link /tmp/rig --fault unplug=0.5@10'),
     'conformance': Command('check a board against the page of the protocol',
                            'flexsim rig conformance'),
@@ -21,13 +21,13 @@ COMMANDS = {
     'compare': Command('an experiment against the simulation of it',
                        'flexsim rig compare experiment.csv --plot comparison.png'),
 }
-"""Each is a module `rig_<name>` beside this one, imported when it is called."""
+"""Each command is a module `rig_<name>` of this package, imported when it is called."""
 
 
 def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser; what follows it is parsed when it runs."""
-    parser = commands.add_parser('rig', help=about, add_help=is_asked())
-    if is_asked():
+    """Add the command to the parser; its own arguments are parsed when it runs."""
+    parser = commands.add_parser('rig', help=about, add_help=is_requested())
+    if is_requested():
         add_commands(parser, f'{__package__}.rig_', COMMANDS, ''.join(typed_words()[1:2]))
         return
     parser.add_argument('-h', '--help', action='store_true')
@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     words = ['--help', *arguments.words] if arguments.help else arguments.words
     parser = Parser(prog=arguments.outer.prog,
-                    description='The bench: its port, its board, and what stands in for them.')
+                    description='The bench: its port, its board, and their emulation.')
     parser.example = arguments.outer.example
     add_commands(parser, f'{__package__}.rig_', COMMANDS, words[0] if words else None,
                  'rig_command')

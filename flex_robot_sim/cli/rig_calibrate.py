@@ -23,7 +23,7 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     add_output(parser, '--output', metavar='YAML', required=True, help='file to write')
     add_output(parser, '--log', metavar='FILE', help='log of what the motors move, .mcap or CSV '
-               '(default: beside YAML, with its name and .mcap)')
+               '(default: next to YAML, with its name and .mcap)')
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
     parser.add_argument('--board-parameter', metavar='NAME=VALUE', action='append', default=[],
                         help='give the board this parameter first, SLIDE_REVERSED=1 for instance; '
@@ -34,7 +34,7 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     from flex_robot_sim.cli.terminal import key_watch
-    from flex_robot_sim.model.assembly import load  # it loads the dynamics: not for --help
+    from flex_robot_sim.model.assembly import load  # imported late: loads the dynamics
     from flex_robot_sim.rig.bridge.bridge import parameter_values
     from flex_robot_sim.rig.bridge.calibration_log import CalibrationLog
     from flex_robot_sim.rig.calibration.file import write_calibration
@@ -45,73 +45,74 @@ def run(arguments: Namespace) -> int:
     log_path = Path(arguments.log or path.with_suffix('.mcap'))
     if log_path == path:
         raise UsageError(f'{path} cannot be both --output and --log. Give another --log.')
-    _refuse_unusable(path, arguments.force, '--output')
-    _refuse_unusable(log_path, arguments.force, '--log')
+    _check_writable(path, arguments.force, '--output')
+    _check_writable(log_path, arguments.force, '--log')
     parameters = parameter_values(arguments.board_parameter)
-    part = Path(f'{path}.part')
+    partial_path = Path(f'{path}.part')
     arm = load(arguments.robot)
     motions = CalibrationLog(log_path, arm)
     with closing(motions), RigLink(arguments.port, on_reading=motions.take) as link:
         for parameter, value in parameters.items():
             link.write_parameter(parameter, value)
         board = link.board.uid.hex()
-        readings = _begun(part, board)
+        readings = _resume_readings(partial_path, board)
         session = CalibrationSession(
-            link, arm, input, _say, readings=readings, watch=key_watch,
-            keep=lambda readings: _keep(part, board, readings), record=motions.record)
+            link, arm, input, _print_line, readings=readings, watch=key_watch,
+            keep=lambda readings: _save_readings(partial_path, board, readings),
+            record=motions.record)
         try:
             calibration = session.run()
         except (Quit, KeyboardInterrupt) as end:
-            _say(f'\nThe motors are off. {_kept(part)}')
+            _print_line(f'\nThe motors are off. {_saved_note(partial_path)}')
             return 130 if isinstance(end, KeyboardInterrupt) else 1
         except EOFError as error:
-            _say('')                # the last question has no end of line
-            raise UsageError(f'the answers ended before the calibration was done. {_kept(part)}'
-                             ) from error
+            _print_line('')                # end the line of the last question
+            raise UsageError('the answers ended before the calibration was done. '
+                             f'{_saved_note(partial_path)}') from error
     write_calibration(path, calibration, session.readings)
-    part.unlink()
-    _say(f'{path} is written.')
+    partial_path.unlink()
+    _print_line(f'{path} is written.')
     if motions.finish(calibration) > 1:
-        _say(f'{log_path} has what the motors have moved: flexsim identify {log_path} '
-             f'{arguments.robot} --calibration {path}')
+        _print_line(f'{log_path} has what the motors have moved: flexsim identify {log_path} '
+                    f'{arguments.robot} --calibration {path}')
     return 0
 
 
-def _refuse_unusable(path, is_forced, option):
-    """Raise UsageError if the file could not be written at the end."""
-    if path.is_dir() or not is_forced:      # the log as well whose name comes from --output
+def _check_writable(path, is_forced, option):
+    """Raise UsageError if the file cannot be written."""
+    if path.is_dir() or not is_forced:      # also the log whose name follows from --output
         refuse_existing_file(option, path)
     problem = why_unwritable(path)
     if problem:
         raise UsageError(f'{path}: cannot be written: {problem}. Give another {option}.')
 
 
-def _begun(part, board):
-    """Return the readings of a session that was left."""
+def _resume_readings(partial_path, board):
+    """Return the readings of an interrupted session."""
     from flex_robot_sim.rig.calibration.readings import read_readings
 
-    if not part.exists():
+    if not partial_path.exists():
         return {}
-    readings = read_readings(part, board)
-    _say(f'Going on with {part}; delete it to begin anew.')
+    readings = read_readings(partial_path, board)
+    _print_line(f'Going on with {partial_path}; delete it to begin anew.')
     return readings
 
 
-def _keep(part, board, readings):
+def _save_readings(partial_path, board, readings):
     from flex_robot_sim.rig.calibration.readings import write_readings
 
     try:
-        write_readings(part, board, readings)
-    except SettingError as error:       # what is in memory is worth more than its copy
-        _say(f'  NOT KEPT: {error}')
+        write_readings(partial_path, board, readings)
+    except SettingError as error:       # go on: the readings are still in memory
+        _print_line(f'  NOT KEPT: {error}')
 
 
-def _kept(part):
-    return (f'What was measured is in {part}; the same command goes on from there.'
-            if part.exists() else 'Nothing was measured yet.')
+def _saved_note(partial_path):
+    return (f'What was measured is in {partial_path}; the same command goes on from there.'
+            if partial_path.exists() else 'Nothing was measured yet.')
 
 
-def _say(line):
+def _print_line(line):
     print(line, flush=True)
 
 

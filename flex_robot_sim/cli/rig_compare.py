@@ -1,4 +1,4 @@
-"""`flexsim rig compare`: an experiment against the simulation of it."""
+"""`flexsim rig compare`: an experiment compared with its simulation."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.rig.bridge.comparison import compare, summary
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.rig.calibration.file import read_calibration
@@ -35,11 +35,11 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if arguments.plot:
-        from flex_robot_sim.util.plots import check_figure_path  # matplotlib takes a while
+        from flex_robot_sim.util.plots import check_figure_path  # loads slowly
 
         check_figure_path(arguments.plot)
     calibration = read_calibration(arguments.calibration) if arguments.calibration else None
-    with patience('simulating the experiment'):
+    with show_progress('simulating the experiment'):
         experiment = read_experiment(arguments.log, arguments.robot, calibration)
         comparison = compare(experiment, arguments.estimator)
     if arguments.plot:
@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
-    """Return the lines of `summary` for people."""
+    """Return the summary as lines of text."""
     runs = '' if facts['runs'] == 1 else f' in {facts["runs"]} runs'
     lines = [f'{facts["duration_s"]:.2f} s with the motors on{runs}, {facts["readings"]} '
              'readings; bench less simulation:', '',
@@ -78,16 +78,16 @@ def _percent(value):
 def _plot(path, title, comparison):
     from flex_robot_sim.util.plots import Curve, Panel, write_figure
 
-    def broken(values):
-        """Break a curve where the motors were off."""
+    def with_gaps(values):
+        """Insert gaps where the motors were off."""
         return np.insert(values, [run.start for run in comparison.runs[1:]], np.nan)
 
-    time = broken(comparison.time)
+    time = with_gaps(comparison.time)
     panels = [Panel('inputs [1, kstep/s]', (
-        Curve('duty', time, broken(comparison.duty)),
-        Curve('step rate', time, broken(comparison.step_rate / 1e3), 1)))]
+        Curve('duty', time, with_gaps(comparison.duty)),
+        Curve('step rate', time, with_gaps(comparison.step_rate / 1e3), 1)))]
     for quantity in comparison.quantities:
         panels.append(Panel(f'{quantity.name} [{quantity.unit}]', (
-            Curve('bench', time, broken(quantity.bench)),
-            Curve('simulation', time, broken(quantity.simulation), 1, 1))))
+            Curve('bench', time, with_gaps(quantity.bench)),
+            Curve('simulation', time, with_gaps(quantity.simulation), 1, 1))))
     write_figure(path, title, panels)

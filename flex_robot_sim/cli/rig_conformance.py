@@ -1,4 +1,4 @@
-"""`flexsim rig conformance`: check a board against the page of the protocol."""
+"""`flexsim rig conformance`: check a board against the protocol specification."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
-from flex_robot_sim.cli.terminal import painted
+from flex_robot_sim.cli.terminal import colourize
 from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    # it loads the dynamics: not for --help
+    # imported late: loads the dynamics, which --help does not need
     from flex_robot_sim.rig.conformance import back_ends, run
 
     names = [check.name for check in run.CHECKS if arguments.only in check.name]
@@ -63,13 +63,13 @@ def _print_outcome(outcome):
     for failure in outcome.spoilt:
         print(f'again   {outcome.name.replace("_", " ")}: {failure}')
     detail = f': {outcome.detail}' if outcome.detail else ''
-    mark = painted(f'{MARKS[outcome.result]:<7}', COLOURS[outcome.result])
+    mark = colourize(f'{MARKS[outcome.result]:<7}', COLOURS[outcome.result])
     print(f'{mark} {outcome.name.replace("_", " ")}{detail}', flush=True)
     sys.stdout.flush()
 
 
 def summary(back_end: str, outcomes: Sequence[Outcome], metrics: Metrics) -> dict[str, Any]:
-    """What came of the checks, as JSON may hold it."""
+    """Return the results of the checks as a dictionary for JSON."""
     names = {kind: [outcome.name for outcome in outcomes if outcome.result == kind]
              for kind in MARKS}
     return {
@@ -87,8 +87,8 @@ def summary(back_end: str, outcomes: Sequence[Outcome], metrics: Metrics) -> dic
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
-    """Return the lines of `summary` for people."""
-    def shown(value, unit):
+    """Return the summary as lines of text."""
+    def format_value(value, unit):
         return 'not measured' if value is None else f'{value:g}{unit}'
 
     yield ''
@@ -96,7 +96,7 @@ def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
            f'{facts["skipped"]} skipped')
     if facts['back_end'] not in ('emulator', 'qemu'):
         yield '  Reset the board before it is used: the checks gave its counts false origins.'
-    yield f'  wrong frames accepted: {shown(facts["wrong_frames_accepted"], "")}'
-    yield f'  motors off after silence: {shown(facts["stop_after_silence_ms"], " ms")}'
+    yield f'  wrong frames accepted: {format_value(facts["wrong_frames_accepted"], "")}'
+    yield f'  motors off after silence: {format_value(facts["stop_after_silence_ms"], " ms")}'
     if facts['steps_per_second'] is not None:
         yield f'  control steps: {facts["steps_per_second"]:.0f} per second'

@@ -1,4 +1,4 @@
-"""`flexsim rig emulate`: the rig without a rig, behind a serial port."""
+"""`flexsim rig emulate`: an emulated rig behind a serial port."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
-from flex_robot_sim.cli.compiling import compiling
+from flex_robot_sim.cli.compiling import show_compilation
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
 from flex_robot_sim.util.exceptions import UsageError
@@ -22,8 +22,8 @@ from flex_robot_sim.util.exceptions import UsageError
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulator import Emulator
 
-TELL_LOSS = 0.1             # of time, from which a busy computer is worth a line             [s]
-TELL_PERIOD = 2.0           # between two such lines                                          [s]
+MIN_REPORTED_LOSS_S = 0.1   # lost time of a busy computer that is reported
+LOSS_REPORT_PERIOD_S = 2.0  # shortest time between two such reports
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -64,7 +64,7 @@ def fault_help() -> str:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    from flex_robot_sim.rig.board.emulator import Emulator  # loads the dynamics: not for --help
+    from flex_robot_sim.rig.board.emulator import Emulator  # imported late: loads the dynamics
     from flex_robot_sim.rig.board.rig_of import rig_of
     from flex_robot_sim.rig.calibration.file import read_parts
 
@@ -74,12 +74,12 @@ def run(arguments: Namespace) -> int:
     expect_within('--seconds', arguments.seconds)
     if arguments.seed < 0:
         raise UsageError('--seed must be 0 or more.')
-    with compiling():
+    with show_compilation():
         emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed, parts),
                             arguments.fault, arguments.seed)
     signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
-    signal.signal(signal.SIGTTIN, signal.SIG_IGN)       # in the background nobody types
-    stand_in_for_hardware()                 # its thread will have the priority, too
+    signal.signal(signal.SIGTTIN, signal.SIG_IGN)      # a background process has no terminal input
+    stand_in_for_hardware()                 # threads inherit the priority
     with emulator:
         try:
             if not arguments.json:
@@ -94,32 +94,33 @@ def run(arguments: Namespace) -> int:
 
 
 def _attend(emulator, seconds):
-    """Take faults from standard input until the emulator or the time is over."""
+    """Inject faults from standard input until the emulator stops or the time is over."""
     end = None if seconds is None else time.monotonic() + seconds
-    told, looked = 0.0, time.monotonic()
-    listening, text = [sys.stdin.fileno()] if sys.stdin else [], b''
+    reported_loss, reported_at = 0.0, time.monotonic()
+    inputs, text = [sys.stdin.fileno()] if sys.stdin else [], b''
     while emulator.is_running:
         wait = 0.2 if end is None else min(0.2, end - time.monotonic())
         if wait <= 0:
             return
-        if emulator.lost_time > told + TELL_LOSS and time.monotonic() - looked >= TELL_PERIOD:
+        if (emulator.lost_time > reported_loss + MIN_REPORTED_LOSS_S
+                and time.monotonic() - reported_at >= LOSS_REPORT_PERIOD_S):
             print(f'this computer was busy: the rig stood still for '
-                  f'{emulator.lost_time - told:.2f} s', file=sys.stderr, flush=True)
-            told, looked = emulator.lost_time, time.monotonic()
-        if select.select(listening, [], [], wait)[0]:
-            # not by readline, which hides lines that have come from `select`
+                  f'{emulator.lost_time - reported_loss:.2f} s', file=sys.stderr, flush=True)
+            reported_loss, reported_at = emulator.lost_time, time.monotonic()
+        if select.select(inputs, [], [], wait)[0]:
+            # not by readline: its buffer hides further lines from `select`
             try:
-                data = os.read(listening[0], 4096)
-            except OSError:             # in the background of a terminal
+                data = os.read(inputs[0], 4096)
+            except OSError:             # a background process of a terminal
                 data = b''
             if not data:
-                listening = []
+                inputs = []
             *lines, text = (text + data).split(b'\n')
             for line in lines:
-                _obey(emulator, line.decode(errors='replace').strip())
+                _execute(emulator, line.decode(errors='replace').strip())
 
 
-def _obey(emulator, line):
+def _execute(emulator, line):
     if line == 'help':
         print(fault_help(), flush=True)
     elif line:
@@ -130,7 +131,7 @@ def _obey(emulator, line):
 
 
 def summary(emulator: Emulator) -> dict[str, Any]:
-    """What has happened, as JSON may hold it."""
+    """Return statistics of the run as a dictionary for JSON."""
     rig = emulator.rig
     reader = rig.board.reader.counts
     return {
@@ -151,14 +152,14 @@ def summary(emulator: Emulator) -> dict[str, Any]:
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
-    """Return the lines of `summary` for people."""
+    """Return the summary as lines of text."""
     lost = (f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
             if facts['hold_ups'] else '')
-    place = ', '.join(f'{name} {value:.4g} {facts["unit"][name]}'
-                      for name, value in facts['position'].items())
+    position = ', '.join(f'{name} {value:.4g} {facts["unit"][name]}'
+                         for name, value in facts['position'].items())
     return [
         f'{facts["seconds"]:g} s{lost}; {facts["frames_taken"]} frames taken, '
         f'{facts["crc_errors"]} damaged, {facts["overruns"]} bytes overrun; port unread '
         f'{facts["unread"]} times',
-        f'board {facts["state"]}, bench at {place}',
+        f'board {facts["state"]}, bench at {position}',
     ]

@@ -1,4 +1,4 @@
-"""`flexsim rig info`: greet a board and print what it says."""
+"""`flexsim rig info`: connect to a board and print its identity and state."""
 
 import contextlib
 import time
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.rig.host.commands import describe_faults
 from flex_robot_sim.rig.host.link import LinkStatus, RigLink
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Input
 
-FULL = CONVERSIONS * 4095   # sum of conversions of 12 bits at the upper rail
-LOOK = 1.0                  # at the telemetry, to tell its rate [s]
+ADC_FULL_SCALE = CONVERSIONS * 4095  # sum of conversions of 12 bits at the upper rail
+RATE_WINDOW_S = 1.0                  # over which the telemetry rate is measured
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -31,18 +31,18 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     stamps = []
     with contextlib.ExitStack() as stack:
-        with patience('waiting for the board'):
+        with show_progress('waiting for the board'):
             link = stack.enter_context(RigLink(
                 arguments.port, on_reading=lambda reading: stamps.append(reading.message.time)))
-            time.sleep(LOOK)
+            time.sleep(RATE_WINDOW_S)
         print_result(arguments, summary(link.status(), stamps[:]), as_text)
     return 0
 
 
 def summary(status: LinkStatus, stamps: Sequence[int]) -> dict[str, Any]:
-    """What the board says, as JSON may hold it."""
+    """Return identity and state of the board as a dictionary for JSON."""
     board, reading = status.board, status.reading
-    assert board is not None        # or there would be no link
+    assert board is not None        # a link has greeted its board
     ticks = elapsed(stamps[-1], stamps[0]) if len(stamps) > 1 else 0
     return {
         'link': status.state.name.lower(),
@@ -69,20 +69,22 @@ def summary(status: LinkStatus, stamps: Sequence[int]) -> dict[str, Any]:
 
 
 def _readings(message):
-    """What encoders, converter and step counter say, None where there is no telemetry."""
-    known = message is not None
+    """Readings of encoders, converter and step counter; None without telemetry."""
+    has_telemetry = message is not None
     return {
-        'slide_counts': message.slide_counts if known else None,
-        'turn_counts': message.turn_counts if known else None,
-        'steps': message.step_position if known else None,
-        'adc_root_percent': round(100.0 * message.adc_root / FULL, 2) if known else None,
-        'adc_tip_percent': round(100.0 * message.adc_tip / FULL, 2) if known else None,
-        'current_A': message.current if known else None,
+        'slide_counts': message.slide_counts if has_telemetry else None,
+        'turn_counts': message.turn_counts if has_telemetry else None,
+        'steps': message.step_position if has_telemetry else None,
+        'adc_root_percent': round(100.0 * message.adc_root / ADC_FULL_SCALE, 2)
+        if has_telemetry else None,
+        'adc_tip_percent': round(100.0 * message.adc_tip / ADC_FULL_SCALE, 2)
+        if has_telemetry else None,
+        'current_A': message.current if has_telemetry else None,
     }
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
-    """Return the lines of `summary` for people."""
+    """Return the summary as lines of text."""
     round_trip = '-' if facts['round_trip_ms'] is None else f'{facts["round_trip_ms"]:.2f} ms'
     return [
         f'{facts["about"]}',
@@ -94,13 +96,13 @@ def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
         f'  state      {facts["state"] or "unknown"}',
         f'  faults     {facts["faults"] or "none"}',
         f'  inputs     {", ".join(facts["inputs"] or []) or "none"}',
-        *_text_of_readings(facts),
+        *_reading_lines(facts),
         f'  telemetry  {facts["telemetry_rate_Hz"]:g} Hz, {facts["gaps"]} gaps, '
         f'{facts["crc_errors"]} CRC errors, round trip {round_trip}',
     ]
 
 
-def _text_of_readings(facts):
+def _reading_lines(facts):
     if facts['slide_counts'] is None:
         return []
     return [

@@ -1,4 +1,4 @@
-"""`flexsim rig setup`: ports of this machine, and what to do once so that they may be used."""
+"""`flexsim rig setup`: serial ports of this machine, and the setup that they need once."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.rig.host.port import owning_group, serial_ports
 from flex_robot_sim.util.share import share_folder
 
-RULES = Path('/etc/udev/rules.d')
+RULES_FOLDER = Path('/etc/udev/rules.d')
 RULE = '70-flex-robot-rig.rules'
 
 
@@ -26,14 +26,14 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    print_result(arguments, summary(share_folder() / 'config' / RULE, RULES / RULE,
+    print_result(arguments, summary(share_folder() / 'config' / RULE, RULES_FOLDER / RULE,
                                     serial_ports()), as_text)
     return 0
 
 
 def summary(shipped: Path, installed: Path,
             ports: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """What there is and what is to be done, as JSON may hold it."""
+    """Return ports and state of the udev rule as a dictionary for JSON."""
     return {
         'rule': str(shipped),
         'installed': str(installed),
@@ -47,7 +47,7 @@ def summary(shipped: Path, installed: Path,
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
-    """Return the lines of `summary` for people."""
+    """Return the summary as lines of text."""
     rule, installed = shlex.quote(facts['rule']), facts['installed']
     state = {'missing': 'is not installed', 'outdated': 'is installed, but of another version',
              'current': 'is installed'}[facts['rule_state']]
@@ -67,7 +67,7 @@ def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
         lines.append(f'  {port["name"]}  ({port["about"]})')
         if not port['usable']:
             group = port['group']
-            # nobody is to join the group of root, and one without a name cannot be joined
+            # never suggest to join the group root; a group without a name cannot be joined
             lines.append('    no permission: install the udev rule and plug it in again'
                          if group == 'root' or group.isdigit() else
                          f'    no permission: sudo usermod -aG {group} $USER, then log in again')

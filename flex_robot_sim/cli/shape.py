@@ -1,4 +1,4 @@
-"""`flexsim shape`: which input shaper stills an arm, from its model or from a recording."""
+"""`flexsim shape`: comparison of input shapers, from a model or from a recording."""
 
 import sys
 from argparse import Namespace
@@ -16,13 +16,13 @@ from flex_robot_sim.cli.arguments import (
     print_result,
     xacro_arguments,
 )
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import UsageError
 
-NO_RESONANCE = 1            # exit code
-LOG_DEVIATIONS = 2.0        # of a fitted frequency, that a shaper has to bear
-LEAST_OFF = 0.05            # share by which the frequencies of a log may be off
-FINEST = 400                # points of a curve
+EXIT_NO_RESONANCE = 1       # exit code
+LOG_DEVIATION_FACTOR = 2.0  # standard deviations of a fitted frequency
+MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a log
+CURVE_POINTS = 400          # of a sensitivity curve
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -35,7 +35,7 @@ def add_to(commands: Any, about: str) -> None:
                'off by --uncertainty, in all poses and with all payloads, and half of it in '
                'trial moves of the nonlinear arm, the one that adds the least time; where '
                'frequencies differ, only those that follow the pose count. '
-               f'Exit code {NO_RESONANCE}: nothing rings, so nothing is recommended.')
+               f'Exit code {EXIT_NO_RESONANCE}: nothing rings, so nothing is recommended.')
     parser.add_argument('robot', metavar='URDF', nargs='?',
                         help='URDF or xacro file, or a shipped robot')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
@@ -57,7 +57,8 @@ def add_to(commands: Any, about: str) -> None:
                         help='of the samples of the log (default: from its column time)')
     parser.add_argument('--uncertainty', type=float,
                         help=f'share by which frequencies may be off (default: 0.1; of a log '
-                             f'{LOG_DEVIATIONS:g} deviations of the fit, at least {LEAST_OFF:g})')
+                             f'{LOG_DEVIATION_FACTOR:g} deviations of the fit, at least '
+                             f'{MIN_LOG_UNCERTAINTY:g})')
     parser.add_argument('--tolerance', type=float, default=0.05,
                         help='share of the vibration that may be left (default: %(default)s)')
     parser.add_argument('--allowed', type=float, default=5e-4, metavar='M',
@@ -80,37 +81,38 @@ def run(arguments: Namespace) -> int:
         check_figure_path(arguments.plot)
     if arguments.output:
         expect_writable(arguments.output)
-    summary, cases, found, best, spectrum = (_of_log if arguments.log else _of_robot)(arguments)
+    summary, cases, candidates, best, spectrum = (
+        _from_log if arguments.log else _from_robot)(arguments)
     if not cases:
         print_result(arguments, summary, _as_text)
-        what = arguments.log or summary['of']
+        source = arguments.log or summary['of']
         hint = ('Record at rest just after a move or a push, long enough to see it ring, and '
                 'faster than it rings' if arguments.log else 'It needs no shaper')
         why = '' if arguments.log or summary['is_flexible'] else (
             ', as no link and no joint of it is flexible')
-        print(f'flexsim shape: {what}: no resonance stands out{why}. {hint}.', file=sys.stderr)
-        return NO_RESONANCE
+        print(f'flexsim shape: {source}: no resonance stands out{why}. {hint}.', file=sys.stderr)
+        return EXIT_NO_RESONANCE
     from flex_robot_sim.shaping.comparison import meets_tolerance
 
     summary['shapers'] = [
-        {'name': choice.name, 'follows_pose': choice.follows,
-         'frequencies': [mode[0] for mode in choice.shaper.modes],
-         'vibration': choice.vibration, 'time': choice.added,
-         'moving': None if np.isnan(choice.moving) else choice.moving,
-         'acceleration': choice.acceleration, 'times': choice.shaper.times.tolist(),
-         'amplitudes': choice.shaper.amplitudes.tolist()} for choice in found]
-    summary['recommended'] = found[best].name
-    summary['keeps_tolerance'] = bool(meets_tolerance(found[best], arguments.tolerance))
+        {'name': candidate.name, 'follows_pose': candidate.follows,
+         'frequencies': [mode[0] for mode in candidate.shaper.modes],
+         'vibration': candidate.vibration, 'time': candidate.added,
+         'moving': None if np.isnan(candidate.moving) else candidate.moving,
+         'acceleration': candidate.acceleration, 'times': candidate.shaper.times.tolist(),
+         'amplitudes': candidate.shaper.amplitudes.tolist()} for candidate in candidates]
+    summary['recommended'] = candidates[best].name
+    summary['keeps_tolerance'] = bool(meets_tolerance(candidates[best], arguments.tolerance))
     if arguments.output:
-        _write(arguments, summary, found[best])
+        _write(arguments, summary, candidates[best])
     if arguments.plot:
-        _draw(arguments.plot, summary, cases, found, best, spectrum)
+        _draw(arguments.plot, summary, cases, candidates, best, spectrum)
     print_result(arguments, summary, _as_text)
     return 0
 
 
-def _of_robot(arguments):
-    """Summary, cases, Choices, row of the best one, and no spectrum, of a model."""
+def _from_robot(arguments):
+    """Return summary, cases, candidates, row of the best one, and no spectrum, of a model."""
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.control.servo import servo_line
     from flex_robot_sim.model.arguments import checked
@@ -120,18 +122,18 @@ def _of_robot(arguments):
     xacro_arguments(arguments.xacro)
     if arguments.column or arguments.rate is not None:
         raise UsageError('--column and --rate are about a --log.')
-    with patience('reading the robot'):
+    with show_progress('reading the robot'):
         arm = read_arm(arguments)
     poses = [checked('--pose', pose, arm.joint_names) for pose in arguments.pose]
     for pose in poses:
         refuse_beyond_stops(arm, np.arange(len(pose)), pose)
-    with patience('looking for gains that hold the arm'):
+    with show_progress('looking for gains that hold the arm'):
         servo = _servo(arguments, arm)
         gains = servo and (servo.stiffness, servo.damping)
     uncertainty = DEFAULT_UNCERTAINTY if arguments.uncertainty is None else arguments.uncertainty
     payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
-    with patience('trying shapers, on linear models and in moves'):
-        cases, found, best, moves, why = recommend(
+    with show_progress('trying shapers, on linear models and in moves'):
+        cases, candidates, best, moves, why = recommend(
             arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
             arguments.fixed)
     summary = {'of': arm.description.name, 'is_flexible': bool(arm.tips or arm.motor_names),
@@ -141,63 +143,65 @@ def _of_robot(arguments):
                'cases': [{'name': case.name, 'frequencies': case.frequencies.tolist(),
                           'damping_ratios': case.ratios.tolist()} for case in cases],
                'shapers': [], 'recommended': None}
-    return summary, cases, found, best, None
+    return summary, cases, candidates, best, None
 
 
-def _write(arguments, summary, choice):
-    """Write the recommended shaper; one that follows the pose with its table, which takes long."""
+def _write(arguments, summary, candidate):
+    """Write the recommended shaper; a pose-dependent one with its table, which takes long."""
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.shaping.impulses import NONE
     from flex_robot_sim.shaping.recommendation import following
     from flex_robot_sim.shaping.shaper_file import write_parts
     from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
-    joints, parts = (), ShaperSpecification(choice.name, choice.shaper)
+    joints, parts = (), ShaperSpecification(candidate.name, candidate.shaper)
     if not arguments.log:
         arm = read_arm(arguments)
         joints = arm.joint_names
-        if choice.follows:
+        if candidate.follows:
             payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
-            with patience('computing the modes of all poses'):
+            with show_progress('computing the modes of all poses'):
                 servo = _servo(arguments, arm)
-                parts = ShaperSpecification(choice.name, NONE, *following(
-                    arm, choice.design, payloads, servo and (servo.stiffness, servo.damping)))
+                parts = ShaperSpecification(candidate.name, NONE, *following(
+                    arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)))
     write_parts(arguments.output, parts, str(summary['of']), joints)
 
 
 def _servo(arguments, arm):
-    """Return the Servo that holds the joints, or None."""
+    """Return the Servo that holds the joints, or None without --servo."""
     if not arguments.servo:
         return None
     from flex_robot_sim.control.servo import fitting_servo
     return fitting_servo(arm)
 
 
-def _of_log(arguments):
-    """Likewise of a recording, with its spectrum."""
+def _from_log(arguments):
+    """Return summary, cases, candidates, row of the best one, and the spectrum, of a recording."""
     from flex_robot_sim.analysis.recorded_vibration import read_samples, resonances
     from flex_robot_sim.shaping.comparison import Case, compare_shapers
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
     rate, samples, names = read_samples(arguments.log, arguments.column, arguments.rate)
-    with patience('looking for resonances'):
+    with show_progress('looking for resonances'):
         found, spectrum = resonances(rate, samples)
     uncertainty = arguments.uncertainty
     if uncertainty is None:
-        uncertainty = max([LEAST_OFF, *(LOG_DEVIATIONS * one.frequency_deviation / one.frequency
-                                        for one in found)])
+        uncertainty = max([MIN_LOG_UNCERTAINTY, *(LOG_DEVIATION_FACTOR
+                                                  * resonance.frequency_deviation
+                                                  / resonance.frequency
+                                                  for resonance in found)])
     summary = {'of': arguments.log, 'rate': rate, 'columns': names, 'samples': len(samples),
                'uncertainty': uncertainty, 'tolerance': arguments.tolerance,
                'allowed': arguments.allowed,
-               'resonances': [one._asdict() for one in found], 'shapers': [],
+               'resonances': [resonance._asdict() for resonance in found], 'shapers': [],
                'recommended': None}
     if not found:
         return summary, [], [], 0, spectrum
-    ordered = sorted(found, key=lambda one: one.frequency)
-    frequencies, ratios, sizes = (np.array([getattr(one, name) for one in ordered])
+    ordered = sorted(found, key=lambda resonance: resonance.frequency)
+    frequencies, ratios, sizes = (np.array([getattr(resonance, name) for resonance in ordered])
                                   for name in ('frequency', 'ratio', 'size'))
-    # the deflection of an oscillator whose base accelerates, each as large as it is in the log
+    # static deflection per base acceleration, weighted by the amplitudes in the log
     case = Case(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies)**2)
     found, best = compare_shapers([case], uncertainty, arguments.tolerance, arguments.allowed)
     return summary, [case], found, best, spectrum
@@ -209,18 +213,18 @@ def _as_text(summary):
     if 'resonances' in summary:
         yield (f'{summary["of"]}: {summary["samples"]} samples of '
                f'{", ".join(summary["columns"])} at {summary["rate"]:.6g} Hz')
-        for one in summary['resonances']:
-            yield (f'  rings at {one["frequency"]:.4g} Hz (+-{one["frequency_deviation"]:.1g}), '
-                   f'damping {one["ratio"]:.2%} (+-{one["ratio_deviation"]:.1%}), by its '
-                   f'{one["way"]}')
+        for row in summary['resonances']:
+            yield (f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
+                   f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%}), by its '
+                   f'{row["way"]}')
     else:
         yield f'{summary["of"]}'
         if summary['gains']:
             yield f'  {summary["gains"]}'
         for case in summary['cases']:
-            rings = ', '.join(f'{f:.4g} Hz ({ratio:.1%})' for f, ratio in
-                              zip(case['frequencies'], case['damping_ratios']))
-            yield f'  at {case["name"]}: {rings}'
+            mode_list = ', '.join(f'{f:.4g} Hz ({ratio:.1%})' for f, ratio in
+                                  zip(case['frequencies'], case['damping_ratios']))
+            yield f'  at {case["name"]}: {mode_list}'
     if not summary['shapers']:
         return
     yield (f'  shapers, with frequencies off by up to {summary["uncertainty"]:.1%}, and the '
@@ -228,14 +232,14 @@ def _as_text(summary):
     moves = summary.get('trial_moves', 0)
     yield (f'  shaper         vibration{"   in moves" * bool(moves)}   time added   acceleration  '
            'frequencies [Hz]')
-    for one in summary['shapers']:
-        frequencies = ('those of each pose' if one['follows_pose'] else
-                       ', '.join(f'{f:.3g}' for f in one['frequencies']) or '-')
-        moving = '' if not moves else ' ' * 10 + '-' if one['moving'] is None else (
-            f'{one["moving"]:11.1%}')
-        yield (f'  {one["name"]:14s}{one["vibration"]:9.1%}{moving}{one["time"]:11.3f} s'
-               f'{one["acceleration"]:11.3g} m/s2  {frequencies}')
-    yield f'  recommended: {summary["recommended"]}, {_rule(summary, moves)}'
+    for row in summary['shapers']:
+        frequencies = ('those of each pose' if row['follows_pose'] else
+                       ', '.join(f'{f:.3g}' for f in row['frequencies']) or '-')
+        move_column = '' if not moves else ' ' * 10 + '-' if row['moving'] is None else (
+            f'{row["moving"]:11.1%}')
+        yield (f'  {row["name"]:14s}{row["vibration"]:9.1%}{move_column}{row["time"]:11.3f} s'
+               f'{row["acceleration"]:11.3g} m/s2  {frequencies}')
+    yield f'  recommended: {summary["recommended"]}, {_rule_text(summary, moves)}'
     if moves:
         yield (f'  in moves: what is left at most in {moves} moves of the nonlinear arm, or more '
                f'than that; a shaper with more than '
@@ -243,16 +247,16 @@ def _as_text(summary):
                'tried further')
     elif 'resonances' not in summary:
         yield '  of one pose only: small motions about it; give two or more for moves between them'
-    if any(one['follows_pose'] for one in summary['shapers']):
+    if any(row['follows_pose'] for row in summary['shapers']):
         yield '  by pose: delays that follow the pose and the payload, see docs/control.md'
 
 
-def _rule(summary, moves):
-    """What the rule says of the recommended shaper."""
+def _rule_text(summary, moves):
+    """Return why the rule recommends this shaper."""
     from flex_robot_sim.shaping.comparison import MAX_MOVE_SHARE
 
     why = f': {summary["why"]}' if summary.get('why') else ''
-    best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])
+    best = next(row for row in summary['shapers'] if row['name'] == summary['recommended'])
     if best is summary['shapers'][0]:
         return f'as each shaper leaves as much as none or more{why}'
     tolerance = summary['tolerance']
@@ -260,27 +264,27 @@ def _rule(summary, moves):
         return f'the one that leaves least; no shaper keeps to {tolerance:.0%}{why}'
     if moves and best['moving'] > MAX_MOVE_SHARE * tolerance:
         return f'the one that leaves least in moves, no more than {tolerance:.0%}'
-    whose = 'by pose ' if best['follows_pose'] else ''
-    moving = f', and in moves no more than {MAX_MOVE_SHARE * tolerance:.1%}' if moves else ''
-    return f'the shortest {whose}that leaves no more than {tolerance:.0%}{moving}'
+    qualifier = 'by pose ' if best['follows_pose'] else ''
+    move_text = f', and in moves no more than {MAX_MOVE_SHARE * tolerance:.1%}' if moves else ''
+    return f'the shortest {qualifier}that leaves no more than {tolerance:.0%}{move_text}'
 
 
-def _draw(path, summary, cases, found, best, spectrum):
+def _draw(path, summary, cases, candidates, best, spectrum):
     from flex_robot_sim.util.plots import Chart, Curve, write_charts
 
-    best = found[best].name
+    best = candidates[best].name
     low = min(case.frequencies.min() for case in cases)
     high = max(case.frequencies.max() for case in cases)
-    f = np.linspace(0.3 * low, 1.5 * high, FINEST)
+    f = np.linspace(0.3 * low, 1.5 * high, CURVE_POINTS)
     ratio = float(np.mean([case.ratios.mean() for case in cases]))
     charts = [Chart('what shapers leave', 'frequency [Hz]', 'vibration [%]', tuple(
-        Curve(choice.name, f, 100 * choice.shaper.vibration(f, ratio), k,
-              0 if choice.name == best else 1)
-        for k, choice in enumerate(found) if k and not choice.follows))]
+        Curve(candidate.name, f, 100 * candidate.shaper.vibration(f, ratio), k,
+              0 if candidate.name == best else 1)
+        for k, candidate in enumerate(candidates) if k and not candidate.follows))]
     if spectrum is not None:
-        kept = spectrum.frequencies <= 3 * high
+        is_shown = spectrum.frequencies <= 3 * high
         charts.insert(0, Chart('what rings', 'frequency [Hz]', 'power [1/Hz]', (
-            Curve('spectrum', spectrum.frequencies[kept], spectrum.power[kept]),), True))
+            Curve('spectrum', spectrum.frequencies[is_shown], spectrum.power[is_shown]),), True))
     else:
         rows = np.arange(1, len(cases) + 1)
         charts.insert(0, Chart('what rings', 'pose and payload', 'frequency [Hz]', tuple(

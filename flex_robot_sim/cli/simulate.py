@@ -1,4 +1,4 @@
-"""`flexsim simulate`: drive an arm for a while, write what it did, and sum it up."""
+"""`flexsim simulate`: drive an arm, write its states, and print a summary."""
 
 import csv
 import sys
@@ -24,7 +24,7 @@ from flex_robot_sim.cli.arguments import (
     print_result,
     read_arm,
 )
-from flex_robot_sim.cli.compiling import compiling
+from flex_robot_sim.cli.compiling import show_compilation
 from flex_robot_sim.cli.mean_efforts import MeanEfforts
 from flex_robot_sim.cli.simulate_move import (
     add_shaping,
@@ -32,7 +32,7 @@ from flex_robot_sim.cli.simulate_move import (
     lines_of_residual,
     residual,
 )
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.hold_monitor import MAX_SLIDE_ERROR, MAX_TURN_ERROR
 from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
@@ -44,9 +44,9 @@ from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.files import open_atomic
 from flex_robot_sim.util.settings import FORMULATIONS, SCHEMES, SimulationSettings
 
-LAST = 0.1                              # share of the time in which it must be there
-NOT_THERE = 1                           # exit code
-MOST_STEPS = 1e9            # hours
+END_SHARE = 0.1             # final share of the rows in which the arm must be at its goal
+EXIT_NOT_ARRIVED = 1        # exit code
+MAX_STEPS = 1e9             # some hours of computing
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -55,8 +55,8 @@ def add_to(commands: Any, about: str) -> None:
         'simulate', help=about,
         description='Drive an arm by efforts or to a pose, and write its state every so often: '
                     'rows of CSV, or a recording with the messages of ROS 2.',
-        epilog=f'Exit code {NOT_THERE}: the arm has not arrived at the pose of --to, or does not '
-               'stay there; a line says which joint.')
+        epilog=f'Exit code {EXIT_NOT_ARRIVED}: the arm has not arrived at the pose of --to, or '
+               'does not stay there; a line says which joint.')
     add_robot(parser)
     parser.add_argument('--seconds', type=float, default=5.0, help='(default: %(default)s)')
     parser.add_argument('--effort', action='append', default=[], metavar='JOINT=FORM',
@@ -94,7 +94,7 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    with patience('reading the robot'):
+    with show_progress('reading the robot'):
         arm = read_arm(arguments)
     if arguments.payload is not None:
         arm = loaded(arm, parse_payload(arguments.payload, arm.tool))
@@ -102,8 +102,8 @@ def run(arguments: Namespace) -> int:
                                   formulation=arguments.formulation)
     for name in ('seconds', 'rate'):
         expect_within(f'--{name}', getattr(arguments, name))
-    if arguments.seconds > MOST_STEPS * arguments.time_step:
-        raise UsageError(f'--seconds hold more than {MOST_STEPS:g} steps of --time-step. Take '
+    if arguments.seconds > MAX_STEPS * arguments.time_step:
+        raise UsageError(f'--seconds hold more than {MAX_STEPS:g} steps of --time-step. Take '
                          'fewer or longer ones.')
     if arguments.seconds < arguments.time_step:
         raise UsageError('--seconds must be at least one --time-step.')
@@ -115,58 +115,60 @@ def run(arguments: Namespace) -> int:
 
     start, start_line = _start_state(arm, arguments)
 
-    def started():
+    def new_simulation():
         simulation = Simulation(arm, settings)
         simulation.set_state(**start)
         simulation.reports += [start_line] if start_line else []
         return simulation
 
-    simulation = started()
-    with patience('looking for gains that hold the arm'):
-        carried, servo = _set_servo(simulation, arguments)
+    simulation = new_simulation()
+    with show_progress('looking for gains that hold the arm'):
+        holding_effort, servo = _set_servo(simulation, arguments)
     effort = (effort_of_table(arguments.effort_table, arm.joint_names) if arguments.effort_table
               else effort_of_words(arguments.effort, arm.joint_names))
-    constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
-    _compile(arm, settings)
+    is_constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
+    _compile_step(arm, settings)
     moves = []
-    if _is_prescribed(arguments) or servo.integral is not None:
-        simulation = started()      # without the servo, which the move leads
-        moves = closed_loop_moves(arguments, simulation, started, servo)
+    if _needs_closed_loop_move(arguments) or servo.integral is not None:
+        simulation = new_simulation()      # without the servo, which the move commands
+        moves = closed_loop_moves(arguments, simulation, new_simulation, servo)
         driver = moves[0]
     else:
-        driver = _Driven(simulation, lambda t: carried + effort(t), constant, arguments.to)
-    recording = _begun(arguments.output, arm)
+        driver = _EffortDriver(simulation, lambda t: holding_effort + effort(t), is_constant,
+                               arguments.to)
+    recording = _open_recording(arguments.output, arm)
     try:
         if recording:
-            _note(recording, arguments, arm, (servo.stiffness, servo.damping))
-        rows, wall, largest = _simulate(simulation, arguments, driver, recording)
+            _record_parameters(recording, arguments, arm, (servo.stiffness, servo.damping))
+        rows, wall_time, largest = _simulate(simulation, arguments, driver, recording)
     except BaseException:
-        _close(recording)           # with what was there before the state was lost, or Ctrl-C
+        _close(recording)           # keeps the states before the error or Ctrl-C
         raise
     try:
-        summary = _summary(simulation, wall, largest)
+        summary = _summary(simulation, wall_time, largest)
         if arguments.to is not None:
             summary['gains'] = '' if _has_own_gains(arguments) else servo_line(arm, servo)
         if arguments.shaper or arguments.feedback:
             summary.update(residual(arguments, moves))
-        missed = '' if arguments.to is None else _missed(arm, arguments.to, rows, servo.stiffness)
+        missed = '' if arguments.to is None else _goal_error_line(
+            arm, arguments.to, rows, servo.stiffness)
         if arguments.to is not None:
             summary['missed'] = missed
         print_result(arguments, summary, _as_text)
-    finally:            # after the figures: a full disk does not take them along
+    finally:            # after the summary, which a full disk must not prevent
         _close(recording)
     if arguments.output and not recording:
         _write(arguments.output, arm, rows)
     if missed:
         print(f'flexsim simulate: {missed}', file=sys.stderr)
-    return NOT_THERE if missed else 0
+    return EXIT_NOT_ARRIVED if missed else 0
 
 
 def _start_state(arm, arguments):
     """
     Return the state at the start, arguments of set_state, and a line about it or ''.
 
-    Where motors hold the arm, at --start and before a move to --to, it is in equilibrium.
+    If motors hold the arm, at --start and before a move to --to, it starts in equilibrium.
     """
     if arguments.start is None and arguments.to is None:
         return {}, start_note(arm)
@@ -175,7 +177,7 @@ def _start_state(arm, arguments):
     else:
         pose, line = checked('--start', arguments.start, arm.joint_names), ''
     if beyond_limits(arm, '', pose.tolist()):
-        return {'position': pose}, line     # a stop pushes, so there is no rest
+        return {'position': pose}, line     # a stop pushes: there is no equilibrium
     try:
         rest = equilibrium(arm, pose).coordinates
     except SettingError as error:
@@ -184,7 +186,7 @@ def _start_state(arm, arguments):
 
 
 def _refuse_goal_beyond_limits(arm, arguments):
-    """Refuse a goal beyond the stops, where no servo brings a joint."""
+    """Refuse a goal beyond the joint stops."""
     if arguments.to is not None:
         checked('--to', arguments.to, arm.joint_names)
     beyond = beyond_limits(arm, '--to', arguments.to)
@@ -192,17 +194,17 @@ def _refuse_goal_beyond_limits(arm, arguments):
         raise UsageError(f'{beyond}.')
 
 
-def _begun(path, arm):
-    """Return the SimulationRecording that --output asks for, or None."""
+def _open_recording(path, arm):
+    """Return the SimulationRecording for --output, or None if it is no .mcap file."""
     if not path or not path.endswith('.mcap'):
         return None
-    from flex_robot_sim.recording.simulated import SimulationRecording  # loads what else does not
+    from flex_robot_sim.recording.simulated import SimulationRecording  # imported late: needs mcap
 
     return SimulationRecording(path, arm, is_settled=True)
 
 
-def _note(recording, arguments, arm, servo):
-    """Put what was asked for into a recording, under the names that nodes have for it."""
+def _record_parameters(recording, arguments, arm, servo):
+    """Write the parameters of the run into a recording, under the names of the nodes."""
     load = {}
     if arguments.payload is not None:
         link, mass = parse_payload(arguments.payload, arm.tool)
@@ -222,23 +224,23 @@ def _close(recording):
         recording.close()
 
 
-def _missed(arm, pose, rows, stiffness):
+def _goal_error_line(arm, pose, rows, stiffness):
     """
-    Line about the drive that is furthest from its pose at the end, or '' if all are there.
+    Return a line about the drive with the largest error at the end, '' if all have arrived.
 
     :param stiffness: of the servo, (joints,) [N m/rad, N/m].
     """
     n = len(arm.joint_names)
-    last = np.array(rows[-max(2, round(LAST * len(rows))):])[:, 1 + 2 * n:1 + 3 * n]
-    away = np.abs(last - pose).max(axis=0)
+    end_positions = np.array(rows[-max(2, round(END_SHARE * len(rows))):])[:, 1 + 2 * n:1 + 3 * n]
+    errors = np.abs(end_positions - pose).max(axis=0)
     allowed = np.array([MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units])
-    worst = int(np.argmax(away / allowed))
-    if away[worst] <= allowed[worst]:
+    worst = int(np.argmax(errors / allowed))
+    if errors[worst] <= allowed[worst]:
         return ''
     name, unit = arm.joint_names[worst], arm.units[worst]
-    line = f'"{name}" is {away[worst]:.3g} {unit} from --to at the end. '
+    line = f'"{name}" is {errors[worst]:.3g} {unit} from --to at the end. '
     friction = arm.arrays.coulomb[worst] + arm.arrays.stiction[worst]
-    if stiffness[worst] * away[worst] < friction:
+    if stiffness[worst] * errors[worst] < friction:
         effort = arm.effort_units[worst]
         return (f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '
                 f'friction of {friction:.2g} {effort}: give it a --stiffness of '
@@ -246,14 +248,14 @@ def _missed(arm, pose, rows, stiffness):
     return f'{line}Give more --seconds, or other --stiffness and --damping'
 
 
-def _is_prescribed(arguments):
+def _needs_closed_loop_move(arguments):
     return (arguments.shaper or arguments.feedback or arguments.within
             or arguments.integral is not None)
 
 
-def _compile(arm, settings):
-    """Take a step aside, so that the time to compile is not taken for that to simulate."""
-    with compiling():
+def _compile_step(arm, settings):
+    """Compile by a step of another simulation, so that wall time excludes compilation."""
+    with show_compilation():
         Simulation(arm, settings).step()
 
 
@@ -262,47 +264,47 @@ def _has_own_gains(arguments):
 
 
 def _set_servo(simulation, arguments):
-    """Let motors hold the pose that is asked for; efforts that carry its weight, and the Servo."""
+    """Hold the goal by the servo; return the gravity efforts there, and the Servo."""
     n = len(simulation.arm.joint_names)
     if arguments.to is None:
         if _has_own_gains(arguments):
             raise UsageError('--stiffness and --damping need a pose to hold: --to.')
-        if _is_prescribed(arguments):
+        if _needs_closed_loop_move(arguments):
             raise UsageError('--shaper, --feedback, --integral and --within need a pose to go to: '
                              '--to.')
         return np.zeros(n), Servo(np.zeros(n), np.zeros(n), 0.0)
     if not 0.0 <= arguments.within < 1e9:
         raise UsageError('--within must be 0 or more.')
     has_efforts = arguments.effort or arguments.effort_table
-    if _is_prescribed(arguments) and has_efforts:
+    if _needs_closed_loop_move(arguments) and has_efforts:
         raise UsageError('--shaper, --feedback, --integral and --within go without --effort.')
     servo = fitting_servo(simulation.arm)
     for name in ('stiffness', 'damping'):
-        given = getattr(arguments, name)
-        if given is not None:
-            if len(given) not in (1, n):
-                raise UsageError(f'--{name} takes 1 or {n} numbers, not {len(given)}.')
-            servo = replace(servo, **{name: np.broadcast_to(given, n)})
+        values = getattr(arguments, name)
+        if values is not None:
+            if len(values) not in (1, n):
+                raise UsageError(f'--{name} takes 1 or {n} numbers, not {len(values)}.')
+            servo = replace(servo, **{name: np.broadcast_to(values, n)})
     if _has_own_gains(arguments) or has_efforts or arguments.feedback:
         servo = replace(servo, integral=None)       # it belongs to the default gains
     simulation.hold(arguments.to, servo.stiffness, servo.damping)
     return carrying_efforts(simulation.arm, arguments.to), servo
 
 
-class _Driven:
-    """Steps of a simulation with efforts of time."""
+class _EffortDriver:
+    """Advances a simulation under efforts that are functions of time."""
 
-    def __init__(self, simulation, effort, constant, target=None):
+    def __init__(self, simulation, effort, is_constant, target=None):
         self.target = None if target is None else np.array([target, np.zeros(len(target))])
-        self._simulation, self._effort, self._constant = simulation, effort, constant
+        self._simulation, self._effort, self._is_constant = simulation, effort, is_constant
         self._half = 0.5 * simulation.settings.time_step
-        # half way, as a motor that holds an effort for a step comes closest to it
+        # sampled at half a step, where a held effort approximates it best
         simulation.effort = effort(self._half)
 
     def advance(self, steps):
         """Take steps."""
         simulation = self._simulation
-        if self._constant:
+        if self._is_constant:
             simulation.step(steps)
             return
         for _ in range(steps):
@@ -311,34 +313,34 @@ class _Driven:
 
 
 def _simulate(simulation, arguments, driver, recording):
-    """Rows of the table, wall time [s], and largest tip deflections {link: [m]}."""
-    h, end = arguments.time_step, arguments.seconds
-    total, done = max(round(end / h), 1), 0
-    # a rate may be so low that its period is infinite
+    """Return rows of the table, wall time [s], and largest tip deflections {link: [m]}."""
+    h, duration = arguments.time_step, arguments.seconds
+    total, steps_done = max(round(duration / h), 1), 0
+    # the period of a tiny rate may be infinite
     block = max(round(min(1 / max(arguments.rate, 1e-9) / h, total)), 1)
-    rows, wall, shown = [_row(simulation)], 0.0, time.monotonic()
+    rows, wall_time, shown_at = [_row(simulation)], 0.0, time.monotonic()
     efforts = MeanEfforts(simulation, driver, block) if arguments.output else None
     if recording:
         recording.add(simulation, driver.target)
-    while done < total:
-        steps = min(block, total - done)
+    while steps_done < total:
+        steps = min(block, total - steps_done)
         started = time.perf_counter()
         (efforts or driver).advance(steps)
-        wall += time.perf_counter() - started
-        done += steps
+        wall_time += time.perf_counter() - started
+        steps_done += steps
         if efforts:
-            _settle(rows, simulation.arm, recording, efforts.around_last())
+            _set_mean_efforts(rows, simulation.arm, recording, efforts.around_last())
         rows.append(_row(simulation))
         if recording:
             recording.add(simulation, driver.target)
-        if sys.stderr.isatty() and time.monotonic() - shown > 0.2:
-            shown = time.monotonic()
-            print(f'\r{done / total:4.0%}  {simulation.time:.2f} s', end='', file=sys.stderr)
+        if sys.stderr.isatty() and time.monotonic() - shown_at > 0.2:
+            shown_at = time.monotonic()
+            print(f'\r{steps_done / total:4.0%}  {simulation.time:.2f} s', end='', file=sys.stderr)
     if efforts:
-        _settle(rows, simulation.arm, recording, efforts.at_end())
+        _set_mean_efforts(rows, simulation.arm, recording, efforts.at_end())
     if sys.stderr.isatty():
         print('\r' + ' ' * 30 + '\r', end='', file=sys.stderr)
-    return rows, wall, _largest(simulation.arm, rows[1:])
+    return rows, wall_time, _largest(simulation.arm, rows[1:])
 
 
 def _row(simulation):
@@ -353,8 +355,8 @@ def _largest(arm, rows):
     return dict(zip(arm.tips, np.linalg.norm(tips[..., :3], axis=2).max(axis=0).tolist()))
 
 
-def _settle(rows, arm, recording, efforts):
-    """Put mean efforts into the last row, and into the recording."""
+def _set_mean_efforts(rows, arm, recording, efforts):
+    """Set the mean efforts of the last row and of the recording."""
     joints = len(arm.joint_names)
     rows[-1][1 + 3 * joints:1 + 4 * joints] = efforts
     if recording:
@@ -376,7 +378,7 @@ def _write(path, arm, rows):
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
 
 
-def _summary(simulation, wall, largest):
+def _summary(simulation, wall_time, largest):
     energy = simulation.energy()
     names = simulation.arm.joint_names
     return {
@@ -387,8 +389,8 @@ def _summary(simulation, wall, largest):
         'velocity': dict(zip(names, simulation.velocity.tolist())),
         'energy': {key: float(value) for key, value in energy._asdict().items()},
         'largest_deflection': largest,
-        'wall_time': wall,
-        'times_real_time': simulation.time / wall,
+        'wall_time': wall_time,
+        'times_real_time': simulation.time / wall_time,
         'reports': list(simulation.reports),
     }
 

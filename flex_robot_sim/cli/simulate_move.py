@@ -1,4 +1,4 @@
-"""`flexsim simulate --to` with a shaper or feedback, beside the same move without."""
+"""`flexsim simulate --to` with a shaper or feedback, and the same move without for comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import mode_table
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.control.closed_loop_move import (
     FEEDBACKS,
     ClosedLoopMove,
@@ -38,18 +38,18 @@ from flex_robot_sim.util.exceptions import UsageError
 if TYPE_CHECKING:
     from flex_robot_sim.simulation.simulation import Simulation
 
-KINDS = CONTROLLER_SHAPERS[1:]      # all but none
-BY_POSE = ' by pose'        # what `flexsim shape` says behind a name: here they all do
-POSES = 6                   # along a move, whose modes are looked at
-HELPS = 0.5                 # of the swing, what a shaper or feedback that does something leaves
-MOST_STEPS = 200_000        # of a move that is simulated once more, without
+SHAPER_KINDS = CONTROLLER_SHAPERS[1:]  # all but none
+BY_POSE_SUFFIX = ' by pose'  # of names in `flexsim shape`; here all shapers follow the pose
+POSE_COUNT = 6                         # along a move, at which modes are computed
+MAX_EFFECTIVE_RESIDUAL = 0.5  # residual ratio below which a shaper or feedback has an effect
+MAX_REFERENCE_STEPS = 200_000  # of a move that is also simulated without shaper and feedback
 
 
 def add_shaping(parser: ArgumentParser) -> None:
     """Add --shaper and --feedback."""
     parser.add_argument('--shaper', metavar='KIND',
                         help='shape the move to --to so that the links do not ring: '
-                             f'{", ".join(KINDS)}, or {AUTO} for what `flexsim shape` '
+                             f'{", ".join(SHAPER_KINDS)}, or {AUTO} for what `flexsim shape` '
                              'recommends')
     parser.add_argument('--feedback', choices=FEEDBACKS, metavar='KIND',
                         help='damp the links by flex sensors (strain, ppf), or replace the servo '
@@ -59,18 +59,18 @@ def add_shaping(parser: ArgumentParser) -> None:
                              '(default: none; 0.2 is usual)')
 
 
-def closed_loop_moves(arguments: Namespace, simulation: Simulation, started: Callable,
-              held_by: Servo) -> list[_Watched]:
+def closed_loop_moves(arguments: Namespace, simulation: Simulation, new_simulation: Callable,
+              hold_servo: Servo) -> list[_MonitoredMove]:
     """
-    Return the move that is asked for, and, if it is cheap, the same one without.
+    Return the requested move and, if it is cheap, the same move without shaper and feedback.
 
-    :param started: function that returns the arm where it starts.
-    :param held_by: Servo, whose integral action is taken unless --integral says another.
+    :param new_simulation: returns a Simulation of the arm at its start.
+    :param hold_servo: Servo; its integral action applies unless --integral is given.
     """
     arm, goal, start = simulation.arm, np.array(arguments.to), simulation.motor_position
     _refuse_too_fast(arm, goal - start, arguments.within)
-    servo = held_by.stiffness, held_by.damping
-    shaper, law, integral = None, None, held_by.integral
+    servo = hold_servo.stiffness, hold_servo.damping
+    shaper, law, integral = None, None, hold_servo.integral
     if arguments.integral is not None:
         if not 0.0 < arguments.integral <= 1.0:
             raise UsageError('--integral must be above 0 and at most 1.')
@@ -79,41 +79,41 @@ def closed_loop_moves(arguments: Namespace, simulation: Simulation, started: Cal
         shaper = _shaper(arm, arguments.shaper, start, goal, servo,
                          sample_period(arguments.time_step))
     if arguments.feedback:
-        with patience('designing the feedback'):
+        with show_progress('designing the feedback'):
             law = feedback_law(arm, arguments.feedback, start, goal, servo, arguments.time_step)
     steps = max(round(arguments.seconds / arguments.time_step), 1)
 
-    def moved(shaper=None):
-        move = _Watched(ClosedLoopMove(started(), goal, servo, arguments.within,
-                                       copy.deepcopy(shaper), integral=integral),
-                        arm, goal, servo)
+    def simulated_move(shaper=None):
+        move = _MonitoredMove(ClosedLoopMove(new_simulation(), goal, servo, arguments.within,
+                                             copy.deepcopy(shaper), integral=integral),
+                              arm, goal, servo)
         move.advance(steps)
         return move
 
     move = ClosedLoopMove(simulation, goal, servo, arguments.within, shaper, law, integral)
-    moves = [_Watched(move, arm, goal, servo, law)]
-    is_cheap = arguments.seconds <= MOST_STEPS * arguments.time_step and (
+    moves = [_MonitoredMove(move, arm, goal, servo, law)]
+    is_cheap = arguments.seconds <= MAX_REFERENCE_STEPS * arguments.time_step and (
         arguments.formulation == 'recursion' and arguments.scheme != 'reference')
     if is_cheap and (shaper or law):
-        moves.append(moved())
+        moves.append(simulated_move())
         if arguments.shaper == AUTO and not law:
-            _refuse_useless(arm, moved(shaper), moves[1])
+            _refuse_useless(arm, simulated_move(shaper), moves[1])
     return moves
 
 
-def _refuse_useless(arm, shaped, plain):
-    """Refuse the recommended shaper for a move after which more vibration is left than before."""
-    left, before = shaped.residue.amplitude(), plain.residue.amplitude()
-    if left is not None and before and left >= before:
-        soft = plain.slow_servo()
+def _refuse_useless(arm, shaped, unshaped):
+    """Refuse a recommended shaper that leaves no less vibration than the unshaped move."""
+    residual, before = shaped.residue.amplitude(), unshaped.residue.amplitude()
+    if residual is not None and before and residual >= before:
+        note = unshaped.slow_servo()
         raise UsageError(
             f'no shaper helps this move of {arm.description.name}: the recommended one leaves '
-            f'{left / before:.0%} of the vibration{soft and f", as {soft}"}. Leave --shaper out, '
-            'or give stiffer gains, --stiffness and --damping')
+            f'{residual / before:.0%} of the vibration{note and f", as {note}"}. '
+            'Leave --shaper out, or give stiffer gains, --stiffness and --damping')
 
 
 def _refuse_too_fast(arm, distance, within):
-    """Refuse a minimum-jerk motion that is faster than a joint; 0: without such a motion."""
+    """Refuse a minimum-jerk motion faster than a joint allows; 0: no such motion."""
     times = shortest_durations(arm, distance)
     worst = int(np.argmax(times))
     if 0.0 < within < times[worst] / VELOCITY_MARGIN:
@@ -130,25 +130,25 @@ def _rounded_up(value):
     return math.ceil(value / digit) * digit
 
 
-def residual(arguments: Namespace, moves: list[_Watched]) -> dict[str, Any]:
-    """Return what the tool still does after each of the moves, as --json prints it."""
+def residual(arguments: Namespace, moves: list[_MonitoredMove]) -> dict[str, Any]:
+    """Return the residual vibration after each of the moves, as --json prints it."""
     sizes = [move.residue.amplitude() for move in moves] + [None] * (2 - len(moves))
-    left = sizes[0] / sizes[1] if sizes[1] and sizes[0] is not None else None
+    residual_ratio = sizes[0] / sizes[1] if sizes[1] and sizes[0] is not None else None
     return {'shaper': arguments.shaper, 'feedback': arguments.feedback,
             'time_added': moves[0].move.arrival - arguments.within,
-            'complaint': moves[0].complaint or _nothing_rings(left, moves[0]),
-            'residual': sizes[0], 'residual_without': sizes[1], 'residual_left': left}
+            'complaint': moves[0].complaint or _no_vibration_note(residual_ratio, moves[0]),
+            'residual': sizes[0], 'residual_without': sizes[1], 'residual_left': residual_ratio}
 
 
 def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the line about it for people."""
+    """Yield the residual vibration as lines of text."""
     if 'residual' not in summary:
         return
-    what = ' and '.join(filter(None, (summary['shaper'], summary['feedback'])))
+    remedy = ' and '.join(filter(None, (summary['shaper'], summary['feedback'])))
     if summary['residual'] is None:
-        yield f'  {what}: the move ends too late to see what is left. Give more --seconds'
+        yield f'  {remedy}: the move ends too late to see what is left. Give more --seconds'
         return
-    line = f'  tip swings after the move: {1e3 * summary["residual"]:.3g} mm with {what}'
+    line = f'  tip swings after the move: {1e3 * summary["residual"]:.3g} mm with {remedy}'
     if summary['residual_left'] is not None:
         line += (f', {1e3 * summary["residual_without"]:.3g} mm without: '
                  f'{summary["residual_left"]:.1%} is left')
@@ -157,27 +157,28 @@ def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f'  note: {summary["complaint"]}'
 
 
-def _nothing_rings(left, watched):
-    """Line about what keeps all shapers and feedback from doing anything, or ''."""
-    soft = '' if left is None or left < HELPS else watched.slow_servo()
-    return soft and (f'{soft}: little rings here that could be taken away. Give stiffer gains, '
+def _no_vibration_note(residual_ratio, move):
+    """Return a line about why no shaper or feedback has an effect, or ''."""
+    note = '' if residual_ratio is None or residual_ratio < MAX_EFFECTIVE_RESIDUAL else (
+        move.slow_servo())
+    return note and (f'{note}: little rings here that could be taken away. Give stiffer gains, '
                      '--stiffness and --damping')
 
 
-class _Watched:
-    """A move whose tips are watched."""
+class _MonitoredMove:
+    """A move and the residual vibration of its tips."""
 
     def __init__(self, move, arm, goal, servo, law=None):
-        self._law, self._held = law, (arm, goal, servo)
+        self._law, self._hold = law, (arm, goal, servo)
         self.move, self.residue = move, ResidualVibration(arm, goal, servo)
 
     def slow_servo(self):
-        """Say how a soft servo comes to rest at the goal, or ''."""
-        return slow_servo_diagnosis(*self._held)
+        """Return a line about a servo that settles slowly at the goal, or ''."""
+        return slow_servo_diagnosis(*self._hold)
 
     @property
     def complaint(self):
-        """Line about what keeps the feedback from doing what it could, or ''."""
+        """Return a line about what limits the feedback, or ''."""
         law = self._law
         if law is None or law.design.complaint:
             return '' if law is None else law.design.complaint
@@ -187,7 +188,7 @@ class _Watched:
 
     @property
     def target(self):
-        """Positions and velocities that are followed (2, joints)."""
+        """Target positions and velocities (2, joints)."""
         return self.move.target
 
     def advance(self, steps):
@@ -197,25 +198,25 @@ class _Watched:
 
 
 def _shaper(arm, name, start, goal, servo, period):
-    """Return the OnlineShaper of a name for the poses from start to goal."""
-    poses = start + np.linspace(0.0, 1.0, POSES)[:, None] * (goal - start)
-    kind = name[:-len(BY_POSE)] if name.endswith(BY_POSE) else name
-    if kind not in (AUTO, *KINDS):
-        raise UsageError(f'--shaper {name}: is none of {", ".join(KINDS)}, {AUTO}.')
+    """Return the OnlineShaper of this name for the poses from start to goal."""
+    poses = start + np.linspace(0.0, 1.0, POSE_COUNT)[:, None] * (goal - start)
+    kind = name[:-len(BY_POSE_SUFFIX)] if name.endswith(BY_POSE_SUFFIX) else name
+    if kind not in (AUTO, *SHAPER_KINDS):
+        raise UsageError(f'--shaper {name}: is none of {", ".join(SHAPER_KINDS)}, {AUTO}.')
     if kind == AUTO:
         return _recommended(arm, start, goal, poses, servo, period)
-    with patience('computing the shaper'):
+    with show_progress('computing the shaper'):
         return design_shaper(arm, ShapingSettings(shaper=kind), servo, goal, period, poses=poses)
 
 
 def _recommended(arm, start, goal, poses, servo, period):
-    """Return the OnlineShaper that the rule of `flexsim shape` takes."""
-    with patience('trying shapers, on linear models and in moves'):
-        found = recommend(arm, [start, goal], gains=servo)
-    found.refuse_none(arm)
-    choice, joints = found.choice, 2 * len(arm.joint_names)
+    """Return the OnlineShaper that `flexsim shape` recommends."""
+    with show_progress('trying shapers, on linear models and in moves'):
+        recommendation = recommend(arm, [start, goal], gains=servo)
+    recommendation.refuse_none(arm)
+    choice, joints = recommendation.choice, 2 * len(arm.joint_names)
     if not choice.follows:
         return OnlineShaper(joints, period, choice.shaper)
-    with patience('computing the shaper'):
-        table = mode_table(arm, servo, poses=poses, count=found.cases[0].frequencies.size)
+    with show_progress('computing the shaper'):
+        table = mode_table(arm, servo, poses=poses, count=recommendation.cases[0].frequencies.size)
     return OnlineShaper(joints, period, table=table, stages=stages_of(table, *choice.design))

@@ -1,4 +1,4 @@
-"""`flexsim sweep`: a move of an arm with many other numbers, as a table."""
+"""`flexsim sweep`: a move of an arm with varied parameters, as a table."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ from flex_robot_sim.cli.arguments import (
     numbers,
     print_result,
 )
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.description import read_description
 from flex_robot_sim.sweeps.cluster import cluster
 from flex_robot_sim.sweeps.journal import count_written_runs
@@ -30,8 +30,8 @@ from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.table_files import has_parquet
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
-EVERY = 0.5                 # how often it is said how far it is                            [s]
-MOST_PROCESSES = 512
+PROGRESS_PERIOD_S = 0.5     # shortest time between two updates of the progress line
+MAX_PROCESSES = 512
 FORMS = '0.8,1,1.2, even:FROM,TO,COUNT, uniform:LOW,HIGH, log:LOW,HIGH or normal:MEAN,DEVIATION'
 
 
@@ -50,42 +50,43 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--vary', action='append', default=[], metavar='NAME=FORM',
                         help='values of a number; once per number')
     parser.add_argument('--scale', action='append', default=[], metavar='NAME=FORM',
-                        help='likewise, in multiples of what it is as described')
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument('--latin', type=int, metavar='N',
-                       help='N runs of a Latin hypercube (default: all combinations)')
-    which.add_argument('--random', type=int, metavar='N', help='N runs, drawn one by one')
+                        help='values of a number, in multiples of the described one')
+    design = parser.add_mutually_exclusive_group()
+    design.add_argument('--latin', type=int, metavar='N',
+                        help='N runs of a Latin hypercube (default: all combinations)')
+    design.add_argument('--random', type=int, metavar='N', help='N runs, drawn one by one')
     parser.add_argument('--seed', type=int, default=0, help='of all chance (default: 0)')
-    for name, more in (('to', {'metavar': 'POSE'}), ('start', {'metavar': 'POSE'}),
-                       ('within', {'metavar': 'S'}), ('seconds', {}),
-                       ('payload', {'metavar': 'KG'}),
-                       ('shaper', {'choices': SHAPERS, 'metavar': 'KIND'}), ('stiffness', {}),
-                       ('damping', {}), ('time-step', {}), ('rate', {})):
-        _add_setting(parser, name, more)
+    for name, options in (('to', {'metavar': 'POSE'}), ('start', {'metavar': 'POSE'}),
+                          ('within', {'metavar': 'S'}), ('seconds', {}),
+                          ('payload', {'metavar': 'KG'}),
+                          ('shaper', {'choices': SHAPERS, 'metavar': 'KIND'}), ('stiffness', {}),
+                          ('damping', {}), ('time-step', {}), ('rate', {})):
+        _add_setting(parser, name, options)
     add_model(parser)
     parser.add_argument('--output', metavar='FOLDER',
                         help='where runs and tables go (default: sweep_ROBOT, here)')
-    who = parser.add_mutually_exclusive_group()
-    who.add_argument('--processes', type=int, metavar='N',
-                     help='of this machine that make the runs (default: one for each processor)')
-    who.add_argument('--scheduler', metavar='ADDRESS',
-                     help='of a Dask cluster that makes them, such as tcp://host:8786')
+    workers = parser.add_mutually_exclusive_group()
+    workers.add_argument('--processes', type=int, metavar='N',
+                         help='of this machine that make the runs (default: one for each '
+                              'processor)')
+    workers.add_argument('--scheduler', metavar='ADDRESS',
+                         help='of a Dask cluster that makes them, such as tcp://host:8786')
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    with patience('reading the robot'):
+    with show_progress('reading the robot'):
         description = read_description(arguments.robot, xacro_arguments(arguments.xacro),
                                        arguments.tool)
-    method, count = next(((name, given) for name in ('latin', 'random')
-                          if (given := getattr(arguments, name)) is not None), ('grid', None))
-    manoeuvre = Manoeuvre(**{name: _given(arguments, name)
+    method, count = next(((name, size) for name in ('latin', 'random')
+                          if (size := getattr(arguments, name)) is not None), ('grid', None))
+    manoeuvre = Manoeuvre(**{name: _setting_value(arguments, name)
                              for name in Manoeuvre.__dataclass_fields__})
-    with patience('looking for gains that hold the arm'):
-        plan = make_plan(description, _words('--vary', arguments.vary),
-                         _words('--scale', arguments.scale), manoeuvre, method, count,
+    with show_progress('looking for gains that hold the arm'):
+        plan = make_plan(description, _parse_assignments('--vary', arguments.vary),
+                         _parse_assignments('--scale', arguments.scale), manoeuvre, method, count,
                          arguments.seed, arguments.coupling, arguments.gravity)
     if plan.note:
         print(f'flexsim sweep: note: {plan.note}', file=sys.stderr)
@@ -111,48 +112,49 @@ def run(arguments: Namespace) -> int:
 
 @contextmanager
 def _executor(arguments, runs):
-    """Give who makes the runs, how many they are, and what looks whether they live."""
+    """Yield the executor, the number of its workers, and a function that checks them or None."""
     if arguments.scheduler is not None:
         with ExitStack() as stack:
-            with patience('waiting for the cluster'):
-                found = stack.enter_context(cluster(arguments.scheduler))
-            yield found
+            with show_progress('waiting for the cluster'):
+                resources = stack.enter_context(cluster(arguments.scheduler))
+            yield resources
         return
     count = arguments.processes
     if count is None:
         count = min(len(os.sched_getaffinity(0)), runs)
-    if not 1 <= count <= MOST_PROCESSES:
-        raise UsageError(f'--processes must be from 1 to {MOST_PROCESSES}.')
+    if not 1 <= count <= MAX_PROCESSES:
+        raise UsageError(f'--processes must be from 1 to {MAX_PROCESSES}.')
     with processes(count) as pool:
         yield pool, count, None
 
 
 class _Progress:
-    """Says on a terminal how far it is."""
+    """Progress line on a terminal."""
 
     def __init__(self):
-        self._begin, self._told, self._shown = None, 0.0, False
-        self.found = 0              # in the folder, before this call
+        self._begin, self._shown_at, self._is_shown = None, 0.0, False
+        self.old_runs = 0              # found in the folder when this call started
 
     def __call__(self, done, total):
         now = time.monotonic()
         if self._begin is None:
-            self._begin, self.found = now, done
-        if not sys.stderr.isatty() or now - self._told < EVERY:
+            self._begin, self.old_runs = now, done
+        if not sys.stderr.isatty() or now - self._shown_at < PROGRESS_PERIOD_S:
             return
-        self._told, self._shown = now, True
-        made = done - self.found
-        left = f', {(now - self._begin) / made * (total - done):.0f} s left' if made else ''
-        print(f'\r{done / total:4.0%}  {done} of {total} runs{left}' + ' ' * 8, end='',
+        self._shown_at, self._is_shown = now, True
+        runs_made = done - self.old_runs
+        time_left = f', {(now - self._begin) / runs_made * (total - done):.0f} s left' if (
+            runs_made) else ''
+        print(f'\r{done / total:4.0%}  {done} of {total} runs{time_left}' + ' ' * 8, end='',
               file=sys.stderr, flush=True)
 
     def clear(self):
-        if self._shown:
+        if self._is_shown:
             print('\r' + ' ' * 60 + '\r', end='', file=sys.stderr, flush=True)
-            self._shown = False
+            self._is_shown = False
 
 
-def _add_setting(parser, name, more):
+def _add_setting(parser, name, options):
     """Add an option for a field of Manoeuvre."""
     item = Manoeuvre.__dataclass_fields__[name.replace('-', '_')]
     unit = f' [{item.metadata["unit"]}]' if item.metadata['unit'] else ''
@@ -161,42 +163,42 @@ def _add_setting(parser, name, more):
     if item.metadata['choices']:
         unit += f': {", ".join(item.metadata["choices"])}'
     parser.add_argument(f'--{name}', type=kind, help=item.metadata['help'] + unit + default,
-                        **more)
+                        **options)
 
 
-def _given(arguments, name):
+def _setting_value(arguments, name):
     value = getattr(arguments, name, None)
     return Manoeuvre.__dataclass_fields__[name].default if value is None else (
         tuple(value) if isinstance(value, list) else value)
 
 
-def _words(option, assignments):
-    out = {}
+def _parse_assignments(option, assignments):
+    forms = {}
     for assignment in assignments:
         name, sign, form = assignment.partition('=')
         if not sign:
             raise UsageError(f'{option} {assignment}: write NAME=FORM, such as forearm.EIz=5,6,7.')
-        if name in out:
+        if name in forms:
             raise UsageError(f'{option} {name} is given twice.')
-        out[name] = form
-    return out
+        forms[name] = form
+    return forms
 
 
 def _summary(folder, table, varied, progress):
-    """What came of it, as --json prints it."""
+    """Return the results as --json prints them."""
     figures = [name for name, column in table.items()
                if name not in ('run', 'note', *varied) and column.dtype.kind == 'f']
-    out = {}
+    columns = {}
     for name in figures:
         column = table[name][np.isfinite(table[name])]
-        out[name] = {'least': float(column.min()), 'median': float(np.median(column)),
-                     'largest': float(column.max())} if column.size else None
-    noted = np.flatnonzero(table['note'] != '')
+        columns[name] = {'least': float(column.min()), 'median': float(np.median(column)),
+                         'largest': float(column.max())} if column.size else None
+    noted_rows = np.flatnonzero(table['note'] != '')
     return {'folder': str(folder), 'runs': len(table['run']), 'made_now':
-            len(table['run']) - progress.found, 'varied': list(varied), 'figures': out,
+            len(table['run']) - progress.old_runs, 'varied': list(varied), 'figures': columns,
             'files': [str(path) for path in sorted(folder.glob('table.*'))],
-            'notes': len(noted), 'first_note': None if not noted.size else {
-                'run': int(noted[0]), 'note': str(table['note'][noted[0]])}}
+            'notes': len(noted_rows), 'first_note': None if not noted_rows.size else {
+                'run': int(noted_rows[0]), 'note': str(table['note'][noted_rows[0]])}}
 
 
 def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""The terminal: keys that are pressed, a word when something takes long, and colours."""
+"""Terminal: key presses, progress lines and colours."""
 
 import contextlib
 import os
@@ -12,71 +12,71 @@ import tty
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
-LONG = 2.0                  # after which one wants to know what is going on                [s]
-EVERY = 1.0                 # how often it is said how long that has been                   [s]
+PROGRESS_DELAY_S = 2.0      # before a progress line appears
+PROGRESS_PERIOD_S = 1.0     # between two updates of a progress line
 COLOURS = {'green': 32, 'red': 31, 'yellow': 33}
 
 
 @contextlib.contextmanager
 def key_watch() -> Iterator[Callable[[], bool]]:
     """
-    Give a function that says whether a key was pressed, while this context lasts.
+    Yield a function that returns whether a key has been pressed in this context.
 
-    Without a terminal no key is ever pressed. Keys are not left over for the next question.
+    Without a terminal it returns False. The keys are dropped at the end of the context.
     """
     if not sys.stdin.isatty():
         yield lambda: False
         return
     file = sys.stdin.fileno()
-    before = termios.tcgetattr(file)
+    saved_attributes = termios.tcgetattr(file)
     try:
-        # what was pressed since the last question counts: whoever presses then wants no motion
+        # a key pressed since the last question counts, too: it means that nothing may move
         tty.setcbreak(file, termios.TCSANOW)
         yield lambda: bool(select.select([file], [], [], 0)[0])
     finally:
-        termios.tcsetattr(file, termios.TCSAFLUSH, before)      # drops what was pressed
+        termios.tcsetattr(file, termios.TCSAFLUSH, saved_attributes)      # drops pending keys
 
 
 @contextlib.contextmanager
-def patience(line: str, after: float | None = None,
-             how_far: Callable[[], str] | None = None) -> Iterator[None]:
+def show_progress(line: str, delay: float | None = None,
+                  progress_text: Callable[[], str] | None = None) -> Iterator[None]:
     """
-    Show a line on the terminal while this context takes longer than `after` [s], and for how long.
+    Show a line with the elapsed time if this context takes longer than `delay` [s].
 
-    :param after: default: LONG; how_far: gives words that stand in the place of the time.
+    :param delay: default: PROGRESS_DELAY_S; progress_text: text in place of the time.
     """
     if not sys.stderr.isatty():
         yield
         return
-    over, stream, widest = threading.Event(), sys.stderr, [0]
-    began, wait = time.monotonic(), LONG if after is None else after
+    is_over, stream, width = threading.Event(), sys.stderr, [0]
+    started_at, wait = time.monotonic(), PROGRESS_DELAY_S if delay is None else delay
 
     def show():
         text, pause = line, wait
-        while not over.wait(pause):
-            text = text[:shutil.get_terminal_size().columns - 1]    # or it would wrap, and stay
-            print(f'\r{text}' if widest[0] else text, end='', file=stream, flush=True)
-            widest[0] = max(widest[0], len(text))
-            pause = EVERY
-            text = f'{line}: ' + (how_far() if how_far else
-                                  f'{time.monotonic() - began + pause:.0f} s')
+        while not is_over.wait(pause):
+            text = text[:shutil.get_terminal_size().columns - 1]  # no wrapped line
+            print(f'\r{text}' if width[0] else text, end='', file=stream, flush=True)
+            width[0] = max(width[0], len(text))
+            pause = PROGRESS_PERIOD_S
+            text = f'{line}: ' + (progress_text() if progress_text else
+                                  f'{time.monotonic() - started_at + pause:.0f} s')
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        is_over.set()
         thread.join()
-        if widest[0]:
-            print('\r' + ' ' * widest[0] + '\r', end='', file=stream, flush=True)
+        if width[0]:
+            print('\r' + ' ' * width[0] + '\r', end='', file=stream, flush=True)
 
 
-def painted(text: str, colour: str, stream: TextIO | None = None) -> str:
+def colourize(text: str, colour: str, stream: TextIO | None = None) -> str:
     """
-    Return a text in one of COLOURS, as it is where the stream is no terminal or nobody wants it.
+    Return a text in one of COLOURS; without colour if the stream is no terminal.
 
-    :param stream: that it is for; default: standard output. NO_COLOR says that nobody does.
+    :param stream: default: standard output. The variable NO_COLOR disables colours.
     """
     stream = sys.stdout if stream is None else stream
     if not stream.isatty() or os.environ.get('NO_COLOR') or os.environ.get('TERM') == 'dumb':

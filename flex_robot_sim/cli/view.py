@@ -7,8 +7,8 @@ from typing import Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
-from flex_robot_sim.cli.compiling import compiling
-from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.cli.compiling import show_compilation
+from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.share import shipped_robots
 from flex_robot_sim.viewer.missing import refuse_without_view
@@ -33,30 +33,30 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     refuse_without_view()
-    page = opened = None
+    page = redirect_folder = None
     try:
-        with patience('reading the robot'):
+        with show_progress('reading the robot'):
             arm = read_arm(arguments)
             from flex_robot_sim.viewer.browser import Page
             from flex_robot_sim.viewer.robot_choice import RobotChoice
             page = Page(arm.description.name, arguments.port)
             shipped = {name: partial(frs.load, str(path), arguments.coupling, arguments.gravity)
                        for name, path in shipped_robots().items()}
-            own = (arguments.robot if arguments.robot in shipped else
-                   plain(Path(arguments.robot).name))
-            with compiling():
-                view = RobotChoice(page, {own: lambda: arm, **{
-                    name: load for name, load in shipped.items() if name != own}})
+            chosen_name = (arguments.robot if arguments.robot in shipped else
+                           plain(Path(arguments.robot).name))
+            with show_compilation():
+                view = RobotChoice(page, {chosen_name: lambda: arm, **{
+                    name: load for name, load in shipped.items() if name != chosen_name}})
         print(f'{plain(arm.description.name)} at {page.private_address}  Ctrl-C ends it.',
               flush=True)
-        # the file that leads a browser to the page is there as long as the page
-        opened = None if arguments.no_browser else open_browser(page.private_address)
+        # keep the redirect file as long as the page
+        redirect_folder = None if arguments.no_browser else open_browser(page.private_address)
         view.watch()
     except KeyboardInterrupt:
         pass
     finally:
         if page is not None:
             page.close()
-        if opened is not None:
-            opened.cleanup()
+        if redirect_folder is not None:
+            redirect_folder.cleanup()
     return 0

@@ -1,1 +1,1 @@
-"""The arm in motion in ROS 2: what `flexsim demo` needs beside the nodes."""
+"""Implementation of `flexsim demo` without the nodes."""

@@ -1,4 +1,4 @@
-"""Programs that run as long as we do: started together, stopped together, never left behind."""
+"""Child processes that start together, stop together, and end with the parent process."""
 
 import os
 import queue
@@ -12,20 +12,20 @@ from pathlib import Path
 
 from flex_robot_sim.demo import dies_with_parent
 
-PATIENCE = 0.8      # from asking a program to stop until it is made to [s]
-LONGER = 2.0        # more for one that has a file to end                [s]
+STOP_TIMEOUT_S = 0.8      # from SIGINT to SIGKILL
+EXTRA_TIME_S = 2.0        # more for an optional process, which may have to close a file
 
 
 class Children:
-    """Programs, and the lines that they print; at the end of a `with`, they have ended."""
+    """Child processes and the lines that they print; the context ends when all have stopped."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without child processes."""
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[threading.Thread] = []
         self.lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()    # (name, line)
         self._last_lines: dict[str, str] = {}
-        self._spared: set[str] = set()      # of which no other depends
+        self._optional: set[str] = set()      # processes that no other depends on
         self._deadline: float | None = None
 
     def __enter__(self):
@@ -36,12 +36,12 @@ class Children:
 
     def start(self, name: str, words: Sequence[str], is_needed: bool = True) -> None:
         """
-        Start a program by its command line, in a session of its own.
+        Start a program by its command line, in a new session.
 
-        :param is_needed: whether the others are of no use without it.
+        :param is_needed: whether the other processes depend on it.
 
-        Ctrl-C of the terminal does not reach it: we stop it when we are ready. It must be the main
-        thread that calls this, because with that thread the program ends.
+        Ctrl-C of the terminal does not reach it; call `stop`. Call this from the main thread,
+        because the program ends with the thread that started it.
         """
         guard = [sys.executable, '-I', '-S', str(Path(dies_with_parent.__file__).resolve()),
                  str(os.getpid())]
@@ -51,7 +51,7 @@ class Children:
             env={'RCUTILS_CONSOLE_OUTPUT_FORMAT': '[{severity}] {message}', **os.environ})
         self._processes[name] = process
         if not is_needed:
-            self._spared.add(name)
+            self._optional.add(name)
         reader = threading.Thread(target=self._read, args=(name, process.stdout), daemon=True)
         reader.start()
         self._readers.append(reader)
@@ -61,16 +61,16 @@ class Children:
             self._last_lines[name] = line.strip()
             self.lines.put((name, line.rstrip()))
 
-    def obituary(self) -> str | None:
-        """Return a line about a program that is needed and has ended by itself, or None."""
+    def exit_report(self) -> str | None:
+        """Return a line about a needed program that has ended by itself, or None."""
         for name, process in self._processes.items():
             code = process.poll()
-            if code is not None and name not in self._spared:
-                self._readers[list(self._processes).index(name)].join(PATIENCE)
-                how = (f'was ended by {signal.Signals(-code).name}' if code < 0 else
-                       f'ended with code {code}')
-                last = self._last_lines.get(name) if code > 0 else None
-                return f'{name} {how}: {last}' if last else f'{name} {how}'
+            if code is not None and name not in self._optional:
+                self._readers[list(self._processes).index(name)].join(STOP_TIMEOUT_S)
+                ending = (f'was ended by {signal.Signals(-code).name}' if code < 0 else
+                          f'ended with code {code}')
+                last_line = self._last_lines.get(name) if code > 0 else None
+                return f'{name} {ending}: {last_line}' if last_line else f'{name} {ending}'
         return None
 
     def is_running(self, name: str) -> bool:
@@ -78,23 +78,24 @@ class Children:
         return name in self._processes and self._processes[name].poll() is None
 
     def interrupt(self) -> None:
-        """Ask all programs to stop; it is enough to ask once."""
+        """Send SIGINT to all programs; further calls have no effect."""
         if self._deadline is None:
-            self._deadline = time.monotonic() + PATIENCE
+            self._deadline = time.monotonic() + STOP_TIMEOUT_S
             for process in self._processes.values():
                 if process.poll() is None:
                     process.send_signal(signal.SIGINT)
 
     def stop(self) -> None:
-        """Ask all programs to stop, and make those that don't within PATIENCE."""
+        """Interrupt all programs, and kill those that run longer than STOP_TIMEOUT_S."""
         self.interrupt()
         assert self._deadline is not None       # interrupt has set it
         for name, process in self._processes.items():
-            left = self._deadline + (LONGER if name in self._spared else 0.0) - time.monotonic()
+            remaining = self._deadline + (
+                EXTRA_TIME_S if name in self._optional else 0.0) - time.monotonic()
             try:
-                process.wait(max(left, 0.0))
+                process.wait(max(remaining, 0.0))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
         for reader in self._readers:
-            reader.join(PATIENCE)
+            reader.join(STOP_TIMEOUT_S)

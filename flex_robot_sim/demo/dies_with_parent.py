@@ -1,10 +1,10 @@
 """
-Run a program that the kernel ends when the one who started it is gone, whatever ended that one.
+Run a program that the kernel kills when its parent process ends for any reason.
 
     python -I -S dies_with_parent.py PID_OF_PARENT PROGRAM ARGUMENTS...
 
-Linux only; elsewhere the program runs as it is. It is called as a script, before any package is
-imported, and becomes the program, so there is no process between the two.
+Linux only; on other systems the program runs without this protection. The script runs before any
+package is imported and replaces itself by the program, without a process in between.
 """
 
 import ctypes
@@ -16,11 +16,11 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Become the program."""
+    """Replace this process by the program."""
     parent, *words = sys.argv[1:]
     if sys.platform == 'linux':
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != int(parent):     # it went before the kernel knew
+        if os.getppid() != int(parent):     # the parent ended before the call above
             return
     os.execv(words[0], words)
 

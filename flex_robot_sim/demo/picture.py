@@ -1,4 +1,4 @@
-"""The picture of a run: joints and targets, tips, efforts, timing."""
+"""Figure of a run: joints and targets, tips, efforts, timing."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.util.plots import Curve, Panel
 
 MILLI = 1e3
-FLOOR = 1e-3            # what is less late than this is drawn there                       [ms]
+LOG_SCALE_FLOOR_MS = 1e-3   # smallest value on the logarithmic axis
 
 
 def panels_of_run(record: RunRecord, prismatic: Sequence[str] = ()) -> list[Panel]:
     """
-    Panels of a RunRecord.
+    Return the Panels of a RunRecord.
 
     :param prismatic: names of the joints that slide.
     """
@@ -32,39 +32,39 @@ def panels_of_run(record: RunRecord, prismatic: Sequence[str] = ()) -> list[Pane
     return panels
 
 
-def panels_of_comparison(plain: RunRecord, shaped: RunRecord, shaper: str, begin: float = 0.0,
+def panels_of_comparison(unshaped: RunRecord, shaped: RunRecord, shaper: str, begin: float = 0.0,
                          prismatic: Sequence[str] = ()) -> list[Panel]:
     """
     Panels of two RunRecords of the same motion, without a shaper and with it.
 
-    :param begin: time from which they are drawn [s].
+    :param begin: start of the drawn time [s].
     :param prismatic: names of the joints that slide.
     """
-    runs = (('without', plain, 1), (f'with {shaper}', shaped, 0))
-    way = np.ptp(plain.of_joints('target')[np.isfinite(plain.of_joints('target')).all(axis=1)],
-                 axis=0)
-    row = int(np.argmax(way))
-    joint = plain.joint_names[row]
+    runs = (('without', unshaped, 1), (f'with {shaper}', shaped, 0))
+    ranges = np.ptp(unshaped.of_joints('target')[
+        np.isfinite(unshaped.of_joints('target')).all(axis=1)], axis=0)
+    joint_index = int(np.argmax(ranges))
+    joint = unshaped.joint_names[joint_index]
 
     def panel(label, track, column, factor):
         curves = []
         for name, record, colour in runs:
             times, values = track(record)
-            kept = times >= begin
-            curves.append(Curve(name, times[kept], factor * values[kept, column], colour))
+            is_shown = times >= begin
+            curves.append(Curve(name, times[is_shown], factor * values[is_shown, column], colour))
         return Panel(label, tuple(curves))
 
     panels = [panel(f'{joint}: target [{"m" if joint in prismatic else "rad"}]', lambda record: (
-        record.joints.time, record.of_joints('target')), row, 1.0)]
-    if plain.links:
-        link = max(plain.links, key=lambda link: _reach(plain.tips[link]))
+        record.joints.time, record.of_joints('target')), joint_index, 1.0)]
+    if unshaped.links:
+        link = max(unshaped.links, key=lambda link: _range(unshaped.tips[link]))
         panels += [panel(f'{link}: tip, {axis}\n[mm]', lambda record: (
             record.tips[link].time, record.tips[link].values), column, MILLI)
             for column, axis in ((1, 'sideways'), (2, 'up and down'))]
     return panels
 
 
-def _reach(track):
+def _range(track):
     return float(np.ptp(track.values, axis=0).max()) if track.time.size else 0.0
 
 
@@ -83,7 +83,7 @@ def _efforts(record, names):
 
 
 def _tips(record):
-    """Curves of the two directions across each link, which are what bending moves."""
+    """Curves of the two transverse deflections of each link."""
     for k, link in enumerate(record.links):
         track = record.tips[link]
         for column, axis in ((1, 'y'), (2, 'z')):
@@ -92,8 +92,9 @@ def _tips(record):
 
 
 def _timing(record):
-    late = record.lateness
-    yield Curve('states late or lost', late.time, np.maximum(MILLI * late.values[:, 0], FLOOR), 5)
+    lateness = record.lateness
+    yield Curve('states late or lost', lateness.time,
+                np.maximum(MILLI * lateness.values[:, 0], LOG_SCALE_FLOOR_MS), 5)
     delays = record.delays
     for column, label in ((0, 'state to command,\nmedian of a second'), (1, '99 %')):
         if delays.time.size:

@@ -1,24 +1,24 @@
 """
-What a built arm has, for a robot whose description leaves it out: rotors, and some damping.
+Rotor inertia and damping for robots whose description omits them.
 
-Papers do without. But a controller that sees a joint every few milliseconds cannot hold a beam by
-a drive without inertia, since the beam shakes it faster than commands come.
+Papers often omit them. But a controller with a period of a few milliseconds cannot hold a beam by
+a drive without inertia, because the beam moves it faster than commands arrive.
 """
 
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.model.arm_model import ArmModel
 
-# shares of the inertia that a joint feels, and damping ratios, tried in turn
-BUILT = ((0.02, 0.005), (0.05, 0.005), (0.1, 0.01), (0.2, 0.01), (0.5, 0.02), (1.0, 0.02))
+# rotor inertia over joint-space inertia, and modal damping ratios, tried in this order
+DRIVE_LEVELS = ((0.02, 0.005), (0.05, 0.005), (0.1, 0.01), (0.2, 0.01), (0.5, 0.02), (1.0, 0.02))
 
 
-def with_realistic_drives(arm: ArmModel, share: float, damping: float) -> str:
+def with_realistic_drives(arm: ArmModel, rotor_share: float, damping: float) -> str:
     """
-    Return the text of the description of `arm` with rotors and damping where it has too little.
+    Return the description text of `arm`, with rotors and damping raised to these values.
 
-    :param share: least inertia of a rotor behind its gear, over what its joint moves.
-    :param damping: ratio of every mode of a link that has none.
+    :param rotor_share: lower bound of reflected rotor inertia over joint-space inertia.
+    :param damping: damping ratio of the modes of links without damping.
     """
     document = Document(arm.description.source, arm.description.text.encode())
     root = document.root
@@ -29,16 +29,16 @@ def with_realistic_drives(arm: ArmModel, share: float, damping: float) -> str:
     elements = {element.get('name'): element for element in flexibility.findall('joint')}
     for name, inertia in zip(arm.joint_names, joint_space_inertia(arm).largest):
         joint = arm.description.joint(name)
-        if joint.reflected_inertia < share * inertia:
+        if joint.reflected_inertia < rotor_share * inertia:
             element = elements.get(name)
             if element is None:
                 element = root.makeelement('joint', {'name': name})
                 flexibility.append(element)
-            element.set('rotor_inertia', repr(float(share * inertia / joint.gear_ratio**2)))
+            element.set('rotor_inertia', repr(float(rotor_share * inertia / joint.gear_ratio**2)))
     for element in flexibility.findall('link'):
         beam = arm.description.link(element.get('name')).beam
         if beam is not None and beam.damping_ratio == beam.damping_time == 0.0:
-            for none in element.findall('damping'):
-                element.remove(none)
+            for old in element.findall('damping'):
+                element.remove(old)
             element.append(root.makeelement('damping', {'ratio': repr(damping)}))
     return document.changed_text()

@@ -1,4 +1,4 @@
-"""How much the links of an arm ring after it was moved, from what was seen of a run."""
+"""Residual vibration of the links after motions, from the record of a run."""
 
 from typing import NamedTuple
 
@@ -6,55 +6,58 @@ import numpy as np
 
 from flex_robot_sim.demo.record import RunRecord
 
-STANDS = 1e-9           # change of a target that is none                               [rad, m]
-SHORTEST = 0.5          # rest that counts                                              [s]
-FIRST = 1               # of the rests after a motion; before it the arm still sags from the start
+MIN_TARGET_CHANGE = 1e-9    # smaller changes of a target are none                      [rad, m]
+MIN_REST_S = 0.5            # shorter rests do not count
+FIRST_REST = 1              # first rest that counts; earlier the arm still sags from its start
 
 
-class Ringing(NamedTuple):
-    """What the tips do while the targets stand."""
+class ResidualVibration(NamedTuple):
+    """Vibration of the tips while the targets do not move."""
 
     amplitude: dict         # link -> half the range of its tip, mean over the rests       [m]
-    rests: tuple            # (begin, end) of what was looked at                           [s]
-    begin: float            # when the first motion before these began                     [s]
+    rests: tuple            # (begin, end) of the evaluated intervals                      [s]
+    begin: float            # start of the first motion before these rests                 [s]
 
     @property
     def largest(self) -> str | None:
-        """Link that rings most, or None."""
+        """Link with the largest vibration, or None."""
         return max(self.amplitude, key=lambda link: self.amplitude[link], default=None)
 
 
-def ringing_of(record: RunRecord, span: float, first: int = FIRST) -> Ringing:
+def residual_vibration(record: RunRecord, span: float,
+                       first: int = FIRST_REST) -> ResidualVibration:
     """
-    Return the Ringing in the rests of a RunRecord, in each from its beginning on.
+    Return the ResidualVibration in the rests of a RunRecord, from the start of each.
 
-    :param span: how long it is looked at [s]; shorter rests count as they are.
-    :param first: how many rests are left out.
+    :param span: evaluated time of a rest [s], or the whole of a shorter one.
+    :param first: number of rests to skip.
     """
-    found = _rests(record)
-    rests = [(begin, min(end, begin + span)) for begin, end in found[first:]]
+    intervals = _rest_intervals(record)
+    rests = [(begin, min(end, begin + span)) for begin, end in intervals[first:]]
     amplitude = {}
     for link, track in record.tips.items():
-        sizes = [_range(track, *rest) for rest in rests]
-        sizes = [size for size in sizes if size is not None]
-        if sizes:
-            amplitude[link] = float(np.mean(sizes)) / 2
-    return Ringing(amplitude, tuple(rests), found[first - 1][1] if 0 < first < len(found) else 0.0)
+        ranges = [_range(track, *rest) for rest in rests]
+        ranges = [range_ for range_ in ranges if range_ is not None]
+        if ranges:
+            amplitude[link] = float(np.mean(ranges)) / 2
+    return ResidualVibration(amplitude, tuple(rests),
+                             intervals[first - 1][1] if 0 < first < len(intervals) else 0.0)
 
 
-def _rests(record):
-    """Begin and end of each time in which the targets stand, after the first motion [s]."""
+def _rest_intervals(record):
+    """Begin and end of each interval without motion of the targets, after the first motion [s]."""
     time, target = record.joints.time, record.of_joints('target')
     if time.size < 2:
         return []
-    moves = ~(np.abs(np.diff(target, axis=0)).max(axis=1) < STANDS)    # nan: no target yet
-    known = np.isfinite(target).all(axis=1)
-    moves[~known[:-1]] = False
-    # targets come more rarely than states: a motion has no gap of less than a rest
-    changes = 1 + np.flatnonzero(moves)
+    # nan: no target yet
+    is_moving = ~(np.abs(np.diff(target, axis=0)).max(axis=1) < MIN_TARGET_CHANGE)
+    is_known = np.isfinite(target).all(axis=1)
+    is_moving[~is_known[:-1]] = False
+    # targets arrive less often than states: gaps in a motion are shorter than a rest
+    changes = 1 + np.flatnonzero(is_moving)
     ends = [*changes[1:] - 1, time.size - 1]
     return [(time[begin], time[end]) for begin, end in zip(changes, ends)
-            if time[end] - time[begin] >= SHORTEST]
+            if time[end] - time[begin] >= MIN_REST_S]
 
 
 def _range(track, begin, end):

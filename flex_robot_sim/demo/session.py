@@ -1,4 +1,4 @@
-"""A run of the demo: programs are started, watched for a while, and stopped."""
+"""A run of the demo: start programs, monitor them, and stop them."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -13,67 +13,68 @@ from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.system.processes import CONTROLLER, RECORDER, VIEW, Program, command
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
-SILENCE = 45.0          # wait for a program                                                 [s]
-COMPILING = 600.0       # the same where each of them may compile first, on a busy machine   [s]
-LAST_FIGURES = 0.5      # wait for the figures of the end of an interrupted run              [s]
-FIGURES_TIMEOUT = 20.0  # without diagnostics of the dynamics, which come every second       [s]
+POLL_PERIOD_S = 0.1            # of programs, signals and the clock
+PROGRAM_TIMEOUT_S = 45.0       # of the start of a program
+COMPILATION_TIMEOUT_S = 600.0  # of the start if each program may compile first, on a busy machine
+LAST_FIGURES_TIMEOUT_S = 0.5   # of the last diagnostics of an interrupted run
+FIGURES_TIMEOUT = 20.0         # without diagnostics of the dynamics, which come every second [s]
 
 TIME_TOLERANCE = 0.05   # of the simulated time of a run                                     [s]
 
-DONE = object()
+EXHAUSTED = object()
 
 
 class ProgramError(FlexRobotSimError):
-    """A program of the demo has ended, or says nothing."""
+    """A program of the demo has ended or does not respond."""
 
 
 class Session:
-    """The programs of a demo, and the one who watches them."""
+    """Runs the programs of a demo under observation."""
 
     def __init__(self, children: Children, stop: Stop, screen: Screen,
-                 patience: float = SILENCE) -> None:
+                 timeout: float = PROGRAM_TIMEOUT_S) -> None:
         """
-        Get ready.
+        Prepare a session.
 
         :param children: Children; stop: Stop; screen: Screen.
-        :param patience: how long to wait for each of the programs [s].
+        :param timeout: of the start of each program [s].
         """
         self._children, self._stop, self._screen = children, stop, screen
-        self._patience = patience
+        self._timeout = timeout
 
     def run(self, programs: Iterable[Program], observer: AbstractContextManager,
             seconds: float | None, greeting: Sequence[str], shapers: Sequence[str] = ('',),
             ) -> list[tuple[RunRecord, dict[str, str], dict[str, str]]]:
         """
-        Start Programs and watch them for a simulated time [s], or None until asked to stop.
+        Start Programs and observe them for a simulated time [s]; None: until a stop request.
 
-        Return what the observer has noted, by run: a record, the last figures and the first ones.
-        By then the programs have been asked to stop; their owner waits for it.
+        Return for each run the record, the last figures and the first figures. The programs have
+        been interrupted by then; their owner waits for their end.
 
         :param observer: context manager of a DemoObserver.
         :param greeting: lines to print when the arm moves.
-        :param shapers: that the controller has, run by run; '' leaves it as it is.
+        :param shapers: of the controller in each run; '' keeps the present one.
         """
         try:
-            # the controller first: an arm that nobody holds falls
-            first, *others = sorted(programs, key=lambda program: program.executable != CONTROLLER)
+            # the controller first; otherwise the arm would fall
+            first, *remaining = sorted(
+                programs, key=lambda program: program.executable != CONTROLLER)
             self._start(first)
             with observer as watcher:
-                # inside the dynamics, it hears no messages
-                if others and first.executable == CONTROLLER:
+                # a controller inside the dynamics receives no messages
+                if remaining and first.executable == CONTROLLER:
                     self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
-                for program in others:
+                for program in remaining:
                     self._start(program)
                 self._wait(watcher, lambda: watcher.is_recorded or not self._children.is_running(
                     RECORDER), 'the recorder')
                 runs = []
                 for shaper in shapers:
                     runs += self._run_once(watcher, seconds, greeting, shaper)
-                    if self._stop.asked:
+                    if self._stop.request_count:
                         break
-                # they stop while the observer does; what they say to that is of no interest
-                self._pass_on()
+                # they stop in parallel with the observer; their last output is not printed
+                self._print_output()
                 self._children.interrupt()
                 return runs
         finally:
@@ -81,12 +82,12 @@ class Session:
             self._children.interrupt()
 
     def _run_once(self, watcher, seconds, greeting, shaper):
-        """Let the arm begin anew and watch it; what was noted, in a list."""
+        """Reset the arm and observe it; return the results in a list."""
         steps, is_shaped = watcher.lead_in(shaper), shaper not in ('', 'none')
         # a shaper is computed from the modes of all poses
-        self._wait(watcher, lambda: next(steps, DONE) is DONE,
+        self._wait(watcher, lambda: next(steps, EXHAUSTED) is EXHAUSTED,
                    f'the shaper {shaper}' if is_shaped else 'the first joint states',
-                   COMPILING if is_shaped else self._patience)
+                   COMPILATION_TIMEOUT_S if is_shaped else self._timeout)
         if watcher.has_begun:
             for line in greeting:
                 self._screen.say(line)
@@ -102,66 +103,67 @@ class Session:
         return [(watcher.record, watcher.figures, watcher.first_figures)]
 
     def _start(self, program):
-        if not self._stop.asked:
+        if not self._stop.request_count:
             self._children.start(program.executable, command(program), program.is_needed)
 
-    def _wait(self, watcher, condition, what, patience=None):
-        """Wait until something is there, or somebody asks to stop."""
-        patience = patience or self._patience
-        end, is_compiling = time.monotonic() + patience, self._patience == COMPILING
+    def _wait(self, watcher, condition, what, timeout=None):
+        """Wait until a condition holds, or for a stop request."""
+        timeout = timeout or self._timeout
+        end, is_compiling = time.monotonic() + timeout, self._timeout == COMPILATION_TIMEOUT_S
         self._screen.show(f'waiting for {what}')
-        while not condition() and not self._stop.asked:
+        while not condition() and not self._stop.request_count:
             if is_compiling:
-                done, of = progress()
-                is_compiling = done < of
-                self._screen.show(f'waiting for {what}, compiling: {done} of {of} functions')
-            self._look(watcher, LOOK / 5, is_quiet=True)
+                done, total = progress()
+                is_compiling = done < total
+                self._screen.show(f'waiting for {what}, compiling: {done} of {total} functions')
+            self._poll(watcher, POLL_PERIOD_S / 5, is_quiet=True)
             if time.monotonic() > end:
                 raise ProgramError(
-                    f'{what} did not come within {patience:g} s. Does a firewall keep UDP '
+                    f'{what} did not come within {timeout:g} s. Does a firewall keep UDP '
                     'from the loopback interface')
 
     def _watch(self, watcher, seconds):
-        """Look on for a simulated time [s], or until somebody asks to stop."""
-        while not self._stop.asked:
+        """Observe for a simulated time [s], or until a stop request."""
+        while not self._stop.request_count:
             self._expect_figures(watcher)
-            left = LOOK
+            wait_time = POLL_PERIOD_S
             if seconds is not None:
-                left = min(seconds - watcher.simulated_time, LOOK)
-            if left <= 0.0:
+                wait_time = min(seconds - watcher.simulated_time, POLL_PERIOD_S)
+            if wait_time <= 0.0:
                 return
-            self._look(watcher, left)
+            self._poll(watcher, wait_time)
             self._screen.show(status_line(watcher.record, watcher.figures))
 
-    def _look(self, watcher, seconds, is_quiet=False):
+    def _poll(self, watcher, seconds, is_quiet=False):
         watcher.spin(seconds)
-        self._pass_on(is_quiet)
-        obituary = self._children.obituary()
-        # a signal to a whole group of processes reaches them first
-        if obituary and not self._stop.asked:
-            raise ProgramError(obituary)
-        if watcher.failure and not self._stop.asked:
+        self._print_output(is_quiet)
+        exit_report = self._children.exit_report()
+        # a signal to the process group may reach the programs first
+        if exit_report and not self._stop.request_count:
+            raise ProgramError(exit_report)
+        if watcher.failure and not self._stop.request_count:
             raise ProgramError(watcher.failure)
 
     def _take_last_figures(self, watcher):
-        """Pause the simulation, so that the figures of the end come at once."""
+        """Pause the simulation, which then sends its last figures at once."""
         steps = watcher.lead_out()
-        if not self._stop.asked:
+        if not self._stop.request_count:
             self._finish(watcher, steps)
             return
-        end = time.monotonic() + LAST_FIGURES
-        while next(steps, DONE) is not DONE and time.monotonic() < end and self._stop.asked < 2:
+        end = time.monotonic() + LAST_FIGURES_TIMEOUT_S
+        while (next(steps, EXHAUSTED) is not EXHAUSTED and time.monotonic() < end
+               and self._stop.request_count < 2):
             watcher.spin(0.02)
 
     def _finish(self, watcher, steps):
-        """Carry out the steps of a watcher, or stop."""
-        while not self._stop.asked and next(steps, DONE) is not DONE:
+        """Run the steps of an observer until they end or for a stop request."""
+        while not self._stop.request_count and next(steps, EXHAUSTED) is not EXHAUSTED:
             self._expect_figures(watcher)
-            self._look(watcher, LOOK / 5, is_quiet=True)
+            self._poll(watcher, POLL_PERIOD_S / 5, is_quiet=True)
 
     def _is_too_early(self, watcher, seconds):
         """Whether a run that was not interrupted lacks some of its simulated time [s]."""
-        return not self._stop.asked and seconds is not None and (
+        return not self._stop.request_count and seconds is not None and (
             watcher.simulated_time < seconds - TIME_TOLERANCE)
 
     def _expect_figures(self, watcher):
@@ -172,17 +174,17 @@ class Session:
             raise ProgramError(f'the dynamics sent no diagnostics for {FIGURES_TIMEOUT:g} s, the '
                                f'last ones after {watcher.known_time:.2f} s of simulated time')
 
-    def _pass_on(self, is_quiet=False):
+    def _print_output(self, is_quiet=False):
         """
-        Say what the programs have printed.
+        Print the output of the programs.
 
-        Quiet, while others miss each other and tell so: the view, and the word with which a
-        program ends.
+        With `is_quiet`, only the viewer and last messages of programs are printed, because
+        programs that start or stop report missing partners.
         """
         lines = self._children.lines
         while not lines.empty():
             name, line = lines.get()
-            own = f'{name}: '
-            is_last_word = line.startswith(own)
+            prefix = f'{name}: '
+            is_last_word = line.startswith(prefix)
             if name == VIEW or is_last_word or not is_quiet:
-                self._screen.say(line if is_last_word else f'{own}{line}')
+                self._screen.say(line if is_last_word else f'{prefix}{line}')

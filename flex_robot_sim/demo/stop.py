@@ -1,25 +1,25 @@
-"""Ctrl-C and its like, noticed and dealt with when there is time for it."""
+"""Deferred handling of Ctrl-C and other termination signals."""
 
 import signal
 
 
 class Stop:
-    """How often somebody asked to stop; while `interrupts`, the first time ends what goes on."""
+    """Counts stop requests; while `interrupts`, a request raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
-        """Take over the signals; `give_back` returns them."""
-        self.asked, self.interrupts = 0, True
+        """Install the signal handlers; `restore_handlers` removes them."""
+        self.request_count, self.interrupts = 0, True
         numbers = [signal.SIGINT, signal.SIGTERM]
         if hasattr(signal, 'SIGHUP'):
             numbers.append(signal.SIGHUP)
-        self._before = {number: signal.signal(number, self._ask) for number in numbers}
+        self._old_handlers = {number: signal.signal(number, self._on_signal) for number in numbers}
 
-    def _ask(self, number, frame):
-        self.asked += 1
+    def _on_signal(self, number, frame):
+        self.request_count += 1
         if self.interrupts:
             raise KeyboardInterrupt
 
-    def give_back(self) -> None:
-        """Let the signals do what they did before."""
-        for number, handler in self._before.items():
+    def restore_handlers(self) -> None:
+        """Restore the previous signal handlers."""
+        for number, handler in self._old_handlers.items():
             signal.signal(number, handler)

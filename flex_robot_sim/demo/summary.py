@@ -1,9 +1,9 @@
-"""What the demo says: a line while it runs, and the figures at its end."""
+"""Status line and final figures of the demo."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from flex_robot_sim.demo.record import RunRecord
-from flex_robot_sim.demo.ringing import Ringing
+from flex_robot_sim.demo.ringing import ResidualVibration
 
 MILLI = 1e3
 
@@ -15,45 +15,45 @@ def summary_of(record: RunRecord, figures: Mapping[str, str], first_figures: Map
 
     :param record: RunRecord.
     :param figures: {key: text} of the newest diagnostics of the dynamics node; first_figures:
-        those of the beginning.
+        those at the start.
     """
-    def gained(key, kind=float):
+    def increase(key, kind=float):
         if not first_figures:
             return None
         return kind(figures[key]) - kind(first_figures[key])
 
-    simulated, wall = gained('simulated time [s]'), gained('wall time [s]')
+    simulated, wall = increase('simulated time [s]'), increase('wall time [s]')
     delay = 'state to command since the start, '
     return {
         'robot': robot,
         'sim_time': simulated,
         'wall_time': wall,
         'realtime_factor': simulated / wall if wall else None,
-        'steps': gained('steps', int),
-        'deadline_misses': gained('deadlines missed by 5 ms', int),
+        'steps': increase('steps', int),
+        'deadline_misses': increase('deadlines missed by 5 ms', int),
         'lateness_ms_max': MILLI * record.worst_lateness,
-        'time_dropped': gained('time dropped [s]'),
+        'time_dropped': increase('time dropped [s]'),
         'latency_ms_median': number(figures, f'{delay}median [ms]'),
         'latency_ms_p99': number(figures, f'{delay}99 % [ms]'),
         'max_tip_deflection': record.largest_tip if record.links else None,
-        'commands': gained('commands accepted', int),
-        'refused': gained('commands refused', int),
+        'commands': increase('commands accepted', int),
+        'refused': increase('commands refused', int),
     }
 
 
-def comparison_of(shaper: str, ringing: Sequence[Ringing]) -> dict:
+def comparison_of(shaper: str, vibrations: Sequence[ResidualVibration]) -> dict:
     """
-    Return what a shaper leaves, as --json prints it: `ringing` and more, [m].
+    Return the residual vibration as --json prints it: `ringing` and more, [m].
 
-    :param ringing: Ringing of the run with it, or of one without and one with it.
+    :param vibrations: of the run with the shaper, or of the runs without and with it.
     """
-    link = ringing[0].largest
-    sizes = [one.amplitude.get(link) for one in ringing]
+    link = vibrations[0].largest
+    sizes = [vibration.amplitude.get(link) for vibration in vibrations]
     summary = {'shaper': shaper, 'ringing_link': link, 'ringing': sizes[-1]}
     if len(sizes) > 1:
-        without, left = sizes
+        without, residual = sizes
         summary['ringing_without'] = without
-        summary['ringing_left'] = left / without if without and left is not None else None
+        summary['ringing_left'] = residual / without if without and residual is not None else None
     return summary
 
 
@@ -62,13 +62,13 @@ def _worst(summary):
 
 
 def number(figures: Mapping[str, str], key: str) -> float | None:
-    """Return the number of a figure; None where there is none, which JSON can say and nan not."""
+    """Return the number of a figure; None if it is missing or nan, which JSON does not have."""
     value = float(figures.get(key, 'nan'))
     return value if value == value else None
 
 
 def lines_of(summary: dict) -> Iterator[str]:
-    """Yield the lines of a summary for people."""
+    """Yield the summary as lines of text."""
     if not summary['wall_time']:
         yield f'{summary["robot"]}: stopped before there were figures'
         return
@@ -85,24 +85,24 @@ def lines_of(summary: dict) -> Iterator[str]:
     if summary['max_tip_deflection'] is not None:
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
     if summary.get('ringing') is not None:
-        yield _ringing(summary)
+        yield _vibration_line(summary)
     if 'recording' in summary:
         yield f'  recording: {summary["recording"]}'
     if 'plot' in summary:
         yield f'  picture: {summary["plot"]}'
 
 
-def _ringing(summary):
-    after = f'{summary["ringing_link"]} rings after a motion: '
-    with_it = f'{MILLI * summary["ringing"]:.3g} mm with {summary["shaper"]}'
+def _vibration_line(summary):
+    prefix = f'{summary["ringing_link"]} rings after a motion: '
+    shaped = f'{MILLI * summary["ringing"]:.3g} mm with {summary["shaper"]}'
     if summary.get('ringing_left') is None:
-        return f'  {after}{with_it}'
-    return (f'  {after}{MILLI * summary["ringing_without"]:.3g} mm without a shaper, {with_it}: '
+        return f'  {prefix}{shaped}'
+    return (f'  {prefix}{MILLI * summary["ringing_without"]:.3g} mm without a shaper, {shaped}: '
             f'{summary["ringing_left"]:.1%} is left')
 
 
 def status_line(record: RunRecord, figures: Mapping[str, str]) -> str:
-    """Return one line about the present."""
+    """Return the status line."""
     parts = [f'{record.joints.newest:6.1f} s', _factor(number(figures, 'real-time factor'))]
     parts.append('joints ' + ' '.join(f'{q:+.2f}' for q in record.position))
     if record.links:

@@ -1,4 +1,4 @@
-"""A recording in a browser while it is sent again: the node `view`, knowing its robot before."""
+"""The node `view` for a replayed recording, started with the robot of the recording."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from flex_robot_sim.util.exceptions import DescriptionError, UsageError
 from flex_robot_sim.util.settings import write_yaml
 
 TOPIC = '/robot_description'
-_ALLOWED = re.compile(r'(/[A-Za-z_]\w*)*' + TOPIC, re.ASCII)      # names that ROS allows
+_VALID_TOPIC = re.compile(r'(/[A-Za-z_]\w*)*' + TOPIC, re.ASCII)  # valid names of ROS
 
 
 @contextlib.contextmanager
 def viewed(reader: RecordingReader, screen: Screen) -> Iterator[str]:
     """
-    Show the arm of a recording in browsers while the context lasts, and print its address.
+    Show the arm of a recording in browsers in this context, and print the address.
 
-    The context gives the full name of the node that shows it.
+    The context yields the full name of the node.
     """
     namespace, text = _robot_of(reader)
     with tempfile.TemporaryDirectory() as folder, Children() as children:
-        # the node gets the URDF itself: the name of a file would be expanded if it holds xacro
+        # pass the text of the URDF: a file with xacro would be expanded
         path = Path(folder) / 'recorded.yaml'
         write_yaml(path, {'/**': {'ros__parameters': {'robot': text}}}, ['the recorded robot'])
         children.start(VIEW, command(Program(
@@ -40,9 +40,9 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[str]:
         screen.show('waiting for the view')
         line = ''
         while '?token=' not in line:
-            obituary = children.obituary()
-            if obituary:
-                raise UsageError(obituary)
+            exit_report = children.exit_report()
+            if exit_report:
+                raise UsageError(exit_report)
             try:
                 _, line = children.lines.get(timeout=0.2)
             except queue.Empty:
@@ -53,9 +53,9 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[str]:
 
 
 def _robot_of(reader):
-    """Namespace of the first robot in a recording, and its URDF, which is never expanded."""
+    """Namespace and URDF of the first robot in a recording; xacro is never expanded."""
     for topic, _, data in reader:
-        if _ALLOWED.fullmatch(topic.name):
+        if _VALID_TOPIC.fullmatch(topic.name):
             with contextlib.suppress(MessageError, DefinitionError, KeyError):
                 kind = message_type(topic.kind, topic.text)
                 text = decode(kind, data)['data']

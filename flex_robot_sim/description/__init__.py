@@ -1,7 +1,7 @@
 """
-Read a robot: URDF or xacro, with what `<flexibility>` says about links that bend.
+Read a robot from URDF or xacro, with the `<flexibility>` of its links and joints.
 
-`docs/description.md` is the page for users; `words.py` holds the same words for the reader.
+`docs/description.md` is the user documentation; `words.py` has the same vocabulary for the reader.
 """
 
 import os
@@ -23,16 +23,16 @@ from flex_robot_sim.util.share import shipped_robots
 
 __all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', 'read_urdf']
 
-TEXT_SOURCE = '<text>'      # source of a description that comes from no file
+TEXT_SOURCE = '<text>'      # source of a description without a file
 
 
 def read_description(source: str | Path, xacro_arguments: Mapping[str, str] | None = None,
                      tool: str = '') -> RobotDescription:
     """
-    Read a robot; DescriptionError says in one line where it is unusable and what to do.
+    Read a robot; a DescriptionError says in one line where it is unusable and what to do.
 
-    Xacro is a program: a file that holds any is run with the rights of the user. For what others
-    have sent or written down there is `read_text`.
+    Xacro is executable: a file with xacro runs with the permissions of the user. Read text from
+    untrusted sources by `read_text`.
 
     :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
     :param xacro_arguments: {name: value} for a xacro file.
@@ -48,8 +48,8 @@ def _read_source(source, xacro_arguments):
     if isinstance(source, str) and '<' in source:
         return read_text(source)
     path = _find(source)
-    document = Document(str(path), read_file(path))     # also keeps entity bombs from xacro
-    if path.suffix == '.xacro' or _holds_xacro(document):
+    document = Document(str(path), read_file(path))     # also keeps entity bombs away from xacro
+    if path.suffix == '.xacro' or _has_xacro(document):
         return _read_xacro(path, document, xacro_arguments or {})
     if xacro_arguments:
         raise DescriptionError(path, None, 'this is no xacro file and takes no arguments',
@@ -58,30 +58,30 @@ def _read_source(source, xacro_arguments):
 
 
 def read_urdf(source: str | Path) -> RobotDescription:
-    """Read a robot from a URDF file, or a shipped one, that somebody else may name: no xacro."""
+    """Read a robot from an untrusted path of a URDF file, or a shipped robot; no xacro."""
     path = _find(source)
     document = Document(str(path), read_file(path))
-    if path.suffix == '.xacro' or _holds_xacro(document):
+    if path.suffix == '.xacro' or _has_xacro(document):
         raise DescriptionError(path, 1, 'the file holds xacro, which would be run',
                                'Give the expanded URDF')
     return _read(document)
 
 
 def read_text(text: str, tool: str = '') -> RobotDescription:
-    """Read a robot from its URDF and from nothing else: no path, no name, no xacro."""
+    """Read a robot from the text of its URDF only: no path, no name, no xacro."""
     if '<' not in text:
         raise DescriptionError(TEXT_SOURCE, None, 'this is no text of a robot',
                                'Give the text of a URDF, with xacro expanded')
-    return _with_tool(_read(_document_of(text)), tool)
+    return _with_tool(_read(_parse_text(text)), tool)
 
 
 def _with_tool(description, tool):
-    """Return the RobotDescription with the tool that the user names; SettingError: no link."""
+    """Return the RobotDescription with the tool of this name; SettingError if no such link."""
     if not tool:
         return description
-    chosen = replace(description, tool_wish=tool)
-    assert chosen.tool      # raises the error here, where the name comes from
-    return chosen
+    described = replace(description, tool_wish=tool)
+    assert described.tool      # raises the error early
+    return described
 
 
 def _read(document):
@@ -93,9 +93,9 @@ def _read(document):
                             tuple(document.warnings), document.text)
 
 
-def _document_of(text):
+def _parse_text(text):
     document = Document(TEXT_SOURCE, text.encode('utf-8', 'replace'))
-    if _holds_xacro(document):
+    if _has_xacro(document):
         raise DescriptionError(TEXT_SOURCE, 1, 'the text holds xacro, which needs its files',
                                'Give the path of the xacro file, or the expanded text')
     return document
@@ -110,10 +110,10 @@ def _find(source):
     if path.name != str(source) or os.path.isfile(path):
         return path
     robots = shipped_robots()
-    meant = closest(path.name, robots)
-    if path.name not in robots and meant and not os.path.exists(path):
+    suggestion = closest(path.name, robots)
+    if path.name not in robots and suggestion and not os.path.exists(path):
         raise DescriptionError(path, None, 'the file cannot be read: No such file or directory',
-                               f'Did you mean the shipped robot "{meant}"')
+                               f'Did you mean the shipped robot "{suggestion}"')
     return robots.get(path.name, path)
 
 
@@ -123,20 +123,20 @@ def _read_xacro(path, document, arguments):
     except DescriptionError as failure:
         if path.suffix == '.xacro':
             raise
-        # robots in use carry the remains of macros that robot_state_publisher passes over
+        # robots in use have remains of macros, which robot_state_publisher ignores
         document.warn(1, f'the xacro in this file is passed over: {failure}',
                       'Name the file .xacro, or remove it')
         try:
             return _read(document)
         except DescriptionError:
             raise failure from None
-    if _holds_xacro(document, 'macro') and expanded.root.find('link') is None:
+    if _has_xacro(document, 'macro') and expanded.root.find('link') is None:
         raise DescriptionError(path, None, 'this file only defines macros',
                                'Give the file that uses them')
     return _read(expanded)
 
 
-def _holds_xacro(document, word=''):
-    # the one namespace of xacro is written in several ways
+def _has_xacro(document, word=''):
+    # the namespace of xacro has several spellings
     tag = re.compile(rf'{{.*\bros\.org/(wiki/)?xacro}}{word}')
     return any(tag.match(element.tag) for element in document.root.iter('*'))

@@ -1,4 +1,4 @@
-"""Check that a body can have its inertia and that every joint has something to move."""
+"""Check that inertias are physically possible and that every joint moves a mass."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flex_robot_sim.description.robot import Inertial, Joint, Link
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document
 
-ROUNDING = 1e-6             # of the largest moment: as files are rounded                   [-]
-IDENTIFICATION = 0.2        # of the largest moment: as inertias in use are identified      [-]
-SMALLEST_RADIUS = 3e-5      # of gyration; a smaller body counts as a point                 [m]
-SLENDEREST = 1e-9           # moment about a joint over all moments; below: none            [-]
+ROUNDING_TOLERANCE = 1e-6       # rounding in files, relative to the largest moment          [-]
+IDENTIFICATION_TOLERANCE = 0.2  # identification errors, relative to the largest moment      [-]
+MIN_GYRATION_RADIUS_M = 3e-5    # a smaller body counts as a point                           [m]
+MIN_MOMENT_RATIO = 1e-9         # smaller moments about a joint axis count as zero     [-]
 
 
 class Moments(NamedTuple):
@@ -24,24 +24,24 @@ class Moments(NamedTuple):
     mass: float             # [kg]
     first: np.ndarray       # (3,)    integral of r dm      [kg m]
     second: np.ndarray      # (3, 3)  integral of r r^T dm  [kg m2]
-    own: np.ndarray         # (3, 3)  sum of the inertias of the links, each about its own centre
+    own: np.ndarray         # (3, 3)  sum of the central inertias of the links
 
     def moved(self, rotation: np.ndarray, position: np.ndarray) -> Moments:
         """
-        Return the moments seen from a frame in which this one has the given pose.
+        Return the moments in a frame in which the present frame has this pose.
 
-        Poses may be many, rotation (..., 3, 3) and position (..., 3); then so are the moments.
+        Arrays of poses, rotation (..., 3, 3) and position (..., 3), give arrays of moments.
         """
-        back = np.swapaxes(rotation, -1, -2)
+        transpose = np.swapaxes(rotation, -1, -2)
         first = np.matmul(rotation, self.first[..., None])[..., 0]
-        across = first[..., :, None] * position[..., None, :]
+        cross = first[..., :, None] * position[..., None, :]
         return Moments(self.mass, first + self.mass * position,
-                       rotation @ self.second @ back + across + np.swapaxes(across, -1, -2)
+                       rotation @ self.second @ transpose + cross + np.swapaxes(cross, -1, -2)
                        + self.mass * position[..., :, None] * position[..., None, :],
-                       rotation @ self.own @ back)
+                       rotation @ self.own @ transpose)
 
     def __add__(self, other):
-        """Return the moments of both together."""
+        """Return the sum of the moments."""
         return Moments(self.mass + other.mass, self.first + other.first,
                        self.second + other.second, self.own + other.own)
 
@@ -49,10 +49,10 @@ class Moments(NamedTuple):
 def check_bodies(document: Document, links: Sequence[Link], joints: Sequence[Joint],
                  has_flexibility: bool) -> None:
     """
-    Raise or warn about masses and inertias that cannot be.
+    Raise or warn about impossible masses and inertias.
 
     :param links: [Link] base to tip; joints: [Joint], joints[i] carries links[i + 1].
-    :param has_flexibility: whether there is a <flexibility>, so that the robot is to be simulated.
+    :param has_flexibility: whether there is a <flexibility>, so that masses are required.
     """
     for link in links:
         _check_link(document, link)
@@ -68,7 +68,7 @@ def check_bodies(document: Document, links: Sequence[Link], joints: Sequence[Joi
 
 
 def _check_link(document, link):
-    """Look at one link by itself; what is fixed to others may be odd as long as the sum is not."""
+    """Check a single link; only warn, because only sums of rigidly connected links count."""
     if link.inertial is None:
         return
     mass, inertia = link.inertial.mass, link.inertial.inertia
@@ -78,24 +78,24 @@ def _check_link(document, link):
     elif not inertia.any() and link.beam is None:
         document.warn(link.line, f'link "{link.name}" has no moments of inertia and counts as a '
                       'point mass', 'Give its <inertia> [kg m2]')
-    elif impossibility(mass, inertia, ROUNDING):
-        why = impossibility(mass, inertia, ROUNDING)
-        document.warn(link.line, f'the inertia of link "{link.name}" {why}',
+    elif impossibility(mass, inertia, ROUNDING_TOLERANCE):
+        reason = impossibility(mass, inertia, ROUNDING_TOLERANCE)
+        document.warn(link.line, f'the inertia of link "{link.name}" {reason}',
                       'Correct its <inertia> [kg m2]')
 
 
 def impossibility(mass: float, inertia: np.ndarray, tolerance: float) -> str | None:
     """
-    Say why no body has this `inertia` (3, 3) about its centre of mass; None if there is one.
+    Return why no body has this central `inertia` (3, 3); None if it is possible.
 
-    :param tolerance: of the triangle inequality, over the largest moment: ROUNDING where numbers
-        are computed, IDENTIFICATION where they may be measured.
+    :param tolerance: of the triangle inequality, over the largest moment: ROUNDING_TOLERANCE for
+        computed inertias, IDENTIFICATION_TOLERANCE for possibly identified ones.
     """
     moments = np.linalg.eigvalsh(inertia)
-    moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0      # the solver's rounding
+    moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0      # rounding of the solver
     least, middle, largest = moments
-    point = mass * SMALLEST_RADIUS**2
-    if least < -ROUNDING * largest - point:
+    point = mass * MIN_GYRATION_RADIUS_M**2
+    if least < -ROUNDING_TOLERANCE * largest - point:
         return (f'is not positive definite (principal moments {least:.3g}, {middle:.3g}, '
                 f'{largest:.3g} kg m2)')
     if least + middle < (1 - tolerance) * largest - point:
@@ -106,14 +106,14 @@ def impossibility(mass: float, inertia: np.ndarray, tolerance: float) -> str | N
 
 def _check_rigid_bodies(document, links, joints):
     """
-    Refuse an impossible inertia of links that turn as one.
+    Refuse an impossible inertia of links that rotate together.
 
-    What slides along another link or is fixed to it never turns against it, so that only their
-    sum counts; what never turns at all has no say in the dynamics, and of what turns about an
-    axis that never turns only the moment about that axis has.
+    Links connected by fixed or prismatic joints rotate together, so that only the sum of their
+    inertias counts. Inertia of links that never rotate has no effect. If a link rotates about a
+    fixed axis, only the moment about this axis has an effect.
     """
     bodies = {link.name: moments_of(link.inertial) for link in links}
-    unturned = _unturned_links(links, joints)
+    translating = _links_without_rotation(links, joints)
     by_name = {link.name: link for link in links}
     merged = set()
     for joint in reversed(joints):
@@ -123,38 +123,39 @@ def _check_rigid_bodies(document, links, joints):
             bodies[joint.parent] += moments.moved(joint.rotation, joint.position)
             merged.add(joint.parent)
             continue
-        why = _why_impossible(moments)
-        if why and not (joint.parent in unturned and _has_only_the_moment_about(
+        reason = _why_impossible(moments)
+        if reason and not (joint.parent in translating and _is_axial_moment(
                 joint.axis, moments)):
-            together = ', with what is fixed to it' if joint.child in merged else ''
+            suffix = ', with what is fixed to it' if joint.child in merged else ''
             raise document.error_at(
                 by_name[joint.child].line,
-                f'no body has the inertia of link "{joint.child}"{together}: it {why}',
+                f'no body has the inertia of link "{joint.child}"{suffix}: it {reason}',
                 'Correct its <inertia> [kg m2]; products are often wrong in sign or size')
 
 
-def _unturned_links(links, joints):
-    """Names of the links that keep the orientation of the base, and carry others rigidly."""
+def _links_without_rotation(links, joints):
+    """Names of the rigid links that keep the orientation of the base."""
     beams = {link.name for link in links if link.beam is not None}
-    unturned = {links[0].name} - beams
+    names = {links[0].name} - beams
     for joint in joints:
-        if joint.parent in unturned and not (joint.moves and joint.kind != 'prismatic'):
-            unturned |= {joint.child} - beams
-    return unturned
+        if joint.parent in names and not (joint.moves and joint.kind != 'prismatic'):
+            names |= {joint.child} - beams
+    return names
 
 
 def _why_impossible(moments):
     if moments.mass == 0:
         return 'has no mass' if moments.second.any() else None
-    return impossibility(moments.mass, _central_inertia(moments), IDENTIFICATION)
+    return impossibility(moments.mass, _central_inertia(moments), IDENTIFICATION_TOLERANCE)
 
 
-def _has_only_the_moment_about(axis, moments):
+def _is_axial_moment(axis, moments):
     if moments.mass == 0:
         return False
     inertia = _central_inertia(moments)
     about_axis = axis @ inertia @ axis
-    return np.abs(inertia - about_axis * np.outer(axis, axis)).max() <= ROUNDING * about_axis
+    return (np.abs(inertia - about_axis * np.outer(axis, axis)).max()
+            <= ROUNDING_TOLERANCE * about_axis)
 
 
 def _central_inertia(moments):
@@ -163,18 +164,18 @@ def _central_inertia(moments):
 
 
 def _check_moving_masses(document, links, joints):
-    """Refuse a joint that moves nothing: its acceleration would have no value."""
-    beyond = {link.name: moments_of(link.inertial if link.beam is None
-                                    else _as_simulated(link.beam))
-              for link in links}
+    """Refuse a joint that moves no mass: its acceleration would be undefined."""
+    moments_beyond = {link.name: moments_of(link.inertial if link.beam is None
+                                            else _uniform_beam_inertial(link.beam))
+                      for link in links}
     for joint in reversed(joints):
-        moments = beyond[joint.child]
+        moments = moments_beyond[joint.child]
         if joint.moves and not _moves_something(joint, moments):
-            what = 'mass' if joint.kind == 'prismatic' else 'inertia about its axis'
+            quantity = 'mass' if joint.kind == 'prismatic' else 'inertia about its axis'
             raise document.error_at(
-                joint.line, f'joint "{joint.name}" moves nothing that has {what}',
+                joint.line, f'joint "{joint.name}" moves nothing that has {quantity}',
                 f'Give link "{joint.child}" or one beyond it an <inertial>, or fix the joint')
-        beyond[joint.parent] += moments.moved(joint.rotation, joint.position)
+        moments_beyond[joint.parent] += moments.moved(joint.rotation, joint.position)
 
 
 def moments_of(inertial: Inertial | None) -> Moments:
@@ -186,8 +187,8 @@ def moments_of(inertial: Inertial | None) -> Moments:
                    + mass * np.outer(centre, centre), inertia)
 
 
-def _as_simulated(beam):
-    """Inertial of the undeformed `beam`, which is uniform whatever the file says."""
+def _uniform_beam_inertial(beam):
+    """Inertial of the undeformed `beam`, which is simulated as uniform."""
     mass = beam.mass_per_length * beam.length
     moments = beam.section_inertia * beam.length + mass * beam.length**2 / 12 * np.array([0, 1, 1])
     return Inertial(mass, beam.end / 2, beam.axes @ np.diag(moments) @ beam.axes.T)
@@ -198,8 +199,8 @@ def _moves_something(joint, moments):
         return True
     if joint.kind == 'prismatic':
         return moments.mass > 0
-    # the moments of the links about their own centres count by themselves, because next to a
-    # long chain or a far mass they drown in the rounding of the sum
+    # check the central inertias separately: in the sum with a long chain or a distant mass
+    # they would be lost by rounding
     about_axis = np.trace(moments.second) - joint.axis @ moments.second @ joint.axis
-    return (about_axis > SLENDEREST * np.abs(np.trace(moments.second))
-            or joint.axis @ moments.own @ joint.axis > SLENDEREST * np.trace(moments.own))
+    return (about_axis > MIN_MOMENT_RATIO * np.abs(np.trace(moments.second))
+            or joint.axis @ moments.own @ joint.axis > MIN_MOMENT_RATIO * np.trace(moments.own))

@@ -1,7 +1,7 @@
 """
-From bytes to XML elements with line numbers; nothing here knows what a robot is.
+Parsing of bytes to XML elements with line numbers, independent of robots.
 
-The text comes from anybody, so it is read without entities, external files, or depth.
+The text is untrusted: entities, external files and deep trees are refused.
 """
 
 import re
@@ -16,41 +16,41 @@ from flex_robot_sim.util.files import read_bytes
 
 XmlElement: TypeAlias = etree._Element
 
-LARGEST_FILE = 4 * 2**20    # [bytes]; the largest robots in use are below 1 MB
+MAX_FILE_BYTES = 4 * 2**20  # the largest robots in use are below 1 MB
 
-# what is not closed runs to the end, or each of many such would search all of the text
+# an unclosed part extends to the end; otherwise each of many would search the whole text
 _SKIPPED = r'<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)'
 _START_TAGS = re.compile(_SKIPPED + r'|<(?=[^/!?])', re.DOTALL)
 _DOCTYPE = re.compile(_SKIPPED + r'|<!DOCTYPE', re.DOTALL)
-_ADVICE_OF_LIBXML = re.compile(r'[,:]?\s*(use|try) XML_PARSE_HUGE( option)?')
+_LIBXML_ADVICE = re.compile(r'[,:]?\s*(use|try) XML_PARSE_HUGE( option)?')
 
 
 class Document:
-    """An XML document, where each element starts, and what there is to say about it."""
+    """An XML document with the start line of each element, and its warnings."""
 
     def __init__(self, source: str, content: bytes) -> None:
-        """Read `content` (bytes), which came from `source`; DescriptionError if it is no XML."""
+        """Read `content` (bytes) of `source`; DescriptionError if it is no XML."""
         self.source = source
         self.warnings: list[str] = []
         self.text = text = self._decode(content)
-        self._refuse_traps(text)
+        self._refuse_doctype(text)
         parser = etree.XMLParser(encoding='utf-8', resolve_entities=False, no_network=True,
                                  load_dtd=False, huge_tree=False, recover=True)
         if not text.strip():
             raise DescriptionError(source, 1, 'the document is empty', 'Give a URDF or xacro file')
-        with suppress(etree.XMLSyntaxError):    # its first error stands in the log, with a line
+        with suppress(etree.XMLSyntaxError):    # its first error is in the log, with a line
             self.root = etree.fromstring(text.encode(), parser)
         for entry in parser.error_log:
-            # robots older than ROS 2 have tags like <sensor:camera> with a prefix nobody declares
+            # robots older than ROS 2 have tags like <sensor:camera> with undeclared prefixes
             if entry.domain != etree.ErrorDomains.NAMESPACE:
-                what = _ADVICE_OF_LIBXML.sub('', entry.message).strip()
+                message = _LIBXML_ADVICE.sub('', entry.message).strip()
                 raise DescriptionError(source, entry.line or 1,
-                                       f'this is not well-formed XML: {what}',
+                                       f'this is not well-formed XML: {message}',
                                        'Mend or complete the text there')
         self._lines = _start_lines(text, self.root)
 
     def changed_text(self) -> str:
-        """Text of the elements as they are now, without an XML declaration."""
+        """Return the present elements as text, without an XML declaration."""
         return etree.tostring(self.root.getroottree(), encoding='unicode') + '\n'
 
     def line(self, element: XmlElement) -> int:
@@ -58,11 +58,11 @@ class Document:
         return self._lines[element]
 
     def error(self, element: XmlElement, problem: str, remedy: str) -> DescriptionError:
-        """Return the DescriptionError that says what is wrong with `element`."""
+        """Return a DescriptionError about `element`."""
         return self.error_at(self.line(element), problem, remedy)
 
     def error_at(self, line: int | None, problem: str, remedy: str) -> DescriptionError:
-        """Return the DescriptionError that says what is wrong in `line`."""
+        """Return a DescriptionError about `line`."""
         return DescriptionError(self.source, line, problem, remedy)
 
     def warn(self, line: int, problem: str, remedy: str) -> None:
@@ -70,9 +70,9 @@ class Document:
         self.warnings.append(one_line(self.source, line, problem, remedy))
 
     def _decode(self, content):
-        if len(content) > LARGEST_FILE:
+        if len(content) > MAX_FILE_BYTES:
             raise DescriptionError(
-                self.source, 1, f'a description of more than {LARGEST_FILE // 2**20} MB is not '
+                self.source, 1, f'a description of more than {MAX_FILE_BYTES // 2**20} MB is not '
                 'read', 'Put meshes into files of their own')
         try:
             return content.decode('utf-8-sig')
@@ -81,7 +81,7 @@ class Document:
             raise DescriptionError(self.source, line, 'the text is not UTF-8',
                                    'Save the file with UTF-8 encoding') from error
 
-    def _refuse_traps(self, text):
+    def _refuse_doctype(self, text):
         for match in _DOCTYPE.finditer(text):
             if match[0].endswith(('-->', ']]>', '?>')):
                 continue
@@ -90,7 +90,7 @@ class Document:
                 raise DescriptionError(
                     self.source, line, 'a robot description has no <!DOCTYPE> and no entities',
                     'Remove it')
-            # older versions of libxml2 would look for the end for minutes
+            # older versions of libxml2 would search for the end for minutes
             raise DescriptionError(
                 self.source, line, f'this is not well-formed XML: no end of {match[0][:9]}',
                 'Mend or complete the text there')
@@ -103,19 +103,19 @@ def read_file(path: str | Path) -> bytes:
         if path.exists() and not path.is_file():
             raise DescriptionError(path, None, 'this is not a regular file',
                                    'Give the path of a URDF or xacro file')
-        return read_bytes(path, LARGEST_FILE + 1)
+        return read_bytes(path, MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
-        what = getattr(error, 'strerror', None) or str(error)
-        raise DescriptionError(path, None, f'the file cannot be read: {what}',
+        reason = getattr(error, 'strerror', None) or str(error)
+        raise DescriptionError(path, None, f'the file cannot be read: {reason}',
                                'Give the path of a URDF or xacro file') from error
 
 
 def _start_lines(text, root):
-    """Line of the `<` of every element; lxml itself tells the line of the `>`."""
-    lines, line, seen = [], 1, 0
+    """Line of the `<` of every element; lxml itself has the line of the `>`."""
+    lines, line, counted_to = [], 1, 0
     for match in _START_TAGS.finditer(text):
         if match[0] == '<':
-            line += text.count('\n', seen, match.start())
-            seen = match.start()
+            line += text.count('\n', counted_to, match.start())
+            counted_to = match.start()
             lines.append(line)
     return dict(zip(root.iter('*'), lines))

@@ -1,4 +1,4 @@
-"""One flexible link: the beam that it is, and how its bending is described."""
+"""One flexible link: its beam and the discretisation of its bending."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from flex_robot_sim.elastic.section import DIRECTIONS
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
 
-MASS_AGREEMENT = 0.01       # of the mass in <inertial> with density and section        [-]
-BEAM_MISMATCH = 0.01        # of <inertial> with a uniform beam, before a warning       [-]
-NO_MOMENT = 1e-10           # moment about the beam over that of a thin rod across it   [-]
-MOST_COORDINATES = 5000     # of one link
-MOST_PER_SEGMENT = 500      # of these: a step solves for them at once
+MASS_TOLERANCE = 0.01           # mass in <inertial> compared with density and section  [-]
+BEAM_INERTIA_TOLERANCE = 0.01   # <inertial> compared with a uniform beam                    [-]
+MIN_POLAR_MOMENT_RATIO = 1e-10  # moment about the beam over that of a thin rod; below: 0    [-]
+MAX_ELASTIC_COORDINATES = 5000  # of one link
+MAX_SEGMENT_COORDINATES = 500   # a step solves for these together
 
 _SHAPES = {'rectangle': outlines.rectangle, 'tube': outlines.tube, 'rod': outlines.rod}
 _STIFFNESS_OF = {'bending_y': 'EIz', 'bending_z': 'EIy', 'torsion': 'GJ', 'stretch': 'EA'}
@@ -29,8 +29,8 @@ _STIFFNESSES = ('EIy', 'EIz', 'GJ', 'EA')
 _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
 
 
-class Matter(NamedTuple):
-    """What density and section make of a beam."""
+class MassProperties(NamedTuple):
+    """Mass properties of a beam by density and section."""
 
     mass_per_length: float      # [kg/m]
     polar_inertia: float        # density * (Iy + Iz)   [kg m]
@@ -38,21 +38,21 @@ class Matter(NamedTuple):
 
 def read_beam(document: Document, element: XmlElement, values: Mapping[str, Any],
               link: Link) -> ElasticBeam:
-    """Return the ElasticBeam that the <link> `element` with its `values` makes of `link`."""
+    """Return the ElasticBeam of `link` from its <link> `element` with attributes `values`."""
     children = read_children(document, element, FLEXIBILITY['link'].children)
     axes, length = _beam_frame(document, element, link, values)
     if link.inertial is None or not link.inertial.mass > 0:
         raise document.error(element, f'flexible link "{link.name}" has no mass',
                              'Give the link an <inertial> with the mass of the whole beam')
-    stiffness, matter, outer = _read_section(document, element, children, link.name)
+    stiffness, mass_properties, outer = _read_section(document, element, children, link.name)
     discretisation = _read_discretisation(document, element, children, link.name, stiffness)
-    if matter is not None:
-        _check_mass(document, element, link, matter.mass_per_length * length)
+    if mass_properties is not None:
+        _check_mass(document, element, link, mass_properties.mass_per_length * length)
     sensors = _read_sensors(document, children['flex_sensor'], link.name, length,
                             discretisation['coordinates'])
     section_inertia = _section_inertia(document, element, link, axes, length)
     if section_inertia[0] == 0 and discretisation['coordinates']['torsion']:
-        section_inertia[0] = _polar_inertia(document, element, link.name, matter)
+        section_inertia[0] = _polar_inertia(document, element, link.name, mass_properties)
     return ElasticBeam(
         end=np.array(values['end']), axes=axes, length=length,
         mass_per_length=link.inertial.mass / length, section_inertia=section_inertia,
@@ -68,14 +68,14 @@ def _beam_frame(document, element, link, values):
         raise document.error(element, f'flexible link "{link.name}" has the length zero',
                              'Give the far end of the beam: end="x y z" [m]')
     x = end / length
-    across = np.array(values['y_axis']) - (x @ values['y_axis']) * x
-    if np.sqrt(across @ across) < 1e-6:
+    transverse = np.array(values['y_axis']) - (x @ values['y_axis']) * x
+    if np.sqrt(transverse @ transverse) < 1e-6:
         what = 'y_axis' if 'y_axis' in element.attrib else 'the default y_axis 0 1 0'
-        # of the axes of the link the one that is most across, y before z before x
-        better = min(('0 1 0', '0 0 1', '1 0 0'), key=lambda axis: abs(x @ _vector(axis)))
+        # the axis of the link closest to perpendicular, y before z before x
+        suggestion = min(('0 1 0', '0 0 1', '1 0 0'), key=lambda axis: abs(x @ _vector(axis)))
         raise document.error(element, f'{what} lies along the beam of "{link.name}"',
-                             f'Give a y_axis across the beam, for instance y_axis="{better}"')
-    y = across / np.sqrt(across @ across)
+                             f'Give a y_axis across the beam, for instance y_axis="{suggestion}"')
+    y = transverse / np.sqrt(transverse @ transverse)
     return np.column_stack([x, y, np.cross(x, y)]), length
 
 
@@ -84,17 +84,17 @@ def _vector(text):
 
 
 def _read_section(document, element, children, link):
-    """Stiffnesses {EIy, EIz, GJ, EA}, nan where not given, the Matter or None, and the size."""
-    given = [tag for tag in ('section', *_SHAPES) if children[tag]]
-    if len(given) > 1:
-        raise document.error(children[given[1]][0], f'flexible link "{link}" has a <{given[0]}> '
-                             f'and a <{given[1]}>', 'Keep one of them')
+    """Return stiffnesses {EIy, EIz, GJ, EA} or nan, MassProperties or None, and the outline."""
+    tags = [tag for tag in ('section', *_SHAPES) if children[tag]]
+    if len(tags) > 1:
+        raise document.error(children[tags[1]][0], f'flexible link "{link}" has a <{tags[0]}> '
+                             f'and a <{tags[1]}>', 'Keep one of them')
     material = only(document, children, 'material')
-    if not given:
+    if not tags:
         raise document.error(
             element, f'flexible link "{link}" has no bending stiffness',
             'Give its <section> EIy and EIz [N m2], or remove it from <flexibility>')
-    tag = given[0]
+    tag = tags[0]
     shape = only(document, children, tag)
     read_children(document, shape, ())
     values = read_attributes(document, shape, FLEXIBILITY[tag])
@@ -108,40 +108,40 @@ def _read_section(document, element, children, link):
         raise document.error(shape, f'the <{tag}> of "{link}" has no <material>',
                              'Add <material E="..." G="..." density="..."/>')
     read_children(document, material, ())
-    made_of = read_attributes(document, material, FLEXIBILITY['material'])
+    constants = read_attributes(document, material, FLEXIBILITY['material'])
     if tag == 'tube' and values['wall'] > values['outer'] / 2:
         raise document.error(shape, f'the wall of "{link}" is thicker than half its diameter',
                              'Give wall [m] below outer / 2')
-    warn_of_material(document, material, link, made_of)
+    warn_of_material(document, material, link, constants)
     form = _SHAPES[tag](**values)
-    if not 0 < min(form) <= max(form) < np.inf:     # rounding leaves no wall of a huge tube
+    if not 0 < min(form) <= max(form) < np.inf:     # the wall of a huge tube vanishes by rounding
         raise document.error(shape, f'the <{tag}> of "{link}" is out of all proportion',
                              'Give its sizes in m')
-    E, density = made_of['E'], made_of['density']
-    G = np.nan if made_of['G'] is None else made_of['G']
+    E, density = constants['E'], constants['density']
+    G = np.nan if constants['G'] is None else constants['G']
     stiffness = {'EIy': E * form.Iy, 'EIz': E * form.Iz, 'GJ': G * form.J, 'EA': E * form.area}
-    matter = None if density is None else Matter(density * form.area,
-                                                 density * (form.Iy + form.Iz))
-    return stiffness, matter, _outer_size(**values)
+    mass_properties = None if density is None else MassProperties(density * form.area,
+                                                                  density * (form.Iy + form.Iz))
+    return stiffness, mass_properties, _outer_size(**values)
 
 
 def _outer_size(width=None, height=None, outer=None, wall=None, diameter=None):
-    """Return what ElasticBeam says of the outline, from the attributes of the section."""
+    """Return the outline fields of ElasticBeam, from the attributes of the section."""
     if width is not None:
         return {'size': (width, height)}
-    across = outer if diameter is None else diameter
-    return {'size': (across, across), 'is_round': True}
+    size = outer if diameter is None else diameter
+    return {'size': (size, size), 'is_round': True}
 
 
 def _check_mass(document, element, link, expected):
-    """Compare the mass of `link` with that `expected` of density and section [kg]."""
+    """Compare the mass of `link` with the `expected` mass by density and section [kg]."""
     mass = link.inertial.mass
     problem = (f'flexible link "{link.name}" weighs {mass:g} kg, but density and section make '
                f'{expected:g} kg')
-    if is_slip(mass / expected, MASS_AGREEMENT):
+    if is_slip(mass / expected, MASS_TOLERANCE):
         document.warn(document.line(element), problem, 'Check the units: mass [kg], density '
                       '[kg/m3], sizes [m]')
-    elif abs(mass / expected - 1) > MASS_AGREEMENT:
+    elif abs(mass / expected - 1) > MASS_TOLERANCE:
         raise document.error(element, problem, 'Correct one of them; motors and payloads belong '
                              'in links of their own')
 
@@ -162,32 +162,32 @@ def _read_discretisation(document, element, children, link, stiffness):
     coordinates = {direction: values[direction] for direction in DIRECTIONS}
     total = 0
     for direction, count in coordinates.items():
-        needed = _STIFFNESS_OF[direction]
-        if count != 0 and np.isnan(stiffness[needed]):
-            unit = FLEXIBILITY['section'].attributes[needed].unit
-            remedy = f'<section> {needed} [{unit}]' if children['section'] else '<material> G [Pa]'
+        key = _STIFFNESS_OF[direction]
+        if count != 0 and np.isnan(stiffness[key]):
+            unit = FLEXIBILITY['section'].attributes[key].unit
+            remedy = f'<section> {key} [{unit}]' if children['section'] else '<material> G [Pa]'
             raise document.error(
-                where, f'flexible link "{link}" has coordinates of {direction} but no {needed}',
+                where, f'flexible link "{link}" has coordinates of {direction} but no {key}',
                 f'Give its {remedy}, or set {direction}="0" in <{tag}>')
         if tag == 'elements':
-            most = values['count'] * (2 if direction.startswith('bending') else 1)
-            if count != 'all' and count > most:
+            max_count = values['count'] * (2 if direction.startswith('bending') else 1)
+            if count != 'all' and count > max_count:
                 raise document.error(
                     where, f'{values["count"]} elements of "{link}" have no {count} modes of '
-                    f'{direction}', f'Ask for at most {most}, or give more elements')
-        total += most if count == 'all' else count
+                    f'{direction}', f'Ask for at most {max_count}, or give more elements')
+        total += max_count if count == 'all' else count
     if not total:
         raise document.error(where, f'flexible link "{link}" has no elastic coordinates',
                              'Give it at least one, or remove it from <flexibility>')
-    if total > MOST_PER_SEGMENT:
+    if total > MAX_SEGMENT_COORDINATES:
         raise document.error(
             where, f'a segment of flexible link "{link}" has {total} elastic coordinates',
-            f'Keep to {MOST_PER_SEGMENT}, with more segments of fewer elements, or with a number '
-            "of modes instead of 'all'")
-    if total * values['segments'] > MOST_COORDINATES:
+            f'Keep to {MAX_SEGMENT_COORDINATES}, with more segments of fewer elements, or with a '
+            "number of modes instead of 'all'")
+    if total * values['segments'] > MAX_ELASTIC_COORDINATES:
         raise document.error(
             where, f'flexible link "{link}" has {total * values["segments"]} elastic coordinates',
-            f'Keep to {MOST_COORDINATES}, with fewer segments or fewer {tag}')
+            f'Keep to {MAX_ELASTIC_COORDINATES}, with fewer segments or fewer {tag}')
     return {'coordinates': coordinates, 'elements': values.get('count', 0),
             'segments': values['segments'], 'boundary': values.get('boundary', 'static')}
 
@@ -233,7 +233,7 @@ def _section_inertia(document, element, link, axes, length):
     """
     Inertia of the cross-section about x, y, z per length (3,) [kg m].
 
-    It is what <inertial> has beyond a thin rod of the same mass and length.
+    It is the <inertial> minus a thin rod of the same mass and length.
     """
     mass = link.inertial.mass
     centre = axes.T @ link.inertial.centre / length
@@ -243,29 +243,29 @@ def _section_inertia(document, element, link, axes, length):
             f'{centre[0] * length:.4g} of {length:.4g} m along the beam and '
             f'{np.hypot(*centre[1:]) * length:.4g} m beside it',
             'Correct end [m], or the <origin> of the <inertial>, which is at half the beam')
-    about = axes.T @ link.inertial.inertia @ axes
+    inertia = axes.T @ link.inertial.inertia @ axes
     rod = mass * length**2 / 12
-    beyond = np.array([about[0, 0], about[1, 1] - rod, about[2, 2] - rod])
-    products = np.abs(about[[0, 0, 1], [1, 2, 2]]).max()
+    residual = np.array([inertia[0, 0], inertia[1, 1] - rod, inertia[2, 2] - rod])
+    products = np.abs(inertia[[0, 0, 1], [1, 2, 2]]).max()
     off_centre = np.abs(centre - [0.5, 0, 0]).max()
-    lacking = max(-beyond[1:].min(), (beyond[1:] - about[0, 0]).max(), products)
-    if off_centre > BEAM_MISMATCH or lacking > BEAM_MISMATCH * rod:
+    mismatch = max(-residual[1:].min(), (residual[1:] - inertia[0, 0]).max(), products)
+    if off_centre > BEAM_INERTIA_TOLERANCE or mismatch > BEAM_INERTIA_TOLERANCE * rod:
         document.warn(
             document.line(element), f'the <inertial> of flexible link "{link.name}" is not that '
             f'of a uniform beam of {mass:g} kg and {length:g} m, as which it is simulated',
             f'Put the centre of mass at {length / 2:g} m along the beam and give {rod:.6g} kg m2 '
             'across it')
-    if beyond[0] < NO_MOMENT * rod:
-        beyond[0] = 0.0
-    return np.maximum(beyond, 0.0) / length
+    if residual[0] < MIN_POLAR_MOMENT_RATIO * rod:
+        residual[0] = 0.0
+    return np.maximum(residual, 0.0) / length
 
 
-def _polar_inertia(document, element, link, matter):
-    """Moment about the beam per length [kg m] where <inertial> has none."""
+def _polar_inertia(document, element, link, mass_properties):
+    """Moment about the beam per length [kg m] if <inertial> has none."""
     problem = f'<inertial> gives flexible link "{link}" no moment of inertia about its beam'
     remedy = 'Give it in <inertia>: ixx, if the beam lies along x [kg m2]'
-    if matter is None:
+    if mass_properties is None:
         raise document.error(element, f'{problem}, which torsion needs', remedy)
     document.warn(document.line(element), f'{problem}; density and section make '
-                  f'{matter.polar_inertia:.6g} kg m2 per m', remedy)
-    return matter.polar_inertia
+                  f'{mass_properties.polar_inertia:.6g} kg m2 per m', remedy)
+    return mass_properties.polar_inertia

@@ -1,4 +1,4 @@
-"""What `<flexibility>` says: elastic beams and joints that give."""
+"""Reading of `<flexibility>`: elastic beams and flexible joints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.description.elastic_link import MOST_COORDINATES, read_beam
+from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.slips import warn_of_slips
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
     from flex_robot_sim.description.robot import Joint, Link
 
-STATION_TOLERANCE = 1e-3    # of the length, how far a child may hang beyond an end     [-]
-MATRICES = 8                # of the elastic coordinates of a body, in the arm and its scratch
-SETBACKS = 4                # rows of them for each body, in the station that carries it
-MOST_MEMORY = 1.0           # of all links                                              [GB]
-FARTHEST_BESIDE = 2.0       # lengths that a child lies beside the beam before a warning
+STATION_TOLERANCE = 1e-3    # of a child beyond an end of the beam, over its length     [-]
+MATRICES_PER_BODY = 8       # by elastic coordinates, in the arm and its workspace
+ROWS_PER_STATION = 4        # rows of elastic coordinates for the station of each body
+MAX_MEMORY_GB = 1.0         # of all links
+MAX_LATERAL_DISTANCE = 2.0  # of a child from the beam, in lengths of the beam
 
 
 def add_flexibility(document: Document, element: XmlElement | None, links: dict[str, Link],
                     joints: dict[str, Joint]) -> None:
     """
-    Make links and joints flexible as the <flexibility> `element` says (None: nothing to do).
+    Make links and joints flexible according to the <flexibility> `element` (None: no change).
 
-    :param links: {name: Link}, replaced in place; joints: {name: Joint}, likewise.
+    :param links: {name: Link}; joints: {name: Joint}; entries of both are replaced in place.
     """
     if element is None:
         return
@@ -55,23 +55,23 @@ def add_flexibility(document: Document, element: XmlElement | None, links: dict[
 
 
 def _check_size(document, element, links):
-    """Refuse what a machine cannot hold: rows of all bodies are as long as the longest."""
+    """Refuse a robot that needs too much memory: all bodies get rows of equal length."""
     beams = [link.beam for link in links.values() if link.beam is not None]
     if not beams:
         return
     total = sum(beam.segments * beam.freedom for beam in beams)
-    if total > MOST_COORDINATES:
+    if total > MAX_ELASTIC_COORDINATES:
         document.warn(document.line(element), f'this robot has {total} elastic coordinates, more '
                       'than can be simulated',
-                      f'Keep to {MOST_COORDINATES}, with fewer segments, modes or elements')
+                      f'Keep to {MAX_ELASTIC_COORDINATES}, with fewer segments, modes or elements')
     bodies = len(links) + sum(beam.segments - 1 for beam in beams)
     stations = sum(beam.segments * beam.stations for beam in beams) + bodies
     size, width = max(beam.freedom for beam in beams), max(beam.overlap for beam in beams)
-    memory = 8e-9 * size * (MATRICES * bodies * size + stations * (width + 3)
-                            + SETBACKS * bodies + MATRICES * total)
-    if memory > MOST_MEMORY:
+    memory = 8e-9 * size * (MATRICES_PER_BODY * bodies * size + stations * (width + 3)
+                            + ROWS_PER_STATION * bodies + MATRICES_PER_BODY * total)
+    if memory > MAX_MEMORY_GB:
         raise document.error(element, f'the elastic links of this robot need {memory:.2g} GB',
-                             f'Keep to {MOST_MEMORY:g} GB, with fewer coordinates in a segment')
+                             f'Keep to {MAX_MEMORY_GB:g} GB, with fewer coordinates in a segment')
 
 
 def _add_beam(document, element, values, link):
@@ -118,15 +118,15 @@ def _add_gear(document, element, values, joint):
 
 def _check_station(document, link, joint):
     length = link.beam.length
-    along, *across = link.beam.axes.T @ joint.position
+    along, *transverse = link.beam.axes.T @ joint.position
     if not -STATION_TOLERANCE * length <= along <= (1 + STATION_TOLERANCE) * length:
         raise document.error_at(
             joint.line, f'joint "{joint.name}" would ride at {along:.4g} m on the beam of link '
             f'"{link.name}", which ends at {length:.4g} m',
             'Move its <origin> between the ends of the beam, or correct the end of the beam')
-    beside = float(np.hypot(*across))
-    if beside > FARTHEST_BESIDE * length:
+    lateral = float(np.hypot(*transverse))
+    if lateral > MAX_LATERAL_DISTANCE * length:
         document.warn(
-            joint.line, f'joint "{joint.name}" rides {beside:.4g} m beside the beam of link '
+            joint.line, f'joint "{joint.name}" rides {lateral:.4g} m beside the beam of link '
             f'"{link.name}", which is {length:.4g} m long',
             'Check its <origin> [m] and the end of the beam [m]')

@@ -1,4 +1,4 @@
-"""Find what belongs to `<flexibility>` and stands where it would be passed over."""
+"""Find parts of `<flexibility>` in places where they would be ignored."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from flex_robot_sim.description.words import FLEXIBILITY
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document
 
-# `damping` is URDF's own word for the friction of a joint, and `material` that for a colour
+# URDF itself uses `damping` for the friction of a joint, and `material` for a colour
 _ELEMENTS_OF_LINK = set(FLEXIBILITY['link'].children) - {'material'}
 _ATTRIBUTES = {tag: set(FLEXIBILITY[tag].attributes) - {'name', 'damping'}
                for tag in ('link', 'joint')}
 
 
 def refuse_misplaced(document: Document) -> None:
-    """Raise if a <flexibility>, or a part of one, stands where no reader would look for it."""
+    """Raise if a <flexibility>, or a part of one, is in a place where it would be ignored."""
     root = document.root
     for element in root.iterchildren('*'):
-        if element.tag != 'flexibility' and _means_flexibility(_local(element)):
-            raise _no_flexibility(document, element)
+        if element.tag != 'flexibility' and _resembles_flexibility(_local(element)):
+            raise _misspelt_flexibility(document, element)
         if element.tag in _ATTRIBUTES:
-            _refuse_own_words(document, element)
-    resembling = {}     # by name, since a document may have a hundred thousand elements
+            _refuse_flexibility_words(document, element)
+    resembling = {}     # cached by name: a document may have a hundred thousand elements
     for element in root.iter('*'):
         parent, name = element.getparent(), _local(element)
         if name not in resembling:
@@ -34,12 +34,12 @@ def refuse_misplaced(document: Document) -> None:
                                  'Move it directly under <robot>')
 
 
-def _means_flexibility(name):
+def _resembles_flexibility(name):
     name = name.lower()
     return name.startswith('flex') or 'flexib' in name
 
 
-def _no_flexibility(document, element):
+def _misspelt_flexibility(document, element):
     name = _local(element)
     if name != 'flexibility':
         return document.error(element, f'unknown element <{name}>', 'Did you mean "flexibility"')
@@ -47,7 +47,7 @@ def _no_flexibility(document, element):
                           'Write it without a prefix and without xmlns')
 
 
-def _refuse_own_words(document, element):
+def _refuse_flexibility_words(document, element):
     tag, name = element.tag, element.get('name')
     words = [f'attribute "{word}"' for word in element.attrib if word in _ATTRIBUTES[tag]]
     if tag == 'link':

@@ -1,8 +1,8 @@
 """
 Numbers of a robot by name: `forearm.EIz`, `shoulder.coulomb`, `tool.mass`.
 
-Whoever varies a robot, to fit it to a log or to sweep it, names its numbers in this way. A path is
-the name of a link or a joint, a dot, and a word of WORDS.
+Identification and sweeps name the numbers of a robot by such paths. A path is the name of a link
+or a joint, a dot, and a word of WORDS.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 from flex_robot_sim.description.robot import Inertial, Joint, Link, RobotDescription
 from flex_robot_sim.util.exceptions import UsageError
 
-WIDE = 100.0            # factor to either side within which a number is looked for
-AT_END = 1e-3           # of the length of a beam, from which a child rides on its end
-SHORTEST = 0.5          # of the length of a beam, to which it may come
-MOST_DAMPED = 0.9       # ratio
-NEAR = 6                # names in a complaint
+RANGE_FACTOR = 100.0        # default bounds of a number, up and down
+END_TOLERANCE = 1e-3        # of a child on the end of a beam, over its length
+MIN_LENGTH_RATIO = 0.5      # shortest length of a beam over the described one
+MAX_DAMPING_RATIO = 0.9
+MAX_SUGGESTIONS = 6         # names in a complaint
 
 
 class Parameter(NamedTuple):
@@ -38,24 +38,24 @@ class Parameter(NamedTuple):
 
     @property
     def is_relative(self) -> bool:
-        """Whether it is above zero, so that a change of it is a factor."""
+        """Whether value and bounds are above zero, so that changes are relative."""
         return self.value > 0.0 and self.lower > 0.0
 
 
 class Word(NamedTuple):
-    """What may stand behind the dot."""
+    """A quantity: the part of a path after the dot."""
 
     unit: str
     group: str
     meaning: str
-    value: Callable[[Any], float | None]                # of a Link or Joint; None: it has none
-    changed: Callable[[Any, float], Any]                # the Link or Joint with another value
+    value: Callable[[Any], float | None]                # of a Link or Joint; None: not applicable
+    changed: Callable[[Any, float], Any]               # returns the Link or Joint with a new value
 
 
 def _beam_word(unit, name, direction, meaning):
     def value(link):
-        given = link.beam is not None and link.beam.count(direction) > 0
-        return getattr(link.beam, name) if given else None
+        is_flexible = link.beam is not None and link.beam.count(direction) > 0
+        return getattr(link.beam, name) if is_flexible else None
 
     def changed(link, number):
         return replace(link, beam=replace(link.beam, **{name: number}))
@@ -67,22 +67,22 @@ def _joint_word(unit, group, meaning, name, has=lambda joint: joint.moves):
         return getattr(joint, name) if has(joint) else None
 
     def changed(joint, number):
-        if name == 'coulomb_friction':      # what is beyond it at rest stays beyond it
+        if name == 'coulomb_friction':      # keep the excess of the static friction
             return replace(joint, coulomb_friction=number, static_friction=number + (
                 joint.static_friction - joint.coulomb_friction))
         return replace(joint, **{name: number})
     return Word(unit, group, meaning, value, changed)
 
 
-def _geared(joint):
+def _has_gear(joint):
     return joint.moves and np.isfinite(joint.stiffness)
 
 
-def _sprung(joint):
+def _has_spring(joint):
     return joint.moves and joint.spring_stiffness > 0.0
 
 
-def _stiffer(link, factor):
+def _with_stiffness_factor(link, factor):
     beam = link.beam
     return replace(link, beam=replace(beam, EIy=factor * beam.EIy, EIz=factor * beam.EIz,
                                       EA=factor * beam.EA))
@@ -110,10 +110,10 @@ def _with_mass(link, mass):
 
 
 def _with_length(link, length):
-    """Shorten or lengthen a uniform beam, which keeps its mass per length."""
+    """Change the length of a uniform beam at constant mass per length."""
     beam, share = link.beam, length / link.beam.length
     along = beam.axes[:, 0]
-    # of a thin rod, and what the sections have about their own axes
+    # inertia of a thin rod; the remainder is that of the sections
     rod = link.inertial.mass * beam.length**2 / 12 * (np.eye(3) - np.outer(along, along))
     centre = link.inertial.centre
     return replace(link, beam=replace(beam, end=share * beam.end, length=length),
@@ -125,7 +125,7 @@ def _with_length(link, length):
 LINK_WORDS = {
     'stiffness': Word('', 'stiffness', "factor of EIy, EIz and EA, as Young's modulus is one",
                       lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
-                      _stiffer),
+                      _with_stiffness_factor),
     'EIy': _beam_word('N m2', 'EIy', 'bending_z', 'resists bending_z'),
     'EIz': _beam_word('N m2', 'EIz', 'bending_y', 'resists bending_y'),
     'GJ': _beam_word('N m2', 'GJ', 'torsion', 'resists torsion'),
@@ -139,37 +139,37 @@ LINK_WORDS = {
                    _with_length),
 }
 JOINT_WORDS = {
-    'stiffness': _joint_word('N m/rad', 'stiffness', 'of the gear', 'stiffness', _geared),
-    'damping': _joint_word('N m s/rad', 'damping', 'of the gear', 'damping', _geared),
+    'stiffness': _joint_word('N m/rad', 'stiffness', 'of the gear', 'stiffness', _has_gear),
+    'damping': _joint_word('N m s/rad', 'damping', 'of the gear', 'damping', _has_gear),
     'viscous': _joint_word('N m s/rad', 'friction', '`damping` of <dynamics>',
                            'viscous_friction'),
     'coulomb': _joint_word('N m', 'friction', '`friction` of <dynamics>', 'coulomb_friction'),
     'rotor_inertia': _joint_word('kg m2', 'mass', 'of the motor about its own axis',
                                  'rotor_inertia', lambda joint: joint.rotor_inertia > 0.0),
     'spring_stiffness': _joint_word('N m/rad', 'stiffness', 'of the spring across the joint, as '
-                                    'of a clamp that gives', 'spring_stiffness', _sprung),
+                                    'of a clamp that gives', 'spring_stiffness', _has_spring),
 }
 WORDS = {'link': LINK_WORDS, 'joint': JOINT_WORDS}
 
 
 def parameters_of(description: RobotDescription) -> dict[str, Parameter]:
     """Return all parameters of a robot by path, base to tip."""
-    out = {}
+    found = {}
     for link in description.links[1:]:
         for word, row in LINK_WORDS.items():
             value = row.value(link)
             if value is not None:
-                out[f'{link.name}.{word}'] = _parameter(f'{link.name}.{word}', row, value,
-                                                        *_bounds(description, link, word, value))
+                found[f'{link.name}.{word}'] = _parameter(f'{link.name}.{word}', row, value,
+                                                          *_bounds(description, link, word, value))
     for joint in description.joints:
         for word, row in JOINT_WORDS.items():
             value = row.value(joint)
             if value is not None:
                 path = f'{joint.name}.{word}'
-                if path in out:         # a link has the name of the joint
+                if path in found:         # a link and a joint have the same name
                     path = f'joint:{path}'
-                out[path] = _parameter(path, row, value, *_wide(value))
-    return out
+                found[path] = _parameter(path, row, value, *_default_bounds(value))
+    return found
 
 
 def _parameter(path, row, value, lower, upper):
@@ -178,68 +178,70 @@ def _parameter(path, row, value, lower, upper):
 
 def _bounds(description, link, word, value):
     if word == 'damping':
-        return (value / WIDE if value else 0.0), (
-            np.inf if link.beam.damping_time else MOST_DAMPED)
+        return (value / RANGE_FACTOR if value else 0.0), (
+            np.inf if link.beam.damping_time else MAX_DAMPING_RATIO)
     if word == 'length':
-        reached = [sensor.end for sensor in link.beam.sensors]
-        reached += [place for joint in description.children(link.name)
-                    if (place := link.beam.station(joint.position)) < (1 - AT_END) * value]
-        return max([SHORTEST * value, *reached]), value / SHORTEST
-    return _wide(value)
+        occupied = [sensor.end for sensor in link.beam.sensors]
+        occupied += [station for joint in description.children(link.name)
+                     if (station := link.beam.station(joint.position))
+                    < (1 - END_TOLERANCE) * value]
+        return max([MIN_LENGTH_RATIO * value, *occupied]), value / MIN_LENGTH_RATIO
+    return _default_bounds(value)
 
 
-def _wide(value):
-    return (value / WIDE, value * WIDE) if value > 0.0 else (0.0, np.inf)
+def _default_bounds(value):
+    return (value / RANGE_FACTOR, value * RANGE_FACTOR) if value > 0.0 else (0.0, np.inf)
 
 
 def chosen(known: Mapping[str, Any], words: Iterable[str]) -> list[str]:
     """
-    Return the names that words name, each once: names themselves, or patterns with `*`.
+    Return the names that match words, each once: names themselves, or patterns with `*`.
 
-    UsageError, in one line with the nearest names, about a word that names nothing.
+    A word without a match raises a UsageError with the nearest names.
     """
-    out: dict[str, None] = {}
+    names: dict[str, None] = {}
     for word in words:
-        found = [name for name in known if name == word or fnmatchcase(name, word)]
-        if not found:
+        matches = [name for name in known if name == word or fnmatchcase(name, word)]
+        if not matches:
             raise UsageError(f'no parameter "{word}". {near(word, known)}')
-        out.update(dict.fromkeys(found))
-    return [*out]
+        names.update(dict.fromkeys(matches))
+    return [*names]
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """Return the sentence that lists the names nearest to a word."""
+    """Return a sentence with the names nearest to a word."""
     known = [*known]
     head, _, tail = word.rpartition('.')
-    alike = [name for name in known if head and name.startswith(f'{head}.')]
-    close = difflib.get_close_matches(word, known, NEAR, 0.5)
-    alike = [*dict.fromkeys([*close, *alike, *(
+    related = [name for name in known if head and name.startswith(f'{head}.')]
+    similar = difflib.get_close_matches(word, known, MAX_SUGGESTIONS, 0.5)
+    related = [*dict.fromkeys([*similar, *related, *(
         name for name in known if tail and name.endswith(f'.{tail}'))])]
     if not known:
         return 'There are none.'
-    if not alike:
-        return f'Known: {", ".join(known[:4 * NEAR])}{", ..." * (len(known) > 4 * NEAR)}.'
-    return f'Near: {", ".join(alike[:NEAR])}.'
+    if not related:
+        return (f'Known: {", ".join(known[:4 * MAX_SUGGESTIONS])}'
+                f'{", ..." * (len(known) > 4 * MAX_SUGGESTIONS)}.')
+    return f'Near: {", ".join(related[:MAX_SUGGESTIONS])}.'
 
 
 def expect_possible(description: RobotDescription, path: str, value: float) -> None:
-    """Refuse a value that a number of a robot, which it has, cannot have."""
-    one, (kind, _, word) = parameters_of(description)[path], place_of(description, path)
-    lowest = one.lower if word == 'length' else 0.0
-    highest = one.upper if kind == 'link' and word in ('damping', 'length') else np.inf
+    """Refuse an impossible value of a known parameter."""
+    parameter, (kind, _, word) = parameters_of(description)[path], place_of(description, path)
+    lowest = parameter.lower if word == 'length' else 0.0
+    highest = parameter.upper if kind == 'link' and word in ('damping', 'length') else np.inf
     if not lowest <= value <= highest:
         raise UsageError(f'{path} = {value:g} cannot be: it must be '
                          + (f'between {lowest:g} and {highest:g}.' if highest < np.inf else
-                            f'{"above" if one.lower > 0.0 else "at least"} 0.'))
+                            f'{"above" if parameter.lower > 0.0 else "at least"} 0.'))
     with_parameters(description, {path: value})
 
 
 def with_parameters(description: RobotDescription,
                     values: Mapping[str, float]) -> RobotDescription:
     """
-    Return a robot with other values, by path; the one that is given stays as it is.
+    Return a copy of a robot with new values of parameters, by path.
 
-    :param values: SI units; UsageError if a path is unknown or a value cannot be.
+    :param values: SI units; UsageError if a path is unknown or a value is impossible.
     """
     if not values:
         return description
@@ -261,12 +263,12 @@ def with_parameters(description: RobotDescription,
         links[name] = LINK_WORDS[word].changed(before, float(value))
         if word == 'length':
             for joint in description.children(name):
-                joints[joint.name] = _moved(joints[joint.name], before, links[name])
+                joints[joint.name] = _moved_joint(joints[joint.name], before, links[name])
     return replace(description, links=tuple(links.values()), joints=tuple(joints.values()))
 
 
 def place_of(description: RobotDescription, path: str) -> tuple[str, str, str]:
-    """Return 'link' or 'joint', the name, and the word of a path that is known."""
+    """Return 'link' or 'joint', the name, and the word of a known path."""
     name, _, word = path.removeprefix('joint:').rpartition('.')
     is_link = not path.startswith('joint:') and word in LINK_WORDS and any(
         link.name == name and LINK_WORDS[word].value(link) is not None
@@ -274,9 +276,9 @@ def place_of(description: RobotDescription, path: str) -> tuple[str, str, str]:
     return 'link' if is_link else 'joint', name, word
 
 
-def _moved(joint: Joint, before: Link, after: Link) -> Joint:
-    """Return a joint of a beam, where it rides when the beam is longer or shorter."""
+def _moved_joint(joint: Joint, before: Link, after: Link) -> Joint:
+    """Return a joint of a beam, moved with the end of the beam if it is there."""
     assert before.beam is not None and after.beam is not None
-    if before.beam.station(joint.position) < (1 - AT_END) * before.beam.length:
+    if before.beam.station(joint.position) < (1 - END_TOLERANCE) * before.beam.length:
         return joint
     return replace(joint, position=joint.position + after.beam.end - before.beam.end)

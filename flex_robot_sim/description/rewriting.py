@@ -1,8 +1,7 @@
 """
-Other numbers in the text of a URDF: what is not asked for stays as it is, to the byte.
+Editing of numbers in the text of a URDF; all other text stays unchanged, byte by byte.
 
-A parser that writes XML again would lose spaces, quotes and comments, so tags are found in the
-text itself.
+Serialising parsed XML would lose spaces, quotes and comments, so tags are found in the text.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import AT_END, place_of
+from flex_robot_sim.description.parameters import END_TOLERANCE, place_of
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -25,11 +24,11 @@ _TOKEN = re.compile(
     re.DOTALL)
 _QUOTED = r'"[^"]*"|\x27[^\x27]*\x27'
 Step = tuple[str, str]      # tag, and name or ''
-SECTION = ('EIy', 'EIz', 'GJ', 'EA')
+STIFFNESS_WORDS = ('EIy', 'EIz', 'GJ', 'EA')
 
 
 class Edit(NamedTuple):
-    """An attribute that gets another text."""
+    """A new text of an attribute."""
 
     place: tuple[Step, ...]     # under <robot>
     attribute: str
@@ -39,16 +38,16 @@ class Edit(NamedTuple):
 class _Tag(NamedTuple):
     place: tuple[Step, ...]
     start: int
-    end: int                    # behind its >
+    end: int                    # after its >
     is_empty: bool
-    close: int                  # where its </tag> begins; `end` if it is empty
+    close: int                  # start of its </tag>; `end` if it is empty
 
 
 def rewritten(text: str, edits: Iterable[Edit], comments: Mapping[tuple[Step, ...], str]) -> str:
     """
-    Return the text of a URDF with some attributes changed, or added where they are missing.
+    Return the text of a URDF with attributes changed, or added if they are missing.
 
-    :param comments: by place, put behind the tag.
+    :param comments: by place, inserted after the tag.
     """
     for edit in edits:
         text = _with_attribute(text, edit)
@@ -66,18 +65,18 @@ def _with_attribute(text, edit):
         text = _with_element(text, edit.place)
         tag = _find(text, edit.place)
     inner = text[tag.start:tag.end]
-    found = re.search(rf'(\s{re.escape(edit.attribute)}\s*=\s*)({_QUOTED})', inner)
+    match = re.search(rf'(\s{re.escape(edit.attribute)}\s*=\s*)({_QUOTED})', inner)
     value = html.escape(edit.text)
-    if found:
-        inner = f'{inner[:found.start(2)]}"{value}"{inner[found.end(2):]}'
+    if match:
+        inner = f'{inner[:match.start(2)]}"{value}"{inner[match.end(2):]}'
     else:
-        cut = len(inner) - (2 if inner.endswith('/>') else 1)
-        inner = f'{inner[:cut].rstrip()} {edit.attribute}="{value}"{inner[cut:]}'
+        insert_at = len(inner) - (2 if inner.endswith('/>') else 1)
+        inner = f'{inner[:insert_at].rstrip()} {edit.attribute}="{value}"{inner[insert_at:]}'
     return text[:tag.start] + inner + text[tag.end:]
 
 
 def _with_element(text, place):
-    """Add the first element on the way to a place that is missing."""
+    """Add the first missing element on the path to a place."""
     depth = next(k for k in range(1, len(place) + 1) if _find(text, place[:k]) is None)
     parent = _find(text, place[:depth - 1])
     assert parent is not None
@@ -87,8 +86,8 @@ def _with_element(text, place):
     indent = re.match(r'[ \t]*', text[line:])[0] + '  '
     element = f'<{word}{attribute}/>'
     if parent.is_empty:
-        own = re.match(r'<([^\s/>]+)', text[parent.start:])[1]
-        return (f'{text[:parent.end - 2].rstrip()}>\n{indent}{element}\n{indent[:-2]}</{own}>'
+        tag_name = re.match(r'<([^\s/>]+)', text[parent.start:])[1]
+        return (f'{text[:parent.end - 2].rstrip()}>\n{indent}{element}\n{indent[:-2]}</{tag_name}>'
                 f'{text[parent.end:]}')
     before = text[:parent.close].rstrip(' \t')
     gap = '' if before.endswith('\n') else '\n'
@@ -101,32 +100,32 @@ def _find(text, place):
 
 
 def _tags(text):
-    open_ = []
-    out = []
+    open_tags = []
+    tags = []
     for token in _TOKEN.finditer(text):
         if token['tag'] is None:
             continue
         if token['end']:
-            if open_:
-                place, start, end = open_.pop()
-                out.append(_Tag(place, start, end, False, token.start()))
+            if open_tags:
+                place, start, end = open_tags.pop()
+                tags.append(_Tag(place, start, end, False, token.start()))
             continue
-        named = re.search(rf'\sname\s*=\s*({_QUOTED})', token['rest'])
-        name = html.unescape(named[1][1:-1].strip()) if named else ''
-        above = open_[-1][0] if open_ else None
-        place = () if above is None else (*above, (token['tag'], name))
+        name_match = re.search(rf'\sname\s*=\s*({_QUOTED})', token['rest'])
+        name = html.unescape(name_match[1][1:-1].strip()) if name_match else ''
+        parent_place = open_tags[-1][0] if open_tags else None
+        place = () if parent_place is None else (*parent_place, (token['tag'], name))
         if token['empty']:
-            out.append(_Tag(place, token.start(), token.end(), True, token.end()))
+            tags.append(_Tag(place, token.start(), token.end(), True, token.end()))
         else:
-            open_.append((place, token.start(), token.end()))
-    return out
+            open_tags.append((place, token.start(), token.end()))
+    return tags
 
 
 def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> list[Edit]:
     """
-    Return the Edits that carry one parameter into the text of a robot.
+    Return the Edits that write one parameter into the text of a robot.
 
-    :param after: the robot with the new number, and with others maybe.
+    :param after: the robot with the new number; other numbers may differ, too.
     """
     kind, name, word = place_of(before, path)
     if kind == 'joint':
@@ -136,7 +135,7 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
     assert link.inertial is not None
     if link.beam is None or old.beam is None or old.inertial is None:
         return _inertial_edits(link, has_centre=old.inertial is None)
-    if word in SECTION:
+    if word in STIFFNESS_WORDS:
         if old.beam.size is not None:
             return _material_edits(before, old, link, word)
         return [Edit((*flexible, ('section', '')), word, _text(getattr(link.beam, word)))]
@@ -145,65 +144,65 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
         if old.beam.size is not None:
             return [Edit((*flexible, ('material', '')), 'E',
                          _text(factor * _material(before, name, 'E')))]
-        return [Edit((*flexible, ('section', '')), one, _text(getattr(link.beam, one)))
-                for one in ('EIy', 'EIz', 'EA') if np.isfinite(getattr(link.beam, one))]
+        return [Edit((*flexible, ('section', '')), key, _text(getattr(link.beam, key)))
+                for key in ('EIy', 'EIz', 'EA') if np.isfinite(getattr(link.beam, key))]
     if word == 'damping':
         is_time = bool(old.beam.damping_time)
         return [Edit((*flexible, ('damping', '')), 'time_constant' if is_time else 'ratio',
                      _text(link.beam.damping_time if is_time else link.beam.damping_ratio))]
-    out = _inertial_edits(link, has_centre=word == 'length')
+    edits = _inertial_edits(link, has_centre=word == 'length')
     if old.beam.size is not None and word == 'mass':
         density = _material(before, name, 'density')
         if density:
-            out.append(Edit((*flexible, ('material', '')), 'density',
-                            _text(density * link.inertial.mass / old.inertial.mass)))
+            edits.append(Edit((*flexible, ('material', '')), 'density',
+                              _text(density * link.inertial.mass / old.inertial.mass)))
     if word == 'length':
-        out.append(Edit(flexible, 'end', _texts(link.beam.end)))
+        edits.append(Edit(flexible, 'end', _vector_text(link.beam.end)))
         for joint in before.children(name):
-            if before.beam(name).station(joint.position) >= (1 - AT_END) * old.beam.length:
-                out.append(Edit((('joint', joint.name), ('origin', '')), 'xyz',
-                                _texts(after.joint(joint.name).position)))
-    return out
+            if before.beam(name).station(joint.position) >= (1 - END_TOLERANCE) * old.beam.length:
+                edits.append(Edit((('joint', joint.name), ('origin', '')), 'xyz',
+                                  _vector_text(after.joint(joint.name).position)))
+    return edits
 
 
 def _material_edits(before, old, link, word):
-    """Edits of E or G, where they stand for this stiffness alone."""
+    """Return Edits of E or G; UsageError if E determines other stiffnesses, too."""
     flexible = (('flexibility', ''), ('link', link.name), ('material', ''))
-    share = getattr(link.beam, word) / getattr(old.beam, word)
+    ratio = getattr(link.beam, word) / getattr(old.beam, word)
     if word == 'GJ':
-        return [Edit(flexible, 'G', _text(share * _material(before, link.name, 'G')))]
-    others = {'EIy': 'bending_z', 'EIz': 'bending_y', 'EA': 'stretch'}
-    others.pop(word)
-    if any(old.beam.count(direction) for direction in others.values()):
+        return [Edit(flexible, 'G', _text(ratio * _material(before, link.name, 'G')))]
+    directions = {'EIy': 'bending_z', 'EIz': 'bending_y', 'EA': 'stretch'}
+    directions.pop(word)
+    if any(old.beam.count(direction) for direction in directions.values()):
         raise UsageError(f'{link.name}.{word} cannot be written: E of its <material> makes other '
                          f'stiffnesses, too. Free {link.name}.stiffness, or describe the link by '
                          'a <section>.')
-    return [Edit(flexible, 'E', _text(share * _material(before, link.name, 'E')))]
+    return [Edit(flexible, 'E', _text(ratio * _material(before, link.name, 'E')))]
 
 
 def _material(description, name, attribute):
-    """Return a number of the <material> of a link, from the text; 0.0 if it is not there."""
+    """Return a number of the <material> of a link, from the text; 0.0 if missing."""
     tag = _find(description.text, (('flexibility', ''), ('link', name), ('material', '')))
-    found = tag and re.search(rf'\s{attribute}\s*=\s*({_QUOTED})',
+    match = tag and re.search(rf'\s{attribute}\s*=\s*({_QUOTED})',
                               description.text[tag.start:tag.end])
-    return float(found[1][1:-1]) if found else 0.0
+    return float(match[1][1:-1]) if match else 0.0
 
 
 def _inertial_edits(link, has_centre):
-    at = (('link', link.name), ('inertial', ''))
-    inertial = link.inertial    # of a beam, the sections are a small difference of it
-    out = [Edit((*at, ('mass', '')), 'value', _fine(inertial.mass))]
+    path = (('link', link.name), ('inertial', ''))
+    inertial = link.inertial  # precise: the sections of a beam are a small difference
+    edits = [Edit((*path, ('mass', '')), 'value', _precise(inertial.mass))]
     if has_centre:
         # the inertia is about the centre in the axes of the link
-        out += [Edit((*at, ('origin', '')), 'xyz', _texts(inertial.centre)),
-                Edit((*at, ('origin', '')), 'rpy', '0 0 0')]
+        edits += [Edit((*path, ('origin', '')), 'xyz', _vector_text(inertial.centre)),
+                  Edit((*path, ('origin', '')), 'rpy', '0 0 0')]
     rows = {'ixx': (0, 0), 'iyy': (1, 1), 'izz': (2, 2), 'ixy': (0, 1), 'ixz': (0, 2),
             'iyz': (1, 2)}
-    out += [Edit((*at, ('inertia', '')), key, _fine(inertial.inertia[row]))
-            for key, row in rows.items()]
+    edits += [Edit((*path, ('inertia', '')), key, _precise(inertial.inertia[row]))
+              for key, row in rows.items()]
     if not has_centre:
-        out.append(Edit((*at, ('origin', '')), 'rpy', '0 0 0'))
-    return out
+        edits.append(Edit((*path, ('origin', '')), 'rpy', '0 0 0'))
+    return edits
 
 
 def _joint_edits(joint, word):
@@ -212,10 +211,10 @@ def _joint_edits(joint, word):
     if word == 'viscous':
         return [Edit(dynamics, 'damping', _text(joint.viscous_friction))]
     if word == 'coulomb':
-        out = [Edit(dynamics, 'friction', _text(joint.coulomb_friction))]
+        edits = [Edit(dynamics, 'friction', _text(joint.coulomb_friction))]
         if joint.static_friction > joint.coulomb_friction:
-            out.append(Edit(flexible, 'static_friction', _text(joint.static_friction)))
-        return out
+            edits.append(Edit(flexible, 'static_friction', _text(joint.static_friction)))
+        return edits
     return [Edit(flexible, word, _text(getattr(joint, word)))]
 
 
@@ -223,9 +222,9 @@ def _text(value):
     return f'{value:.6g}'
 
 
-def _fine(value):
+def _precise(value):
     return f'{value:.9g}'
 
 
-def _texts(values):
-    return ' '.join(map(_fine, values))
+def _vector_text(values):
+    return ' '.join(map(_precise, values))

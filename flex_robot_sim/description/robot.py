@@ -1,4 +1,4 @@
-"""A robot as its description says it: plain values in SI units, base to tip."""
+"""Robot description: plain values in SI units, base to tip."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +32,7 @@ class FlexSensor:
 
 @dataclass(frozen=True, eq=False)
 class ElasticBeam:
-    """What makes a link flexible: a uniform beam from the link origin to `end`."""
+    """Uniform elastic beam of a flexible link, from the link origin to `end`."""
 
     end: np.ndarray             # (3,)    far end, in the link frame                    [m]
     axes: np.ndarray            # (3, 3)  beam frame in the link frame: x along the beam
@@ -71,7 +71,7 @@ class ElasticBeam:
 
     @property
     def overlap(self) -> int:
-        """How many shapes of one direction overlap with one of them."""
+        """Number of shapes of one direction that overlap with a shape."""
         return max(7 if count == 'all' else count for count in self.coordinates.values())
 
     def stiffness(self, direction: str) -> float:
@@ -89,14 +89,14 @@ class Link:
     """One body of the robot."""
 
     name: str
-    line: int                   # where the description says it
+    line: int                   # of its element in the description
     inertial: Inertial | None = None    # None: a frame without mass
     beam: ElasticBeam | None = None     # None: rigid
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """What connects a link to the one before it."""
+    """Joint between a link and its parent."""
 
     name: str
     line: int
@@ -104,7 +104,7 @@ class Joint:
     parent: str
     child: str
     rotation: np.ndarray        # (3, 3)  joint frame in the parent link's frame
-    position: np.ndarray        # (3,)    likewise                            [m]
+    position: np.ndarray        # (3,)    origin in the parent link's frame   [m]
     axis: np.ndarray            # (3,)    unit vector in the joint frame
     lower: float = -np.inf      # [rad or m]
     upper: float = np.inf       # [rad or m]
@@ -115,13 +115,13 @@ class Joint:
     mimics: str | None = None       # joint that it would follow; it is held instead
     held_at: float | None = None    # position at which a mimic joint is held     [rad or m]
     stiffness: float = np.inf   # motor side to link side; inf: rigid         [N m/rad or N/m]
-    damping: float = 0.0        # beside the stiffness                        [N m s/rad or N s/m]
+    damping: float = 0.0        # parallel to the stiffness                   [N m s/rad or N s/m]
     rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
     gear_ratio: float = 1.0     # motor speed over joint speed                [1 or rad/m]
     static_friction: float = 0.0    # dry friction at rest                    [N m or N]
-    stribeck_rate: float = 0.01     # in which it falls to coulomb_friction   [rad/s or m/s]
-    spring_stiffness: float = 0.0   # across the joint, beside the drive      [N m/rad or N/m]
-    spring_reference: float = 0.0   # where this spring pulls nowhere         [rad or m]
+    stribeck_rate: float = 0.01     # of its decay to coulomb_friction        [rad/s or m/s]
+    spring_stiffness: float = 0.0   # across the joint, parallel to the drive [N m/rad or N/m]
+    spring_reference: float = 0.0   # position without force of this spring   [rad or m]
 
     @property
     def moves(self) -> bool:
@@ -130,19 +130,19 @@ class Joint:
 
     @property
     def reflected_inertia(self) -> float:
-        """Inertia of the rotor as the joint feels it [kg m2 or kg]."""
+        """Inertia of the rotor reflected to the joint [kg m2 or kg]."""
         return self.rotor_inertia * self.gear_ratio**2
 
 
 @summarized
 @dataclass(frozen=True, eq=False)
 class RobotDescription(Serializable):
-    """A robot: a tree of links, each after the one that carries it."""
+    """A robot: a tree of links, each after its parent."""
 
     name: str
     source: str                 # file, as given by the user, or '<text>'
     links: tuple[Link, ...]     # the first is the fixed base
-    joints: tuple[Joint, ...]   # joints[i] carries links[i + 1]
+    joints: tuple[Joint, ...]   # joints[i] is the parent joint of links[i + 1]
     warnings: tuple[str, ...] = field(default=())     # lines `file:line: what. what to do.`
     text: str = field(default='', repr=False)   # the URDF that was read, xacro expanded
     tool_wish: str = ''         # link that you choose as the tool; '': see tool.py
@@ -172,7 +172,7 @@ class RobotDescription(Serializable):
         return beam
 
     def children(self, link_name: str) -> list[Joint]:
-        """Joints that `link_name` carries."""
+        """Joints whose parent is `link_name`."""
         return [joint for joint in self.joints if joint.parent == link_name]
 
     def _summary(self) -> tuple[str, SummaryRows]:

@@ -1,4 +1,4 @@
-"""Warn of a beam that is out of proportion, as by a factor of a thousand in a unit."""
+"""Warnings about implausible beams, for instance by a wrong unit prefix."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
     from flex_robot_sim.description.robot import Link
 
-SOUND = 5000.0      # speed of sound along a bar of steel, aluminium or glass   [m/s]
-THICKEST = 1 / 3    # of the length of a beam, in one of two senses             [-]
+SPEED_OF_SOUND = 5000.0      # along a bar of steel, aluminium or glass           [m/s]
+MAX_THICKNESS_RATIO = 1 / 3  # of a beam over its length                                   [-]
 
 
 def warn_of_slips(document: Document, link: Link) -> None:
-    """Warn of the sizes and stiffnesses of the flexible `link`."""
+    """Warn of implausible sizes and stiffnesses of the flexible `link`."""
     beam, line = link.beam, link.line
     assert beam is not None
     if not 1e-3 <= beam.length <= 100:
@@ -24,8 +24,8 @@ def warn_of_slips(document: Document, link: Link) -> None:
                       'Give lengths in m, not in mm')
     bending = max((value for value in (beam.EIy, beam.EIz) if not np.isnan(value)), default=0.0)
     if np.isnan(beam.EA):
-        thickness = np.sqrt(12 * bending / (beam.mass_per_length * SOUND**2))
-        if thickness > THICKEST * beam.length:
+        thickness = np.sqrt(12 * bending / (beam.mass_per_length * SPEED_OF_SOUND**2))
+        if thickness > MAX_THICKNESS_RATIO * beam.length:
             document.warn(
                 line, f'by its EI and its mass per length, a bar of metal in the place of link '
                 f'"{link.name}" would be {thickness:.3g} m thick and {beam.length:g} m long',
@@ -36,24 +36,24 @@ def warn_of_slips(document: Document, link: Link) -> None:
         document.warn(
             line, f'by its EA and its mass per length, sound runs through link "{link.name}" at '
             f'{speed:.3g} m/s', 'Check EA [N], mass [kg] and length [m]')
-    if np.sqrt(bending / beam.EA) > THICKEST * beam.length:
+    if np.sqrt(bending / beam.EA) > MAX_THICKNESS_RATIO * beam.length:
         document.warn(line, f'link "{link.name}" is as thick as it is long, by its EI and EA',
                       'Check EIy, EIz [N m2] and EA [N]; beam theory needs a slender link')
 
 
 def warn_of_material(document: Document, element: XmlElement, link: str,
-                     made_of: Mapping[str, Any]) -> None:
-    """Warn of moduli and a density that no solid has; `element` is the <material> of `link`."""
+                     constants: Mapping[str, Any]) -> None:
+    """Warn of implausible moduli and density; `element` is the <material> of `link`."""
     line = document.line(element)
     for name in ('E', 'G'):
-        if made_of[name] is not None and made_of[name] < 1e5:
-            document.warn(line, f'{name} = {made_of[name]:g} Pa of "{link}" is softer than any '
+        if constants[name] is not None and constants[name] < 1e5:
+            document.warn(line, f'{name} = {constants[name]:g} Pa of "{link}" is softer than any '
                           'gel', 'Give it in Pa, not in GPa or MPa')
-    if made_of['G'] is not None and made_of['G'] > made_of['E'] / 2:
-        document.warn(line, f'G = {made_of["G"]:g} Pa of "{link}" is above E / 2, against all '
+    if constants['G'] is not None and constants['G'] > constants['E'] / 2:
+        document.warn(line, f'G = {constants["G"]:g} Pa of "{link}" is above E / 2, against all '
                       'common materials', 'Check E and G [Pa], which may be exchanged')
-    if made_of['density'] is not None and not 1 < made_of['density'] < 30e3:
-        document.warn(line, f'density = {made_of["density"]:g} kg/m3 of "{link}" is that of no '
+    if constants['density'] is not None and not 1 < constants['density'] < 30e3:
+        document.warn(line, f'density = {constants["density"]:g} kg/m3 of "{link}" is that of no '
                       'solid', 'Give it in kg/m3')
 
 

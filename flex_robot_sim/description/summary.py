@@ -1,4 +1,4 @@
-"""What `flexsim check` says of a robot: one dictionary, and the same as text."""
+"""Summary of a robot for `flexsim check`, as a dictionary and as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = {'length': 'm', 'mass': 'kg', 'EIy': 'N m2', 'EIz': 'N m2', 'GJ': 'N m2
 
 
 def summarise(robot: RobotDescription) -> dict[str, Any]:
-    """Return what is worth knowing of a RobotDescription, ready for JSON; SI units and Hz."""
+    """Return a summary of a RobotDescription, ready for JSON; SI units and Hz."""
     return {
         'name': robot.name,
         'source': robot.source,
@@ -29,7 +29,7 @@ def summarise(robot: RobotDescription) -> dict[str, Any]:
 
 
 def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Lines that show a summary to a person."""
+    """Return a summary as lines of text."""
     return (plain(line) for line in _lines(summary))
 
 
@@ -103,7 +103,7 @@ def _joint(joint):
 
 
 def _number(value):
-    """Return the value; None for what is not given or without bound: JSON has no nan and inf."""
+    """Return the value; None for nan and inf, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -112,21 +112,21 @@ def _count(items, noun):
 
 
 def _tree(summary):
-    """Lines of the tree of links, each with the joint that carries it."""
+    """Lines of the tree of links, each with its parent joint."""
     children = {link['name']: [] for link in summary['links']}
     links = {link['name']: link for link in summary['links']}
     for joint in summary['joints']:
         children[joint['parent']].append(joint)
     base = summary['links'][0]
     yield f'  {base["name"]}'
-    waiting = [(joint, '  ', joint is children[base['name']][-1])
-               for joint in reversed(children[base['name']])]
-    while waiting:
-        joint, indent, last = waiting.pop()
+    stack = [(joint, '  ', joint is children[base['name']][-1])
+             for joint in reversed(children[base['name']])]
+    while stack:
+        joint, indent, is_last = stack.pop()
         below = children[joint['child']]
-        yield f'{indent}{"└─" if last else "├─"} {_branch(joint, links[joint["child"]])}'
-        indent += '   ' if last else '│  '
-        waiting.extend((child, indent, child is below[-1]) for child in reversed(below))
+        yield f'{indent}{"└─" if is_last else "├─"} {_branch(joint, links[joint["child"]])}'
+        indent += '   ' if is_last else '│  '
+        stack.extend((child, indent, child is below[-1]) for child in reversed(below))
 
 
 def _branch(joint, link):

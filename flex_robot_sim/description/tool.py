@@ -1,8 +1,8 @@
 """
 The tool link: the frame at the end of the arm that poses, payloads, pushes and shapers refer to.
 
-Public descriptions name it in a dozen ways, and many end with another frame: a finger, a camera,
-or a second frame at the base. So the rule follows the tree first, and names second.
+Public descriptions name it in many ways, and many end with another frame: a finger, a camera,
+or a second frame at the base. Therefore the rule follows the tree first, then the names.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ GRIPPER_WORDS = ('finger', 'gripper', 'jaw', 'knuckle', 'thumb', 'hand')
 TOOL_NAMES = ('tool', 'tool0', '*hand_tcp*', '*tcp*', '*tool_frame', '*tool_link',
               '*gripper_frame*', '*grasping_frame', '*eef*', 'ee_link', '*end_effector*',
               'flange', 'tip')
-"""Names of tool links, the surest first; a prefix such as `left_` may stand before any of them."""
+"""Names of tool links, the most specific first; any may have a prefix such as `left_`."""
 
 SENSOR_WORDS = ('camera', 'sensor', 'optical', 'depth', 'imu', 'lidar', 'laser')
 
 
 class ToolChoice(NamedTuple):
-    """Which link is the tool, and why."""
+    """The tool link and the reason of its choice."""
 
     link: str
     reason: str
@@ -47,13 +47,14 @@ def choose_tool(robot: RobotDescription, wish: str = '') -> ToolChoice:
             raise SettingError(f'tool = "{wish}" is no link of {robot.name}. '
                                f'Known: {", ".join(names)}')
         return ToolChoice(wish, 'chosen by name', (wish,), ())
-    longest, *others = _ends_of_longest_chains(robot)
-    link, reason = _named(longest)
-    return ToolChoice(link, reason, tuple(longest), tuple(_named(end)[0] for end in others))
+    longest, *other_chains = _ends_of_longest_chains(robot)
+    link, reason = _tool_among(longest)
+    return ToolChoice(link, reason, tuple(longest),
+                      tuple(_tool_among(end)[0] for end in other_chains))
 
 
 def note_of_equal_arms(choice: ToolChoice) -> str:
-    """Return the line about other arms that are as long as the one with the tool, or ''."""
+    """Return a note about other arms of the same length, or ''."""
     if not choice.other_ends:
         return ''
     return (f'the tool is "{choice.link}"; as many joints move {", ".join(choice.other_ends)}. '
@@ -61,7 +62,7 @@ def note_of_equal_arms(choice: ToolChoice) -> str:
 
 
 def _ends_of_longest_chains(robot):
-    """Links [[name]] of each body that most joints move, in the order of the file."""
+    """Links [[name]] of each body at the end of a longest chain, in the order of the file."""
     gripper = _gripper_joints(robot)
     base = robot.links[0]
     body_of = {base.name: 0}
@@ -70,7 +71,7 @@ def _ends_of_longest_chains(robot):
         parent = body_of.get(joint.parent)
         if parent is None or joint.name in gripper:
             continue
-        # what a flexible link carries moves against it, as behind a joint
+        # children of a flexible link move relative to it, as by a joint
         if joint.moves or robot.link(joint.parent).beam is not None:
             body_of[joint.child] = len(links)
             moves.append(moves[parent] + 1)
@@ -84,24 +85,25 @@ def _ends_of_longest_chains(robot):
 
 
 def _gripper_joints(robot):
-    """Names of the joints that open and close a gripper."""
-    found = {joint.name for joint in robot.joints
-             if joint.mimics or joint.moves and _has_a_word(joint.name, GRIPPER_WORDS)}
-    # the motor of a gripper may have another name, but the fingers that follow it do not
-    found |= {joint.mimics for joint in robot.joints
-              if joint.mimics and _has_a_word(joint.name, GRIPPER_WORDS)}
-    # a robot that is nothing but a hand has no arm in front of it
-    return found if found < {joint.name for joint in robot.joints if joint.kind != 'fixed'} else ()
+    """Names of the gripper joints."""
+    gripper = {joint.name for joint in robot.joints
+               if joint.mimics or joint.moves and _has_a_word(joint.name, GRIPPER_WORDS)}
+    # the driven joint of a gripper may have another name than the fingers that mimic it
+    gripper |= {joint.mimics for joint in robot.joints
+                if joint.mimics and _has_a_word(joint.name, GRIPPER_WORDS)}
+    # a robot that consists of a hand only has no arm
+    return gripper if gripper < {
+        joint.name for joint in robot.joints if joint.kind != 'fixed'} else ()
 
 
-def _named(links):
-    """Tool among links that are one body, and why it is."""
+def _tool_among(links):
+    """Return the tool among the links of one body, and the reason."""
     for pattern in TOOL_NAMES:
         for name in links:
             if _matches(name.lower(), pattern):
                 return name, f'its name matches "{pattern}"'
-    plain = [name for name in links if not _has_a_word(name, SENSOR_WORDS)]
-    return (plain or links)[-1], 'the last link of the longest chain'
+    without_sensors = [name for name in links if not _has_a_word(name, SENSOR_WORDS)]
+    return (without_sensors or links)[-1], 'the last link of the longest chain'
 
 
 def _matches(name, pattern):

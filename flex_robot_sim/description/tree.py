@@ -1,4 +1,4 @@
-"""Put links and joints in order, base to tip, or say why they are no tree."""
+"""Order links and joints from base to tip; refuse what is no tree."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 def order(document: Document, links: Mapping[str, Link],
           joints: Mapping[str, Joint]) -> tuple[list[Link], list[Joint]]:
     """
-    Links and joints of the tree, every link after the one that carries it.
+    Return links and joints of the tree, every link after its parent.
 
-    :returns: [Link], the base first, and [Joint]; joints[i] carries links[i + 1].
+    :returns: [Link], the base first, and [Joint]; joints[i] is the parent joint of links[i + 1].
     """
-    carriers = _carrier_of_each_link(document, links, joints)
-    roots = [name for name in links if name not in carriers]
+    parents = _parent_of_each_link(document, links, joints)
+    roots = [name for name in links if name not in parents]
     if not roots:
-        raise _loop(document, carriers, next(iter(links)), ', and the robot has no base')
+        raise _loop_error(document, parents, next(iter(links)), ', and the robot has no base')
     children: dict[str, list[Joint]] = {name: [] for name in links}
     for joint in joints.values():
         children[joint.parent].append(joint)
     ordered_links, ordered_joints = _walk(links, children, roots[0])
-    _refuse_loops(document, links, carriers, children, roots)
+    _refuse_loops(document, links, parents, children, roots)
     if len(roots) > 1:
         raise document.error_at(links[roots[1]].line,
-                  f'the robot has several bases: {_some(roots)}',
+                  f'the robot has several bases: {_list_names(roots)}',
                   'Connect them with joints, or remove the links that are not used')
     return ordered_links, ordered_joints
 
 
-def _carrier_of_each_link(document, links, joints):
-    carriers = {}
+def _parent_of_each_link(document, links, joints):
+    parents = {}
     for joint in joints.values():
         if joint.mimics is not None and joint.mimics not in joints:
             raise unknown_name(document, joint.line, f'joint "{joint.name}" mimics '
@@ -49,45 +49,45 @@ def _carrier_of_each_link(document, links, joints):
             raise document.error_at(
                 joint.line, f'joint "{joint.name}" connects link "{joint.child}" to itself',
                 'Correct its <parent> or its <child>')
-        if joint.child in carriers:
+        if joint.child in parents:
             raise document.error_at(joint.line,
                       f'link "{joint.child}" has two parents: it is the child of the joints '
-                      f'"{carriers[joint.child].name}" and "{joint.name}"', 'Remove one of them')
-        carriers[joint.child] = joint
-    return carriers
+                      f'"{parents[joint.child].name}" and "{joint.name}"', 'Remove one of them')
+        parents[joint.child] = joint
+    return parents
 
 
 def _walk(links, children, root):
     """Links and joints below `root`, depth first, in the order of the document."""
     ordered_links, ordered_joints = [links[root]], []
-    waiting = children[root][::-1]
-    while waiting:
-        joint = waiting.pop()
+    stack = children[root][::-1]
+    while stack:
+        joint = stack.pop()
         ordered_joints.append(joint)
         ordered_links.append(links[joint.child])
-        waiting.extend(children[joint.child][::-1])
+        stack.extend(children[joint.child][::-1])
     return ordered_links, ordered_joints
 
 
-def _refuse_loops(document, links, carriers, children, roots):
+def _refuse_loops(document, links, parents, children, roots):
     reached = {link.name for root in roots for link in _walk(links, children, root)[0]}
     for name in links:
         if name not in reached:
-            raise _loop(document, carriers, name)
+            raise _loop_error(document, parents, name)
 
 
-def _loop(document, carriers, name, consequence=''):
-    """Return the DescriptionError about the loop of links that carries link `name`."""
-    seen = set()
-    while name not in seen:
-        seen.add(name)
-        name = carriers[name].parent
-    joint = carriers[name]
+def _loop_error(document, parents, name, consequence=''):
+    """Return the DescriptionError about the loop of links above link `name`."""
+    visited = set()
+    while name not in visited:
+        visited.add(name)
+        name = parents[name].parent
+    joint = parents[name]
     return document.error_at(
         joint.line, f'joint "{joint.name}" is part of a loop of links{consequence}',
         'Remove one joint of the loop')
 
 
-def _some(names, most=5):
-    more = f' and {len(names) - most} more' if len(names) > most else ''
-    return ', '.join(f'"{name}"' for name in names[:most]) + more
+def _list_names(names, max_count=5):
+    more = f' and {len(names) - max_count} more' if len(names) > max_count else ''
+    return ', '.join(f'"{name}"' for name in names[:max_count]) + more

@@ -1,4 +1,4 @@
-"""Links and joints, from the elements that URDF itself has."""
+"""Reading of links and joints from the elements of URDF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flex_robot_sim.description.words import (
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
 
-FULL_TURN = 6.3     # [rad]; larger angles of an origin are probably degrees
+FULL_TURN_RAD = 6.3         # larger angles of an origin are probably degrees
 
 _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 
@@ -29,7 +29,7 @@ _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 def read_robot(
         document: Document) -> tuple[str, dict[str, Link], dict[str, Joint], XmlElement | None]:
     """
-    Links and joints as the document lists them, not yet checked against each other.
+    Return links and joints of the document, not yet checked against each other.
 
     :returns: name of the robot, {name: Link}, {name: Joint}, the <flexibility> element or None.
     """
@@ -48,19 +48,19 @@ def read_robot(
 
 
 def _by_name(document, elements, read):
-    found = {}
+    items = {}
     for element in elements:
         item = read(document, element)
-        if item.name in found:
+        if item.name in items:
             raise document.error(
                 element, f'a second {element.tag} "{item.name}", after the one in line '
-                f'{found[item.name].line}', f'Rename one {element.tag}')
-        found[item.name] = item
-    return found
+                f'{items[item.name].line}', f'Rename one {element.tag}')
+        items[item.name] = item
+    return items
 
 
 def _read_element(document, children, tag):
-    """Return the values of the only child `tag`; None if there is no such child."""
+    """Return the attributes of the only child `tag`; None if there is no such child."""
     element = only(document, children, tag)
     if element is None:
         return None
@@ -70,14 +70,14 @@ def _read_element(document, children, tag):
 def _read_attributes(document, element, tag):
     passed_over = URDF_ATTRIBUTES_PASSED_OVER.get(tag, ())
     if tag == 'axis' and not (element.get('rpy') or '').strip('0. '):
-        passed_over = ('rpy',)      # some robots in use have rpy="0 0 0" there
+        passed_over = ('rpy',)      # some robots in use have rpy="0 0 0"
     for name in element.attrib:
         if tag == 'origin' and _ORIENTATION.search(name):
             raise document.error(element, f'unknown attribute "{name}" of <origin>',
                                  'Write rpy="roll pitch yaw" [rad]')
     values = read_attributes(document, element, URDF[tag],
                              URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'), passed_over)
-    if tag == 'origin' and max(map(abs, values['rpy'])) > FULL_TURN:
+    if tag == 'origin' and max(map(abs, values['rpy'])) > FULL_TURN_RAD:
         document.warn(document.line(element), f'rpy = "{element.get("rpy")}" is more than a full '
                       'turn', 'Give rpy in rad, not in degrees')
     return values
@@ -128,20 +128,20 @@ def _read_joint(document, element):
     name, kind = values['name'], values['type']
     children = read_children(document, element, URDF['joint'].children, URDF_PASSED_OVER['joint'])
     if kind == 'fixed':
-        children['axis'] = []       # exporters write an axis of zeros there
-    inside = {tag: _read_element(document, children, tag) for tag in URDF['joint'].children}
+        children['axis'] = []       # exporters write an axis of zeros
+    parts = {tag: _read_element(document, children, tag) for tag in URDF['joint'].children}
     for tag in ('parent', 'child'):
-        if inside[tag] is None:
+        if parts[tag] is None:
             raise document.error(element, f'joint "{name}" has no <{tag}>',
                                  f'Add <{tag} link="..."/>')
-    rotation, position = _pose(inside['origin'])
-    axis = inside['axis'] or {'xyz': (1.0, 0.0, 0.0)}
+    rotation, position = _pose(parts['origin'])
+    axis = parts['axis'] or {'xyz': (1.0, 0.0, 0.0)}
     return Joint(
-        name, document.line(element), kind, inside['parent']['link'], inside['child']['link'],
+        name, document.line(element), kind, parts['parent']['link'], parts['child']['link'],
         rotation, position, np.array(axis['xyz']),
-        **_read_mimic(document, element, name, kind, inside['mimic']),
-        **_read_limits(document, element, name, kind, inside['limit'], inside['mimic']),
-        **_read_friction(inside['dynamics']))
+        **_read_mimic(document, element, name, kind, parts['mimic']),
+        **_read_limits(document, element, name, kind, parts['limit'], parts['mimic']),
+        **_read_friction(parts['dynamics']))
 
 
 def _pose(origin):
@@ -153,7 +153,7 @@ def _pose(origin):
 
 def turned_by(rpy: ArrayLike) -> np.ndarray:
     """Rotation (3, 3) by roll, pitch and yaw about fixed axes (3,) [rad]."""
-    # quarter turns come out exact, so that what lies in a plane stays there
+    # quarter turns are exact, so that planar arms stay planar
     (cr, cp, cy), (sr, sp, sy) = np.round([np.cos(rpy), np.sin(rpy)], 15)
     return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
                      [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],

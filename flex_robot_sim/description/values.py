@@ -1,4 +1,4 @@
-"""Read the attributes and children of one element against its row of the vocabulary."""
+"""Read attributes and children of an element as defined in words.py."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
     from flex_robot_sim.util.exceptions import DescriptionError
 
-LARGEST = 1e30      # a few values above it have no finite product
-SMALLEST = 1e-30    # what is below it is rounding of zero
+MAX_VALUE = 1e30      # products of a few larger values are not finite
+MIN_VALUE = 1e-30     # smaller values are zero up to rounding
 
 _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 
 
 def closest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | None:
-    """Return the word of `known` that was probably meant, or None."""
+    """Return the most similar word of `known`, or None."""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(word.lower(), by_lower_case, 1, similarity)
     return by_lower_case[match[0]] if match else None
@@ -32,12 +32,12 @@ def closest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | N
 def read_attributes(document: Document, element: XmlElement, row: Element, unknown: str = 'error',
                     passed_over: Collection[str] = ()) -> dict[str, Any]:
     """
-    Values of the attributes of `element`, by name, defaults filled in.
+    Return the attributes of `element` by name, with defaults.
 
     :param row: `words.Element` that lists the attributes.
-    :param unknown: what an unknown attribute that resembles no known one ends in: 'error',
+    :param unknown: reaction to an unknown attribute that resembles no known one: 'error',
         'warning' or 'nothing'.
-    :param passed_over: further attributes that may stand there.
+    :param passed_over: further attributes, which are ignored.
     """
     for name in element.attrib:
         if name not in row.attributes and name not in passed_over:
@@ -50,24 +50,23 @@ def read_attributes(document: Document, element: XmlElement, row: Element, unkno
 def read_children(document: Document, element: XmlElement, known: Iterable[str],
                   passed_over: Collection[str] | None = None) -> dict[str, list[XmlElement]]:
     """
-    Child elements by tag, each a list in the order of the document.
+    Return the child elements by tag, each a list in the order of the document.
 
-    :param known: tags that are wanted.
-    :param passed_over: further tags that may stand there; None: nothing else may stand there,
-        neither elements nor text.
+    :param known: tags to return.
+    :param passed_over: further tags, which are ignored; None: other elements and text are errors.
     """
-    found: dict[str, list[XmlElement]] = {tag: [] for tag in known}
+    children: dict[str, list[XmlElement]] = {tag: [] for tag in known}
     if passed_over is None:
         _refuse_text(document, element)
     for child in element.iterchildren('*'):
-        if child.tag in found:
-            found[child.tag].append(child)
+        if child.tag in children:
+            children[child.tag].append(child)
         elif passed_over is None:
             _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, 'error')
         elif child.tag not in passed_over:
             _report_unknown(document, child, f'element <{child.tag}>', child.tag, known,
                             'nothing')
-    return found
+    return children
 
 
 def only(document: Document, children: Mapping[str, Sequence[XmlElement]],
@@ -83,21 +82,21 @@ def only(document: Document, children: Mapping[str, Sequence[XmlElement]],
 
 def unknown_name(document: Document, line: int | None, problem: str, name: str,
                  known: Iterable[str]) -> DescriptionError:
-    """Return the DescriptionError about a `name` that is none of the `known` ones."""
-    meant = closest(name, known)
-    return document.error_at(line, problem, f'Did you mean "{meant}"' if meant else
+    """Return the DescriptionError about a `name` that is not in `known`."""
+    suggestion = closest(name, known)
+    return document.error_at(line, problem, f'Did you mean "{suggestion}"' if suggestion else
                              'Correct the name, or add what is missing')
 
 
 def _report_unknown(document, element, what, word, known, unknown):
-    choice = f'Known here: {", ".join(known) or "nothing"}'
-    meant = closest(word, known, 0.6 if unknown == 'error' else 0.8)
-    if unknown == 'error' or (meant and meant not in word.split('_')):
+    known_text = f'Known here: {", ".join(known) or "nothing"}'
+    suggestion = closest(word, known, 0.6 if unknown == 'error' else 0.8)
+    if unknown == 'error' or (suggestion and suggestion not in word.split('_')):
         raise document.error(element, f'unknown {what}',
-                             f'Did you mean "{meant}"' if meant else choice)
-    if unknown == 'warning' and not {'}', ':'} & set(word):     # those with a prefix have owners
+                             f'Did you mean "{suggestion}"' if suggestion else known_text)
+    if unknown == 'warning' and not {'}', ':'} & set(word):   # prefixed ones belong to other tools
         document.warn(document.line(element), f'unknown {what}, which is passed over',
-                      f'Remove or correct it. {choice}')
+                      f'Remove or correct it. {known_text}')
 
 
 def _refuse_text(document, element):
@@ -123,8 +122,8 @@ def _read_name(document, element, name, attribute, text):
 
 
 def _read_number(document, element, name, attribute, text):
-    value = _finite(document, element, name, attribute, text)
-    bound = _broken_bound(value, attribute)
+    value = _read_finite(document, element, name, attribute, text)
+    bound = _violated_bound(value, attribute)
     if bound:
         unit = f' [{_unit(element, attribute)}]' if attribute.unit else ''
         raise document.error(element, f'{name} = {text} must be {bound}',
@@ -137,20 +136,20 @@ def _read_vector(document, element, name, attribute, text):
     if len(parts) != 3:
         raise document.error(element, f'{name} = "{text[:40]}" is not three numbers',
                              _remedy(text, f'Write {name}="x y z"'))
-    return tuple(_finite(document, element, name, attribute, part) for part in parts)
+    return tuple(_read_finite(document, element, name, attribute, part) for part in parts)
 
 
 def _read_axis(document, element, name, attribute, text):
     vector = np.array(_read_vector(document, element, name, attribute, text))
     length = math.sqrt(vector @ vector)
-    if length < SMALLEST:
+    if length < MIN_VALUE:
         raise document.error(element, f'{name} = "{text}" has no direction',
                              f'Give {name} a length other than zero')
     return tuple(vector / length)
 
 
 def _read_count(document, element, name, attribute, text):
-    if not re.fullmatch(r'\d{1,9}', text, re.ASCII) or _broken_bound(int(text), attribute):
+    if not re.fullmatch(r'\d{1,9}', text, re.ASCII) or _violated_bound(int(text), attribute):
         words = ''.join(f' or "{word}"' for word in attribute.choices)
         raise document.error(
             element, f'{name} = {text[:40]} is no whole number from {attribute.at_least} to '
@@ -166,15 +165,16 @@ def _read_modes(document, element, name, attribute, text):
 
 def _read_choice(document, element, name, attribute, text):
     if text not in attribute.choices:
-        meant = closest(text, attribute.choices)
+        suggestion = closest(text, attribute.choices)
         choice = ', '.join(attribute.choices)
         raise document.error(element, f'{name} = "{text[:40]}" is not one of: {choice}',
-                             f'Did you mean "{meant}"' if meant else f'Choose one of: {choice}')
+                             f'Did you mean "{suggestion}"' if suggestion else
+                             f'Choose one of: {choice}')
     return text
 
 
 def _unit(element, attribute):
-    """Unit of an attribute; of two, for joints that turn and that slide, the one that fits."""
+    """Unit of an attribute; of two units, the one for revolute or for prismatic joints."""
     units, name = attribute.unit.split(' or '), element.get('name')
     joints = [joint for joint in (element, element.getparent()) if joint is not None
               and joint.tag == 'joint'] if len(units) == 2 else []
@@ -184,15 +184,15 @@ def _unit(element, attribute):
     return units['prismatic' in kinds] if kinds else attribute.unit
 
 
-def _finite(document, element, name, attribute, text):
+def _read_finite(document, element, name, attribute, text):
     if not _NUMBER.fullmatch(text):
         unit = f' in {_unit(element, attribute)}' if attribute.unit else ''
         raise document.error(element, f'{name} = "{text[:40]}" is not a number',
                              _remedy(text, f'Write a finite decimal number{unit}'))
     value = float(text)
-    if abs(value) < SMALLEST:
+    if abs(value) < MIN_VALUE:
         return 0.0
-    if abs(value) > LARGEST:
+    if abs(value) > MAX_VALUE:
         raise document.error(element, f'{name} = {text[:40]} is out of all proportion',
                              f'Give {name} in SI units')
     return value
@@ -204,7 +204,7 @@ def _remedy(text, usual):
     return usual
 
 
-def _broken_bound(value, attribute):
+def _violated_bound(value, attribute):
     if attribute.above is not None and not value > attribute.above:
         return f'> {attribute.above:g}'
     if attribute.at_least is not None and not value >= attribute.at_least:

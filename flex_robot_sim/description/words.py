@@ -1,22 +1,22 @@
 """
-The vocabulary of a robot description: every element and attribute that the reader knows.
+Vocabulary of a robot description: all elements and attributes that the reader knows.
 
-The reader checks documents against these tables and `docs/description.md` lists them, so that the
-page, the reader and the error messages know the same words.
+The reader checks documents against these tables. `docs/description.md` lists them, so that the
+page, the reader and the error messages agree.
 """
 
 from typing import NamedTuple
 
 REQUIRED = object()
-"""Default of an attribute that must be written."""
+"""Default of a required attribute."""
 
 
 class Attribute(NamedTuple):
-    """One attribute: what may stand in it and what it means."""
+    """One attribute: allowed values and meaning."""
 
     kind: str               # 'name', 'number', 'vector', 'axis', 'count', 'modes' or 'choice'
-    unit: str               # of the value; '' where it has none
-    default: object         # REQUIRED, None (absent means something of its own) or a value
+    unit: str               # of the value; '' if it has none
+    default: object         # REQUIRED, None (absence has a meaning) or a value
     meaning: str
     above: float | None = None     # exclusive lower bound
     at_least: float | None = None  # inclusive lower bound
@@ -26,7 +26,7 @@ class Attribute(NamedTuple):
 
 
 class Element(NamedTuple):
-    """One element: its attributes, and the elements that may stand in it."""
+    """One element: its attributes and its child elements."""
 
     meaning: str
     attributes: dict[str, Attribute]
@@ -228,16 +228,16 @@ URDF_PASSED_OVER = {
     'joint': ('calibration', 'safety_controller', 'hardwareInterface', 'hardware_interface',
               'property'),
 }
-"""Elements of URDF and of its well-known extensions that say nothing about the dynamics."""
+"""Elements of URDF and of its common extensions without effect on the dynamics."""
 
 URDF_UNKNOWN_ATTRIBUTE = {'origin': 'error', 'axis': 'error', 'mass': 'warning',
                           'inertia': 'warning', 'limit': 'warning', 'dynamics': 'warning',
                           'mimic': 'warning'}
-"""What an unknown attribute that resembles no known one ends in; elsewhere in nothing."""
+"""Reaction to an unknown attribute that resembles no known one; default: nothing."""
 
 URDF_ATTRIBUTES_PASSED_OVER = {
     'limit': ('acceleration', 'deceleration', 'jerk', 'k_position', 'k_velocity', 'current',
               'command_effort', 'gear_velocity'),
     'dynamics': ('D', 'K', 'mu_coulomb', 'mu_viscous', 'spring_reference', 'spring_stiffness'),
 }
-"""Attributes of well-known extensions of URDF."""
+"""Attributes of common extensions of URDF."""

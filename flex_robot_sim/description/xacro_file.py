@@ -1,4 +1,4 @@
-"""Expand xacro, in a process of its own: its expressions may run for ever or print."""
+"""Expand xacro in a separate process: its expressions may print or never end."""
 
 import re
 import shlex
@@ -11,15 +11,15 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.util.exceptions import DescriptionError
 from flex_robot_sim.util.interpreter import run_text
 
-PATIENCE = 30.0     # [s]; the largest robots in use expand within a second
+TIMEOUT_S = 30.0            # the largest robots in use expand within a second
 
 _COLOUR = re.compile(r'\x1b\[[0-9;]*m')
 _ERROR = re.compile(r'(error: |XML parsing error)', re.IGNORECASE)
 _ARGUMENT = re.compile(r'<[\w.-]+:arg\s[^>]*?\bname\s*=\s*["\']([^"\']+)|\$\(arg\s+([^)\s]+)')
 
-# Without a ROS environment the search for a package fails in many ways; here it fails in one,
-# and names the package.
-_PROGRAM = """
+# Without a ROS environment the search for a package fails in many ways. This program fails in one
+# way, with the name of the package.
+_CHILD_PROGRAM = """
 import os, sys, types, xacro
 try:
     import ament_index_python.packages
@@ -46,29 +46,29 @@ def expand(path: Path, arguments: Mapping[str, str]) -> bytes:
         raise DescriptionError(path, None, 'this is a xacro file and xacro is not installed',
                                'pip install xacro, or apt install ros-$ROS_DISTRO-xacro')
     words = [str(path), *(f'{name}:={value}' for name, value in arguments.items())]
-    done = _run(path, words)
-    if done.returncode != 0:
-        _refuse_unknown(path, arguments, b'', only_misspelt=True)
-        problem, remedy = _reason(done.stderr)
+    result = _run(path, words)
+    if result.returncode != 0:
+        _refuse_unknown_arguments(path, arguments, b'', only_misspelt=True)
+        problem, remedy = _error_reason(result.stderr)
         raise DescriptionError(path, None, f'xacro failed: {problem}', remedy or
                                f'Mend the file; `{shlex.join(["xacro", *words])}` shows the same')
     if arguments:
-        _refuse_unknown(path, arguments, _run(path, ['--deps', *words]).stdout)
-    return done.stdout
+        _refuse_unknown_arguments(path, arguments, _run(path, ['--deps', *words]).stdout)
+    return result.stdout
 
 
 def _run(path, words):
     try:
-        return subprocess.run(run_text(_PROGRAM, *words), capture_output=True, timeout=PATIENCE,
-                              check=False, stdin=subprocess.DEVNULL)
+        return subprocess.run(run_text(_CHILD_PROGRAM, *words), capture_output=True,
+                              timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as error:
-        raise DescriptionError(path, None, f'xacro did not end within {PATIENCE:g} s',
+        raise DescriptionError(path, None, f'xacro did not end within {TIMEOUT_S:g} s',
                                'Look for a macro or an expression without an end') from error
 
 
-def _reason(printed):
-    """Return what xacro said, the cause before where it arose, and a remedy or None."""
-    text = _COLOUR.sub('', printed.decode('utf-8', 'replace')).strip()
+def _error_reason(output):
+    """Return the error of xacro, with its cause first, and a remedy or None."""
+    text = _COLOUR.sub('', output.decode('utf-8', 'replace')).strip()
     package = re.search(r"package '([^']*)' not found", text)
     if package:
         return f'package "{package[1]}" not found', 'Build it and source its workspace'
@@ -88,22 +88,22 @@ def _reason(printed):
             f'Give {argument[1]}:=VALUE' if argument else None)
 
 
-def _refuse_unknown(path, arguments, included, only_misspelt=False):
-    """Refuse an argument whose name stands nowhere in the file and in those it has `included`."""
+def _refuse_unknown_arguments(path, arguments, included, only_misspelt=False):
+    """Refuse an argument whose name occurs neither in the file nor in its `included` files."""
     try:
         files = [path, *included.decode().split()]
         text = '\n'.join(Path(file).read_text('utf-8') for file in files)
-    except (OSError, UnicodeDecodeError):   # a name with a space, a mesh: there is no telling
+    except (OSError, UnicodeDecodeError):   # a name with a space, or a mesh: the names are unknown
         return
     known = sorted({first or second for first, second in _ARGUMENT.findall(text)})
     if any('$' in name for name in known):
         return
     for name in arguments:
         if not re.search(rf'(?<!\w){re.escape(name)}(?!\w)', text):
-            meant = closest(name, known)
-            if only_misspelt and not meant:
+            suggestion = closest(name, known)
+            if only_misspelt and not suggestion:
                 continue
             raise DescriptionError(
                 path, None, f'this xacro file has no argument "{name}"',
-                f'Did you mean "{meant}"' if meant else
+                f'Did you mean "{suggestion}"' if suggestion else
                 f'It has: {", ".join(known)}' if known else 'Leave it out')

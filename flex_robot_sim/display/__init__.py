@@ -1,1 +1,1 @@
-"""What rviz and its like draw of an arm that bends, as text and arrays; nothing here knows ROS."""
+"""Display data of flexible arms for rviz and similar programs, as text and arrays without ROS."""

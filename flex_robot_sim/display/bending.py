@@ -1,12 +1,12 @@
 """
 The geometry of `bending_markers`: flexible links as short straight pieces, coloured by strain.
 
-All pieces of all links are rows of the same few arrays, so that a node makes its messages once and
-then only copies numbers into them.
+All pieces of all links are rows of common arrays, so that a node builds its messages once and then
+only copies numbers into them.
 
-Where a link bends, its straight pieces end in a mitre: each is so much longer than its chord that
-it reaches the mitre everywhere, so that no wedge opens outside. What is beyond the mitre lies
-inside the next piece.
+Adjacent straight pieces of a bent link meet in a mitre. Each piece extends beyond its chord up to
+the far edge of the mitre, so that no gap opens on the outer side. The excess lies inside the
+adjacent piece.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from flex_robot_sim.util.exceptions import SettingError
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-LEAST_STRAIN = 1e-12        # that a colour may stand for: smaller ones mean nothing, and overflow
-LIMIT = 0.1         # tip deflection over length at which a link has its full colour; that of a
-#                     cantilever with a force at its end has the root curvature 3 LIMIT / length
+MIN_FULL_SCALE = 1e-12      # of surface strain; smaller values would overflow
+# tip deflection over length at which a link has its full colour; a cantilever with a force at its
+# end then has the root curvature 3 FULL_COLOUR_DEFLECTION / length
+FULL_COLOUR_DEFLECTION = 0.1
 
 
 class BentLink(NamedTuple):
-    """Which rows belong to a flexible link, and how they are drawn."""
+    """Rows and shape of a flexible link."""
 
     link: str
     shape: str              # 'box': x along the beam; 'cylinder': z along it, as in rviz
-    pieces: slice           # of the rows of pieces
-    nodes: slice            # of the axis
+    pieces: slice           # rows of its pieces
+    nodes: slice            # rows of its axis nodes
 
 
-class Bent(NamedTuple):
+class BentLinks(NamedTuple):
     """
-    Flexible links as they are bent now; k pieces, and a node at either end of each.
+    Geometry of the deflected flexible links: k pieces, and a node at either end of each.
 
-    All places are in the base frame, or each in the frame of its link.
+    All positions are in the base frame, or each in the frame of its link.
     """
 
     axis: np.ndarray            # (nodes, 3)  deflected axis                            [m]
@@ -51,20 +52,20 @@ class Bent(NamedTuple):
     orientation: np.ndarray     # (k, 4)      quaternion x, y, z, w
     scale: np.ndarray           # (k, 3)      size along its own axes                   [m]
     rgba: np.ndarray            # (k, 4)      from 0 to 1
-    load: np.ndarray            # (k,)        what the colour shows: 1 is full scale    [-]
+    load: np.ndarray            # (k,)        bending over full scale                   [-]
 
 
 class BendingShape:
-    """Makes pieces of the flexible links of an arm."""
+    """Computes the pieces of the flexible links of an arm."""
 
     def __init__(self, arm: ArmModel, pieces: int = 20, full_scale: float | None = None) -> None:
         """
         Take `arm` (ArmModel).
 
         :param pieces: per flexible link, at least one per segment.
-        :param full_scale: surface strain that has the last colour [-]. Without it, and for links
-            of which only stiffnesses are known, that is the bending at the root of a link whose
-            tip a force has moved by a tenth of its length, where the model ends.
+        :param full_scale: surface strain of the last colour [-]. By default, and for links with
+            stiffnesses only, full scale is the root bending of a link whose tip a force deflects
+            by a tenth of its length, the limit of the model.
         """
         if not isinstance(pieces, (int, np.integer)) or pieces < 1:
             raise SettingError(f'pieces = {pieces!r} must be a whole number >= 1: markers per '
@@ -75,17 +76,17 @@ class BendingShape:
         self.posture, self._shortens = Posture(arm), arm.coupling == 'shortening'
         self._colours = colour_ramp()
         sections = drawn_sections(arm)
-        nodes, middles, links = _Rows(arm), _Rows(arm), []
+        nodes, middles, links = _StationRows(arm), _StationRows(arm), []
         for link, bodies in arm.segments.items():
-            each = -(-pieces // len(bodies))
-            begin = len(nodes.x), len(middles.x)
+            pieces_per_body = -(-pieces // len(bodies))
+            starts = len(nodes.x), len(middles.x)
             for body in bodies:
-                x = np.linspace(0.0, arm.beams[body].length, each + 1)
+                x = np.linspace(0.0, arm.beams[body].length, pieces_per_body + 1)
                 nodes.add(body, x)
                 middles.add(body, (x[1:] + x[:-1]) / 2)
             links.append(BentLink(
                 link, 'cylinder' if sections[link].is_round else 'box',
-                slice(begin[1], len(middles.x)), slice(begin[0], len(nodes.x))))
+                slice(starts[1], len(middles.x)), slice(starts[0], len(nodes.x))))
         self.links = tuple(links)
         self._prepare(arm, nodes, middles, sections, full_scale)
 
@@ -103,11 +104,11 @@ class BendingShape:
             self._axes[bodies] = arm.description.beam(link).axes
         self._turn = middles.maps(lambda beam, x: beam.turn(x), 3)
         self._curvature = middles.maps(lambda beam, x: beam.strain(x)[:, :1:-1], 2)  # v'', -w''
-        # a piece lies between two nodes that follow each other on one body
+        # a piece lies between two consecutive nodes of one body
         self._first = np.flatnonzero(self._node_body[1:] == self._node_body[:-1])
         k = len(self._body)
-        # pieces that have another one of their link behind them
-        self._followed = np.array([piece for row in self.links for piece in range(
+        # pieces with a following piece of their link
+        self._inner_pieces = np.array([piece for row in self.links for piece in range(
             row.pieces.start, row.pieces.stop - 1)], int)
         self._size, self._lever = np.empty((2, k, 2))
         self._round = np.empty(k, bool)
@@ -115,20 +116,20 @@ class BendingShape:
             section, length = sections[row.link], arm.description.beam(row.link).length
             self._size[row.pieces], self._round[row.pieces] = section.size, section.is_round
             self._lever[row.pieces] = (
-                np.array(section.size) / 2 / max(full_scale, LEAST_STRAIN)
-                if full_scale and section.is_known else length / (3 * LIMIT))
+                np.array(section.size) / 2 / max(full_scale, MIN_FULL_SCALE)
+                if full_scale and section.is_known else length / (3 * FULL_COLOUR_DEFLECTION))
 
-    def bent(self, coordinates: np.ndarray, in_links: bool = False) -> Bent:
+    def bent(self, coordinates: np.ndarray, in_links: bool = False) -> BentLinks:
         """
-        Return the Bent links for the coordinates (n,) of the arm.
+        Return the BentLinks for the coordinates (n,) of the arm.
 
-        :param in_links: each in the frame of its link, and not in the base frame.
+        :param in_links: each in the frame of its link instead of the base frame.
         """
         q = self.posture.take(coordinates)
         if not self.links:
             vectors, turns = np.zeros((0, 3)), np.zeros((0, 4))
-            return Bent(vectors, vectors, turns, vectors, turns, np.zeros(0))
-        q = np.append(q, 0.0)       # what rows without a coordinate ask for
+            return BentLinks(vectors, vectors, turns, vectors, turns, np.zeros(0))
+        q = np.append(q, 0.0)       # padding for rows with fewer coordinates
         base_R, base_p = self._bodies(in_links)
         axis = self._axis(q, base_R, base_p)
         first, R = self._first, base_R[self._body]
@@ -148,7 +149,7 @@ class BendingShape:
         last = len(self._colours) - 1
         rgba = self._colours[np.minimum(load * last, last).astype(int)]
         position = axis[first] + chord / 2 + x * ((behind - before) / 2)[:, None]
-        return Bent(axis, position, quaternions(frame), scale, rgba, load)
+        return BentLinks(axis, position, quaternions(frame), scale, rgba, load)
 
     def _bodies(self, in_links):
         """Rotations and origins of all bodies in the base, or in the frame of their link."""
@@ -159,7 +160,7 @@ class BendingShape:
         return to_link @ R, np.einsum('kab,kb->ka', to_link, p - p[self._root])
 
     def _axis(self, q, base_R, base_p):
-        """Nodes (nodes, 3) of the deflected axes, where `base_R` and `base_p` are [m]."""
+        """Nodes (nodes, 3) of the deflected axes, in the frame of `base_R` and `base_p` [m]."""
         e = q[self._node_e]
         local = np.einsum('kan,kn->ka', self._shape, e)
         local[:, 0] += self._node_x
@@ -171,28 +172,29 @@ class BendingShape:
         return np.einsum('kab,kb->ka', R, local) + p
 
     def _mitres(self, frame, length):
-        """How much longer than its chord a piece is at its root and at its end, (k,) each [m]."""
+        """Extensions of the pieces beyond their chords at root and end, (k,) each [m]."""
         before, behind = np.zeros((2, len(length)))
-        i = self._followed
-        for own, other, out in ((i, i + 1, behind), (i + 1, i, before)):
-            # the next axis seen from here: sin of the angle across, cos along
-            turn = np.einsum('kab,ka->kb', frame[own], frame[other, :, 0])
-            parts = np.abs(turn[:, 1:]) * self._size[own] / 2
-            across = np.where(self._round[own], np.hypot(parts[:, 0], parts[:, 1]),
+        i = self._inner_pieces
+        for piece, neighbour, extension in ((i, i + 1, behind), (i + 1, i, before)):
+            # axis of the neighbour in this frame: sine of the angle across, cosine along
+            turn = np.einsum('kab,ka->kb', frame[piece], frame[neighbour, :, 0])
+            parts = np.abs(turn[:, 1:]) * self._size[piece] / 2
+            across = np.where(self._round[piece], np.hypot(parts[:, 0], parts[:, 1]),
                               parts.sum(axis=1))
-            # tan(angle / 2) = sin / (1 + cos); nearly folded over, half a piece must do
-            out[own] = np.minimum(across / np.maximum(1.0 + turn[:, 0], 1e-9), length[own] / 2)
+            # tan(angle / 2) = sin / (1 + cos), limited to half a piece near a full fold
+            extension[piece] = np.minimum(across / np.maximum(1.0 + turn[:, 0], 1e-9),
+                                          length[piece] / 2)
         return before, behind
 
     def _load(self, curvature):
-        """Bending in both planes, over full scale: at a corner of a box they add."""
+        """Bending over full scale; at a corner of a box the two planes add."""
         parts = np.abs(curvature) * self._lever
         return np.where(self._round, np.hypot(parts[:, 0], parts[:, 1]), parts.sum(axis=1))
 
 
 def _frames(x, R, turn):
     """
-    Axes (k, 3, 3) of pieces: x (k, 3) as it is, y as near to the y of the section as it can be.
+    Axes (k, 3, 3) of pieces with the given x (k, 3), y as close as possible to the section y.
 
     :param R: (k, 3, 3) of the bodies; turn: rotation vectors (k, 3) of the sections there.
     """
@@ -217,12 +219,12 @@ def _cross(a, b):
     return out
 
 
-class _Rows:
-    """Stations on the beams of an arm, and maps of the elastic coordinates there."""
+class _StationRows:
+    """Stations on the beams of an arm, and maps of the elastic coordinates at them."""
 
     def __init__(self, arm):
         self.arm, self.body, self.x, self._parts = arm, [], [], []
-        self._most = max((beam.size for beam in arm.beams.values()), default=0)
+        self._max_size = max((beam.size for beam in arm.beams.values()), default=0)
 
     def add(self, body, x):
         self.body += [body] * len(x)
@@ -230,34 +232,34 @@ class _Rows:
         self._parts.append((body, x))
 
     def coordinates(self):
-        """Where in q the coordinates (rows, n) are; -1 where a beam has fewer than others."""
-        found = np.full((len(self.x), self._most), -1)
+        """Indices (rows, n) of the coordinates in q; -1 for padding of smaller beams."""
+        indices = np.full((len(self.x), self._max_size), -1)
         for row, body in enumerate(self.body):
             size = self.arm.beams[body].size
-            found[row, :size] = self.arm.arrays.first[body] + np.arange(size)
-        return found
+            indices[row, :size] = self.arm.arrays.first[body] + np.arange(size)
+        return indices
 
-    def maps(self, of, height):
-        """Stack what of(beam, x) makes of every part: (rows, height, n)."""
-        padded = [np.pad(values, [(0, 0), (0, 0), (0, self._most - values.shape[2])])
-                  for values in (of(self.arm.beams[body], x) for body, x in self._parts)]
-        return np.concatenate(padded) if padded else np.zeros((0, height, self._most))
+    def maps(self, evaluate, height):
+        """Stack evaluate(beam, x) of all parts: (rows, height, n)."""
+        padded = [np.pad(values, [(0, 0), (0, 0), (0, self._max_size - values.shape[2])])
+                  for values in (evaluate(self.arm.beams[body], x) for body, x in self._parts)]
+        return np.concatenate(padded) if padded else np.zeros((0, height, self._max_size))
 
     def shortenings(self):
         """Shortening H at every row, (rows, n, n)."""
         rows = []
         for body, x in self._parts:
             H = self.arm.beams[body].shortening(x)
-            rest = self._most - H.shape[1]
-            rows.append(np.pad(H, [(0, 0), (0, rest), (0, rest)]))
-        return np.concatenate(rows) if rows else np.zeros((0, self._most, self._most))
+            padding = self._max_size - H.shape[1]
+            rows.append(np.pad(H, [(0, 0), (0, padding), (0, padding)]))
+        return np.concatenate(rows) if rows else np.zeros((0, self._max_size, self._max_size))
 
     def setbacks(self):
-        """Slopes whose cubes set every row back (T10), (rows, 4, 2, n); zero without segments."""
-        found = np.zeros((len(self.x), SETBACK_POINTS, 2, self._most))
+        """Slopes of the setback (T10) at every row, (rows, 4, 2, n); zero without segments."""
+        slopes = np.zeros((len(self.x), SETBACK_POINTS, 2, self._max_size))
         for row, (body, x) in enumerate(zip(self.body, self.x)):
             beam = self.arm.beams[body]
             if beam.is_segment:
                 for axis, part in enumerate(beam.bending):
-                    found[row, :, axis, part] = beam.setback(x)[:, part]
-        return found
+                    slopes[row, :, axis, part] = beam.setback(x)[:, part]
+        return slopes

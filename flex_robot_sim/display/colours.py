@@ -1,10 +1,10 @@
 """
-The colours of strain: pale where nothing bends, by way of orange to dark red.
+Colour scale of strain: from pale (no bending) over orange to dark red.
 
-Lightness falls from end to end in steps that look alike, so that more strain looks like more to
-everybody, in grey print and to eyes that see no red or no green, too; both ends show on the dark
-background of rviz. Colours are mixed in Oklab, where equal distances look about equal (B.
-Ottosson, A perceptual color space for image processing, 2020), and given in sRGB.
+Lightness decreases in perceptually uniform steps, so that the scale is readable in grey print and
+with red-green colour blindness. Both ends are visible on the dark background of rviz. Colours are
+mixed in Oklab, where equal distances look about equal (B. Ottosson, A perceptual color space for
+image processing, 2020), and given in sRGB.
 """
 
 import numpy as np
@@ -24,10 +24,10 @@ def colour_ramp(steps: int = 256) -> np.ndarray:
     lightness, chroma, hue = np.array(_ANCHORS).T
     angle = np.radians(hue)
     anchors = np.column_stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
-    # each leg of the way has a share of the steps like its length
-    way = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(anchors, axis=0), axis=1)))
-    at = np.linspace(0.0, way[-1], steps)
-    mixed = np.column_stack([np.interp(at, way, column) for column in anchors.T])
+    # steps are distributed by arc length
+    arc_length = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(anchors, axis=0), axis=1)))
+    positions = np.linspace(0.0, arc_length[-1], steps)
+    mixed = np.column_stack([np.interp(positions, arc_length, column) for column in anchors.T])
     linear = np.clip((mixed @ _TO_LMS.T)**3 @ _TO_RGB.T, 0.0, 1.0)
     rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear**(1 / 2.4) - 0.055)
     return np.column_stack([rgb, np.ones(steps)])

@@ -1,18 +1,18 @@
 """
-The description that robot_state_publisher reads: the user's own, with the bending in joints.
+Description for robot_state_publisher: the original with virtual joints for the bending.
 
-Between a flexible link and the joints that it carries stand six virtual joints, whose values
-(joints.py) put the carried frames where the deflected link has them. The frames of links keep
-their names, and the joints of the arm theirs, so TF, rviz and scripts see the robot that the user
-wrote. It is for drawing only: as a robot to simulate it would be a rigid arm with free hinges.
+Six virtual joints are inserted between a flexible link and its child joints. Their values
+(joints.py) place the child frames on the deflected link. Links and joints keep their names, so
+that TF, rviz and scripts find the original robot. The description is for drawing only: simulated,
+it would be a rigid arm with free hinges.
 
-A URDF draws a link in one piece, so a bending link cannot be drawn by it. By default its visuals
-are taken out, because `bending_markers` draws it as it bends, and a straight one beside it would
-be wrong; what only sits on it, a motor housing or a flange at the root or where something is
-carried, stays and rides along. Meshes cannot be told apart and are taken out.
+The visuals of a URDF link are rigid. By default the visuals of flexible links are removed,
+because `bending_markers` draws the deflected link. Small parts, such as a motor housing or a
+flange, stay if they are at the root or at a child joint, and move with it. Meshes cannot be
+classified and are removed.
 
-Each flexible link also gets the fixed frame LINK/undeformed_tip, in which its tip deflection is
-told.
+Each flexible link also gets the fixed frame LINK/undeformed_tip, the reference of its tip
+deflection.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     """
     Return the text of the display description of an ArmModel.
 
-    :param keep_straight: draw flexible links as the user did, rigid and straight, too.
+    :param keep_straight: keep the visuals of flexible links, rigid and straight.
     """
     document = Document(arm.description.source, arm.description.text.encode())
     root = document.root
@@ -52,18 +52,18 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
         for name in place.joints:
             offset = arm.description.joint(name).position - station_point(beam, place)
             joints[name].find('parent').set('link', place.name)
-            _put(joints[name], offset)
+            _set_position(joints[name], offset)
     for link in arm.segments:
         _add_undeformed_tip(root, link, arm.description.beam(link), {*links, *joints})
     if not keep_straight:
         for link in arm.segments:
             beam = arm.description.beam(link)
-            _sort_visuals(root, links, link, beam, [p for p in found if p.link == link])
+            _assign_visuals(root, links, link, beam, [p for p in found if p.link == link])
     return _NOTE + document.changed_text()
 
 
 def is_display_description(text: str) -> bool:
-    """Whether `text` is what `display_description` made, and so no robot to simulate."""
+    """Whether `text` is a result of `display_description`, which cannot be simulated."""
     return MARK in text
 
 
@@ -73,8 +73,8 @@ def _by_name(root, tag):
 
 def _add_virtual_joints(root, place, beam):
     """Add the six joints of a place and the links between them; return the last link."""
-    carrier = place.link
-    farthest = {'prismatic': 2 * beam.length, 'revolute': np.pi}
+    parent = place.link
+    limits = {'prismatic': 2 * beam.length, 'revolute': np.pi}
     names = place.joint_names
     for name, (_, kind, _), axis in zip(names, MOTIONS, axes_of_motions(beam)):
         child = place.name if name == names[-1] else f'{name}_link'
@@ -82,19 +82,19 @@ def _add_virtual_joints(root, place, beam):
         joint = _add(root, 'joint', name=name, type=kind)
         if name == names[0]:
             _add(joint, 'origin', xyz=_numbers(station_point(beam, place)))
-        _add(joint, 'parent', link=carrier)
+        _add(joint, 'parent', link=parent)
         _add(joint, 'child', link=child)
         _add(joint, 'axis', xyz=_numbers(axis))
-        _add(joint, 'limit', lower=repr(-farthest[kind]), upper=repr(farthest[kind]),
+        _add(joint, 'limit', lower=repr(-limits[kind]), upper=repr(limits[kind]),
              effort='0', velocity='0')
-        carrier = child
+        parent = child
     return link
 
 
-def _add_undeformed_tip(root, link, beam, taken):
+def _add_undeformed_tip(root, link, beam, used_names):
     """Add the frame at the tip of the straight link, x along the beam, if its name is free."""
     name = undeformed_tip(link)
-    if name in taken:
+    if name in used_names:
         return
     _add(root, 'link', name=name)
     joint = _add(root, 'joint', name=f'{name}_joint', type='fixed')
@@ -105,27 +105,27 @@ def _add_undeformed_tip(root, link, beam, taken):
 
 
 def undeformed_tip(link: str) -> str:
-    """Name of the frame in which the tip deflection of a flexible link is told."""
+    """Name of the reference frame of the tip deflection of a flexible link."""
     return f'{link}/undeformed_tip'
 
 
-def _sort_visuals(root, links, link, beam, found):
-    """Keep the visuals at the root, move those at a place there, and take out the others."""
+def _assign_visuals(root, links, link, beam, place_list):
+    """Keep visuals at the root, attach those at a Place to it, and remove the others."""
     for visual in read_visuals(root, link, beam):
         if visual.is_at(0.0, beam.length):
             continue
-        _keep_material(root, visual.element)
-        place = min((place for place in found if visual.is_at(place.along, beam.length)),
+        _share_material(root, visual.element)
+        place = min((place for place in place_list if visual.is_at(place.along, beam.length)),
                     key=lambda place: abs(place.along - visual.centre[0]), default=None)
         if place is None:
             visual.element.getparent().remove(visual.element)
         else:
-            _put(visual.element, beam.axes @ visual.centre - station_point(beam, place))
+            _set_position(visual.element, beam.axes @ visual.centre - station_point(beam, place))
             links[place.name].append(visual.element)
 
 
-def _keep_material(root, visual):
-    """Put a material that a visual defines at the top, for others that only name it."""
+def _share_material(root, visual):
+    """Copy a material of a removed visual to the root, for visuals that refer to it."""
     material = visual.find('material')
     if material is None or not len(material) or not material.get('name'):
         return
@@ -140,8 +140,8 @@ def _copy(root, element):
     return copied
 
 
-def _put(element, position):
-    """Give a joint or a visual another position; its turn stays."""
+def _set_position(element, position):
+    """Set the position of a joint or a visual and keep its orientation."""
     origin = element.find('origin')
     if origin is None:
         origin = element.makeelement('origin', {})
@@ -150,7 +150,7 @@ def _put(element, position):
 
 
 def _add(parent, tag, **attributes):
-    """Add an element on a line of its own."""
+    """Add an element on a separate line."""
     element = parent.makeelement(tag, attributes)
     depth = 1 + sum(1 for _ in parent.iterancestors())
     if len(parent):

@@ -1,4 +1,4 @@
-"""What `display_joint_states` says: positions of all joints of the display description."""
+"""Contents of `display_joint_states`: positions of all joints of the display description."""
 
 from __future__ import annotations
 
@@ -17,38 +17,39 @@ class DisplayJoints:
     """
     Names and positions of all joints of the display description of an arm.
 
-    They are the joints of the arm on their link side, those that are held (a mimic joint), so that
-    nobody lets them follow, and six virtual joints per Place.
+    They are the joints of the arm on the link side, the held mimic joints, so that no program
+    moves them, and six virtual joints per Place.
     """
 
     def __init__(self, arm: ArmModel) -> None:
         """Take `arm` (ArmModel)."""
-        found = places(arm)
+        frames = places(arm)
         held = [joint for joint in arm.description.joints
                 if joint.kind != 'fixed' and not joint.moves]
         self.names = (*arm.joint_names, *(joint.name for joint in held),
-                      *(name for place in found for name in place.joint_names))
-        self._moving = len(arm.joint_names)
+                      *(name for place in frames for name in place.joint_names))
+        self._joint_count = len(arm.joint_names)
         self._positions = np.zeros(len(self.names))
-        self._positions[self._moving:self._moving + len(held)] = [j.held_at for j in held]
+        self._positions[self._joint_count:self._joint_count + len(held)] = [
+            j.held_at for j in held]
         self._posture = Posture(arm)
-        self._station = np.array([place.station for place in found], int)
-        self._along = np.array([place.along for place in found])
-        # what lies beyond the first segment is seen from there
-        self._beyond = np.array([k for k, place in enumerate(found)
-                                 if place.body != arm.segments[place.link][0]], int)
-        self._body = np.array([found[k].body for k in self._beyond], int)
-        self._root = np.array([arm.segments[found[k].link][0] for k in self._beyond], int)
+        self._station = np.array([place.station for place in frames], int)
+        self._along = np.array([place.along for place in frames])
+        # places beyond the first segment are transformed to its frame
+        self._later = np.array([k for k, place in enumerate(frames)
+                                if place.body != arm.segments[place.link][0]], int)
+        self._body = np.array([frames[k].body for k in self._later], int)
+        self._root = np.array([arm.segments[frames[k].link][0] for k in self._later], int)
 
     def positions(self, coordinates: np.ndarray) -> np.ndarray:
         """
         Positions (names,) [rad, m] for the coordinates (n,) of the arm.
 
-        The array is new with every call.
+        Every call returns a new array.
         """
         q = self._posture.take(coordinates)
         positions = self._positions.copy()
-        positions[:self._moving] = q[:self._moving]
+        positions[:self._joint_count] = q[:self._joint_count]
         if self._station.size:
             R, p = self._stations()
             virtual = positions[-6 * self._station.size:].reshape(-1, 6)
@@ -61,14 +62,14 @@ class DisplayJoints:
         return positions
 
     def _stations(self):
-        """Pose of every place in the frame of the root of its beam."""
+        """Poses of all places in the frames of the roots of their beams."""
         posture = self._posture
         R, p = posture.station_R[self._station], posture.station_p[self._station]
-        if self._beyond.size:
-            k = self._beyond
+        if self._later.size:
+            k = self._later
             to_root = posture.base_R[self._root].transpose(0, 2, 1)
             body_R, body_p = posture.base_R[self._body], posture.base_p[self._body]
-            reach = (body_R @ p[k, :, None])[..., 0] + body_p - posture.base_p[self._root]
-            p[k] = (to_root @ reach[..., None])[..., 0]
+            offset = (body_R @ p[k, :, None])[..., 0] + body_p - posture.base_p[self._root]
+            p[k] = (to_root @ offset[..., None])[..., 0]
             R[k] = to_root @ body_R @ R[k]
         return R, p

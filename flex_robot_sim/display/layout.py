@@ -1,4 +1,4 @@
-"""Settings of rviz2 for one robot: view, grid and axes as large as it needs them."""
+"""Settings of rviz2 for one robot: view, grid and axes scaled to its reach."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ from flex_robot_sim.display.extent import middle, reach
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-# in parts of the reach; seen in rviz with arms of 0.4 to 16 m
-DISTANCE = 1.7          # of the camera from what it looks at
-CELLS = 0.5             # side of a grid cell, rounded
-AXES = 0.08             # of the tool, long
-FRAMES = 0.3            # size of the display of TF, off at first
-NEAR = 0.01             # nothing nearer to the camera is drawn
+# relative to the reach; tested in rviz with arms of 0.4 to 16 m
+VIEW_DISTANCE = 1.7         # from its focal point
+GRID_CELL = 0.5             # side length, rounded
+TOOL_AXES = 0.08            # of the display of the tool frame
+TF_SCALE = 0.3              # marker scale of the TF display, initially off
+NEAR_CLIP = 0.01            # of the camera
 
 
 def fitted_layout(tree: dict[str, Any], arm: ArmModel) -> str:
     """
     Return the text of a settings file of rviz2 that fits the reach of an ArmModel.
 
-    :param tree: what YAML makes of config/simulation.rviz; it is changed.
+    :param tree: parsed config/simulation.rviz; modified in place.
     """
     size = reach(arm.description)
     manager = tree['Visualization Manager']
     manager['Global Options']['Fixed Frame'] = arm.description.links[0].name
     displays = {item['Name']: item for item in manager['Displays']}
-    displays['Grid']['Cell Size'] = round_length(CELLS * size)
-    displays['Tool'].update({'Length': _short(AXES * size), 'Radius': _short(AXES * size / 20),
+    displays['Grid']['Cell Size'] = round_length(GRID_CELL * size)
+    displays['Tool'].update({'Length': _round3(TOOL_AXES * size),
+                             'Radius': _round3(TOOL_AXES * size / 20),
                              'Reference Frame': arm.tool})
-    displays['TF']['Marker Scale'] = _short(FRAMES * size)
+    displays['TF']['Marker Scale'] = _round3(TF_SCALE * size)
     view = manager['Views']['Current']
-    view['Distance'], view['Near Clip Distance'] = _short(DISTANCE * size), _short(NEAR * size)
-    view['Focal Point'] = dict(zip('XYZ', map(_short, middle(arm))))
+    view['Distance'], view['Near Clip Distance'] = (
+        _round3(VIEW_DISTANCE * size), _round3(NEAR_CLIP * size))
+    view['Focal Point'] = dict(zip('XYZ', map(_round3, middle(arm))))
     return json.dumps(tree, indent=1)       # JSON is YAML, which rviz reads
 
 
@@ -48,6 +50,6 @@ def round_length(length: float) -> float:
     return float(f'{best * 10.0**power:.0e}')
 
 
-def _short(value):
-    """Three digits are enough for a picture."""
+def _round3(value):
+    """Round to three digits."""
     return float(f'{value:.3g}') + 0.0

@@ -1,8 +1,8 @@
 """
-Where flexible links carry something, and what the display description calls it.
+Cross-sections of flexible links with child joints, and their names in the display description.
 
-A place is a cross-section that carries at least one joint. In the display description six virtual
-joints move it against the link: three along, then three about the axes of the beam.
+A Place is a cross-section with at least one child joint. In the display description six virtual
+joints move it relative to the link: three along, then three about the axes of the beam.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.robot import ElasticBeam
     from flex_robot_sim.model.arm_model import ArmModel
 
-# Turns about z, x and y, in this order: the one that may not come near a quarter turn is the
-# middle one, so that is torsion. Bending in either plane may go as far round as it likes.
+# Rotations about z, x and y, in this order: the middle angle must stay below a quarter turn, so it
+# is torsion. The bending angles are not limited.
 MOTIONS = (('x', 'prismatic', 0), ('y', 'prismatic', 1), ('z', 'prismatic', 2),
            ('bending_y', 'revolute', 2), ('torsion', 'revolute', 0), ('bending_z', 'revolute', 1))
 
 
 class Place(NamedTuple):
-    """A cross-section of a flexible link that carries joints."""
+    """A cross-section of a flexible link with child joints."""
 
-    name: str               # of its frame, and first part of the names of its six joints
+    name: str               # of its frame, and prefix of the names of its six joints
     link: str
-    body: int               # the segment that it is on
+    body: int               # its segment
     station: int            # row of ArmArrays
     along: float            # from the link origin                              [m]
-    joints: tuple[str, ...]     # names of the joints that it carries
+    joints: tuple[str, ...]     # names of its child joints
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -38,30 +38,30 @@ class Place(NamedTuple):
 
 
 def places(arm: ArmModel) -> list[Place]:
-    """Return the Places of an ArmModel, links base to tip, each from its root to its end."""
+    """Return the Places of an ArmModel, base to tip, and on each link from root to end."""
     description, arrays = arm.description, arm.arrays
-    taken = {link.name for link in description.links}
-    taken |= {joint.name for joint in description.joints}
-    found = []
+    used_names = {link.name for link in description.links}
+    used_names |= {joint.name for joint in description.joints}
+    result = []
     for link, segments in arm.segments.items():
         # (segment, x) -> row of the station, names of joints
-        carried: dict[tuple[int, float], tuple[int, list[str]]] = {}
+        by_station: dict[tuple[int, float], tuple[int, list[str]]] = {}
         for joint in description.children(link):
             body, _ = arm.carried_bodies[joint.name]
             station = arrays.station[body]
             key = segments.index(arrays.parent[body]), arrays.station_x[station]
-            carried.setdefault(key, (station, []))[1].append(joint.name)
-        prefix = _free_prefix(link, taken)
+            by_station.setdefault(key, (station, []))[1].append(joint.name)
+        prefix = _free_prefix(link, used_names)
         length = arm.beams[segments[0]].length
-        for number, ((segment, x), (station, joints)) in enumerate(sorted(carried.items()), 1):
-            found.append(Place(f'{prefix}_{number}', link, segments[segment], int(station),
-                               float(segment * length + x), tuple(joints)))
-        taken.update(name for place in found for name in (place.name, *place.joint_names))
-    return found
+        for index, ((segment, x), (station, joints)) in enumerate(sorted(by_station.items()), 1):
+            result.append(Place(f'{prefix}_{index}', link, segments[segment], int(station),
+                                float(segment * length + x), tuple(joints)))
+        used_names.update(name for place in result for name in (place.name, *place.joint_names))
+    return result
 
 
 def station_point(beam: ElasticBeam, place: Place) -> np.ndarray:
-    """Where a Place is on the undeformed link, in the link frame (3,) [m]."""
+    """Position of a Place on the undeformed link, in the link frame (3,) [m]."""
     return place.along * beam.axes[:, 0]
 
 
@@ -70,9 +70,9 @@ def axes_of_motions(beam: ElasticBeam) -> np.ndarray:
     return np.array([beam.axes[:, axis] for _, _, axis in MOTIONS])
 
 
-def _free_prefix(link, taken):
-    """Begin of names that no name in use has."""
+def _free_prefix(link, used_names):
+    """Return a prefix that no used name has."""
     prefix = f'{link}_flex'
-    while any(name.startswith(prefix) for name in taken):
+    while any(name.startswith(prefix) for name in used_names):
         prefix += '_'
     return prefix

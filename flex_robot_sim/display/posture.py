@@ -1,4 +1,4 @@
-"""Poses of bodies and stations for coordinates that come from anywhere: a simulation or a rig."""
+"""Poses of bodies and stations for coordinates of a simulation or a rig."""
 
 import numpy as np
 
@@ -9,14 +9,14 @@ from flex_robot_sim.model.arm_model import ArmModel, Frame, make_workspace
 
 
 class Posture:
-    """An arm as it stands, with scratch of its own: a simulation may go on in another thread."""
+    """Forward kinematics of an arm with a separate workspace, for use parallel to a simulation."""
 
     def __init__(self, arm: ArmModel) -> None:
         """Take `arm` (ArmModel) with n coordinates."""
         self._names, self._arrays = arm.coordinate_names, arm.arrays
         self._work, self._rates = make_workspace(arm.arrays), np.zeros(arm.size)
         self.base_R, self.base_p = self._work.base_R, self._work.base_p     # of bodies
-        # of stations that carry something, in the frame of their body
+        # of stations with child bodies, in the frame of their body
         self.station_R, self.station_p = self._work.station_R, self._work.station_p
 
     def take(self, coordinates: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The trail that the tool leaves."""
+"""The trace of the tool."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ class ToolPath:
 
     def __init__(self, capacity: int = 300, spacing: float = 0.0) -> None:
         """
-        Start without any.
+        Start empty.
 
-        :param capacity: how many positions are kept.
-        :param spacing: a tool that has moved less than this since the last one adds none [m], so
-            that a tool at rest does not eat up its own trail.
+        :param capacity: largest number of positions.
+        :param spacing: smallest distance between positions [m], so that a tool at rest does not
+            overwrite its trace.
         """
         if not isinstance(capacity, (int, np.integer)) or capacity < 1:
             raise SettingError(f'capacity = {capacity!r} must be a whole number >= 1: positions '
@@ -46,5 +46,5 @@ class ToolPath:
         return True
 
     def clear(self) -> None:
-        """Forget all of them, after a reset for instance."""
+        """Remove all positions, for instance after a reset."""
         self._count = 0

@@ -1,12 +1,12 @@
 """
-Rotations as messages, browsers and rviz take them.
+Conversions of rotations for messages, browsers and rviz.
 
-SciPy has all of it, and takes longer to be imported than all the rest of a node.
+SciPy has these functions, too, but importing it takes longer than the rest of a node.
 """
 
 import numpy as np
 
-LEVEL = 1e-9        # cosine of pitch, below which x points straight up or down
+MIN_COS_PITCH = 1e-9        # below it, x points straight up or down
 
 # 4 q q^T of a quaternion q = (x, y, z, w), row by row, as sums over the rotation matrix R row by
 # row: 4 x x = 1 + R00 - R11 - R22, 4 x y = R01 + R10, 4 x w = R21 - R12, ...
@@ -24,14 +24,14 @@ def quaternions(R: np.ndarray) -> np.ndarray:
     """
     Return unit quaternions (k, 4), x y z w, of rotation matrices (k, 3, 3).
 
-    A quarter of the time of scipy's, which looks first whether they are rotations.
+    This takes a quarter of the time of SciPy, which first checks for valid rotations.
     """
     products = np.reshape(R, (-1, 9)) @ _PRODUCTS
     products[:, ::5] += 1.0
-    # the row of the largest of x, y, z, w is far from zero, in whatever pose
+    # the row of the largest of x, y, z, w is far from zero in any pose
     rows = np.arange(len(products))
-    found = products.reshape(-1, 4, 4)[rows, products[:, ::5].argmax(axis=1)]
-    return found / np.sqrt(np.einsum('ka,ka->k', found, found))[:, None]
+    unscaled = products.reshape(-1, 4, 4)[rows, products[:, ::5].argmax(axis=1)]
+    return unscaled / np.sqrt(np.einsum('ka,ka->k', unscaled, unscaled))[:, None]
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
@@ -48,9 +48,9 @@ def quaternion_about(turn: np.ndarray) -> np.ndarray:
 
 def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
     """Return roll, pitch and yaw about fixed axes (3,) [rad] of a rotation matrix (3, 3)."""
-    level = np.hypot(R[0, 0], R[1, 0])
-    pitch = np.arctan2(-R[2, 0], level)
-    if level < LEVEL:       # only roll - yaw or roll + yaw can be told
+    cos_pitch = np.hypot(R[0, 0], R[1, 0])
+    pitch = np.arctan2(-R[2, 0], cos_pitch)
+    if cos_pitch < MIN_COS_PITCH:       # only roll - yaw or roll + yaw is determined
         return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 

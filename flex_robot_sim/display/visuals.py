@@ -1,4 +1,4 @@
-"""What the user drew of a flexible link: which shapes are the beam, and which only sit on it."""
+"""Visuals of a flexible link: shapes of the beam itself, and parts mounted on it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.document import XmlElement
     from flex_robot_sim.description.robot import ElasticBeam
 
-SHORT = 0.25        # of the beam: what is at most that long sits on it, the rest is the beam   [-]
-SPANNING = 0.8      # of the beam: what is at least that long tells the size of its section     [-]
-STRAIGHT = 0.02     # how far the axis of such a shape may be off the beam                    [rad]
+MAX_PART_LENGTH = 0.25      # over the beam length: longer shapes belong to the beam
+MIN_BEAM_LENGTH = 0.8       # over the beam length: such shapes determine the section
+MAX_BEAM_ANGLE_RAD = 0.02   # between the axis of such a shape and the beam
 
 
 class Visual(NamedTuple):
-    """One <visual> of a flexible link; a mesh, or what cannot be read, has reach nan."""
+    """One <visual> of a flexible link; meshes and unreadable shapes have reach nan."""
 
     element: XmlElement     # of the document
     shape: str              # 'box', 'cylinder', 'sphere' or 'mesh'
     centre: np.ndarray      # (3,)    in the frame of the beam                              [m]
-    axes: np.ndarray        # (3, 3)  likewise; those of a cylinder have it along z
+    axes: np.ndarray        # (3, 3)  in the frame of the beam; z is the axis of a cylinder
     reach: np.ndarray       # (3,)    from the centre along the axes of the beam            [m]
 
     def is_at(self, along: float, length: float) -> bool:
-        """Whether it sits on a beam of `length` [m] and touches the section at `along` [m]."""
-        return self.reach[0] <= SHORT / 2 * length and abs(self.centre[0] - along) <= self.reach[0]
+        """Whether it is a part on a beam of `length` [m] at the section at `along` [m]."""
+        return (self.reach[0] <= MAX_PART_LENGTH / 2 * length
+                and abs(self.centre[0] - along) <= self.reach[0])
 
 
 def read_visuals(root: XmlElement, link: str, beam: ElasticBeam) -> list[Visual]:
@@ -45,16 +46,17 @@ def read_visuals(root: XmlElement, link: str, beam: ElasticBeam) -> list[Visual]
 
 def section_of(visuals: Iterable[Visual],
                beam: ElasticBeam) -> tuple[tuple[float, float], bool] | None:
-    """Outer size (y, z) [m] of the section as it is drawn, and whether it is round; or None."""
+    """Outer size (y, z) [m] of the section in the visuals, and whether it is round; or None."""
     for visual in visuals:
-        if not visual.reach[0] >= SPANNING / 2 * beam.length:
+        if not visual.reach[0] >= MIN_BEAM_LENGTH / 2 * beam.length:
             continue
-        # one axis of the shape, that of the cylinder, lies along the beam
+        # an axis of the shape, z of a cylinder, must lie along the beam
         along = np.abs(visual.axes[0])
-        if visual.shape == 'cylinder' and along[2] > np.cos(STRAIGHT):
-            across = 2 * visual.reach[1:].min()
-            return (across, across), True
-        if visual.shape == 'box' and np.abs(visual.axes).max(axis=0).min() > np.cos(STRAIGHT):
+        if visual.shape == 'cylinder' and along[2] > np.cos(MAX_BEAM_ANGLE_RAD):
+            diameter = 2 * visual.reach[1:].min()
+            return (diameter, diameter), True
+        if visual.shape == 'box' and (
+                np.abs(visual.axes).max(axis=0).min() > np.cos(MAX_BEAM_ANGLE_RAD)):
             width, height = 2 * visual.reach[1:]
             return (width, height), False
     return None
@@ -63,8 +65,8 @@ def section_of(visuals: Iterable[Visual],
 def _read(element, beam):
     with suppress(ValueError):
         origin = element.find('origin')
-        place = {} if origin is None else origin.attrib
-        centre, rpy = (_three(place.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
+        attributes = {} if origin is None else origin.attrib
+        centre, rpy = (_vector(attributes.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
         axes = beam.axes.T @ turned_by(rpy)
         shape, reach = _reach(element.find('geometry/*'), axes)
         return Visual(element, shape, beam.axes.T @ centre, axes, reach)
@@ -72,11 +74,11 @@ def _read(element, beam):
 
 
 def _reach(geometry, axes):
-    """Kind of a shape, and how far (3,) [m] it reaches from its centre along the beam's axes."""
+    """Kind of a shape, and its half extents (3,) [m] along the axes of the beam."""
     if geometry is None:
         return 'mesh', np.full(3, np.nan)
     if geometry.tag == 'box':
-        return 'box', np.abs(axes) @ (_three(geometry.get('size', '')) / 2)
+        return 'box', np.abs(axes) @ (_vector(geometry.get('size', '')) / 2)
     if geometry.tag == 'sphere':
         return 'sphere', np.full(3, float(geometry.get('radius', '')))
     if geometry.tag == 'cylinder':
@@ -86,6 +88,6 @@ def _reach(geometry, axes):
     return 'mesh', np.full(3, np.nan)
 
 
-def _three(text):
+def _vector(text):
     x, y, z = map(float, text.split())
     return np.array([x, y, z])

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.description.bodies import IDENTIFICATION, ROUNDING, impossibility
+from flex_robot_sim.description.bodies import (
+    IDENTIFICATION_TOLERANCE,
+    ROUNDING_TOLERANCE,
+    impossibility,
+)
 from flex_robot_sim.dynamics.kinematics import set_poses
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
@@ -117,11 +121,11 @@ def payload_inertia(link: str, frame: Frame, mass: float, centre: ArrayLike,
     r, m = array_or_nan(centre), array_or_nan(mass)
     if (m.shape != () or r.shape != (3,) or I.shape != (3, 3)
             or not np.isfinite([m, *r, *I.flat]).all() or m < 0
-            or np.abs(I - I.T).max() > ROUNDING * np.abs(I).max()):
+            or np.abs(I - I.T).max() > ROUNDING_TOLERANCE * np.abs(I).max()):
         raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
                            'symmetric inertia (3, 3) [kg m2], all finite')
     I = (I + I.T) / 2       # removes rounding errors of a rotation
-    reason = impossibility(float(m), I, IDENTIFICATION)
+    reason = impossibility(float(m), I, IDENTIFICATION_TOLERANCE)
     if reason:
         raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {reason}')
     added_inertia = np.empty((6, 6))

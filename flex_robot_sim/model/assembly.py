@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.elastic_link import MOST_COORDINATES
+from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
 from flex_robot_sim.elastic.discretise import KEPT
 from flex_robot_sim.elastic.section import DIRECTIONS
@@ -57,10 +57,10 @@ def build_arm(description: RobotDescription, coupling: str = 'shortening',
     """
     total = sum(link.beam.segments * link.beam.freedom for link in description.links
                 if link.beam is not None)
-    if total > MOST_COORDINATES:
+    if total > MAX_ELASTIC_COORDINATES:
         raise SettingError(f'{description.source} has {total} elastic coordinates, and at most '
-                           f'{MOST_COORDINATES} can be simulated: take fewer segments, modes or '
-                           'elements')
+                           f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, '
+                           'modes or elements')
     if coupling not in COUPLINGS:
         raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')
     gravity = array_or_nan(gravity)

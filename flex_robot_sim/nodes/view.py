@@ -17,7 +17,7 @@ from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.viewer.missing import refuse_without_view
-from flex_robot_sim.viewer.observed import Observed
+from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.opening import open_browser
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ViewNode(PollingNode):
         from flex_robot_sim.viewer.browser import Page
         from flex_robot_sim.viewer.robot_view import RobotView
 
-        settings, seen = self.parameters[ViewSettings], Observed(arm)
+        settings, seen = self.parameters[ViewSettings], ObservedArm(arm)
         self._remote = remote = ViewRemote(self)
         self._seen = seen
         self._inputs = ViewInputs(self, arm, seen)

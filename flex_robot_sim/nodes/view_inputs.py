@@ -24,16 +24,16 @@ from flex_robot_sim.nodes.joint_motor_pairing import JointMotorPairing, NamedVal
 from flex_robot_sim.nodes.polling_node import Stamps
 from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
-from flex_robot_sim.viewer.observed import Observed, Status
+from flex_robot_sim.viewer.observed import ObservedArm, Status
 
 FORGOTTEN = 3.5         # after which what a program said of itself once a second is over    [s]
 LEVEL_OF = {level: name for name, level in LEVELS.items()}
 
 
 class ViewInputs:
-    """Subscriptions that fill an Observed arm."""
+    """Subscriptions that fill an ObservedArm."""
 
-    def __init__(self, node: Node, arm: ArmModel, seen: Observed) -> None:
+    def __init__(self, node: Node, arm: ArmModel, seen: ObservedArm) -> None:
         """Make the subscriptions of `node`, which no executor may wait for: see `polled`."""
         self._node, self._arm, self._seen = node, arm, seen
         self._pairs = JointMotorPairing(arm, False)
@@ -68,7 +68,7 @@ class ViewInputs:
                 read(now, message)
         seen = self._seen
         for name in [name for name, status in seen.status.items()
-                     if now - status.heard > FORGOTTEN]:
+                     if now - status.received_at > FORGOTTEN]:
             del seen.status[name]
         seen.problem = next(iter(self._problems.values()), '')
 
@@ -93,7 +93,8 @@ class ViewInputs:
         seen.coordinates[:len(pairs.position)] = pairs.position
         if len(message.effort):
             seen.effort[:] = self._effort.read(message, 'effort')
-        seen.stamp, seen.heard, seen.is_prescribed = self._time(message), now, pairs.is_prescribed
+        seen.stamp, seen.received_at, seen.is_prescribed = (
+            self._time(message), now, pairs.is_prescribed)
 
     def _on_motors(self, _, message):
         self._pairs.take_motors(message)
@@ -104,14 +105,14 @@ class ViewInputs:
         if not np.isfinite(elastic).all():
             raise CommandError('flex_states are no numbers')
         self._seen.coordinates[self._elastic] = elastic
-        self._seen.flex_heard = now
-        self._seen.bent.append((self._time(message), self._seen.coordinates.copy()))
+        self._seen.flex_received_at = now
+        self._seen.flex_samples.append((self._time(message), self._seen.coordinates.copy()))
 
     def _on_target(self, now, message):
-        self._seen.target[:], self._seen.target_heard = self._target.read(message), now
+        self._seen.target[:], self._seen.target_received_at = self._target.read(message), now
 
     def _on_twin(self, now, message):
-        self._seen.twin, self._seen.twin_heard = self._twin.read(message), now
+        self._seen.twin, self._seen.twin_received_at = self._twin.read(message), now
 
     def _on_push(self, _, message):
         force = np.array(vector_of(message.wrench.force))

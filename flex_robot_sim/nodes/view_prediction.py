@@ -17,7 +17,7 @@ from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.view_remote import GAINS
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.viewer.observed import Observed
+from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.robot_view import RobotView
 
 PAUSE = 2.0             # between two predictions, at least                                  [s]
@@ -43,7 +43,7 @@ class Prediction:
         self._asked: tuple[Case, np.ndarray] | None = None
         self._laden: tuple[tuple, ControllerModel] | None = None
 
-    def look(self, now: float, seen: Observed, parameters: Mapping[str, Mapping[str, Any]],
+    def look(self, now: float, seen: ObservedArm, parameters: Mapping[str, Mapping[str, Any]],
              is_commanded: bool) -> None:
         """
         Hand over what is ready by now [s], and ask for more where the arm is another one.
@@ -52,7 +52,7 @@ class Prediction:
         :param is_commanded: whether the controller commands by a topic, and not inside.
         """
         self._work.look()
-        if now < self._next or self._work.is_busy or not np.isfinite(seen.heard):
+        if now < self._next or self._work.is_busy or not np.isfinite(seen.received_at):
             return
         self._next = now + PAUSE
         pose = seen.coordinates[driven(self._arm)].copy()

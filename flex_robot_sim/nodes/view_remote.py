@@ -23,9 +23,9 @@ from flex_robot_sim.nodes.conversions import set_vector
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.shaping.shaping_settings import CONTROLLER_SHAPERS
 from flex_robot_sim.viewer.remote import (
+    COMMAND_JOINT,
     DISARM,
     FEEDBACK,
-    LEAD,
     PAUSE,
     PAYLOAD,
     PUSH,
@@ -113,7 +113,7 @@ class ViewRemote:
         """Let commands no longer move a bench."""
         self._call(DISARM, SetBool.Request(data=False))
 
-    def lead(self, joint: str, position: float) -> None:
+    def command_joint(self, joint: str, position: float) -> None:
         """Lead a joint to a position [rad, m]."""
         self._reference.publish(JointState(name=[joint], position=[position]))
 
@@ -149,7 +149,7 @@ class ViewRemote:
                 'a bench cannot be stopped like a simulation' if has_bench else
                 f'there is no service {SERVICES[what][1]}')
         why[DISARM] = '' if has_bench else 'there is no bench'
-        why[LEAD] = '' if self._reference.get_subscription_count() else (
+        why[COMMAND_JOINT] = '' if self._reference.get_subscription_count() else (
             'nobody listens to controller/reference')
         # we listen ourselves, to see the pushes of others
         why[PUSH] = '' if self._push.get_subscription_count() > 1 else 'nobody listens to push'

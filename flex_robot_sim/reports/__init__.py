@@ -1,1 +1,1 @@
-"""What a recording shows: series, figures, plots and a page."""
+"""Evaluation of a recording: time series, key figures, plots and a page."""

@@ -1,4 +1,4 @@
-"""Two recorded runs, one over the other, and how far they are apart."""
+"""Comparison of two recorded runs: aligned time series and their differences."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.reports.charts import Plot
-from flex_robot_sim.reports.numbers import MILLI, error_of, written
-from flex_robot_sim.reports.ringing import swing_after
-from flex_robot_sim.reports.series import largest, plain, rms, thinned
+from flex_robot_sim.reports.numbers import MILLI, error_of, format_value
+from flex_robot_sim.reports.ringing import mean_residual_amplitude
+from flex_robot_sim.reports.series import decimate, max_abs, rms, to_json_value
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve
 from flex_robot_sim.util.summary import summarized
@@ -18,14 +18,14 @@ from flex_robot_sim.util.summary import summarized
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
-BEGUN = 0.01                # share of its way after which a motion has begun
-STILL = 1e-4                # way that is none                                       [rad, m]
-BEFORE = 0.5                # of the beginning of a motion that is shown              [s]
-STEPS = 4000                # at which both are compared
+MOTION_START_SHARE = 0.01   # share of its range beyond which a signal has started to move
+MIN_MOTION_RANGE = 1e-4     # a signal with a smaller range does not move               [rad, m]
+LEAD_TIME_S = 0.5           # shown before the motion starts                               [s]
+SAMPLE_COUNT = 4000         # points of the common time grid
 
 
 class Quantity(NamedTuple):
-    """One thing that both have recorded, on a time that begins with the motion."""
+    """A quantity recorded in both runs, on the common time grid."""
 
     name: str
     kind: str               # position, error, effort, tip
@@ -35,142 +35,145 @@ class Quantity(NamedTuple):
 
     @property
     def difference(self) -> np.ndarray:
-        """Second less first, (k,)."""
+        """Second minus first, (k,)."""
         return self.second - self.first
 
 
 @summarized
 class Comparison(NamedTuple):
-    """Two runs on one time."""
+    """Two runs on one time grid."""
 
     names: tuple[str, str]
-    begins: tuple[float, float]     # of their motions, in their own times           [s]
-    how: tuple[str, str]            # what that was seen by
-    time: np.ndarray                # (k,) since the motion began                    [s]
+    motion_starts: tuple[float, float]  # each in the time of its run                [s]
+    start_signals: tuple[str, str]      # signal in which the start was detected
+    time: np.ndarray                    # (k,) since the motion started              [s]
     quantities: list[Quantity]
-    swings: dict[str, tuple[float, float]]      # of tips in rests after motions     [m]
+    residual_amplitudes: dict[str, tuple[float, float]]     # of tips, at rest       [m]
 
 
 def compare(first: RecordedRun, second: RecordedRun) -> Comparison:
-    """Return the Comparison; UsageError where the two have nothing in common."""
+    """Return the Comparison; UsageError if the runs have no time or no joint in common."""
     runs = first, second
-    (begin_a, how_a), (begin_b, how_b) = map(motion_start, runs)
-    earliest = max(-begin_a, -begin_b, -BEFORE)
-    latest = min(first.seconds - begin_a, second.seconds - begin_b)
+    (start_a, signal_a), (start_b, signal_b) = map(motion_start, runs)
+    earliest = max(-start_a, -start_b, -LEAD_TIME_S)
+    latest = min(first.seconds - start_a, second.seconds - start_b)
     if not latest > earliest:
         raise UsageError('the two recordings have no time in common: one ends before the motion '
                          'of the other begins.')
-    time = np.linspace(earliest, latest, STEPS)
+    time = np.linspace(earliest, latest, SAMPLE_COUNT)
     quantities = [Quantity(name, kind, unit, *(
-        np.interp(time + begin, times, values, np.nan, np.nan)
-        for begin, (times, values) in ((begin_a, a), (begin_b, b))))
+        np.interp(time + start, times, values, np.nan, np.nan)
+        for start, (times, values) in ((start_a, a), (start_b, b))))
         for name, kind, unit, a, b in _pairs(first, second)]
     if not quantities:
         raise UsageError(f'the two recordings have no joint in common: '
                          f'{", ".join(first.position.names)} and '
                          f'{", ".join(second.position.names)}.')
-    swings = {link: (swing_after(first, link), swing_after(second, link))
-              for link in first.tips if link in second.tips}
-    return Comparison(_names(runs), (begin_a, begin_b), (how_a, how_b), time, quantities, swings)
+    residual_amplitudes = {
+        link: (mean_residual_amplitude(first, link), mean_residual_amplitude(second, link))
+                           for link in first.tips if link in second.tips}
+    return Comparison(_names(runs), (start_a, start_b), (signal_a, signal_b), time, quantities,
+                      residual_amplitudes)
 
 
 def motion_start(run: RecordedRun) -> tuple[float, str]:
-    """When the arm is first told to move, or moves [s], and what tells it."""
-    for series, what in ((run.target, 'target'), (run.position, 'joints')):
+    """Return when the target or the joints first move [s], and the name of that signal."""
+    for series, signal in ((run.target, 'target'), (run.position, 'joints')):
         if len(series.time) < 2:
             continue
         span = np.ptp(series.values, axis=0)
-        if span.max() < STILL:
+        if span.max() < MIN_MOTION_RANGE:
             continue
-        left = np.abs(series.values - series.values[0]) > np.maximum(BEGUN * span.max(), STILL)
-        return float(series.time[np.flatnonzero(left.any(axis=1))[0]]), what
+        has_moved = np.abs(series.values - series.values[0]) > np.maximum(
+            MOTION_START_SHARE * span.max(), MIN_MOTION_RANGE)
+        return float(series.time[np.flatnonzero(has_moved.any(axis=1))[0]]), signal
     return 0.0, 'beginning'
 
 
 def _pairs(first: RecordedRun, second: RecordedRun) -> Iterator[tuple]:
     """Yield (name, kind, unit, (times, values) of the first, and of the second)."""
-    of_joints: tuple[tuple[str, Callable], ...] = (
+    joint_quantities: tuple[tuple[str, Callable], ...] = (
         ('position', lambda run, name: (run.position.time, run.position.column(name))),
         ('error', error_of),
         ('effort', lambda run, name: (run.effort.time, run.effort.column(name))
          if name in run.effort.names else (np.zeros(0), np.zeros(0))))
-    for kind, of in of_joints:
+    for kind, extract in joint_quantities:
         for name in first.position.names:
             if name in second.position.names:
                 unit = first.unit(name)
                 unit = {'rad': 'N m', 'm': 'N'}[unit] if kind == 'effort' else unit
-                a, b = of(first, name), of(second, name)
+                a, b = extract(first, name), extract(second, name)
                 if len(a[0]) > 1 and len(b[0]) > 1:
                     yield name, kind, unit, a, b
     for link, tip in first.tips.items():
-        other = second.tips.get(link)
-        if other is not None and len(other.time) > 1:
+        second_tip = second.tips.get(link)
+        if second_tip is not None and len(second_tip.time) > 1:
             for axis in 'yz':
                 yield (f'{link}, {axis}', 'tip', 'm', (tip.time, tip.column(axis)),
-                       (other.time, other.column(axis)))
+                       (second_tip.time, second_tip.column(axis)))
 
 
 def _names(runs):
-    """Names of files, or their paths where these are alike."""
+    """File stems, or full paths if both stems are equal."""
     names = tuple(run.path.stem for run in runs)
     return names if names[0] != names[1] else tuple(str(run.path) for run in runs)
 
 
-TITLES = {'position': 'position', 'error': 'tracking error', 'effort': 'effort',
-          'tip': 'deflection of the tip'}
+KIND_TITLES = {'position': 'position', 'error': 'tracking error', 'effort': 'effort',
+               'tip': 'deflection of the tip'}
 
 
 def plots_of(comparison: Comparison) -> list[Plot]:
     """Return a Plot per quantity: both runs, and their difference."""
-    found = []
-    for number, item in enumerate(comparison.quantities):
+    plots = []
+    for index, item in enumerate(comparison.quantities):
         factor, unit = (MILLI, 'mm') if item.kind == 'tip' else (1.0, item.unit)
-        curves = [Curve(label, *thinned(comparison.time, factor * values), colour, dashes=dashes)
+        curves = [Curve(label, *decimate(comparison.time, factor * values), colour, dashes=dashes)
                   for label, values, colour, dashes in (
                       (comparison.names[0], item.first, 0, 0),
                       (comparison.names[1], item.second, 1, 0),
                       ('difference', item.difference, 5, 2))]
-        found.append(Plot(f'{item.kind}_{number}', Chart(
-            f'{item.name}: {TITLES[item.kind]}', 'time since the motion began [s]',
-            f'{TITLES[item.kind]} [{unit}]', tuple(curves))))
-    return found
+        plots.append(Plot(f'{item.kind}_{index}', Chart(
+            f'{item.name}: {KIND_TITLES[item.kind]}', 'time since the motion began [s]',
+            f'{KIND_TITLES[item.kind]} [{unit}]', tuple(curves))))
+    return plots
 
 
 def numbers_of(comparison: Comparison) -> dict[str, Any]:
-    """Return the numbers as JSON may hold them."""
+    """Return the results as a dictionary for JSON."""
     def row(item):
-        apart = rms(item.difference)
+        difference_rms = rms(item.difference)
         span = float(np.nanmax(item.first) - np.nanmin(item.first))
-        return {'unit': item.unit, 'largest': [largest(item.first), largest(item.second)],
+        return {'unit': item.unit, 'largest': [max_abs(item.first), max_abs(item.second)],
                 'rms': [rms(item.first), rms(item.second)], 'range': span,
-                'difference_rms': apart, 'difference_largest': largest(item.difference),
-                'difference_percent': 100 * apart / span if span > 1e-12 else None}
+                'difference_rms': difference_rms, 'difference_largest': max_abs(item.difference),
+                'difference_percent': 100 * difference_rms / span if span > 1e-12 else None}
     kinds: dict[str, dict[str, Any]] = {}
     for item in comparison.quantities:
         kinds.setdefault(item.kind, {})[item.name] = row(item)
-    return plain({  # type: ignore[return-value]
-        'recordings': list(comparison.names), 'motion_begins': list(comparison.begins),
-        'seen_by': list(comparison.how),
+    return to_json_value({  # type: ignore[return-value]
+        'recordings': list(comparison.names), 'motion_begins': list(comparison.motion_starts),
+        'seen_by': list(comparison.start_signals),
         'seconds': float(comparison.time[-1] - comparison.time[0]), **kinds,
-        'swing_at_rest': {link: {'swings': list(pair),
-                                 'ratio': pair[1] / pair[0] if pair[0] else None}
-                          for link, pair in comparison.swings.items()}})
+        'swing_at_rest': {link: {'swings': list(amplitudes),
+                                 'ratio': amplitudes[1] / amplitudes[0] if amplitudes[0] else None}
+                          for link, amplitudes in comparison.residual_amplitudes.items()}})
 
 
 def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Return (title, heading, rows) of numbers, written for people."""
+    """Return the results as text tables: (title, heading, rows)."""
     a, b = numbers['recordings']
     tables = []
-    for kind, title in TITLES.items():
+    for kind, title in KIND_TITLES.items():
         factor, unit = (MILLI, 'mm') if kind == 'tip' else (1.0, '')
-        rows = [[name, *(written(value, unit or row['unit'], factor) for value in (
+        rows = [[name, *(format_value(value, unit or row['unit'], factor) for value in (
             *row['largest'], row['difference_rms'], row['difference_largest'])),
-            written(row['difference_percent'], '%')]
+            format_value(row['difference_percent'], '%')]
             for name, row in numbers.get(kind, {}).items()]
         tables.append((title.capitalize(), ['', f'largest, {a}', f'largest, {b}',
                                             'difference, rms', 'largest', 'rms of the range'],
                        rows))
-    swings = [[link, *(written(value, 'mm', MILLI) for value in row['swings']),
-               written(row['ratio'])] for link, row in numbers['swing_at_rest'].items()
-              if any(value is not None for value in row['swings'])]
-    return [*tables, ('Swing of the tips at rest', ['', a, b, 'second over first'], swings)]
+    residual_rows = [[link, *(format_value(value, 'mm', MILLI) for value in row['swings']),
+                      format_value(row['ratio'])] for link, row in numbers['swing_at_rest'].items()
+                     if any(value is not None for value in row['swings'])]
+    return [*tables, ('Swing of the tips at rest', ['', a, b, 'second over first'], residual_rows)]

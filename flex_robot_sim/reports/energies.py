@@ -1,4 +1,4 @@
-"""Where the energy of a recorded arm is, from its states and efforts."""
+"""Energy balance of a recorded arm, computed from its states and efforts."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
-MOST = 4000                 # instants at which energies are computed
-NAMES = 'kinetic', 'strain', 'gravity', 'work', 'taken'
+MAX_INSTANTS = 4000         # at which energies are computed
+COLUMNS = 'kinetic', 'strain', 'gravity', 'work', 'taken'
 
 
 def coordinates(run: RecordedRun, arm: ArmModel, time: np.ndarray
                 ) -> tuple[np.ndarray, np.ndarray] | None:
     """
-    Return coordinates and rates (k, n) of the arm at times [s]; None where some were not recorded.
+    Return coordinates and rates (k, n) of the arm at times [s]; None if some were not recorded.
 
-    What was sent more often than elastic states is taken between two of its samples.
+    Topics with more samples than the elastic states are interpolated.
     """
     joints, motors = len(arm.joint_names), len(arm.motor_names)
     parts = [((run.position, run.velocity), arm.joint_names),
              ((run.motor_position, run.motor_velocity), arm.motor_names),
              ((run.flex, run.flex_rate), arm.coordinate_names[joints + motors:])]
-    found: list[list[np.ndarray]] = [[], []]
+    histories: list[list[np.ndarray]] = [[], []]
     for pair, names in parts:
-        for series, columns in zip(pair, found):
+        for series, columns in zip(pair, histories):
             if not names:
                 continue
             if not set(names) <= set(series.names) or len(series.time) < 2:
                 return None
             rows = [series.names.index(name) for name in names]
             columns.append(series.at(time)[:, rows])
-    q, qd = (np.ascontiguousarray(np.hstack(columns)) for columns in found)
+    q, qd = (np.ascontiguousarray(np.hstack(columns)) for columns in histories)
     return (q, qd) if np.isfinite(q).all() and np.isfinite(qd).all() else None
 
 
-def instants(run: RecordedRun, most: int = MOST, rate: float = np.inf) -> np.ndarray:
-    """Times at which the whole state of the arm is known [s], at most so many, or so often."""
+def instants(run: RecordedRun, max_count: int = MAX_INSTANTS, rate: float = np.inf) -> np.ndarray:
+    """Times of complete states of the arm [s], limited in their number and rate [Hz]."""
     time = run.flex.time if len(run.flex.time) else run.position.time
     time = time[(time >= run.position.time[0]) & (time <= run.position.time[-1])]
     if len(time) < 2:
         return time
-    every = max(len(time) / most, np.median(np.diff(time))**-1 / rate, 1.0)
-    return time[np.arange(0, len(time), every).astype(int)]
+    stride = max(len(time) / max_count, np.median(np.diff(time))**-1 / rate, 1.0)
+    return time[np.arange(0, len(time), stride).astype(int)]
 
 
 def energies(run: RecordedRun) -> Series | None:
     """
-    Return kinetic, strain and gravity energy, the work of the motors, and what has been taken [J].
+    Return kinetic, strain and gravity energy, motor work and dissipated energy [J].
 
-    All but the kinetic and the strain energy count from the beginning. What is taken is the work
-    that is not there any more: by dampers and friction, or, below zero, given by pushes.
+    Gravity energy, work and dissipation count from the beginning. Dissipation is the motor work
+    that is no longer stored: lost in dampers and friction or, if negative, supplied by pushes.
     """
     arm = run.arm
     if arm is None or not set(arm.joint_names) <= set(run.effort.names):
@@ -71,15 +71,15 @@ def energies(run: RecordedRun) -> Series | None:
     for row, q, qd in zip(rows, *state):
         set_energies(arm.arrays, q, qd, work, row)
     rows[:, 2] -= rows[0, 2]
-    done = np.interp(time, *_work(run, arm))
-    done -= done[0]
+    motor_work = np.interp(time, *_work(run, arm))
+    motor_work -= motor_work[0]
     stored = rows.sum(axis=1)
-    taken = done - (stored - stored[0])
-    return Series(time, np.column_stack([rows, done, taken]), NAMES)
+    dissipated = motor_work - (stored - stored[0])
+    return Series(time, np.column_stack([rows, motor_work, dissipated]), COLUMNS)
 
 
 def _work(run, arm):
-    """Times, and the work of the motors since the first of them [J]."""
+    """Times [s] and the motor work since the first of them [J]."""
     time = run.effort.time
     speed = np.column_stack([
         np.interp(time, run.motor_velocity.time, run.motor_velocity.column(name))
@@ -87,8 +87,9 @@ def _work(run, arm):
         np.interp(time, run.velocity.time, run.velocity.column(name))
         for name in arm.joint_names])
     effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
-    # what nodes send has led to the state; a mean around it goes on behind it
-    led = (effort[1:] + effort[:-1]) / 2 if run.about.get('efforts') == AROUND else effort[1:]
-    power = np.nan_to_num((led * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
+    # nodes record the effort that led to a state; a mean around a state covers the next step, too
+    effort_over_step = (effort[1:] + effort[:-1]) / 2 if (
+        run.metadata.get('efforts') == AROUND) else effort[1:]
+    power = np.nan_to_num((effort_over_step * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
     steps = np.diff(time) * power
     return time, np.append(0.0, np.cumsum(steps))

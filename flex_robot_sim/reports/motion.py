@@ -1,4 +1,4 @@
-"""The arm in motion as a page draws it: shapes once, and where they are in every frame."""
+"""Animation data of a page: each solid once, and its pose in every frame."""
 
 from __future__ import annotations
 
@@ -13,81 +13,85 @@ from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.reports.energies import coordinates, instants
-from flex_robot_sim.viewer.solids import Seats, solids
+from flex_robot_sim.viewer.solids import Attachments, solids
 
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
-RATE, MOST = 30.0, 1800     # frames in a second, and altogether
-PIECES = 12                 # of a bent link
-MOST_FACES = 4000           # of all solids: a page draws them one by one
-FULL = 32767                # of 16 bits
+FRAME_RATE_HZ, MAX_FRAMES = 30.0, 1800  # frames per second; frames altogether
+PIECES_PER_LINK = 12                    # of a drawn flexible link
+MAX_FACES = 4000                        # of all solids: a page draws each face by itself
+INT16_MAX = 32767                       # largest signed 16-bit integer
 
 
 def motion_of(run: RecordedRun) -> dict[str, Any] | None:
     """
-    Return what the page draws, as JSON; None where the robot or its states are not known.
+    Return the animation as JSON values; None if the robot or its states are unknown.
 
-    What cannot be drawn gets a note of the run. Places are whole numbers of 16 bits, in units of
-    `unit` [m], rotations those over FULL.
+    A solid that cannot be drawn adds a note to the run. Positions are 16-bit integers in units of
+    `unit` [m]; quaternions are 16-bit integers over INT16_MAX.
     """
     arm = run.arm
     if arm is None:
         return None
-    time = instants(run, MOST, RATE)
+    time = instants(run, MAX_FRAMES, FRAME_RATE_HZ)
     state = coordinates(run, arm, time)
     if state is None or not len(time):
         return None
-    drawn, problems = solids(arm)
-    run.notes += [line for line in dict.fromkeys(problems) if line not in run.notes]
-    drawn = _few_faces(drawn)
-    movers = list(dict.fromkeys(solid.link for solid in drawn))
-    posture, seats, shape = Posture(arm), Seats(arm), BendingShape(arm, PIECES)
-    still = shape.bent(np.zeros(arm.size))
+    shown_solids, warnings = solids(arm)
+    run.notes += [line for line in dict.fromkeys(warnings) if line not in run.notes]
+    shown_solids = _limit_faces(shown_solids)
+    movers = list(dict.fromkeys(solid.link for solid in shown_solids))
+    posture, attachments, shape = (
+        Posture(arm), Attachments(arm), BendingShape(arm, PIECES_PER_LINK))
+    straight = shape.bent(np.zeros(arm.size))
     tool = arm.frames[arm.tool]
-    places, axes, loads, tips = [], [], [], []
+    mover_poses, axes, loads, tip_positions = [], [], [], []
     for q in state[0]:
         posture.take(q)
         for mover in movers:
-            R, p = seats.pose(mover, posture)
-            places.append((*p, *quaternion(R)))
-        tips.append(posture.frame(tool)[1])
-        bent = shape.bent(q)
-        axes.append(bent.axis)
-        loads.append(np.minimum(bent.load, 1.0))
+            R, p = attachments.pose(mover, posture)
+            mover_poses.append((*p, *quaternion(R)))
+        tip_positions.append(posture.frame(tool)[1])
+        bending = shape.bent(q)
+        axes.append(bending.axis)
+        loads.append(np.minimum(bending.load, 1.0))
     size = reach(arm.description)
-    unit = 1.5 * size / FULL
-    poses = np.array(places).reshape(len(time), len(movers), 7)
+    length_unit = 1.5 * size / INT16_MAX
+    poses = np.array(mover_poses).reshape(len(time), len(movers), 7)
     return {
-        'time': np.round(time, 4).tolist(), 'unit': unit, 'reach': size,
+        'time': np.round(time, 4).tolist(), 'unit': length_unit, 'reach': size,
         'middle': middle(arm).tolist(),
         'solids': [{'mover': movers.index(solid.link), 'colour': _hex(solid.colour),
-                    'vertices': _whole(solid.vertices, unit),
-                    'faces': np.asarray(solid.faces).ravel().tolist()} for solid in drawn],
+                    'vertices': _encode_int16(solid.vertices, length_unit),
+                    'faces': np.asarray(solid.faces).ravel().tolist()} for solid in shown_solids],
         'movers': len(movers),
         'links': [{'nodes': [link.nodes.start, link.nodes.stop],
                    'pieces': [link.pieces.start, link.pieces.stop],
-                   'width': float(np.mean(np.sort(still.scale[link.pieces.start])[:2]))}
+                   'width': float(np.mean(np.sort(straight.scale[link.pieces.start])[:2]))}
                   for link in shape.links],
         'nodes': len(axes[0]), 'pieces': len(loads[0]),
-        'places': _whole(poses[:, :, :3], unit), 'turns': _whole(poses[:, :, 3:], 1 / FULL),
-        'axes': _whole(np.array(axes), unit), 'loads': _whole(np.array(loads), 1 / FULL),
-        'tips': _whole(np.array(tips), unit),
+        'places': _encode_int16(poses[:, :, :3], length_unit),
+        'turns': _encode_int16(poses[:, :, 3:], 1 / INT16_MAX),
+        'axes': _encode_int16(np.array(axes), length_unit),
+        'loads': _encode_int16(np.array(loads), 1 / INT16_MAX),
+        'tips': _encode_int16(np.array(tip_positions), length_unit),
         'colours': [_hex(colour) for colour in colour_ramp(24)]}
 
 
-def _few_faces(drawn):
-    """Solids in their order as long as there are not too many faces; the finest are left out."""
-    kept = list(drawn)
-    while sum(len(solid.faces) for solid in kept) > MOST_FACES:
-        kept.remove(max(kept, key=lambda solid: len(solid.faces)))
-    return kept
+def _limit_faces(shown_solids):
+    """Remove the solids with most faces until MAX_FACES remain; keep the order of the rest."""
+    remaining = list(shown_solids)
+    while sum(len(solid.faces) for solid in remaining) > MAX_FACES:
+        remaining.remove(max(remaining, key=lambda solid: len(solid.faces)))
+    return remaining
 
 
-def _whole(values, unit):
-    """Whole numbers of 16 bits, little end first, in base64."""
-    whole = np.clip(np.round(np.asarray(values, float) / unit), -FULL, FULL).astype('<i2')
-    return base64.b64encode(whole.tobytes()).decode()
+def _encode_int16(values, unit):
+    """Little-endian 16-bit integers in base64."""
+    integers = np.clip(np.round(np.asarray(values, float) / unit),
+                       -INT16_MAX, INT16_MAX).astype('<i2')
+    return base64.b64encode(integers.tobytes()).decode()
 
 
 def _hex(colour):

@@ -1,4 +1,4 @@
-"""One HTML file with all that it shows: no other file, and no request, is needed to read it."""
+"""Self-contained HTML pages: they need no other file and send no request."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.util.files import open_atomic
 from flex_robot_sim.util.plots import chart_svg
 
-FOLDER = Path(__file__).parent
-STAGE = """<section id="stage" class="card"><canvas></canvas><div id="controls">
+PAGE_FOLDER = Path(__file__).parent
+ANIMATION_HTML = """<section id="stage" class="card"><canvas></canvas><div id="controls">
 <button id="play">play</button><input id="time" type="range" aria-label="time">
 <span id="clock"></span><label>speed <select id="speed"><option>0.1</option>
 <option>0.25</option><option>0.5</option>
@@ -24,48 +24,49 @@ STAGE = """<section id="stage" class="card"><canvas></canvas><div id="controls">
 bend are coloured by their bending, full at a tenth of their length; the line is the way of the
 tool. A click on a plot goes to its time.</p></section>
 """
-MOST_BESIDE = 6             # columns of a table that has another one beside it
-# of what is not a page but is carried by one
-SAFE = str.maketrans({'<': '\\u003c', '>': '\\u003e', '&': '\\u0026'})
+MAX_GRID_COLUMNS = 6        # wider tables take the whole width of the page
+# of JSON that is embedded in HTML
+JSON_ESCAPES = str.maketrans({'<': '\\u003c', '>': '\\u003e', '&': '\\u0026'})
 
 
 def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping[str, Any] | None,
          plots: Sequence[Plot], tables: Iterable[tuple[str, list[str], list[list[str]]]],
-         folded: Iterable[tuple[str, list[str], list[list[str]]]]) -> str:
+         collapsed: Iterable[tuple[str, list[str], list[list[str]]]]) -> str:
     """
     Return the page.
 
-    :param lines: below its title; notes: about what is missing.
-    :param motion: of `motion_of`; tables: (title, heading, rows).
-    :param folded: tables that a click opens.
+    :param lines: shown below the title; notes: about missing data.
+    :param motion: result of `motion_of`; tables: (title, heading, rows).
+    :param folded: tables that open on a click.
     """
-    parts = [f'<h1>{_shown(title)}</h1>',
-             *(f'<p class="faint">{_shown(line)}</p>' for line in lines),
-             *(f'<p class="note">{_shown(note)}</p>' for note in notes)]
+    parts = [f'<h1>{_escape(title)}</h1>',
+             *(f'<p class="faint">{_escape(line)}</p>' for line in lines),
+             *(f'<p class="note">{_escape(note)}</p>' for note in notes)]
     if motion is not None:
-        data = json.dumps(motion, separators=(',', ':')).translate(SAFE)
-        parts += ['<h2>The arm in motion</h2>', STAGE,
+        data = json.dumps(motion, separators=(',', ':')).translate(JSON_ESCAPES)
+        parts += ['<h2>The arm in motion</h2>', ANIMATION_HTML,
                   f'<script type="application/json" id="motion">{data}</script>']
     if plots:
         parts += ['<h2>Plots</h2>', '<div class="grid">',
                   *(_plot(number, plot) for number, plot in enumerate(plots)), '</div>']
     parts += ['<h2>Numbers</h2>', '<div class="grid">',
-              *(f'<section class="card{" whole" * (len(heading) > MOST_BESIDE)}">'
-                f'<h3>{_shown(name)}</h3>{_table(heading, rows)}</section>'
+              *(f'<section class="card{" whole" * (len(heading) > MAX_GRID_COLUMNS)}">'
+                f'<h3>{_escape(name)}</h3>{_table(heading, rows)}</section>'
                 for name, heading, rows in tables if rows), '</div>']
-    parts += [f'<details><summary>{_shown(name)}</summary>{_table(heading, rows, True)}</details>'
-              for name, heading, rows in folded if rows]
-    style, script = ((FOLDER / f'page.{kind}').read_text('utf-8') for kind in ('css', 'js'))
+    parts += [f'<details><summary>{_escape(name)}</summary>{_table(heading, rows, True)}</details>'
+              for name, heading, rows in collapsed if rows]
+    style, script = ((PAGE_FOLDER / f'page.{kind}').read_text('utf-8') for kind in ('css', 'js'))
     body = '\n'.join(parts)
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f'<title>{_shown(title)}</title><link rel="icon" href="data:,">'
-            f'<style>\n{style}</style></head>\n<body><main>\n{body}\n</main>\n<script>\n{script}</script>'
+            f'<title>{_escape(title)}</title><link rel="icon" href="data:,">'
+            f'<style>\n{style}</style></head>\n<body><main>\n{body}\n</main>\n'
+            f'<script>\n{script}</script>'
             '</body></html>\n')
 
 
 def write_page(path: str | Path, text: str) -> None:
-    """Write a page; UsageError if that cannot be done."""
+    """Write a page; UsageError if the file cannot be written."""
     try:
         with open_atomic(path, 'w', encoding='utf-8') as file:
             file.write(text)
@@ -74,8 +75,8 @@ def write_page(path: str | Path, text: str) -> None:
                          '--output.') from error
 
 
-def _shown(text):
-    """A text of anybody as HTML."""
+def _escape(text):
+    """Escape an untrusted text for HTML."""
     return html.escape(plain(text))
 
 
@@ -83,15 +84,15 @@ def _plot(number, plot):
     svg, (left, right), (begin, end) = chart_svg(plot.chart, f'p{number}')
     time = (f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
             f'data-until="{end:.6g}"' if plot.is_of_time else '')
-    return (f'<section class="card"><div class="plot" id="{plot.word}"{time} role="img" '
-            f'aria-label="{_shown(plot.chart.title)}">{svg}</div></section>')
+    return (f'<section class="card"><div class="plot" id="{plot.file_stem}"{time} role="img" '
+            f'aria-label="{_escape(plot.chart.title)}">{svg}</div></section>')
 
 
 def _table(heading, rows, is_text=False):
     kind = ' class="text"' if is_text else ''
-    head = ''.join(f'<th>{_shown(word)}</th>' for word in heading)
+    head = ''.join(f'<th>{_escape(word)}</th>' for word in heading)
     body = ''.join('<tr>' + ''.join(
-        f'<td{kind if column else ""}>{_shown(cell)}</td>' for column, cell in enumerate(row))
+        f'<td{kind if column else ""}>{_escape(cell)}</td>' for column, cell in enumerate(row))
         + '</tr>' for row in rows)
     head = f'<thead><tr>{head}</tr></thead>' if any(heading) else ''
     return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'

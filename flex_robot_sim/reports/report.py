@@ -1,4 +1,4 @@
-"""The report of a recording: its page, its numbers, its figures."""
+"""Report of a recording: page, key figures and plots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flex_robot_sim.reports.motion import motion_of
 from flex_robot_sim.reports.numbers import numbers_of, tables_of
 from flex_robot_sim.reports.page import page
 from flex_robot_sim.reports.recorded_run import read_run
-from flex_robot_sim.reports.ringing import ringing_of
+from flex_robot_sim.reports.ringing import residual_vibration
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import why_unwritable
 from flex_robot_sim.util.plots import write_charts_of_both_kinds
@@ -26,7 +26,7 @@ Tables = list[tuple[str, list[str], list[list[str]]]]
 
 @summarized
 class Report(NamedTuple):
-    """All that is said of a recording."""
+    """Contents of the report of one recording."""
 
     run: RecordedRun
     numbers: dict[str, Any]
@@ -34,31 +34,31 @@ class Report(NamedTuple):
     motion: dict[str, Any] | None
 
     def page(self) -> str:
-        """Return the page."""
-        return page(f'{self.run.name}: {self.run.path.name}', heading_of(self.run),
+        """Return the HTML page."""
+        return page(f'{self.run.name}: {self.run.path.name}', heading_lines(self.run),
                     self.run.notes, self.motion, self.plots, tables_of(self.numbers),
-                    setup_of(self.run))
+                    setup_tables(self.run))
 
 
-def report_of(path: str | Path, namespace: str = '') -> Report:
-    """Return the Report of a recording; UsageError where it has no arm."""
+def make_report(path: str | Path, namespace: str = '') -> Report:
+    """Return the Report of a recording; UsageError if it has no joint states."""
     run = read_run(path, namespace)
-    ringing, energy = ringing_of(run), energies(run)
-    return Report(run, numbers_of(run, ringing, energy), plots_of(run, ringing, energy),
+    vibration, energy = residual_vibration(run), energies(run)
+    return Report(run, numbers_of(run, vibration, energy), plots_of(run, vibration, energy),
                   motion_of(run))
 
 
-def heading_of(run: RecordedRun) -> list[str]:
-    """Lines about a recording: when, how long, what kind of arm."""
-    when = run.about.get('recorded', '').replace('T', ' ')
+def heading_lines(run: RecordedRun) -> list[str]:
+    """Return lines with date and duration of the recording and a description of the arm."""
+    when = run.metadata.get('recorded', '').replace('T', ' ')
     lines = [', '.join(part for part in (
-        f'recorded {when}' if when else 'recorded in simulated time' if run.about else '',
-        f'{run.seconds:.2f} s', f'namespace {run.space}' if run.space else '') if part)]
+        f'recorded {when}' if when else 'recorded in simulated time' if run.metadata else '',
+        f'{run.seconds:.2f} s', f'namespace {run.namespace}' if run.namespace else '') if part)]
     if run.arm is not None:
         arm = run.arm
-        bends = f', {len(arm.tips)} of its links bend' if arm.tips else ''
+        flexible = f', {len(arm.tips)} of its links bend' if arm.tips else ''
         gravity = -arm.arrays.base_acceleration[3:]
-        lines.append(f'{len(arm.joint_names)} joints, {arm.size} coordinates{bends}; coupling '
+        lines.append(f'{len(arm.joint_names)} joints, {arm.size} coordinates{flexible}; coupling '
                      f'{arm.coupling}, gravity '
                      f'{" ".join(f"{value:.4g}" for value in gravity)} m/s2')
     shaper = run.parameters.get('controller', {}).get('shaper')
@@ -72,8 +72,8 @@ def heading_of(run: RecordedRun) -> list[str]:
     return lines
 
 
-def setup_of(run: RecordedRun) -> Tables:
-    """Tables of what was set up, and of what is in the file."""
+def setup_tables(run: RecordedRun) -> Tables:
+    """Return tables of the node parameters and of the topics in the file."""
     topics: Tables = [('What is in the file', ['topic', 'type', 'messages', 'rate'], [
         [tally.name, tally.kind, str(tally.count), f'{tally.rate:.1f} Hz' if tally.rate else '']
         for tally in sorted(run.tallies, key=lambda tally: tally.name)])]
@@ -84,7 +84,7 @@ def setup_of(run: RecordedRun) -> Tables:
 
 
 def write_figures(folder: str | Path, plots: Sequence[Plot]) -> list[str]:
-    """Write each plot as PNG and SVG into a folder, which may be new; return the files."""
+    """Write each plot as PNG and SVG into a folder, created if needed; return the files."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,13 +92,13 @@ def write_figures(folder: str | Path, plots: Sequence[Plot]) -> list[str]:
         raise UsageError(f'{folder}: is no folder for figures: {error.strerror}.') from error
     files = []
     for plot in plots:
-        files += write_charts_of_both_kinds(folder / plot.word, '', [plot.chart], 1)
+        files += write_charts_of_both_kinds(folder / plot.file_stem, '', [plot.chart], 1)
     return files
 
 
-def place_of(wish: str | None, recording: Path, ending: str = '') -> Path:
-    """Return where a page goes: where it is wished, or beside nothing, in the current folder."""
-    path = Path(wish) if wish else Path(f'{recording.stem}{ending}.html')
+def output_path(requested: str | None, recording: Path, ending: str = '') -> Path:
+    """Return the path of a page: as requested, or named after the recording in this folder."""
+    path = Path(requested) if requested else Path(f'{recording.stem}{ending}.html')
     if path.suffix.lower() not in ('.html', '.htm'):
         raise UsageError(f'{path}: a page ends in .html. Name such a file by --output.')
     problem = why_unwritable(path)
@@ -107,23 +107,23 @@ def place_of(wish: str | None, recording: Path, ending: str = '') -> Path:
     return path
 
 
-def as_text(facts: Mapping[str, Any]) -> list[str]:
-    """Return the lines for people."""
-    return [f'{facts["robot"]}: {facts["seconds"]:.2f} s', *lines_of(tables_of(facts)),
+def report_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Return the report as lines of text."""
+    return [f'{facts["robot"]}: {facts["seconds"]:.2f} s', *format_tables(tables_of(facts)),
             *(f'  note: {note}' for note in facts['notes']),
             *(f'  {file}' for file in facts['files'])]
 
 
-def lines_of(tables: Tables) -> list[str]:
-    """Return tables as lines for people."""
+def format_tables(tables: Tables) -> list[str]:
+    """Return tables as aligned lines of text."""
     lines = []
     for title, heading, rows in tables:
         if not rows:
             continue
-        shown = [heading, *rows] if any(heading) else rows
-        widths = [max(len(row[k]) for row in shown) for k in range(len(shown[0]))]
+        printed_rows = [heading, *rows] if any(heading) else rows
+        widths = [max(len(row[k]) for row in printed_rows) for k in range(len(printed_rows[0]))]
         lines.append(f'  {title}')
         lines += ['    ' + '  '.join(
             cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in shown]
+            for k, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in printed_rows]
     return lines

@@ -1,4 +1,4 @@
-"""How the tips of a recorded arm ring: spectra, what is in them, and what was to be expected."""
+"""Residual vibration of recorded tips: spectra, resonances and predicted modes."""
 
 from __future__ import annotations
 
@@ -17,134 +17,135 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
-STANDS = 1e-4               # share of the way of a target within which it stands
-SHORTEST = 0.5              # rest that counts                                              [s]
-FEWEST = 64                 # samples that make a spectrum
-MOST_MODES = 4              # that are named
-SEEN = 1e-2                 # size of a mode over that of the largest below which it is left out
+TARGET_REST_SHARE = 1e-4       # a step of the target below this share of its range is none
+MIN_REST_S = 0.5               # shorter intervals do not count                              [s]
+MIN_SPECTRUM_SAMPLES = 64      # needed for a spectrum
+MAX_MODES = 4                  # that are listed
+MIN_RELATIVE_MODE_SIZE = 1e-2  # smaller modes, relative to the largest, are left out
 
 
-class Rest(NamedTuple):
-    """A time in which nobody asks the arm to move."""
+class RestInterval(NamedTuple):
+    """An interval in which the target does not move."""
 
     begin: float            # [s]
     end: float              # [s]
 
 
-class Ringing(NamedTuple):
-    """What rings, in the longest rest or in the whole run."""
+class ResidualVibration(NamedTuple):
+    """Residual vibration in the longest rest interval, or vibration in the whole run."""
 
-    span: Rest
+    span: RestInterval
     is_rest: bool
     frequencies: np.ndarray             # of the spectra, (k,)                    [Hz]
     amplitudes: dict[str, np.ndarray]   # of the tips by link, (k,)               [m]
-    found: list[Resonance]              # what the tips ring with
-    predicted: np.ndarray               # frequencies of the model                [Hz]
-    ratios: np.ndarray                  # of their damping
-    how: str                            # how the model is held
+    resonances: list[Resonance]         # found in the motion of the tips
+    predicted: np.ndarray               # natural frequencies of the model        [Hz]
+    ratios: np.ndarray                  # damping ratios of the model
+    drive_condition: str                # of the model
 
 
-def rests(run: RecordedRun) -> list[Rest]:
-    """Return the times in which the target stands, in their order; none without a target."""
+def rest_intervals(run: RecordedRun) -> list[RestInterval]:
+    """Return the intervals in which the target does not move, in order; none if no target."""
     time, values = run.target.time, run.target.values
     if len(time) < 2:
         return []
     span = np.ptp(values, axis=0).max()
-    moves = np.abs(np.diff(values, axis=0)).max(axis=1) > max(STANDS * span, 1e-9)
-    edges = [0, *(np.flatnonzero(moves) + 1).tolist(), len(time) - 1]
-    found = []
+    is_moving = np.abs(np.diff(values, axis=0)).max(axis=1) > max(TARGET_REST_SHARE * span, 1e-9)
+    edges = [0, *(np.flatnonzero(is_moving) + 1).tolist(), len(time) - 1]
+    intervals = []
     for first, last in zip(edges, edges[1:]):
-        if time[last] - time[first] >= SHORTEST:
-            # the target may stand up to where it was told to move
-            found.append(Rest(float(time[first]), float(time[max(last - 1, first)])))
-    return found
+        if time[last] - time[first] >= MIN_REST_S:
+            # the interval ends with the last sample before the target moves
+            intervals.append(RestInterval(float(time[first]), float(time[max(last - 1, first)])))
+    return intervals
 
 
-def ringing_of(run: RecordedRun) -> Ringing | None:
-    """Return the Ringing of the tips; None where there are too few samples of them."""
-    tips = {link: tip for link, tip in run.tips.items() if len(tip.time) >= FEWEST}
+def residual_vibration(run: RecordedRun) -> ResidualVibration | None:
+    """Return the ResidualVibration of the tips; None if there are too few samples."""
+    tips = {link: tip for link, tip in run.tips.items() if len(tip.time) >= MIN_SPECTRUM_SAMPLES}
     if not tips:
         return None
-    # after the first motion, if there is one: before it the arm sags from its start
-    found = rests(run)
-    after = found[1:] or found
-    spans = [rest for rest in after if all(
-        len(tip.within(*rest).time) >= FEWEST for tip in tips.values())]
-    first = next(iter(tips.values())).time
+    # skip the rest before the first motion, if there is one: the arm still sags from its start
+    intervals = rest_intervals(run)
+    candidates = intervals[1:] or intervals
+    spans = [rest for rest in candidates if all(
+        len(tip.within(*rest).time) >= MIN_SPECTRUM_SAMPLES for tip in tips.values())]
+    first_time = next(iter(tips.values())).time
     is_rest = bool(spans)
-    span = max(spans, key=lambda rest: rest.end - rest.begin) if spans else Rest(
-        float(first[0]), float(first[-1]))
-    evenly = {link: _evenly(tip.within(*span)) for link, tip in tips.items()}
-    rate = min(rate for rate, _ in evenly.values())
-    least = min(len(samples) for _, samples in evenly.values())
-    together = np.hstack([samples[:least] for _, samples in evenly.values()])
-    peaks = resonances(rate, together)[0] if together.std() > 0.0 else []
+    span = max(spans, key=lambda rest: rest.end - rest.begin) if spans else RestInterval(
+        float(first_time[0]), float(first_time[-1]))
+    resampled = {link: _resample(tip.within(*span)) for link, tip in tips.items()}
+    rate = min(rate for rate, _ in resampled.values())
+    sample_count = min(len(samples) for _, samples in resampled.values())
+    all_samples = np.hstack([samples[:sample_count] for _, samples in resampled.values()])
+    peaks = resonances(rate, all_samples)[0] if all_samples.std() > 0.0 else []
     frequencies, amplitudes = np.zeros(0), {}
-    for link, (rate, samples) in evenly.items():
-        frequencies, amplitudes[link] = amplitude_spectrum(rate, samples[:least])
-    predicted, ratios, how = _predicted(run, span)
-    return Ringing(span, is_rest, frequencies, amplitudes, peaks, predicted, ratios, how)
+    for link, (rate, samples) in resampled.items():
+        frequencies, amplitudes[link] = amplitude_spectrum(rate, samples[:sample_count])
+    predicted, ratios, drive_condition = _predicted(run, span)
+    return ResidualVibration(span, is_rest, frequencies, amplitudes, peaks, predicted, ratios,
+                             drive_condition)
 
 
 def amplitude_spectrum(rate: float, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Frequencies [Hz] and amplitudes (k,) of samples (n, columns), a Hann window over all of them.
+    Frequencies [Hz] and amplitudes (k,) of detrended samples (n, columns) under a Hann window.
 
-    A steady swing of amplitude a has the peak a; columns are added as directions are.
+    A steady oscillation of amplitude a has the peak a; columns are components of one vector.
     """
     n = len(samples)
-    line = np.linspace(-1.0, 1.0, n)
+    ramp = np.linspace(-1.0, 1.0, n)
     level = samples.mean(axis=0)
-    slope = (line @ (samples - level)) / (line @ line)
+    slope = (ramp @ (samples - level)) / (ramp @ ramp)
     window = np.hanning(n)
-    bent = (samples - level - line[:, None] * slope) * window[:, None]
-    parts = np.abs(np.fft.rfft(bent, axis=0)) * 2 / window.sum()
-    return np.fft.rfftfreq(n, 1 / rate)[1:], np.linalg.norm(parts, axis=1)[1:]
+    windowed = (samples - level - ramp[:, None] * slope) * window[:, None]
+    columns = np.abs(np.fft.rfft(windowed, axis=0)) * 2 / window.sum()
+    return np.fft.rfftfreq(n, 1 / rate)[1:], np.linalg.norm(columns, axis=1)[1:]
 
 
-def swing_after(run: RecordedRun, link: str) -> float:
-    """Half the range of a tip in the rests after motions, their mean; nan without any [m]."""
-    sizes = []
-    for rest in rests(run)[1:]:
+def mean_residual_amplitude(run: RecordedRun, link: str) -> float:
+    """Half the range of a tip at rest after a motion, mean of all rests; nan if none [m]."""
+    amplitudes = []
+    for rest in rest_intervals(run)[1:]:
         rows = run.tips[link].within(*rest).values
         if len(rows) > 1:
-            sizes.append(float(np.linalg.norm(np.ptp(rows, axis=0))) / 2)
-    return float(np.mean(sizes)) if sizes else float('nan')
+            amplitudes.append(float(np.linalg.norm(np.ptp(rows, axis=0))) / 2)
+    return float(np.mean(amplitudes)) if amplitudes else float('nan')
 
 
-def _evenly(tip: Series) -> tuple[float, np.ndarray]:
-    """Rate [Hz] and samples (n, 3) of a tip in equal steps of time."""
+def _resample(tip: Series) -> tuple[float, np.ndarray]:
+    """Rate [Hz] and uniformly sampled deflections (n, 3) of a tip."""
     step = float(np.median(np.diff(tip.time)))
     time = np.arange(tip.time[0], tip.time[-1] + step / 2, step)
     return 1 / step, tip.at(time)
 
 
 def _predicted(run, span):
-    """Frequencies and damping ratios of modes that motions excite, and how joints are held."""
+    """Frequencies, damping ratios of modes that joint motion excites, and the drive condition."""
     arm = run.arm
     if arm is None:
         return np.zeros(0), np.zeros(0), ''
     try:
-        gains, how = gains_of(run, arm)
+        gains, drive_condition = recorded_servo_gains(run, arm)
         pose = run.position.within(*span).values.mean(axis=0)
         pose = pose[[run.position.names.index(name) for name in arm.joint_names]]
-        found = excited_modes(arm, pose, gains)
+        excited = excited_modes(arm, pose, gains)
     except (FlexRobotSimError, ValueError, np.linalg.LinAlgError):
         return np.zeros(0), np.zeros(0), ''
-    rows = np.flatnonzero(found.shares > SEEN)[:MOST_MODES]
-    return found.frequencies[rows], found.ratios[rows], how
+    rows = np.flatnonzero(excited.shares > MIN_RELATIVE_MODE_SIZE)[:MAX_MODES]
+    return excited.frequencies[rows], excited.ratios[rows], drive_condition
 
 
-def gains_of(run: RecordedRun, arm: ArmModel
+def recorded_servo_gains(run: RecordedRun, arm: ArmModel
              ) -> tuple[tuple[np.ndarray, np.ndarray] | None, str]:
-    """Return stiffness and damping of the servo that the recorded controller had, and words."""
-    told = run.parameters.get('controller')
-    if told is None:
+    """Return stiffness and damping of the recorded servo, None if none, and a description."""
+    parameters = run.parameters.get('controller')
+    if parameters is None:
         return None, 'with locked drives'
     names = ('position_gain', 'velocity_gain', 'bandwidth', 'damping_ratio', 'state_period',
              'effort_limits')
-    given: dict[str, Any] = {
-        name: tuple(told[name]) if isinstance(told[name], list) else told[name]
-        for name in names if name in told}
-    servo = JointController(arm, ControllerSettings(**given)).servo
+    settings: dict[str, Any] = {
+        name: tuple(parameters[name]) if isinstance(parameters[name], list) else parameters[name]
+        for name in names if name in parameters}
+    servo = JointController(arm, ControllerSettings(**settings)).servo
     return (servo.stiffness, servo.damping), 'as the servo holds it'

@@ -1,4 +1,4 @@
-"""Values over time, named, as a recording holds them."""
+"""Time series with named columns, as read from a recording."""
 
 from __future__ import annotations
 
@@ -8,55 +8,55 @@ from typing import NamedTuple
 
 import numpy as np
 
-SECOND = 1e-9
+NANOSECOND = 1e-9
 
 
 class Series(NamedTuple):
-    """Rows of values over time."""
+    """Samples of named quantities over time."""
 
-    time: np.ndarray            # (k,) rising                                              [s]
+    time: np.ndarray            # (k,) increasing                                          [s]
     values: np.ndarray          # (k, n)
     names: tuple[str, ...]      # of the columns
 
     def column(self, name: str) -> np.ndarray:
-        """Return the values (k,) of a name."""
+        """Return the column (k,) of this name."""
         return self.values[:, self.names.index(name)]
 
     def at(self, time: np.ndarray) -> np.ndarray:
-        """Return values (len(time), n) between those that are there, held beyond both ends."""
+        """Return linearly interpolated values (len(time), n), constant beyond both ends."""
         return np.column_stack([np.interp(time, self.time, column) for column in self.values.T]
                                ) if len(self.names) else np.zeros((len(time), 0))
 
     def before(self, time: np.ndarray) -> np.ndarray:
-        """Return the newest values (len(time), n) at each time; those of the first before it."""
+        """Return the latest sample (len(time), n) at each time; before the first, the first."""
         rows = np.searchsorted(self.time, time, side='right') - 1
         return self.values[np.maximum(rows, 0)]
 
     def within(self, begin: float, end: float) -> Series:
-        """Return the rows between two times."""
-        kept = (self.time >= begin) & (self.time <= end)
-        return Series(self.time[kept], self.values[kept], self.names)
+        """Return the samples between two times, both included."""
+        is_inside = (self.time >= begin) & (self.time <= end)
+        return Series(self.time[is_inside], self.values[is_inside], self.names)
 
 
-class Growing:
-    """Named rows that come one after the other, by two clocks."""
+class SeriesBuilder:
+    """Collects rows of one topic with their receive time and their header stamp."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """Take the names of the columns; rows that have others are counted, and left out."""
-        self.names, self.refused = tuple(names), 0
+        """Start with the names of the columns; rows with other names are counted and left out."""
+        self.names, self.rejected = tuple(names), 0
         self._stamps, self._times, self._values = array('q'), array('q'), array('d')
 
     def add(self, time: int, stamp: int, names: Sequence[str], values: Iterable[float]) -> None:
-        """Add a row that came at a time and carries a stamp [ns]."""
+        """Add a row with its receive time and its header stamp [ns]."""
         row = list(values)
         if tuple(names) != self.names:
             if set(names) != set(self.names) or len(row) != len(names):
-                self.refused += 1
+                self.rejected += 1
                 return
             by_name = dict(zip(names, row))
             row = [by_name[name] for name in self.names]
         if len(row) != len(self.names):
-            self.refused += 1
+            self.rejected += 1
             return
         self._times.append(time)
         self._stamps.append(stamp)
@@ -67,57 +67,57 @@ class Growing:
 
     @property
     def stamps(self) -> np.ndarray:
-        """Stamps (k,) [ns]."""
+        """Header stamps (k,) [ns]."""
         return np.array(self._stamps, np.int64)
 
     @property
     def times(self) -> np.ndarray:
-        """When they came (k,) [ns]."""
+        """Receive times (k,) [ns]."""
         return np.array(self._times, np.int64)
 
     def series(self, time: np.ndarray) -> Series:
-        """Return the Series with other times (k,) [s], put in order, each once."""
+        """Return the Series at times (k,) [s], sorted and without duplicate times."""
         values = np.array(self._values).reshape(len(self), len(self.names))
         time, rows = np.unique(time, return_index=True)
         return Series(time, values[rows], self.names)
 
 
-def thinned(time: np.ndarray, values: np.ndarray, most: int = 1200
+def decimate(time: np.ndarray, values: np.ndarray, max_points: int = 1200
             ) -> tuple[np.ndarray, np.ndarray]:
-    """Return fewer points of a curve, with the least and the largest of each stretch of it."""
-    if len(time) <= most:
+    """Return a curve with fewer points: the minimum and maximum of each interval are kept."""
+    if len(time) <= max_points:
         return time, values
-    edges = np.linspace(0, len(time), most // 2 + 1).astype(int)
+    edges = np.linspace(0, len(time), max_points // 2 + 1).astype(int)
     begin, end = edges[:-1, None], edges[1:, None]
-    rows = begin + np.arange((end - begin).max())       # a line for each stretch, all as long
-    parts = values[np.minimum(rows, len(time) - 1)]
-    is_number = (rows < end) & ~np.isnan(parts)
-    is_known = (is_number & np.isfinite(parts)).any(axis=1)
-    ends = [np.where(is_number, parts, np.inf).argmin(axis=1),
-            np.where(is_number, parts, -np.inf).argmax(axis=1)]
-    kept = np.unique([begin[:, 0] + np.where(is_known, place, 0) for place in ends])
-    kept = np.union1d(kept, [0, len(time) - 1])
-    return time[kept], values[kept]
+    rows = begin + np.arange((end - begin).max())  # a row per interval, all of one length
+    samples = values[np.minimum(rows, len(time) - 1)]
+    is_number = (rows < end) & ~np.isnan(samples)
+    is_known = (is_number & np.isfinite(samples)).any(axis=1)
+    extremes = [np.where(is_number, samples, np.inf).argmin(axis=1),
+                np.where(is_number, samples, -np.inf).argmax(axis=1)]
+    picked = np.unique([begin[:, 0] + np.where(is_known, offset, 0) for offset in extremes])
+    picked = np.union1d(picked, [0, len(time) - 1])
+    return time[picked], values[picked]
 
 
 def rms(values: np.ndarray) -> float:
-    """Root of the mean square of those that are finite; nan of none."""
+    """Root mean square of the finite values; nan if there are none."""
     values = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(values**2))) if values.size else float('nan')
 
 
-def largest(values: np.ndarray) -> float:
-    """Largest size of those that are finite; nan of none."""
+def max_abs(values: np.ndarray) -> float:
+    """Largest magnitude of the finite values; nan if there are none."""
     values = values[np.isfinite(values)]
     return float(np.abs(values).max()) if values.size else float('nan')
 
 
-def plain(value: object) -> object:
-    """Return a value as JSON may hold it: nan is None."""
+def to_json_value(value: object) -> object:
+    """Return a value that JSON can represent: nan becomes None."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(item) for item in value]
+        return [to_json_value(item) for item in value]
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value

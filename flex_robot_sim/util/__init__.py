@@ -1,1 +1,1 @@
-"""Utilities that know nothing of robots: errors, files, settings, tables, figures."""
+"""Utilities independent of robots: errors, files, settings, tables, figures."""

@@ -1,9 +1,9 @@
 """
 Symmetric eigenvalue problems of two matrices, A v = lambda B v.
 
-Modes are one: stiffness against inertia. SciPy has the same function, but to import its linear
-algebra takes a fifth of the time from the start of Python to the first step of an arm, in which
-nothing else of SciPy is needed.
+Natural modes are such a problem, with stiffness and inertia. SciPy has the same function, but
+importing its linear algebra takes a fifth of the time from the start of Python to the first step
+of an arm, which needs nothing else of SciPy.
 """
 
 import numpy as np
@@ -22,20 +22,20 @@ def eigh(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def eigvalsh(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Eigenvalues alone, ascending, (n,), of such matrices."""
+    """Eigenvalues, ascending, (n,), of the same problem."""
     return np.linalg.eigvalsh(reduced(A, np.linalg.cholesky(B)))
 
 
 def reduced(A: np.ndarray, L: np.ndarray) -> np.ndarray:
     """Return L^-1 A L^-T, symmetric to the last digit, (n, n)."""
-    inside = np.linalg.solve(L, np.linalg.solve(L, A).T)
-    return (inside + inside.T) / 2
+    product = np.linalg.solve(L, np.linalg.solve(L, A).T)
+    return (product + product.T) / 2
 
 
 def block_diagonal(*blocks: np.ndarray) -> np.ndarray:
-    """Square blocks along the diagonal of a matrix, (n, n)."""
+    """Return a matrix (n, n) with square blocks along its diagonal."""
     ends = np.cumsum([0, *map(len, blocks)])
-    whole = np.zeros((ends[-1], ends[-1]))
+    matrix = np.zeros((ends[-1], ends[-1]))
     for start, end, block in zip(ends, ends[1:], blocks):
-        whole[start:end, start:end] = block
-    return whole
+        matrix[start:end, start:end] = block
+    return matrix

@@ -1,17 +1,17 @@
-"""The errors that a user can mend; a bug is an assert or a built-in exception."""
+"""Errors that a user can fix; a bug is an assert or a built-in exception."""
 
 from pathlib import Path
 
 
 class FlexRobotSimError(Exception):
-    """Base of every error that a user can mend: one line of bearable length."""
+    """Base of all errors that a user can fix: one line of limited length."""
 
     def __init__(self, message: object = '') -> None:
         super().__init__(bearable(message))
 
 
 class DescriptionError(FlexRobotSimError):
-    """The robot description is unusable; `line` is None where it could not even be opened."""
+    """The robot description is unusable; `line` is None if it cannot be opened."""
 
     def __init__(self, path: str | Path, line: int | None, problem: str, remedy: str) -> None:
         self.path, self.line = str(path), line
@@ -19,9 +19,9 @@ class DescriptionError(FlexRobotSimError):
 
 
 def one_line(path: str | Path, line: int | None, problem: str, remedy: str) -> str:
-    """Return `path:line: problem. remedy.` on one line of bearable length."""
+    """Return `path:line: problem. remedy.` on one line of limited length."""
     place = bearable(path, 400)
-    # names come from the document and may hold line breaks or thousands of letters
+    # names from the document may contain line breaks or thousands of characters
     text = ' '.join(plain(f'{problem.rstrip(" .")}. {remedy.rstrip(" .")}.').split())
     if len(text) > 600:
         text = f'{text[:590]} ...'
@@ -29,7 +29,7 @@ def one_line(path: str | Path, line: int | None, problem: str, remedy: str) -> s
 
 
 def bearable(text: object, length: int = 1200) -> str:
-    """Return `text` in one line and without its middle if it is long: names come from anybody."""
+    """Return an untrusted `text` on one line, without its middle if it is long."""
     text = str(text)
     half = length // 2
     return plain(text if len(text) <= length else f'{text[:half]} ... {text[-half:]}')
@@ -37,10 +37,10 @@ def bearable(text: object, length: int = 1200) -> str:
 
 def plain(text: object) -> str:
     r"""
-    Return `text` on one line, with the characters that steer a terminal or turn text as escapes.
+    Return `text` on one line, with control and direction characters as escape sequences.
 
-    Names come from messages and files: escape sequences, control characters, direction overrides
-    and characters without a glyph become \x1b, \u202e and so on.
+    Names come from untrusted messages and files: escape sequences, control characters, direction
+    overrides and characters without a glyph become \x1b, \u202e and so on.
     """
     text = str(text)
     return text if text.isprintable() else ''.join(
@@ -57,11 +57,11 @@ class SimulationError(FlexRobotSimError):
 
 
 class UsageError(FlexRobotSimError):
-    """A command or a call got an argument that it cannot use."""
+    """An argument of a command or a call is unusable."""
 
 
 class CommandError(FlexRobotSimError):
-    """A command from outside is unusable; it is refused, and the arm goes on without it."""
+    """A command to the arm is unusable; it is refused and has no effect."""
 
 
 class CalibrationError(FlexRobotSimError):
@@ -69,4 +69,4 @@ class CalibrationError(FlexRobotSimError):
 
 
 class SweepError(FlexRobotSimError):
-    """Whoever makes the runs of a sweep is gone."""
+    """The workers of a sweep are gone."""

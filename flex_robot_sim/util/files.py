@@ -1,4 +1,4 @@
-"""Files that a user names: read within bounds, written as a whole or not at all."""
+"""Bounded reading and atomic writing of files that a user names."""
 
 import contextlib
 import errno
@@ -14,11 +14,11 @@ from typing import IO, Any
 
 def read_bytes(path: str | Path, most: int = 2**30) -> bytes:
     """
-    Content of the regular file `path`; OSError if it is none, or has no end.
+    Return the content of a regular file; OSError if it is no regular file or has no end.
 
-    :param most: bytes that are read; what is beyond them is left.
+    :param most: largest number of bytes to read.
     """
-    # some files of /proc call themselves regular and wait for more at their end
+    # some files of /proc are regular files that block at their end
     file = os.open(path, os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0))
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -38,26 +38,26 @@ def read_bytes(path: str | Path, most: int = 2**30) -> bytes:
 
 def why_unwritable(path: str | Path) -> str:
     """
-    Why no file can be written there, in the system's words; '' where one can.
+    Return why a file cannot be written, as a system message; '' if it can.
 
-    Asked before a long work begins; a disk that is full shows only at its end.
+    Call it before long computations; it cannot detect a full disk.
     """
-    place = Path(path)
-    folder = place.absolute().parent
+    target = Path(path)
+    folder = target.absolute().parent
     if not str(path) or not folder.exists():
         return os.strerror(errno.ENOENT)
     if not folder.is_dir():
         return os.strerror(errno.ENOTDIR)
-    if place.is_dir():
+    if target.is_dir():
         return os.strerror(errno.EISDIR)
-    if not (os.access(place, os.W_OK) if place.exists() else
+    if not (os.access(target, os.W_OK) if target.exists() else
             os.access(folder, os.W_OK | os.X_OK)):
         return os.strerror(errno.EACCES)
     return ''
 
 
 def checksum(tree: Any) -> str:
-    """Return a checksum of numbers, text, lists and mappings, to be written beside them."""
+    """Return a checksum of numbers, text, lists and mappings, to be stored with them."""
     return f'{zlib.crc32(json.dumps(tree).encode()):08x}'
 
 
@@ -65,13 +65,13 @@ def checksum(tree: Any) -> str:
 def open_atomic(path: str | Path, mode: str = 'w', is_new: bool = False,
                 **options: Any) -> Iterator[IO[Any]]:
     """
-    Open a file for writing that appears under its name once it is complete.
+    Open a file for writing; it appears under its name once it is complete.
 
-    Until then it has another name in the same folder: after a failure, nothing of it stays, and a
-    file that was there before is as it was. Devices and pipes are written directly.
+    Until then it has another name in the same folder. A failure removes it and leaves an existing
+    file unchanged. Devices and pipes are written directly.
 
     :param mode: 'w' or 'wb'; options: as of `open`.
-    :param is_new: whether a name that is taken raises FileExistsError.
+    :param is_new: whether an existing file raises FileExistsError.
     """
     if is_new and os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -80,8 +80,8 @@ def open_atomic(path: str | Path, mode: str = 'w', is_new: bool = False,
         with open(path, mode, **options) as file:
             yield file
         return
-    target = os.path.realpath(path)         # a link stays, and the file behind it is replaced
-    if os.path.exists(target) and not os.access(target, os.W_OK):   # a rename would not ask
+    target = os.path.realpath(path)         # keep a link and replace its target
+    if os.path.exists(target) and not os.access(target, os.W_OK):   # a rename ignores it
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     try:
         with open(draft, mode.replace('w', 'x'), **options) as file:
@@ -98,7 +98,7 @@ def open_atomic(path: str | Path, mode: str = 'w', is_new: bool = False,
 
 
 def draft_of(path: str | Path) -> Path | None:
-    """Return a free name beside a file; None where the file can only be written directly."""
+    """Return a free name in the same folder; None if the file can only be written directly."""
     if os.path.abspath(path).startswith(('/dev/', '/proc/')):       # `> file` keeps its file, too
         return None
     if os.path.exists(path) and not (
@@ -108,12 +108,12 @@ def draft_of(path: str | Path) -> Path | None:
 
 
 def _rename_new(draft, target):
-    """Rename a file; FileExistsError where another program has taken the name meanwhile."""
+    """Rename a file; FileExistsError if another program has created the target meanwhile."""
     try:
-        os.link(draft, target)              # which never replaces a file
+        os.link(draft, target)              # never replaces a file
     except FileExistsError:
         raise
-    except OSError:                         # a file system without such links
+    except OSError:                         # a file system without hard links
         os.rename(draft, target)
     else:
         draft.unlink()

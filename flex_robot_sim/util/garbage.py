@@ -1,27 +1,27 @@
 """
-Garbage, collected seldom while there is hardly any.
+Rare garbage collection during imports and compilation.
 
-Whoever imports modules, loads machine code or compiles makes hundreds of thousands of objects that
-stay. Python looks through all of them again and again for some that are left over, which takes a
-tenth of a start and a sixth of compiling.
+Imports, loading of machine code and compilation create hundreds of thousands of permanent objects.
+Python scans them repeatedly for garbage, which takes a tenth of a start and a sixth of a
+compilation.
 """
 
 import contextlib
 import gc
 from collections.abc import Iterator
 
-SELDOM = 50000, 20, 100     # objects, and rounds of collections; Python has 700, 10, 10
+RARE_THRESHOLDS = 50000, 20, 100  # objects, and rounds of collections; Python has 700, 10, 10
 
 
 @contextlib.contextmanager
 def collected_seldom() -> Iterator[None]:
-    """Let Python collect garbage seldom in this context, unless somebody has it so already."""
-    before = gc.get_threshold()
-    if before == SELDOM:        # who has set it, maybe another thread, sets it back
+    """Collect garbage rarely in this context; nested contexts have no effect."""
+    old_thresholds = gc.get_threshold()
+    if old_thresholds == RARE_THRESHOLDS:  # set by an outer context
         yield
         return
-    gc.set_threshold(*SELDOM)
+    gc.set_threshold(*RARE_THRESHOLDS)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*old_thresholds)

@@ -1,7 +1,7 @@
 """
-Figures as files: panels below each other that share the time, and charts of any kind side by side.
+Figures as files: panels with a common time axis, and grids of charts.
 
-The only module that knows matplotlib. Nothing here keeps state between figures or needs a screen.
+The only module that imports matplotlib. It keeps no state between figures and needs no display.
 """
 
 import io
@@ -20,17 +20,17 @@ from flex_robot_sim.util.exceptions import SettingError, plain
 from flex_robot_sim.util.files import open_atomic, why_unwritable
 
 KINDS = ('.png', '.pdf', '.svg')
-LARGEST = 1e100         # number that is drawn: the ticks of an axis need room for sums
-# Okabe and Ito's colours, which the colour-blind tell apart; without yellow, which paper swallows
+MAX_DRAWN_VALUE = 1e100  # of drawn numbers: the ticks of an axis are sums of them
+# colours of Okabe and Ito, distinguishable with colour blindness; without yellow, pale on paper
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#000000', '#56B4E9', '#E69F00')
 DASHES = ('-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-WIDTH, PANEL_HEIGHT, DPI = 10.0, 2.1, 120           # [inch, inch, dots per inch]
-CHART_WIDTH, CHART_HEIGHT, CHART_DPI = 4.4, 2.9, 90     # likewise, of charts
-PAGE_DPI = 100              # of figures for a page, sharp on a dense screen
-MARGINS = 1.5               # of a chart by itself: labels, legend                  [inch]
+WIDTH, PANEL_HEIGHT, DPI = 10.0, 2.1, 120            # [inch, inch, dots per inch]
+CHART_WIDTH, CHART_HEIGHT, CHART_DPI = 4.4, 2.9, 90  # the same of charts
+PAGE_DPI = 100  # of figures for a page, for high-resolution screens
+CHART_MARGINS = 1.5                                  # of a chart by itself: labels, legend [inch]
 WIDE = 2.6
 GRID_HEX = '#e0e0e0'
-PAGE_SCALE = 1.15           # of charts on a page: legible on a narrow one, too
+PAGE_SCALE = 1.15  # of charts on a page, legible on narrow screens
 
 
 class Curve(NamedTuple):
@@ -39,10 +39,10 @@ class Curve(NamedTuple):
     label: str
     time: np.ndarray            # (k,) [s]
     values: np.ndarray          # (k,), nan leaves a gap
-    colour: int = 0             # row of COLOURS; what belongs together has the same
+    colour: int = 0             # row of COLOURS; related curves share a colour
     dashes: int = 0             # row of DASHES
-    has_marks: bool = False     # for few points, each of which counts
-    width: float = 1.1          # WIDE for what others come to lie on           [points]
+    has_marks: bool = False     # for curves of few points
+    width: float = 1.1          # WIDE for a curve below others                 [points]
 
 
 class Panel(NamedTuple):
@@ -54,15 +54,15 @@ class Panel(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A pair of axes by itself; `time` of its curves is whatever runs across."""
+    """A separate pair of axes; `time` of its curves is the abscissa."""
 
     title: str
-    across: str                 # what runs across, with its unit
+    across: str                 # label of the abscissa, with its unit
     label: str                  # of the values, with their unit
     curves: Sequence[Curve]
     is_logarithmic: bool = False
-    has_equal_scales: bool = False      # of both axes, for places
-    has_whole_ticks: bool = False       # across, for what is counted
+    has_equal_scales: bool = False      # of both axes, for positions
+    has_whole_ticks: bool = False       # of the abscissa, for counts
 
 
 def check_figure_path(path: str | Path) -> None:
@@ -97,8 +97,8 @@ def write_charts_of_both_kinds(stem: str | Path, title: str, charts: Sequence[Ch
     """
     Draw Charts into `stem`.png and `stem`.svg; return these; errors as for `write_charts`.
 
-    :param width: of a figure for a page, where each chart has a legend [inch]; None: it depends
-        on the charts.
+    :param width: of a figure for a page, where each chart has a legend [inch]; None: determined
+        by the charts.
     """
     paths = [Path(f'{stem}{kind}') for kind in ('.png', '.svg')]
     _write_charts(paths, title, charts, columns, width)
@@ -123,18 +123,18 @@ def _save(figure, path, dpi):
         figure.savefig(file, dpi=dpi, format=Path(path).suffix[1:].lower())
 
 
-def _words(text):
+def _escape(text):
     """
-    Return a text for a figure as it is meant: no formula, no hidden label.
+    Escape a text for a figure, so that it is no formula and no hidden label.
 
-    Names come from anybody, and matplotlib takes $...$ for a formula, and _... for no label.
+    Names are untrusted, and matplotlib takes $...$ for a formula, and _... for no label.
     """
     text = '\n'.join(map(plain, text.split('\n'))).replace('$', r'\$')
     return f' {text}' if text.startswith('_') else text
 
 
 def _lay_out(figure):
-    """Find all places once, without a drawing that nobody sees: it is half the work."""
+    """Compute the layout once without drawing, which saves half of the time."""
     if hasattr(figure, 'set_layout_engine'):            # matplotlib 3.6
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine(None)
@@ -142,10 +142,10 @@ def _lay_out(figure):
 
 def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[float, float]]:
     """
-    Return a Chart as SVG for a page, which says its colours as --plot-0 and so on.
+    Return a Chart as SVG for a page, whose style sheet defines the colours --plot-0 and so on.
 
-    :param key: its names begin with this, so that several charts may stand in one page.
-    :returns: the SVG; where the axes begin and end, as shares of its width; what these are.
+    :param key: prefix of its names, unique in the page.
+    :returns: the SVG; both ends of the abscissa as shares of its width; their values.
     """
     figure = draw_charts('', [chart], 1, PAGE_SCALE)
     _lay_out(figure)
@@ -158,7 +158,7 @@ def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[f
 
 
 def _for_page(text, key):
-    """SVG whose size, colours and names are those of the page around it."""
+    """Adapt an SVG to a page: flexible size, colours of the page, unique names."""
     text = text[text.index('<svg'):]
     text = re.sub(r'<metadata>.*?</metadata>', '', text, flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r'\1', text, count=1)
@@ -173,9 +173,9 @@ def _for_page(text, key):
 def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
                 scale: float | None = None, has_all_legends: bool = False) -> Figure:
     """
-    Return the matplotlib Figure of Charts, `columns` beside each other.
+    Return the matplotlib Figure of Charts in a number of `columns`.
 
-    :param scale: of the size; None: one by itself is larger than those that stand together.
+    :param scale: of the size; None: a single chart is larger than those of a grid.
     :param has_all_legends: whether a chart of one curve has a legend, too.
     """
     columns = min(columns, len(charts))
@@ -183,22 +183,22 @@ def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
     scale = scale or (1.5 if len(charts) == 1 else 1.0)
     width, height = scale * CHART_WIDTH * columns, 0.4 + scale * CHART_HEIGHT * rows
     if len(charts) == 1 and charts[0].has_equal_scales:
-        width = min(width, MARGINS + (height - MARGINS) * _slimness(charts[0]))
+        width = min(width, CHART_MARGINS + (height - CHART_MARGINS) * _aspect_ratio(charts[0]))
     figure = Figure(figsize=(width, height), dpi=CHART_DPI, layout='constrained')
     FigureCanvasAgg(figure)
-    figure.suptitle(_words(title), x=0.01, ha='left', fontsize=11)
+    figure.suptitle(_escape(title), x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, chart in zip(all_axes, charts):
         _draw_curves(axes, chart)
-        axes.set_title(_words(chart.title), loc='left', fontsize=9)     # above a multiplier
-        axes.set_xlabel(_words(chart.across))
+        axes.set_title(_escape(chart.title), loc='left', fontsize=9)  # above the multiplier
+        axes.set_xlabel(_escape(chart.across))
         if chart.has_whole_ticks:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.margins(x=0.03)            # the label of the last tick stays within the picture
         if chart.has_equal_scales:
             axes.set_aspect('equal', adjustable='box')
         if len(chart.curves) > (0 if has_all_legends else 1):
-            # below the axes, in as many columns as have room
+            # below the axes, in as many columns as fit
             widest = max(len(curve.label) for curve in chart.curves)
             axes.legend(loc='upper center', bbox_to_anchor=(0.5, 0.0), borderaxespad=4.4,
                         frameon=False, fontsize=7.5,
@@ -209,11 +209,11 @@ def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
     return figure
 
 
-def _slimness(chart: Chart) -> float:
-    """Width of what a chart shows over its height."""
-    across, up = (float(np.ptp(np.concatenate([np.ravel(values) for values in part])))
-                  for part in zip(*((curve.time, curve.values) for curve in chart.curves)))
-    return across / up if up > 0.0 else 1.0
+def _aspect_ratio(chart: Chart) -> float:
+    """Width over height of the data of a chart."""
+    width, height = (float(np.ptp(np.concatenate([np.ravel(values) for values in part])))
+                     for part in zip(*((curve.time, curve.values) for curve in chart.curves)))
+    return width / height if height > 0.0 else 1.0
 
 
 def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
@@ -221,7 +221,7 @@ def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
     figure = Figure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), dpi=DPI,
                     layout='constrained')
     FigureCanvasAgg(figure)
-    figure.suptitle(_words(title), x=0.01, ha='left', fontsize=11)
+    figure.suptitle(_escape(title), x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axes, panel in zip(all_axes, panels):
         _draw_panel(axes, panel)
@@ -236,19 +236,19 @@ def _draw_panel(axes, panel):
 
 
 def _drawable(values):
-    """Return an array with gaps where a number is too large for the ticks of an axis."""
+    """Return an array with nan for numbers that are too large for the ticks of an axis."""
     values = np.asarray(values, float)
-    return np.where(np.abs(values) < LARGEST, values, np.nan)
+    return np.where(np.abs(values) < MAX_DRAWN_VALUE, values, np.nan)
 
 
 def _draw_curves(axes, panel):
     for curve in panel.curves:
         axes.plot(_drawable(curve.time), _drawable(curve.values),
-                  label=_words(curve.label), linewidth=curve.width,
+                  label=_escape(curve.label), linewidth=curve.width,
                   color=COLOURS[curve.colour % len(COLOURS)],
                   linestyle=DASHES[curve.dashes % len(DASHES)],
                   marker='o' if curve.has_marks else None, markersize=3.5)
-    axes.set_ylabel(_words(panel.label))
+    axes.set_ylabel(_escape(panel.label))
     axes.margins(x=0.01)
     axes.grid(True, color=GRID_HEX, linewidth=0.6)
     axes.spines[['top', 'right']].set_visible(False)
@@ -256,8 +256,8 @@ def _draw_curves(axes, panel):
         values = np.concatenate([np.ravel(_drawable(curve.values)) for curve in panel.curves]
                                 or [[]])
         values = values[values > 0.0]
-        # on less than a decade, ticks of a logarithm are all the same
+        # a logarithmic axis of less than a decade has no useful ticks
         if values.size and values.max() >= 10.0 * values.min():
             axes.set_yscale('log', nonpositive='mask')
         elif values.size:
-            axes.set_ylim(0.0, 1.1 * values.max())      # not nanoseconds about a constant
+            axes.set_ylim(0.0, 1.1 * values.max())      # do not zoom into a constant

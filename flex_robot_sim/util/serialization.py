@@ -1,11 +1,11 @@
 """
-Copies and pickles of objects, through one plain state of each.
+Copies and pickles of objects through a plain state of each.
 
 `__getstate__` returns the state of an object, and `__setstate__` makes the object from it; `copy`,
-`pickle` and everything built on them, such as process pools, use these two. A pickle begins with
+`pickle` and everything built on them, such as process pools, use these two. A pickle starts with
 its format and the version of the package, so that another version refuses it in one line before
-it looks for any class: functions that a pickle names first stay in this module. To load a pickle
-runs code: load your own pickles only.
+it looks for any class. Functions that a pickle names first must stay in this module. Loading a
+pickle runs code: only load your own pickles.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ def expect_same_format(format_number: int, version: str) -> FormatStamp:
 
 
 def make_blank(stamp: FormatStamp, kind: type[Object]) -> Object:
-    """Return an instance of a class without a state, once its stamp has been compared."""
+    """Return an instance of a class without state; the stamp was checked before."""
     return kind.__new__(kind)
 
 
 def make_tuple(stamp: FormatStamp, kind: Any, *values: Any) -> Any:
-    """Return a NamedTuple with these values, once its stamp has been compared."""
+    """Return a NamedTuple with these values; the stamp was checked before."""
     return kind(*values)
 
 
 def make_table(stamp: FormatStamp, kind: Any, *arrays: np.ndarray) -> Any:
-    """Return a table of these arrays, once its stamp has been compared."""
+    """Return a table of these arrays; the stamp was checked before."""
     return kind(*map(writable, arrays))
 
 
 def writable(array: np.ndarray) -> np.ndarray:
-    """Return an array that compiled code may write, whatever memory a pickle put it into."""
+    """Return an aligned, contiguous, writable array, as compiled code needs it."""
     return np.require(array, requirements=['C', 'A', 'W'])
 
 

@@ -1,7 +1,7 @@
 """
-Settings: each field has its name, default, help, unit and bounds written once.
+Settings: name, default, help, unit and bounds of each field are defined once.
 
-The same line serves Python, the command line, YAML and ROS parameters.
+Python, the command line, YAML and ROS parameters use the same definition.
 """
 
 import math
@@ -21,8 +21,8 @@ FORMULATIONS = ('recursion', 'dual_screw', 'element_sum', 'wrench_dae', 'stiffen
 AnySettings = TypeVar('AnySettings', bound='Settings')
 
 INT, FLOAT = 'tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'
-LONGEST_NUMBER = 1000       # letters of a number in YAML
-LARGEST_FILE = 16 * 2**20   # of YAML [bytes]; calibrations with all their readings are below 1 MB
+MAX_NUMBER_LENGTH = 1000     # characters of a number in YAML
+MAX_FILE_BYTES = 16 * 2**20  # of YAML; calibrations with all their readings are below 1 MB
 
 
 def setting(default: object, about: str, unit: str = '', above: float | None = None,
@@ -33,9 +33,9 @@ def setting(default: object, about: str, unit: str = '', above: float | None = N
 
     :param default: bool, int, float, str or tuple; its kind is the kind of the setting.
     :param above: exclusive lower bound; at_least and at_most are inclusive ones.
-    :param of: what a tuple consists of, float or str; if its default is not empty, it keeps its
-        length.
-    :param live: whether a program may change it while it runs.
+    :param of: type of the items of a tuple, float or str; the length of a default that is not
+        empty is fixed.
+    :param live: whether it may be changed while the program runs.
     """
     return field(default=default, metadata={
         'help': about, 'unit': unit, 'above': above, 'at_least': at_least, 'at_most': at_most,
@@ -45,7 +45,7 @@ def setting(default: object, about: str, unit: str = '', above: float | None = N
 
 @dataclass(frozen=True)
 class Settings:
-    """Base of all settings: refuses a value of the wrong kind or out of bounds."""
+    """Base of all settings: refuses values of the wrong type or out of bounds."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -59,7 +59,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SimulationSettings(Settings):
-    """How an arm is simulated."""
+    """Settings of the simulation of an arm."""
 
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)
@@ -78,9 +78,9 @@ class SimulationSettings(Settings):
 
 def settings_from(kind: type[AnySettings], values: object, where: str | Path) -> AnySettings:
     """
-    Return settings of class `kind` from a mapping; what is not said keeps its default.
+    Return settings of class `kind` from a mapping; missing values keep their defaults.
 
-    :param where: file and heading, for the message about a wrong one.
+    :param where: file and heading, for error messages.
     """
     known = {item.name: item for item in fields(kind)}
     if not isinstance(values, dict):
@@ -89,7 +89,7 @@ def settings_from(kind: type[AnySettings], values: object, where: str | Path) ->
         if name not in known:
             raise SettingError(f'{where}: no setting "{name}". Known: {", ".join(known)}')
     try:
-        # YAML takes 1e-3 for a word, and 2 for a whole number
+        # YAML reads 1e-3 as text and 2 as an integer
         return kind(**{name: _number(value) if type(known[name].default) is float else value
                        for name, value in values.items()})
     except SettingError as error:
@@ -98,13 +98,13 @@ def settings_from(kind: type[AnySettings], values: object, where: str | Path) ->
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; SettingError if there is none."""
-    import yaml  # takes a while, and few need it
+    import yaml  # loads slowly, and is rarely needed
 
     try:
-        tree = _load_plain(read_bytes(path, LARGEST_FILE).decode())
+        tree = _load_without_aliases(read_bytes(path, MAX_FILE_BYTES).decode())
     except OSError as error:
         raise SettingError(f'{path}: cannot be read: {error.strerror}') from error
-    # beside its own errors: no UTF-8, a date in a 13th month, a number of 5000 digits, brackets
+    # other errors: no UTF-8, a date in a 13th month, a number of 5000 digits, nested brackets
     except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
         mark = getattr(error, 'problem_mark', None)
         place = f'{path}:{mark.line + 1}' if mark else path
@@ -115,12 +115,12 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     return tree
 
 
-def _load_plain(text):
+def _load_without_aliases(text):
     """
-    Return what YAML without aliases holds.
+    Return the contents of YAML without aliases.
 
-    An alias costs nothing to read, but ten aliases of ten aliases, nested ten times, are 10^10
-    values as soon as a message shows them. ROS reads no aliases in its parameter files either.
+    Aliases are cheap to read, but ten aliases of ten aliases, nested ten times, expand to 10^10
+    values in a message. ROS does not read aliases in parameter files, either.
     """
     import yaml
 
@@ -136,10 +136,10 @@ def _load_plain(text):
             return super().compose_node(parent, index)
 
         def construct_scalar(self, node):
-            # 1:59:59 counts to the base of 60, in a time that grows with the square of its length
-            if node.tag in (INT, FLOAT) and len(node.value) > LONGEST_NUMBER:
+            # 1:59:59 is a number of base 60; its parsing time grows with the square of its length
+            if node.tag in (INT, FLOAT) and len(node.value) > MAX_NUMBER_LENGTH:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f'a number has more than {LONGEST_NUMBER} letters',
+                    None, None, f'a number has more than {MAX_NUMBER_LENGTH} letters',
                     node.start_mark)
             return super().construct_scalar(node)
 
@@ -151,7 +151,7 @@ def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) 
     import yaml
 
     class PlainDumper(yaml.SafeDumper):
-        """Writes a value that stands in two places twice, because aliases are not read."""
+        """Writes repeated values in full, because aliases are not read."""
 
         def ignore_aliases(self, data):
             return True
@@ -168,7 +168,7 @@ def _number(value):
     try:
         return float(value) if isinstance(value, (int, str)) and not isinstance(value, bool) \
             else value
-    except (ValueError, OverflowError):     # a word, an integer of 400 digits
+    except (ValueError, OverflowError):     # text, or an integer of 400 digits
         return value
 
 

@@ -1,4 +1,4 @@
-"""Where the files are that come with the package."""
+"""Location of the files that come with the package."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ NAME = 'flex_robot_sim'
 
 def share_folder() -> Path:
     """
-    Folder that holds urdf/, and config/ and launch/ where there are any.
+    Return the folder with urdf/, and config/ and launch/ if they exist.
 
-    It is the source folder, or share/flex_robot_sim of the prefix that the package is installed
-    in, whatever installed it: pip, colcon or a Debian package.
+    It is the source folder, or share/flex_robot_sim of the installation prefix, for pip, colcon
+    and Debian packages.
     """
     for folder in Path(__file__).resolve().parents[1:]:
         if (folder / 'package.xml').is_file() and (folder / NAME).is_dir():

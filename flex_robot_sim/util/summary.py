@@ -1,5 +1,5 @@
 """
-Short texts of large objects: what an interpreter and a notebook show of them.
+Short representations of large objects for interpreters and notebooks.
 
 A class decorated with `summarized` shows its fields, or the heading and the rows that its method
 `_summary` returns, each a label and a text. The text has 20 lines at most.
@@ -16,9 +16,9 @@ import numpy as np
 
 from flex_robot_sim.util.exceptions import bearable, plain
 
-MOST_ROWS = 19          # below the heading
-MOST_LETTERS = 160      # in a row
-MOST_WORDS = 8          # in a list
+MAX_ROWS = 19          # below the heading
+MAX_CHARACTERS = 160   # in a row
+MAX_LIST_ITEMS = 8     # in a list
 
 SummaryRows: TypeAlias = 'list[tuple[str, str]]'
 Class = TypeVar('Class', bound=type)
@@ -26,49 +26,49 @@ Class = TypeVar('Class', bound=type)
 
 def summarized(kind: Class) -> Class:
     """
-    Give a class a text for terminals and one for notebooks; a decorator.
+    Decorate a class with a text representation and an HTML representation.
 
     :param kind: a class with `_summary`, a NamedTuple or a dataclass.
     """
-    made: Any = kind
+    decorated: Any = kind
     if not hasattr(kind, '_summary'):
-        made._summary = _fields_of
-    made.__repr__, made._repr_html_ = _text, _html
+        decorated._summary = _fields_of
+    decorated.__repr__, decorated._repr_html_ = _text, _html
     return kind
 
 
-def listed(words: Iterable[object], most: int = MOST_WORDS) -> str:
-    """Return words with commas, and how many are left out."""
+def listed(words: Iterable[object], most: int = MAX_LIST_ITEMS) -> str:
+    """Return words separated by commas, and the number of omitted ones."""
     texts = [str(word) for word in words]
     left_out = len(texts) - most
     return ', '.join(texts[:most]) + (f' and {left_out} more' if left_out > 0 else '')
 
 
 def numbers(values: Sequence[float] | np.ndarray) -> str:
-    """Return the first numbers of an array in a few digits, and how many are left out."""
-    first = [f'{value:.4g}' for value in np.ravel(values)[:MOST_WORDS].tolist()]
+    """Return the first numbers of an array in a few digits, and the number of omitted ones."""
+    first = [f'{value:.4g}' for value in np.ravel(values)[:MAX_LIST_ITEMS].tolist()]
     return listed([*first, *[''] * (np.size(values) - len(first))])
 
 
 def quantities(names: Sequence[str], values: Sequence[float] | np.ndarray,
                units: Sequence[str]) -> str:
-    """Return names with numbers and units, and how many are left out."""
+    """Return names with numbers and units, and the number of omitted ones."""
     return listed(f'{name} {value:.4g} {unit}' for name, value, unit in zip(names, values, units))
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number of things: '1 joint', '2 joints'."""
+    """Return a count with its noun: '1 joint', '2 joints'."""
     return f'{count} {noun}' if count == 1 else f'{count} {noun}s'
 
 
 def _fields_of(self):
     """Heading and rows of an object whose class is summarized by its fields."""
     names = getattr(self, '_fields', None) or [item.name for item in fields(self) if item.repr]
-    return type(self).__name__, [(name, _shown(getattr(self, name))) for name in names]
+    return type(self).__name__, [(name, _one_row(getattr(self, name))) for name in names]
 
 
-def _shown(value):
-    """A value in one row."""
+def _one_row(value):
+    """Return a value as text of one row."""
     if isinstance(value, np.ndarray):
         return numbers(value) if value.ndim < 2 and value.dtype.kind in 'fiu' else (
             f'array {value.shape}')
@@ -77,7 +77,7 @@ def _shown(value):
     if isinstance(value, Mapping):
         return listed(value)
     if isinstance(value, (list, tuple)) and not hasattr(value, '_fields'):
-        return listed(map(_shown, value))
+        return listed(map(_one_row, value))
     return value if isinstance(value, str) else repr(value)
 
 
@@ -96,9 +96,9 @@ def _html(self):
 
 
 def _shortened(thing):
-    """Heading and rows of an object, no more of them than there is room for."""
+    """Return heading and rows of an object, limited in number and length."""
     heading, rows = thing._summary()
-    if len(rows) > MOST_ROWS:
-        rows = [*rows[:MOST_ROWS - 1], ('...', f'and {len(rows) - MOST_ROWS + 1} more')]
-    return bearable(heading, MOST_LETTERS), [
-        (plain(label), bearable(text, MOST_LETTERS)) for label, text in rows]
+    if len(rows) > MAX_ROWS:
+        rows = [*rows[:MAX_ROWS - 1], ('...', f'and {len(rows) - MAX_ROWS + 1} more')]
+    return bearable(heading, MAX_CHARACTERS), [
+        (plain(label), bearable(text, MAX_CHARACTERS)) for label, text in rows]

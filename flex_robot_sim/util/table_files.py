@@ -1,4 +1,4 @@
-"""Columns of numbers and words as files: CSV and Parquet."""
+"""Tables of numbers and text as CSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from flex_robot_sim.util.files import open_atomic
 
 
 def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of the same length, by name, as CSV; OSError where that cannot be."""
+    """Write columns of the same length, by name, as CSV; OSError if that fails."""
     with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file)
         writer.writerow(map(_text, columns))
-        # a number is written in full; nan is an empty cell, as tools for tables expect
+        # numbers in full precision; nan is an empty cell, as spreadsheets expect
         writer.writerows(zip(*(map(_text, column.tolist()) if column.dtype.kind in 'UO' else [
             '' if value != value else repr(value) for value in column.tolist()]
             for column in columns.values())))
 
 
 def write_parquet(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of the same length, by name, as Parquet; OSError where that cannot be."""
+    """Write columns of the same length, by name, as Parquet; OSError if that fails."""
     pyarrow, parquet = _parquet()
     table = pyarrow.table({name: pyarrow.array(column.tolist())
                            for name, column in columns.items()})
-    # a file of Python's own: what it says of a full disk is what the system says, and no more
+    # a Python file object, for the plain system error of a full disk
     with open_atomic(path, 'wb') as file:
         parquet.write_table(table, file)
 
 
 def has_parquet() -> bool:
-    """Whether what writes Parquet is installed."""
+    """Whether pyarrow is installed."""
     return find_spec('pyarrow') is not None
 
 
 def refuse_without_parquet(instead: str) -> None:
-    """Raise the UsageError that names the command to install it; `instead`: what else helps."""
+    """Raise a UsageError with the installation command; `instead`: an alternative."""
     if not has_parquet():
         raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
                          f'or {instead}.')

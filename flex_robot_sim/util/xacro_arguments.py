@@ -1,4 +1,4 @@
-"""Words NAME:=VALUE, as xacro and `ros2 launch` have them."""
+"""Arguments NAME:=VALUE, as of xacro and `ros2 launch`."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ SIGN = ':='
 
 
 def xacro_arguments(words: Iterable[str]) -> dict[str, str]:
-    """{name: value} of words NAME:=VALUE."""
+    """Return {name: value} of words NAME:=VALUE."""
     for word in words:
         if SIGN not in word:
             raise SettingError(f'"{word}" is no argument for xacro. Write NAME:=VALUE.')

@@ -1,10 +1,10 @@
 """
-Pages in browsers, by viser: only here is it known.
+Pages in browsers; the only module that imports viser.
 
 A page listens on 127.0.0.1 and answers only browsers that have opened its private address
-(page_access.py). What they send is checked against what the page offers (widget_messages.py).
-Nothing is shared, nothing asked from elsewhere. What users do waits until `react` is called, in
-the thread that draws.
+(page_access.py). Messages of browsers are checked against the widgets of the page
+(widget_messages.py). The page loads nothing from other machines. User input is queued until the
+drawing thread calls `react`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.page_access import PageAccess, guarded
 from flex_robot_sim.viewer.plot_lines import Line
-from flex_robot_sim.viewer.port import HOST, PORTS, free_port, taken
+from flex_robot_sim.viewer.port import HOST, PORT_COUNT, free_port, port_taken_error
 from flex_robot_sim.viewer.widget_messages import (
     MessageFilter,
     button_value,
@@ -41,73 +41,73 @@ Reaction = Callable[[Any], object]
 
 
 class Page:
-    """What browsers show of an arm; several of them show the same."""
+    """A page that shows an arm; all browsers show the same content."""
 
     def __init__(self, title: str, port: int | None = None) -> None:
         """
-        Begin to listen.
+        Start to listen.
 
-        :param port: None: the first that is free, see port.py; 0: any.
+        :param port: None: the first free one, see port.py; 0: any.
         """
-        # who knocks and goes, or is no browser, is none of a user's business
+        # do not log aborted connections and clients that are no browsers
         logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
-        self._filter, self._logged = MessageFilter(), ''
+        self._filter, self._last_error = MessageFilter(), ''
         self._server, access = _listen(plain(title), port, self._filter)
         self.port = self._server.get_port()
-        # whatever a browser asks for, there is no tunnel to this page
+        # disable the tunnel that a browser could request
         self._server.request_share_url = lambda *_, **__: None      # type: ignore
         self.address = f'http://{HOST}:{self.port}'
         self.private_address = self.address + access.path
         """With the token: for the terminal of the user, and not for a log or a command line."""
         self._lock, self._presses, self._controls = threading.Lock(), 0, 0
-        self._waiting: dict[int, tuple[Reaction, Any]] = {}
+        self._pending: dict[int, tuple[Reaction, Any]] = {}
         self._server.scene.configure_default_lights(True, cast_shadow=False)
         self.dark(False)
-        self._begin(title)
+        self._add_common_parts(title)
         self._server._websock_server.queue_message(
             viser_messages.RunJavascriptMessage(COLLAPSE_ON_NARROW_SCREENS))
 
     @property
     def watchers(self) -> int:
-        """How many browsers show it."""
+        """Number of connected browsers."""
         return len(self._server._websock_server._client_state_from_id)
 
     @property
     def dropped(self) -> int:
-        """How many messages of browsers were dropped: the page does not offer what they ask."""
+        """Number of dropped messages of browsers, which no widget of the page allows."""
         return self._filter.dropped
 
     def close(self) -> None:
-        """End it; browsers say that they are no longer connected."""
+        """Stop the server; browsers show that the connection is lost."""
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
 
     def clear(self, title: str) -> None:
-        """Take everything off the page, for something else under a new title."""
+        """Remove all content and start again under a new title."""
         with self._lock:
-            self._waiting = {}
+            self._pending = {}
         self._filter.clear()
         self._server.scene.reset()
         self._server.gui.reset()
-        self._begin(title)
+        self._add_common_parts(title)
 
     def dark(self, is_dark: bool) -> None:
-        """Draw on dark ground, or on bright one."""
+        """Set a dark or a bright background."""
         self._server.gui.configure_theme(
             control_width='medium', dark_mode=is_dark, show_logo=False, show_share_button=False,
             brand_color=(43, 108, 176))
 
     def react(self) -> None:
-        """Do what users have asked for since the last call; what cannot be done is said."""
+        """Handle user input since the last call; errors are shown on the page."""
         self._filter.restore(time.monotonic())
         with self._lock:
-            waiting, self._waiting = self._waiting, {}
-        for reaction, value in waiting.values():
+            pending, self._pending = self._pending, {}
+        for reaction, value in pending.values():
             self.say('')
             self.attempt(partial(reaction, value))
 
     def attempt(self, act: Callable[[], object]) -> None:
-        """Do something for the page; what goes wrong is a line on it, and does not end it."""
+        """Call a function; an error is shown on the page and does not end it."""
         try:
             act()
         except FlexRobotSimError as error:
@@ -115,30 +115,30 @@ class Page:
         except Exception as error:      # a bug
             line = f'{type(error).__name__}: {error}'
             self.say(f'this did not work: {line}')
-            if self._logged != line:    # a picture fails 30 times a second
-                self._logged = line
+            if self._last_error != line:    # an error of drawing repeats 30 times a second
+                self._last_error = line
                 log = logging.getLogger(__name__)
                 log.error('the page goes on after %s', line)
                 log.debug('where it failed:', exc_info=True)
 
     def say(self, line: str) -> None:
-        """Show a line in the panel until the next one; an empty one takes it away."""
-        style = f'{_BOX};color:#c05621;overflow-wrap:anywhere'
+        """Show a line in the panel until the next one; an empty line removes it."""
+        style = f'{_BOX_STYLE};color:#c05621;overflow-wrap:anywhere'
         text = f'<div style="{style}">{as_html(line)}</div>'
         if bool(line) != self._notice.visible or line and self._notice.content != text:
             self._notice.content, self._notice.visible = text, bool(line)
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let browsers draw together what is changed in this context."""
+        """Send all changes of this context to browsers as one update."""
         with self._server.atomic():
             yield
 
-    # what stands in the panel
+    # widgets of the panel
 
     @contextlib.contextmanager
     def folder(self, title: str, is_open: bool = True) -> Iterator[None]:
-        """Put what is made in this context under a title."""
+        """Group the widgets that this context adds under a title."""
         with self._server.gui.add_folder(plain(title), expand_by_default=is_open):
             yield
 
@@ -150,7 +150,7 @@ class Page:
         return self._control(handle, reaction, slider_value(low, high, handle.precision))
 
     def tick(self, label: str, value: bool, reaction: Reaction, hint: str = '') -> Control:
-        """Add a box to tick."""
+        """Add a checkbox."""
         return self._control(self._server.gui.add_checkbox(
             plain(label), value, hint=plain(hint) or None), reaction, switch_value)
 
@@ -163,53 +163,55 @@ class Page:
         def _(_: object) -> None:
             with self._lock:
                 self._presses += 1
-                self._waiting[self._presses] = lambda _: reaction(), None
+                self._pending[self._presses] = lambda _: reaction(), None
         self._offer(handle, control, button_value)
         return control
 
     def choice(self, label: str, options: Sequence[str], value: str, reaction: Reaction,
                hint: str = '') -> Control:
-        """Add a choice of words."""
+        """Add a dropdown."""
         return self._control(self._server.gui.add_dropdown(
             plain(label), options, initial_value=value, hint=plain(hint) or None),
             reaction, one_of(options))
 
     def text(self, content: str = '') -> Callable[[str], None]:
-        """Add a piece of HTML; return what changes it: '' takes it away."""
-        handle = self._server.gui.add_html(f'<div style="{_BOX}">{content}</div>',
+        """Add a piece of HTML; return a function that changes it, '' removes it."""
+        handle = self._server.gui.add_html(f'<div style="{_BOX_STYLE}">{content}</div>',
                                            visible=bool(content))
 
         def change(new: str) -> None:
             if handle.visible != bool(new):
                 handle.visible = bool(new)
-            new = f'<div style="{_BOX}">{new}</div>'
+            new = f'<div style="{_BOX_STYLE}">{new}</div>'
             if handle.content != new:
                 handle.content = new
         return change
 
     @contextlib.contextmanager
     def side_panel(self, title: str) -> Iterator[None]:
-        """Put what is made in this context into a panel of its own at the left."""
+        """Put the widgets that this context adds into a panel at the left."""
         panel = self._server.gui.add_panel()
         with panel.add_tab(title):
             yield
         panel.dock_left()
-        panel.set_width(SIDE_PANEL)
+        panel.set_width(SIDE_PANEL_WIDTH_PX)
 
     def plot(self, title: str, lines: Sequence[Line], height: int = 150,
              note: str = '') -> Callable[[np.ndarray, np.ndarray], None]:
         """
-        Add a plot; return what takes abscissae (k,) that rise, and values (k, lines).
+        Add a plot; return its setter of increasing abscissae (k,) and values (k, lines).
 
-        :param note: words beside the title.
+        :param note: text next to the title.
         """
-        # one legend for all lines of a colour; that of the plots names each of them
-        marks = ' '.join(
-            f'<span style="white-space:nowrap;margin-right:0.7em"><b style="color:{_hue(line)}">'
+        # one entry for all lines of a colour, unlike the legend of uPlot
+        legend = ' '.join(
+            f'<span style="white-space:nowrap;margin-right:0.7em">'
+            f'<b style="color:{_colour(line)}">'
             f'&#9644;</b> {as_html(line.name)}</span>' for line in lines if line.name)
         self.text(f'<b>{as_html(title)}</b> <span style="opacity:0.65">{as_html(note)}'
-                  f'</span><br>{marks}')
-        series: list[Any] = [{}, *({'stroke': _hue(line), 'width': 1.5, 'points': {'show': False},
+                  f'</span><br>{legend}')
+        series: list[Any] = [{}, *({'stroke': _colour(line), 'width': 1.5,
+                                    'points': {'show': False},
                          **({'dash': [5, 4]} if line.is_dashed else {})} for line in lines)]
         handle = self._server.gui.add_uplot(
             tuple(np.zeros((len(series), 2))), tuple(series), height=height,
@@ -220,15 +222,15 @@ class Page:
             handle.data = (x, *np.ascontiguousarray(values.T))
         return change
 
-    # what is drawn
+    # scene
 
     def look(self, at: np.ndarray, distance: float, direction: np.ndarray) -> None:
-        """Put the camera of everybody `distance` [m] from a point (3,) [m]."""
+        """Set the camera of all browsers, `distance` [m] from a point (3,) [m]."""
         camera = self._server.initial_camera
         camera.position = at + distance * direction / np.linalg.norm(direction)
         camera.look_at, camera.fov = at, np.radians(45.0)
         camera.near, camera.far = 0.01 * distance, 100.0 * distance
-        # browsers that show the page already; what viser knows of their cameras may be anything
+        # connected browsers too, whose camera state in viser may be out of date
         for client in self._server.get_clients().values():
             with client.atomic():
                 for message in (
@@ -246,19 +248,19 @@ class Page:
             fade_distance=3 * size, shadow_opacity=0.0)
 
     def frame(self, name: str) -> Callable[[np.ndarray, np.ndarray], None]:
-        """Add a frame that carries what is named NAME/...; return what moves it."""
-        return _mover(self._server.scene.add_frame(name, show_axes=False))
+        """Add a frame, the parent of all names NAME/...; return the setter of its pose."""
+        return _pose_setter(self._server.scene.add_frame(name, show_axes=False))
 
     def solid(self, name: str, vertices: np.ndarray, faces: np.ndarray, colour: Sequence[float],
               opacity: float | None, is_smooth: bool) -> None:
-        """Add a body of triangles; what carries its name's first part carries it, too."""
+        """Add a triangle mesh; the frame that its name begins with moves it."""
         self._server.scene.add_mesh_simple(
-            name, vertices, faces, color=_bytes(colour), opacity=opacity, side='double',
+            name, vertices, faces, color=_rgb_bytes(colour), opacity=opacity, side='double',
             flat_shading=not is_smooth, cast_shadow=False, receive_shadow=False)
 
     def pieces(self, name: str, shape: str, count: int
                ) -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
-        """Add boxes or cylinders that change; return what takes places, turns, sizes, colours."""
+        """Add boxes or cylinders; return a setter of positions, quaternions, sizes and colours."""
         vertices, faces = UNIT_BOX if shape == 'box' else CYLINDER
         handle = self._server.scene.add_batched_meshes_simple(
             name, vertices, faces, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
@@ -266,19 +268,19 @@ class Page:
             batched_colors=np.zeros((count, 3), np.uint8), lod='off',
             flat_shading=True, cast_shadow=False, receive_shadow=False)
 
-        def change(places: np.ndarray, turns: np.ndarray, sizes: np.ndarray,
+        def change(positions: np.ndarray, quaternions: np.ndarray, sizes: np.ndarray,
                    colours: np.ndarray) -> None:
             _send(handle, viser_messages.SceneNodeUpdateMessage(name, {
-                'batched_positions': places.astype(np.float32),
-                'batched_wxyzs': turns[:, _WXYZ].astype(np.float32),
+                'batched_positions': positions.astype(np.float32),
+                'batched_wxyzs': quaternions[:, _XYZW_TO_WXYZ].astype(np.float32),
                 'batched_scales': sizes.astype(np.float32),
                 'batched_colors': (255 * colours[:, :3]).astype(np.uint8)}))
         return change
 
     def line(self, name: str, colour: Sequence[float]) -> Callable[[np.ndarray], None]:
-        """Add a line; return what takes its points (k, 3) [m]."""
+        """Add a line; return the setter of its points (k, 3) [m]."""
         handle = self._server.scene.add_line_segments(
-            name, np.zeros((1, 2, 3)), _bytes(colour), thickness=2.0, thickness_units='screen',
+            name, np.zeros((1, 2, 3)), _rgb_bytes(colour), thickness=2.0, thickness_units='screen',
             visible=False)
 
         def change(points: np.ndarray) -> None:
@@ -291,21 +293,21 @@ class Page:
 
     def arrow(self, name: str, colour: Sequence[float],
               size: float) -> Callable[[np.ndarray, np.ndarray], None]:
-        """Add an arrow; return what takes its foot and its head (3,) [m]: equal ones hide it."""
+        """Add an arrow; return the setter of its foot and head (3,) [m]; equal ones hide it."""
         handle = self._server.scene.add_arrows(
-            name, np.array([[[0, 0, 0], [0, 0, size]]], float), _bytes(colour),
+            name, np.array([[[0, 0, 0], [0, 0, size]]], float), _rgb_bytes(colour),
             shaft_radius=size / 16, head_radius=size / 7, head_length=size / 3.5, visible=False)
 
         def change(foot: np.ndarray, head: np.ndarray) -> None:
-            is_there = bool(np.any(foot != head))
-            if is_there:
+            is_visible = bool(np.any(foot != head))
+            if is_visible:
                 handle.points = np.array([[foot, head]], np.float32)
-            if handle.visible != is_there:
-                handle.visible = is_there
+            if handle.visible != is_visible:
+                handle.visible = is_visible
         return change
 
     def label(self, name: str, place: np.ndarray) -> Callable[[str], None]:
-        """Add a word at a point (3,) [m]; return what changes it, '' hides it."""
+        """Add a text at a point (3,) [m]; return its setter, '' hides it."""
         handle = self._server.scene.add_label(name, '', position=place, visible=False,
                                               anchor='center-center')
 
@@ -315,13 +317,13 @@ class Page:
         return change
 
     def show(self, name: str, is_shown: bool) -> None:
-        """Show or hide what is named NAME and NAME/...."""
+        """Show or hide NAME and all names NAME/...."""
         handle = self._server.scene.get_handle_by_name(name)
         if handle is not None:
             handle.visible = is_shown
 
-    def _begin(self, title):
-        """Make what every page has."""
+    def _add_common_parts(self, title):
+        """Add the parts that every page has."""
         self._server.gui.set_panel_label(plain(title))
         self._server.gui.main_panel.dock_right()
         self._notice = self._server.gui.add_html('', visible=False)
@@ -333,21 +335,21 @@ class Page:
 
         @handle.on_update
         def _(event: Any) -> None:
-            if event.client is not None:        # a person, and not `show`
+            if event.client is not None:        # by a user, not by `show`
                 with self._lock:
-                    self._waiting[number] = reaction, handle.value
+                    self._pending[number] = reaction, handle.value
         self._offer(handle, control, check)
         return control
 
     def _offer(self, handle, control, check):
-        """Let browsers use a widget."""
+        """Accept messages of browsers for a widget."""
         uuid = handle._impl.uuid
         self._filter.offer(uuid, check, lambda: control.is_usable, lambda: (
             self._server._websock_server.queue_message(
                 viser_messages.GuiUpdateMessage(uuid, {'value': handle.value}))))
 
 
-SIDE_PANEL = 330        # wide [px]
+SIDE_PANEL_WIDTH_PX = 330   # [px]
 # Below 500 px viser shows the panel as a sheet that covers half of the arm, and has no option for
 # its first state. Each browser collapses it once, by a click on its title as soon as it is there.
 COLLAPSE_ON_NARROW_SCREENS = """if (innerWidth < 500 && !window.hasCollapsed) {
@@ -360,49 +362,49 @@ COLLAPSE_ON_NARROW_SCREENS = """if (innerWidth < 500 && !window.hasCollapsed) {
         title.click();
     }, 50);
 }"""
-# told apart by those who see no red or no green, too, on bright ground and on dark
+# distinguishable with red-green colour blindness, on bright and on dark background
 COLOURS = ('#2b7bba', '#e07b00', '#1b9e77', '#c2408f', '#8a6fd1', '#9a8a00', '#7f7f7f')
-_WXYZ = [3, 0, 1, 2]
-_BOX = 'padding:0.1em 0.9em;font-size:0.85em;line-height:1.4'
+_XYZW_TO_WXYZ = [3, 0, 1, 2]
+_BOX_STYLE = 'padding:0.1em 0.9em;font-size:0.85em;line-height:1.4'
 
 
-def _listen(title, wish, message_filter):
-    """Return a server at the port `wish`, or at the first that stays free, and its PageAccess."""
-    for _ in range(PORTS):
-        port = free_port(wish)
+def _listen(title, requested, message_filter):
+    """Return a server at the requested port or the first free one, and its PageAccess."""
+    for _ in range(PORT_COUNT):
+        port = free_port(requested)
         access = PageAccess(port)
         with guarded(access, message_filter), contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(HOST, port, label=title, verbose=False)
             if server.get_port() == port:
                 return server, access
             server.stop()       # another program took the port, and viser chose the next one
-        if wish:
+        if requested:
             break
-    raise taken(port)
+    raise port_taken_error(port)
 
 
-def _mover(handle):
-    known = [None, None]
+def _pose_setter(handle):
+    sent = [None, None]
 
-    def move(place, turn):
-        x, y, z, w = turn.tolist()
-        place = tuple(place.tolist())
-        for k, (kind, new) in enumerate(((viser_messages.SetPositionMessage, place),
+    def move(position, quaternion):
+        x, y, z, w = quaternion.tolist()
+        position = tuple(position.tolist())
+        for k, (kind, new) in enumerate(((viser_messages.SetPositionMessage, position),
                                          (viser_messages.SetOrientationMessage, (w, x, y, z)))):
-            if known[k] != new:
-                known[k] = new
+            if sent[k] != new:
+                sent[k] = new
                 _send(handle, kind(handle.name, new))
     return move
 
 
 def _send(handle, message):
-    """Send what the setters of viser would: their comparisons take longer than all else here."""
+    """Send an update directly: the setters of viser spend most time on comparisons."""
     handle._impl.api._queue_scene_message(message)
 
 
-def _hue(line):
+def _colour(line):
     return COLOURS[line.colour % len(COLOURS)]
 
 
-def _bytes(colour):
+def _rgb_bytes(colour):
     return tuple(int(round(255 * part)) for part in colour[:3])

@@ -1,4 +1,4 @@
-"""A slider, a checkbox, a choice or a button on a page."""
+"""Widgets of a page: sliders, checkboxes, dropdowns and buttons."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from flex_robot_sim.util.exceptions import plain
 
 
 class Control:
-    """A slider, a checkbox, a choice or a button on the page."""
+    """A slider, a checkbox, a dropdown or a button on the page."""
 
     def __init__(self, handle: Any) -> None:
-        """Take what viser has made."""
+        """Wrap a widget handle of viser."""
         self._handle, self._hint = handle, handle.hint
 
     @property
     def value(self) -> Any:
-        """What it shows."""
+        """Value that it shows."""
         return self._handle.value
 
     @property
@@ -25,22 +25,22 @@ class Control:
         return self._handle.visible and not self._handle.disabled
 
     def show(self, value: Any) -> None:
-        """Let it show another value; no reaction follows."""
+        """Set the shown value without calling the reaction."""
         if self._handle.value != value:
             self._handle.value = value
 
     def label(self, text: str) -> None:
-        """Change what stands beside or on it."""
+        """Change its label."""
         if self._handle.label != (text := plain(text)):
             self._handle.label = text
 
     def appear(self, is_there: bool) -> None:
-        """Show it, or take it away."""
+        """Show or hide it."""
         if self._handle.visible != is_there:
             self._handle.visible = is_there
 
     def allow(self, why_not: str = '') -> None:
-        """Let it be used, or not: then its hint says why."""
+        """Enable it, or disable it with the reason as hint."""
         if self._handle.disabled != bool(why_not):
             self._handle.disabled = bool(why_not)
         if self._handle.hint != (hint := plain(why_not) or self._hint):

@@ -1,4 +1,4 @@
-"""Text of a user on a page: signs that cannot be seen, or that turn others around, are escaped."""
+"""Escaping of untrusted text for pages, with invisible and direction-changing characters."""
 
 import html
 
@@ -6,5 +6,5 @@ from flex_robot_sim.util.exceptions import plain
 
 
 def as_html(text: str) -> str:
-    """Return `text` as it may stand in HTML."""
+    """Return `text` escaped for HTML."""
     return html.escape(plain(text))

@@ -1,4 +1,4 @@
-"""Targets that drives follow: smoothly, and so slowly that links bend little."""
+"""Smooth drive motion to changing targets, slow enough that links bend little."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.demo.swing import BENDING
+from flex_robot_sim.demo.swing import MAX_BENDING_RATIO
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-FASTEST = 6.0           # rate with which a drive approaches its target                     [1/s]
+MAX_RATE = 6.0              # of the approach of a drive to its target                     [1/s]
 
 
 class FollowedTargets:
     """
     Critically damped motion x'' = w^2 (target - x) - 2 w x', in closed form.
 
-    Its velocity never jumps, whenever the target does.
+    Its velocity is continuous even if the target jumps.
     """
 
     def __init__(self, arm: ArmModel, position: np.ndarray, travel: float) -> None:
         """
-        Begin at rest at `position` (joints,) [rad, m].
+        Start at rest at `position` (joints,) [rad, m].
 
         :param travel: largest step of a target [rad, m]: its acceleration w^2 travel bends links
             by about the share BENDING of their length.
@@ -32,18 +32,19 @@ class FollowedTargets:
         self.position, self.velocity = np.array(position, float), np.zeros(len(position))
         self.target = self.position.copy()
         first = next((f for f in frequencies(arm, position) if f > 0.0), np.inf)
-        self.rate = float(min(2 * np.pi * first * np.sqrt(BENDING / max(travel, 1e-3)), FASTEST))
+        self.rate = float(min(
+            2 * np.pi * first * np.sqrt(MAX_BENDING_RATIO / max(travel, 1e-3)), MAX_RATE))
 
     def samples(self, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """
-        Go on by `count` steps [s].
+        Advance by `count` steps [s].
 
-        Return places and rates (count + 1, joints) [rad, m; per s], the present ones first.
+        Return positions and rates (count + 1, joints) [rad, m; per s] from the present ones on.
         """
         t = (step * np.arange(count + 1))[:, None]
-        away = self.position - self.target
-        slope, fade = self.velocity + self.rate * away, np.exp(-self.rate * t)
-        places = self.target + (away + slope * t) * fade
-        rates = (slope - self.rate * (away + slope * t)) * fade
-        self.position, self.velocity = places[-1], rates[-1]
-        return places, rates
+        error = self.position - self.target
+        slope, decay = self.velocity + self.rate * error, np.exp(-self.rate * t)
+        positions = self.target + (error + slope * t) * decay
+        rates = (slope - self.rate * (error + slope * t)) * decay
+        self.position, self.velocity = positions[-1], rates[-1]
+        return positions, rates

@@ -1,9 +1,9 @@
-"""Triangles of the shapes that a URDF knows."""
+"""Triangle meshes of the geometric primitives of URDF."""
 
 import numpy as np
 
-Triangles = tuple[np.ndarray, np.ndarray]       # vertices (k, 3) [m], faces (f, 3)
-SEGMENTS = 20                                   # of what is round
+Triangles = tuple[np.ndarray, np.ndarray]  # vertices (k, 3) [m], faces (f, 3)
+SEGMENTS = 20                              # of a circle
 
 
 def box(size: np.ndarray) -> Triangles:
@@ -38,9 +38,9 @@ def sphere(radius: float, segments: int = SEGMENTS) -> Triangles:
                                   np.cos(polar)], axis=-1).reshape(-1, 3)
     row, k = (grid.ravel() for grid in np.meshgrid(np.arange(rows), np.arange(segments),
                                                    indexing='ij'))
-    here, beside = row * segments + k, row * segments + (k + 1) % segments
-    faces = np.vstack([np.column_stack([here, here + segments, beside + segments]),
-                       np.column_stack([here, beside + segments, beside])])
+    current, next_point = row * segments + k, row * segments + (k + 1) % segments
+    faces = np.vstack([np.column_stack([current, current + segments, next_point + segments]),
+                       np.column_stack([current, next_point + segments, next_point])])
     return vertices, faces
 
 

@@ -1,4 +1,4 @@
-"""Sliders for joints, in their units and limits."""
+"""Joint sliders with units and limits."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
-FREE = {'prismatic': 1.0}           # half range of a joint without stops; others: half a turn
-STEPS = 400
+FREE_HALF_RANGE = {'prismatic': 1.0}  # of joints without stops; default: half a turn
+SLIDER_STEPS = 400
 
 
 def ranges(arm: ArmModel) -> np.ndarray:
-    """Lower and upper end of each joint (joints, 2) [rad, m]; those without stops get some."""
-    found = []
+    """Lower and upper limits (joints, 2) [rad, m]; joints without stops get default limits."""
+    limits = []
     for name in arm.joint_names:
         joint = arm.description.joint(name)
-        free = FREE.get(joint.kind, np.pi)
-        lower = joint.lower if np.isfinite(joint.lower) else min(-free, joint.upper - 2 * free)
-        upper = joint.upper if np.isfinite(joint.upper) else max(free, lower + 2 * free)
-        found.append((lower, upper))
-    return np.array(found).reshape(-1, 2)
+        half = FREE_HALF_RANGE.get(joint.kind, np.pi)
+        lower = joint.lower if np.isfinite(joint.lower) else min(-half, joint.upper - 2 * half)
+        upper = joint.upper if np.isfinite(joint.upper) else max(half, lower + 2 * half)
+        limits.append((lower, upper))
+    return np.array(limits).reshape(-1, 2)
 
 
 def unit(arm: ArmModel, name: str) -> str:
@@ -41,22 +41,22 @@ class JointSliders:
     def __init__(self, page: Page, arm: ArmModel,
                  reaction: Callable[[np.ndarray, int], object]) -> None:
         """
-        Add them to a Page.
+        Add the sliders to a Page.
 
-        :param reaction: is given all positions (joints,) [rad, m], and which one was changed.
+        :param reaction: called with all positions (joints,) [rad, m] and the changed joint.
         """
         self.ranges = ranges(arm)
         self.values = start_position(arm)
         self._reaction, self.controls = reaction, []
         for k, name in enumerate(arm.joint_names):
             low, high = map(float, self.ranges[k])
-            step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / STEPS)))
+            step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / SLIDER_STEPS)))
             self.controls.append(page.slider(
                 f'{name} [{unit(arm, name)}]', low, high, step, float(self.values[k]),
                 partial(self._change, k), f'{low:g} to {high:g}'))
 
     def show(self, values: np.ndarray) -> None:
-        """Let them show other positions (joints,) [rad, m]."""
+        """Set the shown positions (joints,) [rad, m]."""
         self.values = np.clip(values, *self.ranges.T)
         for control, value in zip(self.controls, self.values):
             control.show(float(value))

@@ -1,4 +1,4 @@
-"""Mesh files that a URDF names, by trimesh: from this machine only."""
+"""Mesh files of a URDF, read by trimesh from this machine only."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from flex_robot_sim.util.exceptions import SettingError, bearable
 
 
 class Mesh(NamedTuple):
-    """Triangles of a file."""
+    """Triangle mesh of a file."""
 
     vertices: np.ndarray        # (k, 3)  [m]
     faces: np.ndarray           # (f, 3)
-    colour: tuple[float, ...] | None    # red, green, blue from 0 to 1, where the file says one
+    colour: tuple[float, ...] | None    # red, green, blue from 0 to 1, if the file has one
 
 
 def read_mesh(name: str, source: str) -> Mesh:
     """
-    Return the Mesh that a URDF calls `name`; SettingError says why there is none.
+    Return the Mesh that a URDF calls `name`; SettingError if it cannot be read.
 
-    :param source: file of the URDF, which relative names start from.
+    :param source: file of the URDF; relative names refer to its folder.
     """
     path = find_mesh(name, source)
     load = _loader()
@@ -35,7 +35,7 @@ def read_mesh(name: str, source: str) -> Mesh:
         faces: np.ndarray = np.array(loaded.faces)
         if not len(faces) or not np.isfinite(vertices).all():
             raise ValueError('it has no triangles')
-    # readers of a dozen formats raise whatever they like
+    # the readers of many formats raise any exception
     except Exception as error:
         raise SettingError(f'mesh {bearable(path, 200)} cannot be read: '
                            f'{bearable(error, 200) or type(error).__name__}') from error
@@ -46,21 +46,20 @@ def find_mesh(name: str, source: str) -> Path:
     """
     Return the file that a URDF calls `name`: a path, file:// or package://.
 
-    A URDF without a file, from a message, a recording or a log, names only files of installed
-    packages.
+    A URDF from a message, a recording or a log may only name files of installed packages.
     """
-    scheme, found, rest = name.partition('://')
+    scheme, has_scheme, location = name.partition('://')
     if source == TEXT_SOURCE and scheme != 'package':
         raise SettingError(f'mesh {bearable(name, 200)} is left out: a robot from a message or a '
                            'recording may only name meshes by package://')
-    if not found:
+    if not has_scheme:
         candidates = [Path(source).parent / name]
     elif scheme == 'file':
-        candidates = [Path(unquote(rest))]
+        candidates = [Path(unquote(location))]
     elif scheme == 'package':
-        package, _, place = rest.partition('/')
-        candidates = [folder / place for folder in _package_folders(package, source)
-                      if not {'', '.', '..'} & {package, *place.split('/')}]
+        package, _, relative_path = location.partition('/')
+        candidates = [folder / relative_path for folder in _package_folders(package, source)
+                      if not {'', '.', '..'} & {package, *relative_path.split('/')}]
     else:
         raise SettingError(f'mesh {bearable(name, 200)} is not on this machine: it is left out')
     for path in candidates:
@@ -73,7 +72,7 @@ def find_mesh(name: str, source: str) -> Path:
 def _loader():
     try:
         import trimesh
-    except (ImportError, TypeError) as error:       # which it raises where NumPy is too old for it
+    except (ImportError, TypeError) as error:       # TypeError: NumPy is too old for it
         raise SettingError('meshes are left out: trimesh, which reads them, is not installed or '
                            f'needs a newer NumPy than {np.__version__}: pip install --upgrade '
                            'trimesh numpy') from error
@@ -81,7 +80,7 @@ def _loader():
 
 
 def _package_folders(package, source):
-    """Folders that may be those of a ROS package: installed ones, then those around the URDF."""
+    """Candidate folders of a ROS package: installed ones, then folders above the URDF."""
     for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
         yield Path(prefix, 'share', package)
     for prefix in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
@@ -95,17 +94,17 @@ def _package_folders(package, source):
 
 
 def _colour(visual):
-    """Colour of most of a mesh; None, drawn as grey, if the file names none that can be read."""
+    """Main colour of a mesh; None, drawn as grey, if the file has no readable one."""
     try:
         if visual.kind is None:
             return None
         colour = None
         if visual.kind == 'texture':
             visual = visual.to_color()
-            # one row for the whole mesh where the material has no picture
+            # one row for the whole mesh if the material has no texture
             colour = visual.vertex_colors if visual.vertex_colors.ndim == 1 else None
         colour = visual.main_color if colour is None else colour
         red, green, blue = (float(part) / 255 for part in colour[:3])
-    except Exception:       # a colour never costs a mesh, whatever its reader raises
+    except Exception:       # no error about a colour prevents that a mesh is drawn
         return None
     return red, green, blue

@@ -1,4 +1,4 @@
-"""A natural mode as a motion to look at: slow, and as large as can be seen."""
+"""Animation of natural modes: slowed down and scaled to be visible."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flex_robot_sim.display.posture import Posture
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-LARGE = 0.07            # how far the point that moves most goes, in reaches of the arm
-LEVER = 0.15            # of turning, in reaches
-SMALL = 1e-6            # step of the difference that measures it, in reaches
-SHOWN = 0.6             # frequency that faster modes are shown with                        [Hz]
+MODE_AMPLITUDE = 0.07       # of the point that moves most, in reaches of the arm
+LEVER_ARM = 0.15            # for rotations, in reaches
+DIFFERENCE_STEP = 1e-6      # of the amplitude measurement, in reaches
+MAX_SHOWN_HZ = 0.6          # faster modes are slowed down to it
 
 
 class ModeMotion:
@@ -23,43 +23,43 @@ class ModeMotion:
 
     def __init__(self, arm: ArmModel, q: np.ndarray, reach: float) -> None:
         """
-        Find them, with the drives locked.
+        Compute the modes with locked drives.
 
         :param q: coordinates (n,) at rest; reach: of the arm [m].
         """
-        found = modes(arm, q, joints='locked')
-        swings = (found.damping_ratios > -1.0) & (found.damping_ratios < 1.0) & (
-            found.frequencies > 0.0)
+        mode_set = modes(arm, q, joints='locked')
+        is_oscillating = (mode_set.damping_ratios > -1.0) & (mode_set.damping_ratios < 1.0) & (
+            mode_set.frequencies > 0.0)
         self._arm, self._q, self._reach = arm, np.array(q, float), reach
-        self.frequencies = found.frequencies[swings]
-        self.ratios = found.damping_ratios[swings]
-        self._shapes = found.shapes[:, swings]
+        self.frequencies = mode_set.frequencies[is_oscillating]
+        self.ratios = mode_set.damping_ratios[is_oscillating]
+        self._shapes = mode_set.shapes[:, is_oscillating]
         self._posture = Posture(arm)
 
     def coordinates(self, mode: int, time: float) -> np.ndarray:
-        """Coordinates (n,) of a mode at a time on the wall [s]."""
-        # the phase that moves most, or rounding would choose
+        """Coordinates (n,) of a mode at a wall-clock time [s]."""
+        # the phase with the largest motion; any other would depend on rounding
         shape = self._shapes[:, mode] * self._size(mode)
-        rate = 2 * np.pi * min(SHOWN, self.frequencies[mode])
+        rate = 2 * np.pi * min(MAX_SHOWN_HZ, self.frequencies[mode])
         return self._q + (shape * np.exp(1j * rate * time)).real
 
     def slower(self, mode: int) -> float:
-        """How many times slower than it is a mode is shown."""
-        return float(max(self.frequencies[mode] / SHOWN, 1.0))
+        """Factor by which the animation of a mode is slowed down."""
+        return float(max(self.frequencies[mode] / MAX_SHOWN_HZ, 1.0))
 
     def _size(self, mode):
         shape = self._shapes[:, mode].real
-        step = SMALL * self._reach / max(np.abs(shape).max(), 1e-300)
+        step = DIFFERENCE_STEP * self._reach / max(np.abs(shape).max(), 1e-300)
         before, after = self._points(self._q), self._points(self._q + step * shape)
         moved = np.linalg.norm(after - before, axis=1).max() / step
-        return LARGE * self._reach / max(moved, 1e-12)
+        return MODE_AMPLITUDE * self._reach / max(moved, 1e-12)
 
     def _points(self, q):
-        """Points beside every frame and the tips of links, so that turning moves them, too."""
-        posture, beside = self._posture, LEVER * self._reach * np.eye(3)
+        """Points at LEVER_ARM from frames and tips, so that rotations move them, too."""
+        posture, offsets = self._posture, LEVER_ARM * self._reach * np.eye(3)
         posture.take(q)
         poses = [posture.frame(frame) for frame in self._arm.frames.values()]
         for body, station in self._arm.tips.values():
             R, p = posture.base_R[body], posture.base_p[body]
             poses.append((R @ posture.station_R[station], R @ posture.station_p[station] + p))
-        return np.concatenate([p + beside @ R.T for R, p in poses])
+        return np.concatenate([p + offsets @ R.T for R, p in poses])

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
-MOST = 0.1              # time that is made up for in one picture                           [s]
-STEP = 0.01             # of the button                                                     [s]
-WORDS = 0.1             # between two changes of what is written                            [s]
-MODES = 20              # on the slider, at most
+MAX_CATCH_UP_S = 0.1        # simulated time per picture
+STEP_S = 0.01               # time step of the button
+TEXT_PERIOD_S = 0.1         # between updates of the text
+MAX_MODES = 20              # on the slider
 
 
 class ModelView:
-    """What is on the page, and what it does with time."""
+    """Content of the page and its state over time."""
 
     def __init__(self, page: Page, arm: ArmModel) -> None:
         """Fill a Page with `arm` (ArmModel)."""
@@ -36,69 +36,69 @@ class ModelView:
         self._modes: ModeMotion | None = None
         self._mode, self._mode_began = 0, 0.0
         self._live: Live | None = None
-        self._moves, self._is_paused, self._lost = False, False, 0.0
-        self._said = -np.inf
+        self._is_moving, self._is_paused, self._lost_time = False, False, 0.0
+        self._text_updated_at = -np.inf
         if arm.joint_names:
             with page.folder('Joints'):
                 self._sliders = JointSliders(page, arm, lambda values, _: self._pose(values))
                 page.button('all to zero', self._to_zero)
         if arm.tips or arm.motor_names:
             with page.folder('Natural modes'):
-                self._mode_slider = page.slider('mode', 0, MODES, 1, 0, self._choose_mode,
+                self._mode_slider = page.slider('mode', 0, MAX_MODES, 1, 0, self._choose_mode,
                                                 '0: none; drives are locked')
         if arm.size:
             with page.folder('Motion'):
                 page.button('drop', lambda: self._start(False), 'Motors let go, from this pose')
                 page.button('swing', lambda: self._start(True),
-                            'Drives lead the arm to and fro about this pose; its links ring')
+                            'Drives swing the arm about this pose; its links vibrate')
                 self._pause_button = page.button('pause', self._pause)
-                page.button(f'step {1e3 * STEP:g} ms', self._step)
-                page.button('reset', self._reset, 'Begin the motion anew, or return to the pose')
+                page.button(f'step {1e3 * STEP_S:g} ms', self._step)
+                page.button('reset', self._reset, 'Restart the motion, or return to the pose')
         if start_note(arm):
             page.say(start_note(arm))
         if arm.joint_names:
             self._attempt(lambda: self._pose(self._sliders.values))
 
     def warm_up(self) -> None:
-        """Load or compile what buttons need, so that the first press is not slower than others."""
-        if not self._arm.size:      # nothing moves, and there is no such button
+        """Load or compile the functions of the buttons, so that the first press is fast."""
+        if not self._arm.size:      # without joints there are no such buttons
             return
         ModeMotion(self._arm, self._rest, self._stage.reach)
         live = Live(self._arm)
         for swings in (False, True):
             live.start(self._rest, swings)
-            live.advance(STEP)
+            live.advance(STEP_S)
 
-    def turn(self, passed: float, now: float) -> None:
-        """Do what users have asked for, go on by a time [s], and draw at `now` [s]."""
+    def turn(self, elapsed: float, now: float) -> None:
+        """Handle user input, advance by `elapsed` [s], and draw at `now` [s]."""
         self._page.react()
         q = self._rest
-        if self._moves and self._live is not None:
+        if self._is_moving and self._live is not None:
             if not self._is_paused:
-                self._attempt(lambda: self._go_on(passed))
+                self._attempt(lambda: self._advance(elapsed))
             if self._live is not None:
                 q = self._live.simulation.coordinates
         elif self._mode and self._modes is not None:
             q = self._modes.coordinates(self._mode - 1, now - self._mode_began)
         with self._page.at_once():
-            self._stage.draw(q, is_traced=self._moves)
-            if now - self._said >= WORDS:
-                self._said = now
-                self._stage.status(table(self._words()))
+            self._stage.draw(q, is_traced=self._is_moving)
+            if now - self._text_updated_at >= TEXT_PERIOD_S:
+                self._text_updated_at = now
+                self._stage.status(table(self._text_rows()))
 
-    def _words(self):
+    def _text_rows(self):
         rows = {'robot': self._arm.description.name}
         if self._stage.factor != 1.0:
             rows['deflections'] = f'{self._stage.factor:g} times larger than life'
-        if self._moves and self._live is not None:
+        if self._is_moving and self._live is not None:
             energy = self._live.simulation.energy()
             rows['time'] = f'{self._live.simulation.time:.2f} s' + (
                 ', paused' if self._is_paused else '')
-            rows['motion'] = 'led' if self._live.is_prescribed else 'let go'
+            rows['motion'] = 'driven' if self._live.is_prescribed else 'let go'
             rows['energy'] = (f'{energy.kinetic:.3g} J moving, '
                               f'{energy.strain:.3g} J bending')
-            if self._lost > 1.0:
-                rows['too slow'] = f'{self._lost:.0f} s behind the clock'
+            if self._lost_time > 1.0:
+                rows['too slow'] = f'{self._lost_time:.0f} s behind the clock'
             tips = self._live.simulation.deflection
         elif self._mode and self._modes is not None:
             k = self._mode - 1
@@ -125,11 +125,11 @@ class ModelView:
             self._is_paused = True
 
     def _pose(self, position):
-        """Put the arm to rest somewhere, or lead it there."""
-        if self._moves and self._live is not None and self._live.is_prescribed:
-            self._live.lead(position)
+        """Put the arm to rest at a position, or move its drives there."""
+        if self._is_moving and self._live is not None and self._live.is_prescribed:
+            self._live.set_target(position)
             return
-        self._moves = False
+        self._is_moving = False
         self._rest = np.zeros(self._arm.size)
         self._rest[:len(position)] = position
         try:
@@ -145,7 +145,7 @@ class ModelView:
         self._pose(self._sliders.values.copy())
 
     def _choose_mode(self, mode):
-        self._moves = False
+        self._is_moving = False
         self._mode = 0
         self._stage.forget_trace()
         if mode:
@@ -164,12 +164,12 @@ class ModelView:
             self._live = Live(self._arm)
         self._stage.forget_trace()
         self._live.start(self._rest, swings)
-        self._moves, self._lost = True, 0.0
+        self._is_moving, self._lost_time = True, 0.0
         self._set_paused(False)
 
-    def _go_on(self, passed):
-        time = min(passed, MOST)
-        self._lost += passed - time
+    def _advance(self, elapsed):
+        time = min(elapsed, MAX_CATCH_UP_S)
+        self._lost_time += elapsed - time
         self._live.advance(time)
         reports = self._live.simulation.reports
         if reports:
@@ -177,7 +177,7 @@ class ModelView:
             reports.clear()
 
     def _pause(self):
-        if self._moves:
+        if self._is_moving:
             self._set_paused(not self._is_paused)
 
     def _set_paused(self, is_paused):
@@ -185,14 +185,14 @@ class ModelView:
         self._pause_button.label('go on' if is_paused else 'pause')
 
     def _step(self):
-        if not self._moves:
+        if not self._is_moving:
             self._start(False)
         self._set_paused(True)
-        self._live.advance(STEP)
+        self._live.advance(STEP_S)
 
     def _reset(self):
         self._stage.forget_trace()
-        if self._moves:
+        if self._is_moving:
             self._live.reset()
             return
         self._to_zero()

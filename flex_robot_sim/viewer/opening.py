@@ -1,4 +1,4 @@
-"""Browsers that open by themselves."""
+"""Opening a browser at a private address."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import tempfile
 import webbrowser
 from pathlib import Path
 
-# leads to an address that is in no list of processes
+# redirects to an address that must not appear in a list of processes
 REDIRECT = ('<!doctype html><meta charset="utf-8"><title>flexsim</title>'
             '<meta http-equiv="refresh" content="0; url={}">')
 
 
 def open_browser(address: str) -> tempfile.TemporaryDirectory[str] | None:
     """
-    Open a browser where there is a display to show it.
+    Open a browser if there is a display.
 
-    Everybody on the machine can read the command line of a browser, and the address holds a token.
-    So the browser opens a file that only its user can read, and the file leads to the address.
+    All users of the machine can read the command line of a browser, and the address holds a token.
+    Therefore the browser opens a file that only its user can read, which redirects to the address.
 
-    :returns: the folder of this file, which is there as long as the caller holds it; or None.
+    :returns: the folder of this file, to be kept as long as the page; None without a display.
     """
     if not (sys.platform == 'darwin' or os.environ.get('DISPLAY')
             or os.environ.get('WAYLAND_DISPLAY')):
@@ -34,12 +34,12 @@ def open_browser(address: str) -> tempfile.TemporaryDirectory[str] | None:
 
 
 def _private_folder():
-    # browsers that are installed as snaps see another /tmp, and of the home what is not hidden
-    places = [Path.home()] if Path('/snap').is_dir() else []
-    for place in (*places, None):
+    # browsers installed as snaps see another /tmp, and no hidden files of the home folder
+    parents = [Path.home()] if Path('/snap').is_dir() else []
+    for parent in (*parents, None):
         try:
-            return tempfile.TemporaryDirectory(prefix='flexsim-page-', dir=place)
+            return tempfile.TemporaryDirectory(prefix='flexsim-page-', dir=parent)
         except OSError:
-            if place is None:
+            if parent is None:
                 raise
     return None

@@ -20,30 +20,31 @@ from websockets.http11 import Request, Response
 
 from flex_robot_sim.viewer.port import HOST
 
-Filter = Callable[[object], 'bytes | None']
+MessageCheck = Callable[[object], 'bytes | None']
 
-MAX_MESSAGE = 16_384        # of a browser; the longest, about a camera, has a few hundred   [B]
-REFUSAL = 'Open the address that the program has printed: it holds the token of this page.\n'
+MAX_MESSAGE_BYTES = 16_384  # from a browser; the longest, about a camera, has a few hundred
+REFUSAL_TEXT = 'Open the address that the program has printed: it holds the token of this page.\n'
 # a redirect by status code would count as part of the navigation from elsewhere, for which
 # browsers hold back a strict cookie
-SIGNED_IN = ('<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">'
-             '<title>flexsim</title>')
+SIGN_IN_PAGE = ('<!doctype html><meta charset="utf-8">'
+                '<meta http-equiv="refresh" content="0; url=/">'
+                '<title>flexsim</title>')
 
 
 class PageAccess:
     """The token of one page, and the check of every request for it."""
 
     def __init__(self, port: int) -> None:
-        """Draw a token for the page at `port`."""
+        """Generate a token for the page at `port`."""
         token = secrets.token_urlsafe(32)
         self.origins = [None, f'http://{HOST}:{port}', f'http://localhost:{port}']
         self.path = f'/?token={token}'
         self._cookie = f'flexsim_{port}={token}'
 
     def answer(self, connection: Any, request: Request) -> Response | None:
-        """Return what the server answers instead of the page; None if access is granted."""
+        """Return the response in place of the page; None if access is granted."""
         if _is_equal(request.path, self.path):
-            response = connection.respond(HTTPStatus.OK, SIGNED_IN)
+            response = connection.respond(HTTPStatus.OK, SIGN_IN_PAGE)
             del response.headers['Content-Type']
             response.headers.update({
                 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store',
@@ -53,43 +54,44 @@ class PageAccess:
         if any(_is_equal(cookie.strip(), self._cookie)
                for header in request.headers.get_all('Cookie') for cookie in header.split(';')):
             return None
-        return connection.respond(HTTPStatus.FORBIDDEN, REFUSAL)
+        return connection.respond(HTTPStatus.FORBIDDEN, REFUSAL_TEXT)
 
 
 @contextlib.contextmanager
-def guarded(access: PageAccess, checked: Filter) -> Iterator[None]:
+def guarded(access: PageAccess, check_message: MessageCheck) -> Iterator[None]:
     """
-    Guard the server that begins in this context.
+    Protect the server that starts in this context.
 
-    :param checked: returns a message of a browser as the server may read it, or None: dropped.
+    :param check_message: returns a message of a browser as the server may read it, or None.
     """
     serve = websockets_server.serve
     websockets_server.serve = functools.partial(        # type: ignore
-        _serve_guarded, serve, access, checked)
+        _serve_guarded, serve, access, check_message)
     try:
         yield
     finally:
         websockets_server.serve = serve                 # type: ignore
 
 
-def _serve_guarded(serve, access, checked, handler, host, port, process_request, **options):
+def _serve_guarded(serve, access, check_message, handler, host, port, process_request, **options):
     def answer(connection, request):
-        refused = access.answer(connection, request)
-        return process_request(connection, request) if refused is None else refused
+        refusal = access.answer(connection, request)
+        return process_request(connection, request) if refusal is None else refusal
 
     async def handle(connection):
-        connection.recv = functools.partial(_next_message, connection.recv, checked)
+        connection.recv = functools.partial(_next_message, connection.recv, check_message)
         await handler(connection)
     return serve(handle, host, port, process_request=answer, origins=access.origins,
-                 **{**options, 'max_size': MAX_MESSAGE})
+                 **{**options, 'max_size': MAX_MESSAGE_BYTES})
 
 
-async def _next_message(receive: Callable[[], Awaitable[Any]], checked: Filter) -> bytes:
-    while (message := checked(await receive())) is None:
+async def _next_message(receive: Callable[[], Awaitable[Any]],
+                        check_message: MessageCheck) -> bytes:
+    while (message := check_message(await receive())) is None:
         pass
     return message
 
 
 def _is_equal(text: str, secret: str) -> bool:
-    """Compare in a time that does not depend on where they differ."""
+    """Compare in constant time."""
     return secrets.compare_digest(text.encode('utf-8', 'surrogateescape'), secret.encode())

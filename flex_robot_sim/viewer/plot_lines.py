@@ -1,4 +1,4 @@
-"""What a plot is made of."""
+"""Lines of a plot."""
 
 from typing import NamedTuple
 
@@ -6,6 +6,6 @@ from typing import NamedTuple
 class Line(NamedTuple):
     """A line of a plot."""
 
-    name: str                   # '' has no place in the legend
-    colour: int = 0             # of the colours of the page, which begin anew after the last one
+    name: str                   # '' has no legend entry
+    colour: int = 0             # index of the colours of the page, cyclic
     is_dashed: bool = False

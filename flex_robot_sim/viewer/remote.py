@@ -1,4 +1,4 @@
-"""What a page may ask of an arm that moves elsewhere."""
+"""Commands of a page to an arm in another process."""
 
 from __future__ import annotations
 
@@ -7,48 +7,49 @@ from typing import Protocol
 import numpy as np
 
 PAUSE, STEP, RESET, DISARM = 'pause', 'step', 'reset', 'disarm'
-LEAD, PUSH, PAYLOAD, SHAPER, FEEDBACK = 'lead', 'push', 'payload', 'shaper', 'vibration_feedback'
+COMMAND_JOINT, PUSH, PAYLOAD, SHAPER, FEEDBACK = (
+    'lead', 'push', 'payload', 'shaper', 'vibration_feedback')
 
 
 class Remote(Protocol):
-    """Who passes it on; nothing here waits for an answer."""
+    """Interface that forwards commands; no method waits for an answer."""
 
     def why_not(self, what: str) -> str:
-        """Why something of the above cannot be asked for now; '' if it can."""
+        """Return why a command is not available now; '' if it is."""
 
     def choices(self, what: str) -> tuple[str, ...]:
-        """Return what SHAPER or FEEDBACK may be."""
+        """Return the options of SHAPER or FEEDBACK."""
 
     def value(self, what: str) -> str:
-        """Return what SHAPER or FEEDBACK is, as far as anybody has told; ''."""
+        """Return the value of SHAPER or FEEDBACK; '' if unknown."""
 
     def pause(self, is_paused: bool) -> None:
-        """Let time stand still, or go on."""
+        """Pause or resume simulated time."""
 
     def step(self) -> None:
         """Take one step."""
 
     def reset(self) -> None:
-        """Put the arm back to where it started."""
+        """Reset the arm to its start state."""
 
     def disarm(self) -> None:
-        """Let commands no longer move a bench."""
+        """Disable the motors of a bench."""
 
-    def lead(self, joint: str, position: float) -> None:
-        """Lead a joint to a position [rad, m]."""
+    def command_joint(self, joint: str, position: float) -> None:
+        """Command a joint to a position [rad, m]."""
 
     def push(self, link: str, force: np.ndarray) -> None:
-        """Push at a link with a force (3,) in its frame [N] until told otherwise."""
+        """Push a link with a force (3,) in its frame [N] until the next call."""
 
     def carry(self, link: str, mass: float, informs_controller: bool) -> None:
         """
-        Hang a mass [kg] at a link.
+        Attach a payload [kg] to a link.
 
-        :param informs_controller: whether the controller gets the payload, too.
+        :param informs_controller: whether to set the payload of the controller, too.
         """
 
     def choose(self, what: str, value: str) -> None:
         """Set SHAPER or FEEDBACK."""
 
     def news(self) -> str:
-        """Return a line about what has become of something that was asked for, or ''."""
+        """Return a line about the result of an earlier command, or ''."""

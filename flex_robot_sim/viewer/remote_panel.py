@@ -1,4 +1,4 @@
-"""Buttons, sliders and choices for an arm that moves elsewhere."""
+"""Buttons, sliders and dropdowns for an arm in another process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from flex_robot_sim.dynamics.loads import MAX_PUSH_DURATION
 from flex_robot_sim.viewer.joints import JointSliders
-from flex_robot_sim.viewer.pushing import PUSHES, largest_payload, largest_push
+from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, largest_payload, largest_push
 from flex_robot_sim.viewer.remote import (
+    COMMAND_JOINT,
     DISARM,
     FEEDBACK,
-    LEAD,
     PAUSE,
     PAYLOAD,
     PUSH,
@@ -27,34 +27,34 @@ from flex_robot_sim.viewer.remote import (
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Control, Page
-    from flex_robot_sim.viewer.observed import Observed
+    from flex_robot_sim.viewer.observed import ObservedArm
 
-STEPS = 100             # of sliders for forces and masses
-LONGEST = 5.0           # push                                                               [s]
-REPEAT = 0.5            # between two messages of a push                                     [s]
-SHORT = 0.3             # push, at first                                                     [s]
-QUIET = 1.5             # after a person's wish, before a slider shows what others want      [s]
+SLIDER_STEPS = 100          # of sliders for forces and masses
+MAX_PUSH_S = 5.0            # longest push on the slider
+PUSH_REPEAT_S = 0.5         # between two messages of a push
+DEFAULT_PUSH_S = 0.3        # duration of a push on the slider at first
+TARGET_HOLD_S = 1.5         # after input on a slider, before it shows targets of other sources
 
 
 class RemotePanel:
-    """What a person may ask for, and why it cannot be had where that is so."""
+    """Controls of the user, with the reason where one is not available."""
 
-    def __init__(self, page: Page, arm: ArmModel, remote: Remote, seen: Observed, tool: str,
+    def __init__(self, page: Page, arm: ArmModel, remote: Remote, observed: ObservedArm, tool: str,
                  turn: Callable[[], np.ndarray]) -> None:
         """
         Add it to a Page.
 
-        :param remote: Remote; seen: Observed arm.
-        :param tool: link that is pushed and laden; turn: returns its rotation (3, 3) as it is.
+        :param remote: Remote; observed: ObservedArm.
+        :param tool: link that pushes and payloads act on; turn: returns its rotation (3, 3).
         """
-        self._page, self._arm, self._remote, self._seen = page, arm, remote, seen
+        self._page, self._arm, self._remote, self._observed = page, arm, remote, observed
         self._tool, self._turn = tool, turn
         # by the clock of `look` [s]
-        self._asked, self._let_go, self._pushed_at = -np.inf, np.inf, -np.inf
-        self._pushing = np.zeros(3)     # in the frame of the tool                          [N]
+        self._commanded_at, self._push_ends_at, self._pushed_at = -np.inf, np.inf, -np.inf
+        self._push_force = np.zeros(3)     # in the frame of the tool                          [N]
         self._now = 0.0
         self._controls: dict[str, list[Control]] = {}
-        self._why: dict[str, Callable[[str], None]] = {}
+        self._reason_texts: dict[str, Callable[[str], None]] = {}
         self._add_motion()
         if arm.joint_names:
             self._add_targets()
@@ -66,33 +66,33 @@ class RemotePanel:
 
     @property
     def is_paused(self) -> bool:
-        """Whether the dynamics say that time stands still."""
-        status = self._seen.status.get('dynamics')
+        """Whether the node dynamics is paused."""
+        status = self._observed.status.get('dynamics')
         return status is not None and status.figures.get('state') == 'paused'
 
     def look(self, now: float) -> None:
-        """Show what is there by now [s], and end pushes that are over."""
+        """Update the controls at time `now` [s], and repeat or end a push."""
         self._now = now
-        if now >= self._let_go:
-            self._let_go = np.inf
+        if now >= self._push_ends_at:
+            self._push_ends_at = np.inf
             self._remote.push(self._tool, np.zeros(3))
-        elif self._let_go < np.inf and now >= self._pushed_at + REPEAT:
+        elif self._push_ends_at < np.inf and now >= self._pushed_at + PUSH_REPEAT_S:
             self._send_push()
         for what, controls in self._controls.items():
-            why = self._remote.why_not(what)
+            reason = self._remote.why_not(what)
             for control in controls:
-                control.allow(why)
-            if what in self._why:
-                self._why[what](why)
+                control.allow(reason)
+            if what in self._reason_texts:
+                self._reason_texts[what](reason)
         self._disarm.appear(not self._remote.why_not(DISARM))
         self._pause.label('go on' if self.is_paused else 'pause')
         for what, control in self._choices.items():
             value = self._remote.value(what)
             if value in self._remote.choices(what):
                 control.show(value)
-        if now > self._asked + QUIET and np.isfinite(self._seen.target).all() and (
-                self._arm.joint_names):
-            self._targets.show(self._seen.target)
+        if (now > self._commanded_at + TARGET_HOLD_S
+                and np.isfinite(self._observed.target).all() and self._arm.joint_names):
+            self._targets.show(self._observed.target)
 
     def _add_motion(self):
         page, remote = self._page, self._remote
@@ -109,32 +109,33 @@ class RemotePanel:
 
     def _add_targets(self):
         with self._page.folder('Targets', is_open=False):
-            self._word(LEAD)
-            self._targets = JointSliders(self._page, self._arm, self._lead)
+            self._word(COMMAND_JOINT)
+            self._targets = JointSliders(self._page, self._arm, self._command_joint)
             for control in self._targets.controls:
-                self._add(LEAD, control)
+                self._add(COMMAND_JOINT, control)
 
     def _add_push(self):
-        page, (most, direction) = self._page, largest_push(self._arm, self._tool)
+        page, (max_force, direction) = self._page, largest_push(self._arm, self._tool)
         with page.folder(f'Push "{self._tool}"'):
             self._word(PUSH)
             self._force = self._add(PUSH, page.slider(
-                'force [N]', 0.0, most, most / STEPS, most / 2, lambda _: None))
+                'force [N]', 0.0, max_force, max_force / SLIDER_STEPS, max_force / 2,
+                lambda _: None))
             self._direction = self._add(PUSH, page.choice(
-                'direction', [*PUSHES], direction, lambda _: None, 'Axes of the base'))
+                'direction', [*PUSH_DIRECTIONS], direction, lambda _: None, 'Axes of the base'))
             self._duration = self._add(PUSH, page.slider(
-                'for [s]', 0.1, LONGEST, 0.1, SHORT, lambda _: None))
+                'for [s]', 0.1, MAX_PUSH_S, 0.1, DEFAULT_PUSH_S, lambda _: None))
             self._add(PUSH, page.button('push', self._push))
 
     def _add_payload(self):
         page = self._page
         with page.folder('Payload', is_open=False):
             self._word(PAYLOAD)
-            most = largest_payload(self._arm)
+            max_mass = largest_payload(self._arm)
             self._mass = self._add(PAYLOAD, page.slider(
-                'mass [kg]', 0.0, most, most / STEPS, 0.0, lambda _: self._carry(),
+                'mass [kg]', 0.0, max_mass, max_mass / SLIDER_STEPS, 0.0, lambda _: self._carry(),
                 f'At the origin of "{self._tool}"'))
-            self._told = self._add(PAYLOAD, page.tick(
+            self._informs_controller = self._add(PAYLOAD, page.tick(
                 'tell the controller', False, lambda _: self._carry(),
                 'Otherwise it knows nothing of the payload, and the arm sags'))
 
@@ -154,21 +155,23 @@ class RemotePanel:
         return control
 
     def _word(self, what):
-        self._why[what] = self._page.text()
+        self._reason_texts[what] = self._page.text()
 
-    def _lead(self, positions, k):
-        self._asked = self._now
-        self._remote.lead(self._arm.joint_names[k], float(positions[k]))
+    def _command_joint(self, positions, k):
+        self._commanded_at = self._now
+        self._remote.command_joint(self._arm.joint_names[k], float(positions[k]))
 
     def _push(self):
-        self._pushing = self._turn().T @ (self._force.value * PUSHES[self._direction.value])
-        self._let_go = self._now + min(MAX_PUSH_DURATION, self._duration.value)
+        self._push_force = self._turn().T @ (
+            self._force.value * PUSH_DIRECTIONS[self._direction.value])
+        self._push_ends_at = self._now + min(MAX_PUSH_DURATION, self._duration.value)
         self._send_push()
 
     def _send_push(self):
-        """Send the push, and again from time to time: the dynamics ends one that falls silent."""
+        """Send the push; it is repeated because the dynamics ends a push without new messages."""
         self._pushed_at = self._now
-        self._remote.push(self._tool, self._pushing)
+        self._remote.push(self._tool, self._push_force)
 
     def _carry(self):
-        self._remote.carry(self._tool, float(self._mass.value), bool(self._told.value))
+        self._remote.carry(self._tool, float(self._mass.value),
+                           bool(self._informs_controller.value))

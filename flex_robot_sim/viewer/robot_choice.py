@@ -1,4 +1,4 @@
-"""The page of `flexsim view`, with the choice of the robot that it shows."""
+"""The page of `flexsim view` with a choice of robots."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
-RATE = 30.0             # of the picture                                                    [Hz]
+FRAME_RATE_HZ = 30.0        # of the drawing
 
 
 class RobotChoice:
-    """Shows one of several robots, until a browser asks for another one."""
+    """Shows one of several robots, as selected in a browser."""
 
     def __init__(self, page: Page, robots: Mapping[str, Callable[[], ArmModel]]) -> None:
         """
@@ -26,22 +26,22 @@ class RobotChoice:
         :param robots: {name to choose: function that returns the ArmModel}.
         """
         self._page, self._names, self._loaders = page, [*robots], [*robots.values()]
-        self._shown = self._wish = 0        # rows of the list: no text of a browser is opened
+        self._shown = self._requested = 0  # indices, as text of browsers is untrusted
         self._show(self._loaders[0]())
 
     def watch(self) -> None:
-        """Go on with the clock until Ctrl-C."""
-        before = due = time.monotonic()
+        """Run in real time until Ctrl-C."""
+        previous = next_frame = time.monotonic()
         while True:
             now = time.monotonic()
-            self._page.attempt(partial(self._view.turn, now - before, now))
-            if self._wish != self._shown:
+            self._page.attempt(partial(self._view.turn, now - previous, now))
+            if self._requested != self._shown:
                 self._page.attempt(self._change)
-            before, due = now, max(due + 1.0 / RATE, now)
-            time.sleep(max(due - time.monotonic(), 0.002))
+            previous, next_frame = now, max(next_frame + 1.0 / FRAME_RATE_HZ, now)
+            time.sleep(max(next_frame - time.monotonic(), 0.002))
 
     def _show(self, arm):
-        """Fill the page with an arm, ready for whoever presses its buttons."""
+        """Fill the page with an arm and warm up its buttons."""
         self._control = self._page.choice('robot', self._names, self._names[self._shown],
                                           self._take,
                                           'Those that come with the package, and your own')
@@ -49,16 +49,16 @@ class RobotChoice:
         self._view.warm_up()
 
     def _take(self, name):
-        self._wish = self._names.index(name)
+        self._requested = self._names.index(name)
 
     def _change(self):
-        """Show the robot that is asked for; one that cannot be read leaves the present one."""
-        wish, self._wish = self._wish, self._shown
+        """Show the requested robot; if it cannot be read, keep the present one."""
+        requested, self._requested = self._requested, self._shown
         try:
-            arm = self._loaders[wish]()
+            arm = self._loaders[requested]()
         except Exception:
             self._control.show(self._names[self._shown])
             raise
-        self._shown = self._wish = wish
+        self._shown = self._requested = requested
         self._page.clear(arm.description.name)
         self._show(arm)

@@ -1,4 +1,4 @@
-"""What every page about an arm has: floor, camera, legend, ghost, gravity, trace, enlargement."""
+"""Elements common to all pages: floor, camera, legend, ghost, gravity, trace, scale."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.display.bending import LIMIT
+from flex_robot_sim.display.bending import FULL_COLOUR_DEFLECTION
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
-from flex_robot_sim.display.layout import CELLS, round_length
+from flex_robot_sim.display.layout import GRID_CELL, round_length
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.viewer.escaping import as_html
-from flex_robot_sim.viewer.picture import GHOST, ArmPicture, Enlarger
+from flex_robot_sim.viewer.picture import GHOST_STYLE, ArmPicture, DeflectionScaler
 from flex_robot_sim.viewer.solids import solids
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
-DISTANCE = 2.0              # of the camera, in reaches
-DIRECTION = np.array([0.9, -1.0, 0.55])
-TRACE, SPACING = 300, 4e-3  # points of the tip's trace, and between them, in reaches
+CAMERA_DISTANCE = 2.0                    # in reaches
+CAMERA_DIRECTION = np.array([0.9, -1.0, 0.55])
+TRACE_POINTS, TRACE_SPACING = 300, 4e-3  # of the tip; spacing in reaches
 TRACE_COLOUR, GRAVITY_COLOUR = (0.20, 0.60, 0.86), (0.45, 0.35, 0.75)
-MOST = 50                   # times larger than life
+MAX_SCALE = 50                           # of deflections
 
 
 class Stage:
-    """An arm on a page, and how it is looked at."""
+    """An arm on a page, with camera and display options."""
 
     def __init__(self, page: Page, arm: ArmModel) -> None:
         """Draw `arm` (ArmModel) on a Page."""
         self.page, self.arm, self.reach = page, arm, reach(arm.description)
-        self.enlarger, (self.solids, lines) = Enlarger(arm), solids(arm)
+        self.scaler, (self.solids, warnings) = DeflectionScaler(arm), solids(arm)
         self.factor, self.tool = 1.0, arm.tool
         self._ghost_is_shown = bool(self.arm.tips or arm.motor_names)
-        self._path = ToolPath(TRACE, SPACING * self.reach)
-        page.grid(round_length(CELLS * self.reach / 2), 3 * self.reach)
-        page.look(middle(arm), DISTANCE * self.reach, DIRECTION)
-        self._picture = ArmPicture(page, self.enlarger, self.solids, '/arm')
-        self._ghost = ArmPicture(page, self.enlarger, self.solids, '/ghost', GHOST)
+        self._path = ToolPath(TRACE_POINTS, TRACE_SPACING * self.reach)
+        page.grid(round_length(GRID_CELL * self.reach / 2), 3 * self.reach)
+        page.look(middle(arm), CAMERA_DISTANCE * self.reach, CAMERA_DIRECTION)
+        self._picture = ArmPicture(page, self.scaler, self.solids, '/arm')
+        self._ghost = ArmPicture(page, self.scaler, self.solids, '/ghost', GHOST_STYLE)
         self._ghost.show(self._ghost_is_shown)
         self._trace = page.line('/trace', TRACE_COLOUR)
         self._factor_label = page.label('/factor', np.array([0.0, 0.0, -0.12 * self.reach]))
         self._draw_gravity()
         self.status = page.text()
         page.text(legend(bool(arm.tips)))
-        self._list_missing(lines)
+        self._list_warnings(warnings)
         with page.folder('Picture'):
             self._factor_control = page.slider(
-                'deflections x', 1, MOST, 1, 1, self._enlarge,
+                'deflections x', 1, MAX_SCALE, 1, 1, self._set_scale,
                 'How much larger than life deflections are drawn; colours stay those of the arm')
             page.tick('rigid ghost', self._ghost_is_shown, self._show_ghost,
                       'The arm as it would stand if nothing gave')
@@ -62,21 +62,21 @@ class Stage:
         """Draw the arm at coordinates (n,)."""
         self._picture.draw(q, self.factor)
         if self._ghost_is_shown:
-            self._ghost.draw(self.enlarger.rigid(q))
+            self._ghost.draw(self.scaler.rigid(q))
         if (is_traced and self._shows_trace.value
                 and self._path.add(self.pose(self.tool)[1])):
             self._trace(self._path.points)
 
     def pose(self, link: str) -> tuple[np.ndarray, np.ndarray]:
-        """Rotation (3, 3) and origin (3,) [m] of a link as it was drawn last."""
+        """Rotation (3, 3) and origin (3,) [m] of a link in the last drawing."""
         return self._picture.pose(link)
 
     def forget_trace(self) -> None:
-        """Begin the trace of the tip anew."""
+        """Clear the trace of the tip."""
         self._path.clear()
         self._trace(self._path.points)
 
-    def _enlarge(self, factor):
+    def _set_scale(self, factor):
         self.factor = float(factor)
         self._factor_label(f'deflections x {factor:g}' if factor != 1 else '')
         self.forget_trace()
@@ -85,30 +85,30 @@ class Stage:
         self._ghost_is_shown = is_shown
         self._ghost.show(is_shown)
 
-    def _list_missing(self, lines):
-        """Name meshes that are not drawn, each once, in the panel and in the terminal."""
-        lines = [*dict.fromkeys(lines)]
-        for line in lines:
+    def _list_warnings(self, warnings):
+        """List meshes that are not drawn, each once, in the panel and in the log."""
+        warnings = [*dict.fromkeys(warnings)]
+        for line in warnings:
             logging.getLogger(__name__).warning('%s', line)
-        if lines:
-            with self.page.folder(f'{len(lines)} meshes are not drawn' if len(lines) > 1 else
+        if warnings:
+            with self.page.folder(f'{len(warnings)} meshes are not drawn' if len(warnings) > 1 else
                                   'A mesh is not drawn'):
-                self.page.text('<br>'.join(map(as_html, lines)))
+                self.page.text('<br>'.join(map(as_html, warnings)))
 
     def _draw_gravity(self):
-        down = -self.arm.arrays.base_acceleration[3:]
-        size = np.linalg.norm(down)
+        gravity = -self.arm.arrays.base_acceleration[3:]
+        size = np.linalg.norm(gravity)
         if size == 0.0:
             return
         foot = np.array([-0.45, 0.45, 0.55]) * self.reach
         length = 0.2 * self.reach
-        self.page.arrow('/gravity', GRAVITY_COLOUR, length)(foot, foot + length * down / size)
+        self.page.arrow('/gravity', GRAVITY_COLOUR, length)(foot, foot + length * gravity / size)
         self.page.label('/gravity_word', foot + 0.05 * length)(f'{size:.3g} m/s2')
 
 
-def legend(bends: bool) -> str:
-    """Return the legend of the colours, as HTML."""
-    if not bends:
+def legend(is_flexible: bool) -> str:
+    """Return the legend of the colours as HTML."""
+    if not is_flexible:
         return 'no flexible link'
     stops = ', '.join('rgb({:.0f} {:.0f} {:.0f})'.format(*(255 * colour[:3]))
                       for colour in colour_ramp(9))
@@ -116,11 +116,11 @@ def legend(bends: bool) -> str:
             f'{stops})"></div><div style="display:flex;justify-content:space-between">'
             f'<span>straight</span><span>surface strain</span><span>full</span></div>'
             f'<div style="opacity:0.65">full: as at the root of a link whose tip a force moves by '
-            f'{LIMIT:.0%} of its length</div>')
+            f'{FULL_COLOUR_DEFLECTION:.0%} of its length</div>')
 
 
 def table(rows: dict[str, str]) -> str:
-    """Return words and what they are, as HTML."""
+    """Return an HTML table of labels and values."""
     return '<table>' + ''.join(
         f'<tr><td style="padding-right:0.8em;opacity:0.65">{as_html(name)}</td>'
         f'<td>{as_html(value)}</td></tr>' for name, value in rows.items()) + '</table>'

@@ -1,9 +1,9 @@
 """
-Messages of browsers, checked against what the page offers before viser reads them.
+Messages of browsers, checked against the widgets of the page before viser reads them.
 
-viser believes a browser: an update may set any attribute of a widget to any value. Here two kinds
-of messages pass: the camera of a browser, with finite numbers, and a new value of a widget that is
-shown, enabled and offers this value. All else is dropped and counted.
+viser trusts browsers: an update may set any attribute of a widget to any value. Two kinds of
+messages pass: the camera of a browser, with finite numbers, and a new value of a widget that is
+shown, enabled and allows this value. All other messages are dropped and counted.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-LARGEST = 1e9           # number about a camera
-RESTORE_DELAY = 1.0     # from a refused value until the page shows the present one: a number
+MAX_CAMERA_VALUE = 1e9      # of any number of a camera
+RESTORE_DELAY_S = 1.0       # from a refused value until the page shows the present one: a number
 #                         that is typed digit by digit may leave the range on its way        [s]
 
 
 class _Message(msgspec.Struct, tag=True, tag_field='type', forbid_unknown_fields=True):
-    """A message as it comes; the name of its class is its type on the wire."""
+    """A message on the wire; the name of its class is its type."""
 
 
 class GuiUpdateMessage(_Message):
@@ -32,7 +32,7 @@ class GuiUpdateMessage(_Message):
 
 
 class ViewerCameraMessage(_Message):
-    """The camera of a browser; viser counts a browser from its first one on."""
+    """The camera of a browser; viser counts a browser after its first message of this kind."""
 
     wxyz: tuple[float, float, float, float]
     position: tuple[float, float, float]
@@ -46,11 +46,11 @@ class ViewerCameraMessage(_Message):
 
 
 _DECODER = msgspec.msgpack.Decoder(GuiUpdateMessage | ViewerCameraMessage)
-Check = Callable[[Any], Any]        # returns an offered value, or None for one that is not offered
+Check = Callable[[Any], Any]  # returns an allowed value, or None for any other
 
 
 def slider_value(low: float, high: float, digits: int) -> Check:
-    """Return the Check of a slider with so many digits after the decimal point."""
+    """Return the Check of a slider with a number of digits after the decimal point."""
     lowest, highest = min(low, round(low, digits)), max(high, round(high, digits))
 
     def check(value: Any) -> Any:
@@ -73,9 +73,9 @@ def button_value(value: Any) -> Any:
 
 
 def one_of(options: Collection[str]) -> Check:
-    """Return the Check of a choice of words."""
-    offered = frozenset(options)
-    return lambda value: value if type(value) is str and value in offered else None
+    """Return the Check of a dropdown."""
+    allowed = frozenset(options)
+    return lambda value: value if type(value) is str and value in allowed else None
 
 
 class _Widget(NamedTuple):
@@ -87,13 +87,13 @@ class _Widget(NamedTuple):
 
 
 class MessageFilter:
-    """What a page offers, and how many messages of browsers were dropped."""
+    """Allowed values of all widgets of a page, and the count of dropped messages."""
 
     def __init__(self) -> None:
-        """Begin with a page without widgets."""
+        """Start without widgets."""
         self.dropped, self._has_warned = 0, False
         self._widgets: dict[str, _Widget] = {}
-        self._refused: dict[str, float] = {}        # by widget: when its last value was refused
+        self._refused_at: dict[str, float] = {}        # by widget: time of its last refused value
 
     def offer(self, uuid: str, check: Check, is_usable: Callable[[], bool],
               restore: Callable[[], object]) -> None:
@@ -101,12 +101,12 @@ class MessageFilter:
         self._widgets[uuid] = _Widget(check, is_usable, restore)
 
     def clear(self) -> None:
-        """Offer nothing any more."""
-        self._widgets, self._refused = {}, {}
+        """Remove all widgets."""
+        self._widgets, self._refused_at = {}, {}
 
     def __call__(self, raw: object) -> bytes | None:
-        """Return a message with nothing in it that was not checked, or None: it is dropped."""
-        message = self._checked(raw)
+        """Return a message with checked contents only, or None to drop it."""
+        message = self._check(raw)
         if message is not None:
             return msgspec.msgpack.encode(message)
         self.dropped += 1
@@ -114,15 +114,15 @@ class MessageFilter:
 
     def restore(self, now: float) -> None:
         """Show the present values of widgets again whose values were refused before `now` [s]."""
-        for uuid in [uuid for uuid, when in self._refused.copy().items()
-                     if now - when > RESTORE_DELAY]:
-            self._refused.pop(uuid, None)
+        for uuid in [uuid for uuid, when in self._refused_at.copy().items()
+                     if now - when > RESTORE_DELAY_S]:
+            self._refused_at.pop(uuid, None)
             widget = self._widgets.get(uuid)
             if widget is not None:
                 widget.restore()
 
-    def _checked(self, raw):
-        message = _decoded(raw)
+    def _check(self, raw):
+        message = _decode(raw)
         if message is None:
             if not self._has_warned:
                 self._has_warned = True
@@ -136,26 +136,26 @@ class MessageFilter:
             return None
         value = widget.check(message.updates['value']) if widget.is_usable() else None
         if value is None:
-            self._refused[message.uuid] = time.monotonic()
+            self._refused_at[message.uuid] = time.monotonic()
             return None
-        self._refused.pop(message.uuid, None)
+        self._refused_at.pop(message.uuid, None)
         return GuiUpdateMessage(message.uuid, {'value': value})
 
 
-def _decoded(raw: object) -> GuiUpdateMessage | ViewerCameraMessage | None:
+def _decode(raw: object) -> GuiUpdateMessage | ViewerCameraMessage | None:
     """Return a message that viser's page could have sent, or None."""
     try:
         message = _DECODER.decode(raw) if isinstance(raw, bytes) else None
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
     if isinstance(message, ViewerCameraMessage):
-        return message if _is_sound(message) else None
+        return message if _is_valid_camera(message) else None
     return message if message is not None and message.updates.keys() == {'value'} else None
 
 
-def _is_sound(camera: ViewerCameraMessage) -> bool:
-    """Whether all numbers about a camera are finite, and a size is one."""
-    return (all(abs(number) < LARGEST for number in _numbers(camera))
+def _is_valid_camera(camera: ViewerCameraMessage) -> bool:
+    """Whether all numbers of a camera are bounded and its image size is not negative."""
+    return (all(abs(number) < MAX_CAMERA_VALUE for number in _numbers(camera))
             and min(camera.image_height, camera.image_width) >= 0.0)
 
 

@@ -43,7 +43,7 @@ def cache(tmp_path):
 
 OFTEN = """
 from flex_robot_sim.cli import main, terminal
-terminal.EVERY = 0.1
+terminal.PROGRESS_PERIOD_S = 0.1
 main(['simulate', 'single_link', '--seconds', '0.01'])
 """
 

@@ -9,7 +9,7 @@ import pytest
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli import terminal as cli_terminal
-from flex_robot_sim.cli.terminal import painted, patience
+from flex_robot_sim.cli.terminal import colourize, show_progress
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def until(screen, pattern):
 def test_what_takes_long_is_told_and_the_line_is_taken_away(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
-    with patience('still at it', after=0.01):
+    with show_progress('still at it', delay=0.01):
         assert screen(60.0).startswith('still at it')
     assert re.fullmatch(r'(\rstill at it: \d+ s)*\r {11,}\r', until(screen, r'\r +\r'))
 
@@ -42,7 +42,7 @@ def test_what_takes_long_is_told_and_the_line_is_taken_away(terminal, monkeypatc
 def test_it_is_told_for_how_long_it_has_been(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
-    with patience('still at it', after=0.01):
+    with show_progress('still at it', delay=0.01):
         until(screen, 'still at it: 2 s')
 
 
@@ -50,7 +50,7 @@ def test_a_line_is_no_longer_than_the_terminal(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     monkeypatch.setenv('COLUMNS', '10')
-    with patience('a long story about it', after=0.01):
+    with show_progress('a long story about it', delay=0.01):
         assert screen(60.0).startswith('a long st')
     assert 'story' not in screen(60.0)
 
@@ -59,7 +59,7 @@ def test_what_is_quick_says_nothing(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     for _ in range(100):
-        with patience('never seen', after=100.0):
+        with show_progress('never seen', delay=100.0):
             pass
     assert screen(0.0) == ''
 
@@ -67,14 +67,14 @@ def test_what_is_quick_says_nothing(terminal, monkeypatch):
 def test_an_error_takes_the_line_away_too(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
-    with pytest.raises(ValueError, match='bad'), patience('still at it', after=0.01):
+    with pytest.raises(ValueError, match='bad'), show_progress('still at it', delay=0.01):
         assert screen(60.0).startswith('still at it')
         raise ValueError('bad')
     assert screen(60.0).startswith('\r')
 
 
 def test_nothing_is_written_where_no_terminal_is(capsys):
-    with patience('never seen', after=0.0):
+    with show_progress('never seen', delay=0.0):
         pass
     assert capsys.readouterr().err == ''
 
@@ -87,7 +87,7 @@ def test_nothing_is_written_where_no_terminal_is(capsys):
 def test_commands_say_what_takes_long(terminal, monkeypatch, capsys, words):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
-    monkeypatch.setattr(cli_terminal, 'LONG', 0.0)
+    monkeypatch.setattr(cli_terminal, 'PROGRESS_DELAY_S', 0.0)
     main(words)
     assert re.match('(looking|reading) ', until(screen, r'\r +\r'))
 
@@ -96,14 +96,14 @@ def test_colours_are_for_terminals_and_for_who_wants_them(terminal, monkeypatch)
     file, _ = terminal
     for name in ('NO_COLOR', 'TERM'):
         monkeypatch.delenv(name, raising=False)
-    assert painted('ok', 'green', file) == '\x1b[32mok\x1b[0m'
+    assert colourize('ok', 'green', file) == '\x1b[32mok\x1b[0m'
     with open(os.devnull, 'w') as pipe:
-        assert painted('ok', 'green', pipe) == 'ok'
+        assert colourize('ok', 'green', pipe) == 'ok'
     monkeypatch.setenv('TERM', 'dumb')
-    assert painted('ok', 'green', file) == 'ok'
+    assert colourize('ok', 'green', file) == 'ok'
     monkeypatch.setenv('TERM', 'xterm')
     monkeypatch.setenv('NO_COLOR', '1')
-    assert painted('ok', 'green', file) == 'ok'
+    assert colourize('ok', 'green', file) == 'ok'
 
 
 def test_an_error_is_red_where_it_is_seen(terminal, monkeypatch):

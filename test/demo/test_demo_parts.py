@@ -16,11 +16,11 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.demo import dies_with_parent
-from flex_robot_sim.demo.children import PATIENCE, Children
+from flex_robot_sim.demo.children import STOP_TIMEOUT_S, Children
 from flex_robot_sim.demo.picture import panels_of_comparison, panels_of_run
-from flex_robot_sim.demo.realistic_drives import BUILT, with_realistic_drives
+from flex_robot_sim.demo.realistic_drives import DRIVE_LEVELS, with_realistic_drives
 from flex_robot_sim.demo.record import Lateness, RunRecord, Track
-from flex_robot_sim.demo.ringing import ringing_of
+from flex_robot_sim.demo.ringing import residual_vibration
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.summary import comparison_of, lines_of, status_line, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
@@ -120,7 +120,7 @@ def test_an_arm_for_orbit_does_not_carry_itself():
 def test_with_rotors_and_damping_every_other_shipped_robot_swings_too(name):
     arm = frs.load(name)
     gravity = {} if can_carry_itself(arm) else {'gravity': (0.0, 0.0, 0.0)}
-    for share, damping in BUILT:
+    for share, damping in DRIVE_LEVELS:
         heavier = frs.load(with_realistic_drives(arm, share, damping), **gravity)
         try:
             swing = fitting_swing(heavier)
@@ -156,7 +156,7 @@ def python(code):
 
 def test_a_program_that_ends_has_an_obituary_with_its_last_line(programs):
     programs.start('bad', python('print("first"); print("no arm here"); raise SystemExit(2)'))
-    assert wait_for(programs.obituary) == 'bad ended with code 2: no arm here'
+    assert wait_for(programs.exit_report) == 'bad ended with code 2: no arm here'
     assert [programs.lines.get() for _ in range(2)] == [('bad', 'first'), ('bad', 'no arm here')]
 
 
@@ -166,8 +166,8 @@ def test_a_program_that_will_not_stop_is_made_to(programs):
     assert programs.lines.get(timeout=60.0) == ('deaf', 'deaf')
     began = time.monotonic()
     programs.stop()
-    assert time.monotonic() - began < PATIENCE + 0.5        # 0.5 s for a busy machine
-    assert programs.obituary() == 'deaf was ended by SIGKILL'
+    assert time.monotonic() - began < STOP_TIMEOUT_S + 0.5        # 0.5 s for a busy machine
+    assert programs.exit_report() == 'deaf was ended by SIGKILL'
 
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='the kernel of Linux does it')
@@ -311,16 +311,17 @@ def swinging(amplitude, delay=0.0):
 
 
 def test_ringing_is_half_the_range_of_a_tip_while_the_target_stands():
-    found = ringing_of(swinging(3e-3), 0.7)
+    found = residual_vibration(swinging(3e-3), 0.7)
     assert found.rests == (pytest.approx((6.0, 6.7), abs=3e-3),)    # the first one is left out
     assert found.begin == pytest.approx(5.0, abs=3e-3)
     assert found.amplitude['arm'] == pytest.approx(3e-3, rel=1e-3)  # samples beside the peaks
     assert found.largest == 'arm'
-    assert ringing_of(record_of_a_run(), 0.7).amplitude == {}
+    assert residual_vibration(record_of_a_run(), 0.7).amplitude == {}
 
 
 def test_a_comparison_says_what_is_left():
-    ringing = [ringing_of(swinging(4e-3), 0.7), ringing_of(swinging(1e-4, 0.5), 0.7)]
+    ringing = [residual_vibration(swinging(4e-3), 0.7),
+               residual_vibration(swinging(1e-4, 0.5), 0.7)]
     summary = comparison_of('zvd', ringing)
     assert summary['ringing_left'] == pytest.approx(1 / 40, rel=1e-2)
     summary = {**summary_of(record_of_a_run(), LAST, FIRST, 'rig'), **summary}
@@ -328,7 +329,8 @@ def test_a_comparison_says_what_is_left():
             in lines_of(summary))
     alone = comparison_of('ei', ringing[1:])
     assert 'ringing_left' not in alone and alone['ringing'] == pytest.approx(1e-4, rel=1e-2)
-    assert comparison_of('ei', [ringing_of(record_of_a_run(), 0.7)] * 2)['ringing_left'] is None
+    assert comparison_of('ei', [residual_vibration(record_of_a_run(), 0.7)] * 2)[
+        'ringing_left'] is None
 
 
 def test_the_picture_of_a_comparison_has_both_runs_in_one_panel():

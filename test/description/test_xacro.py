@@ -123,7 +123,7 @@ def test_a_misspelt_argument_is_named_where_its_absence_makes_xacro_fail(tmp_pat
 
 
 def test_xacro_without_an_end_is_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(xacro_file, 'PATIENCE', 2.0)
+    monkeypatch.setattr(xacro_file, 'TIMEOUT_S', 2.0)
     path = write(tmp_path / 'arm.xacro', robot('<link name="${9 ** 9 ** 9}"/>'))
     with pytest.raises(DescriptionError) as caught:
         read_description(path)

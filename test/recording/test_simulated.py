@@ -10,7 +10,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import read_tables
 from flex_robot_sim.reports.recorded_run import read_run
-from flex_robot_sim.reports.ringing import gains_of
+from flex_robot_sim.reports.ringing import recorded_servo_gains
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '0.03']
@@ -83,7 +83,7 @@ def test_a_move_has_its_target_and_what_the_servo_was(tmp_path, capsys):
     assert run.parameters['controller'] == {
         'position_gain': [40.0], 'velocity_gain': [2.0], 'shaper': 'none',
         'vibration_feedback': 'none'}
-    assert gains_of(run, run.arm)[0] == (pytest.approx(40.0), pytest.approx(2.0))
+    assert recorded_servo_gains(run, run.arm)[0] == (pytest.approx(40.0), pytest.approx(2.0))
     # the robot of the report carries what the simulated one did
     bare, laden = (frs.load('single_link'), run.arm)
     assert laden.frames and frs.frequencies(laden)[0] == pytest.approx(

@@ -15,7 +15,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import TEXT, TEXTS, text
 from flex_robot_sim.recording.tables import read_tables
-from flex_robot_sim.reports.report import report_of
+from flex_robot_sim.reports.report import make_report
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '1', '--rate', '1000', '--json']
@@ -35,7 +35,7 @@ def simulated(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def report(simulated):
-    return report_of(simulated[0])
+    return make_report(simulated[0])
 
 
 def reported(capsys, *words):
@@ -60,7 +60,7 @@ def test_errors_and_efforts_are_those_that_were_written(tmp_path, capsys):
 @pytest.mark.parametrize('frequency, ratio', [(2.5, 0.02), (1.7, 0.005), (6.0, 0.05)])
 def test_a_tip_that_rings_much_or_little_damped_is_told(tmp_path, frequency, ratio):
     path = write_run(tmp_path / 'run.mcap', seconds=9.5, frequency=frequency, ratio=ratio)
-    first = report_of(path).numbers['modes']['found'][0]
+    first = make_report(path).numbers['modes']['found'][0]
     # written without noise: what is left is where the record ends
     assert first['frequency'] == pytest.approx(frequency, rel=1e-6)
     assert first['damping_ratio'] == pytest.approx(ratio, rel=1e-4)
@@ -68,7 +68,7 @@ def test_a_tip_that_rings_much_or_little_damped_is_told(tmp_path, frequency, rat
 
 def test_what_a_tip_rings_with_after_a_motion_is_found(tmp_path):
     path = write_run(tmp_path / 'run.mcap', seconds=14.0, frequency=2.5, ratio=0.02)
-    facts = report_of(path).numbers
+    facts = make_report(path).numbers
     modes = facts['modes']
     assert modes['is_rest'] and modes['from'] == pytest.approx(1.5, abs=0.03)
     # 30 periods without noise: a fit finds what they were made of

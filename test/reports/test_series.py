@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from flex_robot_sim.reports.ringing import amplitude_spectrum
-from flex_robot_sim.reports.series import Growing, Series, plain, thinned
+from flex_robot_sim.reports.series import Series, SeriesBuilder, decimate, to_json_value
 
 
 def test_a_thinned_curve_keeps_its_ends_and_its_peaks():
     time = np.linspace(0.0, 10.0, 100_001)
     values = np.sin(time)
     values[61_803], values[12_345] = 9.0, -7.0
-    fewer, kept = thinned(time, values, 1000)
+    fewer, values_left = decimate(time, values, 1000)
     assert len(fewer) <= 1002 and fewer[0] == 0.0 and fewer[-1] == 10.0
-    assert kept.max() == 9.0 and kept.min() == -7.0
-    assert set(zip(fewer, kept)) <= set(zip(time, values))
+    assert values_left.max() == 9.0 and values_left.min() == -7.0
+    assert set(zip(fewer, values_left)) <= set(zip(time, values))
 
 
 @pytest.mark.parametrize('hole', [np.nan, np.inf, -np.inf])
@@ -29,9 +29,9 @@ def test_a_thinned_curve_has_the_peaks_of_each_stretch_beside_its_holes(hole):
     for begin, end in stretches:
         known = [row for row in range(begin, end) if np.isfinite(values[row])]
         rows |= {pick(known, key=values.__getitem__) for pick in (min, max)} if known else {begin}
-    fewer, kept = thinned(time, values, 100)
+    fewer, values_left = decimate(time, values, 100)
     assert fewer.tolist() == sorted(rows)
-    np.testing.assert_array_equal(kept, values[sorted(rows)])
+    np.testing.assert_array_equal(values_left, values[sorted(rows)])
 
 
 def test_a_steady_swing_has_a_peak_of_its_amplitude_at_its_frequency():
@@ -45,13 +45,13 @@ def test_a_steady_swing_has_a_peak_of_its_amplitude_at_its_frequency():
 
 
 def test_rows_in_another_order_are_put_in_that_of_the_first():
-    rows = Growing(['a', 'b'])
+    rows = SeriesBuilder(['a', 'b'])
     rows.add(1, 1, ['a', 'b'], [1.0, 2.0])
     rows.add(2, 2, ['b', 'a'], [4.0, 3.0])
     rows.add(3, 3, ['a'], [5.0])
     rows.add(4, 4, ['a', 'b'], [5.0])
     series = rows.series(rows.stamps * 1.0)
-    assert series.values.tolist() == [[1.0, 2.0], [3.0, 4.0]] and rows.refused == 2
+    assert series.values.tolist() == [[1.0, 2.0], [3.0, 4.0]] and rows.rejected == 2
 
 
 def test_a_series_is_held_beyond_its_ends():
@@ -60,5 +60,5 @@ def test_a_series_is_held_beyond_its_ends():
 
 
 def test_what_json_cannot_hold_is_none():
-    assert plain({'a': np.nan, 'b': [np.float64(1.0), np.inf], 'c': np.int64(3)}) == {
+    assert to_json_value({'a': np.nan, 'b': [np.float64(1.0), np.inf], 'c': np.int64(3)}) == {
         'a': None, 'b': [1.0, None], 'c': 3}

@@ -195,8 +195,8 @@ class Terminal(io.StringIO):
 
 
 def test_nobody_is_said_to_wait_for_a_cluster_that_is_there(monkeypatch, tmp_path):
-    monkeypatch.setattr('flex_robot_sim.cli.terminal.LONG', 0.3)
-    monkeypatch.setattr('flex_robot_sim.cli.terminal.EVERY', 0.1)
+    monkeypatch.setattr('flex_robot_sim.cli.terminal.PROGRESS_DELAY_S', 0.3)
+    monkeypatch.setattr('flex_robot_sim.cli.terminal.PROGRESS_PERIOD_S', 0.1)
     monkeypatch.setattr(sys, 'stderr', Terminal())
 
     @contextlib.contextmanager

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from flex_robot_sim.util.garbage import SELDOM, collected_seldom
+from flex_robot_sim.util.garbage import RARE_THRESHOLDS, collected_seldom
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def thresholds():
 def test_thresholds_are_back_afterwards_whatever_happens():
     gc.set_threshold(600, 9, 8)
     with pytest.raises(ZeroDivisionError), collected_seldom():
-        assert gc.get_threshold()[0] == SELDOM[0]
+        assert gc.get_threshold()[0] == RARE_THRESHOLDS[0]
         raise ZeroDivisionError
     assert gc.get_threshold()[:2] == (600, 9)
 

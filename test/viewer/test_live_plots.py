@@ -9,9 +9,9 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.viewer.history import History
 from flex_robot_sim.viewer.live_plots import LivePlots
-from flex_robot_sim.viewer.observed import Observed, Tips
+from flex_robot_sim.viewer.observed import ObservedArm, Tips
 from flex_robot_sim.viewer.picture import straight_links
-from flex_robot_sim.viewer.pushing import PUSHES, compliance, largest_push
+from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, compliance, largest_push
 from flex_robot_sim.viewer.spectrum import spectrum, with_comb
 
 TOOL = joint('end', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'), '<link name="tool"/>'
@@ -103,7 +103,7 @@ def test_a_joint_that_gives_adds_to_the_tip():
 
 def test_the_largest_push_bends_an_arm_by_a_few_percent_where_it_gives_most():
     force, direction = largest_push(cantilever(), 'tool')
-    assert direction == '-z' and PUSHES['-z'].tolist() == [0.0, 0.0, -1.0]
+    assert direction == '-z' and PUSH_DIRECTIONS['-z'].tolist() == [0.0, 0.0, -1.0]
     # 1, 2 and 5 times powers of ten are at most a factor of sqrt(2.5) from anything
     assert 0.05 / 1.6 < force / (3 * 20) < 0.05 * 1.6
     stiff = load(robot(link(), joint(), *TOOL))
@@ -142,7 +142,7 @@ class Paper:
 
 def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
     arm, paper = load('two_link'), Paper()
-    plots, seen = LivePlots(paper, arm, 30.0, 10.0), Observed(arm)
+    plots, seen = LivePlots(paper, arm, 30.0, 10.0), ObservedArm(arm)
     plots.draw()
     first = len(arm.joint_names) + len(arm.motor_names)
 
@@ -153,9 +153,9 @@ def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
             for part in range(3):
                 q = seen.coordinates.copy()
                 q[first] = 1e-3 * np.sin(2 * np.pi * 3.0 * (time + part / 90))
-                seen.bent.append((time + part / 90, q))
+                seen.flex_samples.append((time + part / 90, q))
             plots.note(seen, is_paused)
-            assert not seen.bent
+            assert not seen.flex_samples
     live(0.0, 20.0)
     plots.draw()
     x, values = paper.plots['joints']
@@ -180,11 +180,11 @@ def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
 
 def test_predicted_frequencies_are_beside_the_spectrum():
     arm, paper = load('single_link'), Paper()
-    plots, seen = LivePlots(paper, arm, 30.0, 10.0), Observed(arm)
+    plots, seen = LivePlots(paper, arm, 30.0, 10.0), ObservedArm(arm)
     plots.predict(np.array([2.0, 7.0]))
     for time in np.arange(0.0, 10.0, 0.01):
         seen.stamp = time
-        seen.bent.append((time, np.full(arm.size, 1e-3 * np.sin(15.0 * time))))
+        seen.flex_samples.append((time, np.full(arm.size, 1e-3 * np.sin(15.0 * time))))
         plots.note(seen)
     plots.draw()
     frequencies, values = paper.plots['spectrum of the tips [mm]']
@@ -194,7 +194,7 @@ def test_predicted_frequencies_are_beside_the_spectrum():
 def test_joints_that_give_are_seen_against_their_motors():
     arm = load(robot(link(), joint(), *TOOL, flexibility(
         '<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>')))
-    paper, seen = Paper(), Observed(arm)
+    paper, seen = Paper(), ObservedArm(arm)
     plots = LivePlots(paper, arm, 30.0, 10.0)
     for time in np.arange(0.0, 2.0, 1 / 30):
         seen.stamp, seen.coordinates[:] = time, (0.3, 0.3 - 0.004 * time)

@@ -23,9 +23,9 @@ from flex_robot_sim.viewer import missing
 from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges
 from flex_robot_sim.viewer.live import Live, swing_poses
-from flex_robot_sim.viewer.mode_motion import LARGE, ModeMotion
-from flex_robot_sim.viewer.picture import Enlarger
-from flex_robot_sim.viewer.solids import Seats, solids
+from flex_robot_sim.viewer.mode_motion import MODE_AMPLITUDE, ModeMotion
+from flex_robot_sim.viewer.picture import DeflectionScaler
+from flex_robot_sim.viewer.solids import Attachments, solids
 
 ROBOTS = {'two_link': 'two_link', 'canadarm2': 'canadarm2', 'every_feature': every_feature(),
           **{f'random_{seed}': random_robot(seed, links=6) for seed in range(4)}}
@@ -37,11 +37,11 @@ def test_solids_sit_where_the_display_description_has_their_links(name):
     q, _ = random_state(arm, 5)
     joints = DisplayJoints(arm)
     expected = poses(display_description(arm), dict(zip(joints.names, joints.positions(q))))
-    posture, seats = Posture(arm), Seats(arm)
+    posture, attachments = Posture(arm), Attachments(arm)
     posture.take(q)
     links = {solid.link for solid in solids(arm)[0]} or {*arm.frames}
     for link in links:
-        R, p = seats.pose(link, posture)
+        R, p = attachments.pose(link, posture)
         assert R == pytest.approx(expected[link][:3, :3], abs=1e-9)
         assert p == pytest.approx(expected[link][:3, 3], abs=1e-9)
 
@@ -49,12 +49,12 @@ def test_solids_sit_where_the_display_description_has_their_links(name):
 @pytest.mark.parametrize('name', ROBOTS)
 def test_an_arm_that_does_not_bend_has_all_of_a_link_on_its_body(name):
     arm = load(ROBOTS[name])
-    q = Enlarger(arm).rigid(random_state(arm, 8)[0])
-    posture, seats, bent = Posture(arm), Seats(arm, bends=False), Seats(arm)
+    q = DeflectionScaler(arm).rigid(random_state(arm, 8)[0])
+    posture, attachments, bent = Posture(arm), Attachments(arm, bends=False), Attachments(arm)
     posture.take(q)
     for place in {*arm.frames, *(solid.link for solid in solids(arm)[0])}:
-        assert seats.of(place)[0].station < 0
-        for found, expected in zip(seats.pose(place, posture), bent.pose(place, posture)):
+        assert attachments.attachment_of(place)[0].station < 0
+        for found, expected in zip(attachments.pose(place, posture), bent.pose(place, posture)):
             assert found == pytest.approx(expected, abs=1e-12)
 
 
@@ -63,9 +63,9 @@ def test_enlarged_deflections_of_the_tip_are_in_proportion():
     q = np.zeros(arm.size)
     q[len(arm.joint_names):] = np.random.default_rng(3).normal(
         0.0, 0.01, arm.size - len(arm.joint_names))
-    enlarger = Enlarger(arm)
-    small = tip_deflection(enlarger.linear, 'arm', enlarger.enlarged(q, 1.0))
-    large = tip_deflection(enlarger.linear, 'arm', enlarger.enlarged(q, 7.0))
+    scaler = DeflectionScaler(arm)
+    small = tip_deflection(scaler.linear, 'arm', scaler.scaled(q, 1.0))
+    large = tip_deflection(scaler.linear, 'arm', scaler.scaled(q, 7.0))
     assert large[:3] == pytest.approx(7 * small[:3], rel=1e-9)
 
 
@@ -73,14 +73,14 @@ def test_joints_that_give_are_enlarged_about_their_motors():
     arm = load('two_link')
     assert arm.motor_names
     q = np.random.default_rng(1).normal(size=arm.size)
-    enlarger, joints = Enlarger(arm), len(arm.joint_names)
-    rigid = enlarger.rigid(q)
+    scaler, joints = DeflectionScaler(arm), len(arm.joint_names)
+    rigid = scaler.rigid(q)
     elbow = arm.joint_names.index(arm.motor_names[0].partition('/')[0]) if '/' in (
         arm.motor_names[0]) else arm.joint_names.index(arm.motor_names[0])
     motor = q[joints]
     assert rigid[elbow] == motor and not rigid[joints + len(arm.motor_names):].any()
-    assert enlarger.enlarged(q, 3.0)[elbow] == pytest.approx(motor + 3 * (q[elbow] - motor))
-    assert enlarger.enlarged(q, 1.0) == pytest.approx(q)
+    assert scaler.scaled(q, 3.0)[elbow] == pytest.approx(motor + 3 * (q[elbow] - motor))
+    assert scaler.scaled(q, 1.0) == pytest.approx(q)
 
 
 @pytest.mark.parametrize('robot', ['single_link', 'two_link', 'canadarm2'])
@@ -99,7 +99,8 @@ def test_a_mode_is_drawn_with_its_frequency_and_as_large_as_can_be_seen(robot):
         assert not q[driven(arm)].any()
         points = motion._points(q) - motion._points(np.zeros(arm.size))
         # linear in the amplitude but for the turns, of up to half a radian
-        assert np.linalg.norm(points, axis=1).max() == pytest.approx(LARGE * size, rel=0.25)
+        assert np.linalg.norm(points, axis=1).max() == pytest.approx(
+            MODE_AMPLITUDE * size, rel=0.25)
 
 
 def test_followed_targets_keep_their_differential_equation():
