@@ -17,8 +17,8 @@ REST_DISTANCE = 1e-3        # from the last set point, of a joint at rest       
 REST_TIME_S = math.pi * REST_DISTANCE / REST_VELOCITY
 """For which both hold at a stop: half a period of the slowest vibration that is still faster."""
 ARRIVAL_DISTANCE = 1e-6     # between the controller's target and the goal              [rad, m]
+SAG_REST_TIME_S = 1.0       # for which joints that rest further from their set points stay there
 SETTLE_TIMEOUT_S = 10.0     # in which joints come to rest, or reach a goal without a time
-STANDSTILL_TIMEOUT_S = 3.0  # after which joints at rest elsewhere have missed their set points
 STATES_TIMEOUT_S = 1.0      # in which joint states arrive after the end
 TARGET_TIMEOUT_S = 0.2      # after which the controller's target is unknown
 
@@ -40,7 +40,8 @@ class RunningGoal:
         Begin with the SentTrajectory of a goal.
 
         :param handle: ServerGoalHandle; codes: FollowJointTrajectory.Result.
-        :param tolerance: at the end, of joints for which the goal gives none [rad, m].
+        :param tolerance: at the end and at a stop, of joints for which the goal gives none
+            [rad, m]; 0: no limit.
         """
         self.handle, self.outcome = handle, Future()
         self.is_stopping = False            # a stop replaced the trajectory
@@ -59,7 +60,8 @@ class RunningGoal:
         """Continue with another SentTrajectory; `end`: when its set points rest [s]."""
         self.sent, self.end = sent, sent.end if end is None else end
         self._last = dict(zip(sent.shaped.names, sent.shaped.positions[-1].tolist()))
-        self._moved = self._disturbed = -1.0    # newest time of a motion; of no rest         [s]
+        self._moved = self._away = -1.0     # newest time of a motion; away from set points   [s]
+        self._place: dict[str, float] = {}  # of the joints when they came to rest       [rad, m]
 
     def finish(self, outcome: Outcome) -> None:
         """End the goal, unless it has ended."""
@@ -118,21 +120,37 @@ class RunningGoal:
             self._check_goal(measured, target, now)
 
     def _check_rest(self, measured, now):
-        off = {name: abs(measured.positions[name] - place) for name, place in self._last.items()}
+        """
+        Finish a stopped goal when its joints rest: at their set points, or where the arm sags.
+
+        An elastic joint rests below its set point as long as the motor side is controlled.
+        """
+        places = {name: measured.positions[name] for name in self._last}
+        off = {name: abs(places[name] - place) for name, place in self._last.items()}
         fastest = max(abs(measured.velocities[name]) for name in self._last)
-        if fastest > REST_VELOCITY:
-            self._moved = now
-        if fastest > REST_VELOCITY or max(off.values()) > REST_DISTANCE:
-            self._disturbed = now
-        elif now - max(self._disturbed, self.end) >= REST_TIME_S:
-            self.finish(self.failure or Outcome(self._codes.SUCCESSFUL, 'stopped', None, True))
-            return
-        if now > min(self.end + SETTLE_TIMEOUT_S,
-                     max(self.end, self._moved) + STANDSTILL_TIMEOUT_S):
-            name = max(off, key=off.__getitem__)
-            self._fail(f'stopped, but "{name}" is {off[name]:.3g} from its last set point, and '
-                       f'the fastest joint moves at {fastest:.3g} per s. If it sags, set '
-                       'feed_forward of the controller to sag, or integral_action to 0.2')
+        if fastest > REST_VELOCITY or any(
+                abs(place - self._place.get(name, math.inf)) > REST_DISTANCE
+                for name, place in places.items()):
+            self._moved, self._place = now, places
+        if max(off.values()) > REST_DISTANCE:
+            self._away = now
+        name = max(off, key=off.__getitem__)
+        resting_since = max(self._moved, self.end)
+        if now - max(resting_since, self._away) >= REST_TIME_S:
+            self._end_stopped('stopped')
+        elif now - resting_since >= SAG_REST_TIME_S:
+            if off[name] > self._default > 0.0:
+                self._fail(f'at rest after the stop, but "{name}" is {off[name]:.3g} from its last '
+                           'set point: the diagnostics of the controller may name the reason')
+            else:
+                self._end_stopped(f'stopped; "{name}" rests {off[name]:.3g} from its last set '
+                                  'point')
+        elif now > self.end + SETTLE_TIMEOUT_S:
+            self._fail(f'the joints do not come to rest: {SETTLE_TIMEOUT_S:g} s after the stop the '
+                       f'fastest one moves at {fastest:.3g} per s')
+
+    def _end_stopped(self, line):
+        self.finish(self.failure or Outcome(self._codes.SUCCESSFUL, line, None, True))
 
     def _check_goal(self, measured, target, now):
         late = [name for name, place in self._goal.items()

@@ -6,108 +6,27 @@ control_msgs is the installed package, or types that control_msgs_build.py build
 
 import re
 import threading
-import time
 from collections import Counter
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import rclpy
-from builtin_interfaces.msg import Duration
+from action_client import ABORTED, CANCELED, NAMES, SUCCEEDED, Client, duration, trajectory
 from control_msgs_build import IS_INSTALLED
 from diagnostic_msgs.msg import DiagnosticStatus
 from node_processes import NodeProcess
-from rclpy.action import ActionClient
 from ros_observer import Observer
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.motion.reference import REFUSED, TrajectoryEvent
 from flex_robot_sim.nodes.trajectory_messages import trajectory_status
 from flex_robot_sim.util.share import shipped_robots
 
-NAMES = ('waist', 'shoulder', 'elbow')
-SUCCEEDED, CANCELED, ABORTED = 4, 5, 6
 INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -1, -4, -5
 SPACE = '/goals'
 CANCELS = 10            # for each action, in a plain run
-
-
-def trajectory(points, names=NAMES):
-    """JointTrajectory of {seconds: positions}, at rest at its points."""
-    message = JointTrajectory(joint_names=list(names))
-    for seconds, positions in points.items():
-        message.points.append(JointTrajectoryPoint(
-            positions=[float(x) for x in positions], velocities=[0.0] * len(positions),
-            time_from_start=duration(seconds)))
-    return message
-
-
-def duration(seconds):
-    whole = int(seconds)
-    return Duration(sec=whole, nanosec=round((seconds - whole) * 1e9))
-
-
-class Client:
-    """A client of an action, as MoveIt is one, and the state of the arm."""
-
-    known = {}          # clients by name, because it takes seconds to find a server
-
-    def __init__(self, observer, name, states=''):
-        from control_msgs.action import FollowJointTrajectory
-        self.kind, self._observer = FollowJointTrajectory, observer
-        if name not in self.known:
-            self.known[name] = ActionClient(observer.node, FollowJointTrajectory, name)
-        self._client, self.feedback = self.known[name], []
-        observer.spin_until(self._client.server_is_ready, what=f'the action {name}')
-        if states:
-            self.states = observer.listen(JointState, states)
-            observer.spin_until(lambda: self.states)
-
-    def send(self, message, **fields):
-        """Return the handle of a goal."""
-        answer = self._client.send_goal_async(
-            self.kind.Goal(trajectory=message, **fields),
-            feedback_callback=lambda news: self.feedback.append(news.feedback))
-        self._observer.spin_until(answer.done, what='an answer to the goal')
-        return answer.result()
-
-    def result(self, handle):
-        """Status, code and line of a goal when it has ended."""
-        assert handle.accepted
-        answer = handle.get_result_async()
-        self._observer.spin_until(answer.done, what='a result')
-        result = answer.result()
-        return result.status, result.result.error_code, result.result.error_string
-
-    def cancel(self, handle):
-        """Whether a goal is to be canceled; False: it has ended before."""
-        answer = handle.cancel_goal_async()
-        self._observer.spin_until(answer.done, what='an answer to the cancellation')
-        return bool(answer.result().goals_canceling)
-
-    def wait(self, seconds):
-        """Handle messages for a time [s]."""
-        end = time.monotonic() + seconds
-        self._observer.spin_until(lambda: time.monotonic() > end)
-
-    @property
-    def position(self):
-        """Positions of NAMES [rad]."""
-        message = self.states[-1]
-        return np.array([message.position[message.name.index(name)] for name in NAMES])
-
-    def fastest(self, since=-1):
-        """Largest speed of a joint in the states since an index."""
-        return max(np.abs(message.velocity).max() for message in self.states[since:])
-
-    def rest(self):
-        """Wait until the arm rests."""
-        self._observer.spin_until(lambda: self.fastest() < 1e-3, what='rest')
-
-    def goal_near(self, change, seconds=1.0):
-        """Trajectory to a place near the arm."""
-        end = np.clip(self.position + change, [-1.0, 0.0, -1.0], 1.0)
-        return trajectory({0.0: self.position, seconds: end})
 
 
 def stamp_of(message):
@@ -326,24 +245,41 @@ def test_success_needs_joint_states(isolated, observer):
     assert client.result(goal) == (
         ABORTED, GOAL_TOLERANCE_VIOLATED,
         'no joint state of "a" arrives: check the topic joint_states')
-    # an arm that does not move
-    states = observer.publisher(JointState, '/silent/joint_states')
-    has_ended = threading.Event()
-
-    def publish():
-        while not has_ended.wait(0.02):
-            states.publish(JointState(name=['a'], position=[0.5]))
-    thread = threading.Thread(target=publish)
-    thread.start()
-    try:
+    with resting_joint(observer, '/silent/joint_states', 0.5):
         goal = client.send(trajectory({0.0: [0.5], 0.2: [0.9]}, ['a']),
                            goal_time_tolerance=duration(0.1))
         status, code, line = client.result(goal)
+    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
+    assert line == '"a" is 0.4 from its goal, more than its tolerance 0.1'
+
+
+def test_a_canceled_goal_is_aborted_where_a_joint_rests_far_from_its_set_point(isolated, observer):
+    client = isolated('blocked')
+    with resting_joint(observer, '/blocked/joint_states', 0.5):
+        goal = client.send(trajectory({0.0: [0.5], 0.3: [0.8], 0.9: [2.0]}, ['a']))
+        client.wait(0.5)
+        assert client.cancel(goal)
+        status, code, line = client.result(goal)
+    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
+    assert re.fullmatch(r'at rest after the stop, but "a" is [\d.]+ from its last set point: the '
+                        r'diagnostics of the controller may name the reason', line)
+
+
+@contextmanager
+def resting_joint(observer, topic, position):
+    """Publish states of a joint `a` that does not move."""
+    states, has_ended = observer.publisher(JointState, topic), threading.Event()
+
+    def publish():
+        while not has_ended.wait(0.02):
+            states.publish(JointState(name=['a'], position=[position]))
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        yield
     finally:
         has_ended.set()
         thread.join()
-    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
-    assert line == '"a" is 0.4 from its goal, more than its tolerance 0.1'
 
 
 def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, observer):
