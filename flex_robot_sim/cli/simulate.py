@@ -34,8 +34,8 @@ from flex_robot_sim.cli.simulate_move import (
 )
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.hold_monitor import MAX_SLIDE_ERROR, MAX_TURN_ERROR
 from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
+from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.start_pose import start_note, start_position
@@ -154,6 +154,8 @@ def run(arguments: Namespace) -> int:
             arm, arguments.to, rows, servo.stiffness)
         if arguments.to is not None:
             summary['missed'] = missed
+            summary['steady_state_error'] = '' if missed else _error_at_rest(
+                simulation, arguments.to, servo)
         print_result(arguments, summary, _as_text)
     finally:            # after the summary, which a full disk must not prevent
         _close(recording)
@@ -233,7 +235,7 @@ def _goal_error_line(arm, pose, rows, stiffness):
     n = len(arm.joint_names)
     end_positions = np.array(rows[-max(2, round(END_SHARE * len(rows))):])[:, 1 + 2 * n:1 + 3 * n]
     errors = np.abs(end_positions - pose).max(axis=0)
-    allowed = np.array([MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units])
+    allowed = hold_tolerance(arm)
     worst = int(np.argmax(errors / allowed))
     if errors[worst] <= allowed[worst]:
         return ''
@@ -246,6 +248,12 @@ def _goal_error_line(arm, pose, rows, stiffness):
                 f'friction of {friction:.2g} {effort}: give it a --stiffness of '
                 f'{friction / allowed[worst]:.2g}, or --integral 0.2 and more --seconds')
     return f'{line}Give more --seconds, or other --stiffness and --damping'
+
+
+def _error_at_rest(simulation, pose, servo):
+    """Line about the joint that ends furthest from its pose though it is held, or ''."""
+    return steady_state_error(simulation.arm, servo, np.array(pose), simulation.position,
+                              simulation.motor_position, simulation.velocity, '--to')
 
 
 def _needs_closed_loop_move(arguments):
@@ -408,4 +416,5 @@ def _as_text(summary):
     for link, size in summary['largest_deflection'].items():
         yield f'  {link}: tip moved by up to {size * 1e3:.4g} mm'
     yield from lines_of_residual(summary)
-    yield from (f'  note: {line}' for line in summary['reports'])
+    notes = [*filter(None, [summary.get('steady_state_error')]), *summary['reports']]
+    yield from (f'  note: {line}' for line in notes)

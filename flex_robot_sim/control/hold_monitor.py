@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.model.arm_model import ArmModel
 
 if TYPE_CHECKING:
     from flex_robot_sim.control.servo import Servo
 
-MAX_TURN_ERROR, MAX_SLIDE_ERROR = 0.05, 0.01    # position error of a held joint     [rad, m]
 REST_SPEED = 0.3                                # below it a joint is at rest   [rad/s, m/s]
 WINDOW_S = 1.0                                  # of samples that are evaluated          [s]
 SETTLE_TIME_S, SETTLE_PERIODS = 2.0, 3.0        # settling time; in periods of a joint   [s]
@@ -25,44 +25,43 @@ SETTLE_TIME_S, SETTLE_PERIODS = 2.0, 3.0        # settling time; in periods of a
 MOVING, SETTLING, HOLDING, NOT_HOLDING = 'moving', 'settling', 'holding', 'not holding'
 
 
-def hold_tolerance(arm: ArmModel) -> np.ndarray:
-    """Distances (joints,) from its target up to which a joint counts as held [rad, m]."""
-    return np.array([MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units])
-
-
 class HoldMonitor:
     """State of an arm since its target stopped moving: settling, held, or not held."""
 
     def __init__(self, arm: ArmModel) -> None:
         """Begin without samples of an ArmModel."""
-        self._names = arm.joint_names
+        self._arm, self._names = arm, arm.joint_names
         self._units = arm.units
         self._tolerance = hold_tolerance(arm)
         self._friction = arm.arrays.coulomb + arm.arrays.stiction
-        # (when, errors, speeds)
-        self._samples: deque[tuple[float, np.ndarray, np.ndarray]] = deque()
+        # (when, errors, speeds, positions on the link side and as measured)
+        self._samples: deque[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = deque()
         self._target: np.ndarray | None = None
         self._since = 0.0
         self.state, self.line = SETTLING, ''
+        self.note = ''                  # steady-state error of an arm that is held
 
     def update(self, now: float, is_moving: bool, target: np.ndarray, position: np.ndarray,
-               velocity: np.ndarray, frequency: float, servo: Servo | None = None) -> None:
+               velocity: np.ndarray, frequency: float, servo: Servo | None = None,
+               link_position: np.ndarray | None = None) -> None:
         """
-        Take a sample; update `state`, and `line`, which names the joint that is not held.
+        Take a sample; update `state`, `note`, and `line`, which names the joint that is not held.
 
         :param now: [s]; is_moving: whether the target moves.
         :param target: of the joints, (joints,) [rad, m]; position, velocity of the
             joints, (joints,) [rad, m; rad/s, m/s].
         :param frequency: of the slowest closed joint [Hz].
         :param servo: gains, from which the remedy against dry friction follows.
+        :param link_position: of the joints where `position` is that of the motors, (joints,).
         """
-        self.line = ''
+        self.line = self.note = ''
         if is_moving or self._target is None or (target != self._target).any():
             self._target, self._since = target.copy(), now
             self._samples.clear()
             self.state = MOVING if is_moving else SETTLING
             return
-        self._samples.append((now, np.abs(position - target), np.abs(velocity)))
+        self._samples.append((now, np.abs(position - target), np.abs(velocity), np.array(
+            [position if link_position is None else link_position, position])))
         while self._samples[0][0] < now - WINDOW_S:
             self._samples.popleft()
         if now - self._since < WINDOW_S:
@@ -72,6 +71,9 @@ class HoldMonitor:
         speed = np.max([sample[2] for sample in self._samples], axis=0)
         if (error <= self._tolerance).all() and (speed <= REST_SPEED).all():
             self.state = HOLDING
+            if servo is not None:       # links swing about the position in which they will rest
+                link, motor = np.mean([sample[3] for sample in self._samples], axis=0)
+                self.note = steady_state_error(self._arm, servo, target, link, motor, velocity)
             return
         timeout = max(SETTLE_TIME_S,
                       SETTLE_PERIODS / frequency if frequency > 0.0 else SETTLE_TIME_S)

@@ -256,7 +256,8 @@ class JointController:
             return
         was_reported = bool(self.hold_monitor.line)
         self.hold_monitor.update(self._last_time, self.is_moving, self._active_reference.position,
-                                 self._measured, self._rate, self.servo.frequency, self.servo)
+                                 self._measured, self._rate, self.servo.frequency, self.servo,
+                                 self._position)
         if self.hold_monitor.line and not was_reported:
             self.reports.append(self.hold_monitor.line)
         if self._feed is not None:

@@ -27,7 +27,7 @@ from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_iner
 from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.hold_monitor import hold_tolerance
+from flex_robot_sim.control.steady_state_error import friction_band, hold_tolerance
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.dynamics.stability import spring_matrices
@@ -358,7 +358,7 @@ def servo_line(arm: ArmModel, servo: Servo, ratio: float = DEFAULT_RATIO) -> str
     friction = ' and friction' * bool((arrays.viscous + arrays.coulomb + arrays.stiction).any())
     line = (f'gains: {servo.frequency:.3g} Hz, damping ratio {ratio:g}, by joint-space inertia'
             f'{friction}')
-    if servo.integral is None or not servo.integral.any():
-        return line
-    names = ', '.join(arm.joint_names[k] for k in np.flatnonzero(servo.integral))
-    return f'{line}; integral action at {names}'
+    if servo.integral is not None and servo.integral.any():
+        names = ', '.join(arm.joint_names[k] for k in np.flatnonzero(servo.integral))
+        line += f'; integral action at {names}'
+    return '; '.join(filter(None, (line, friction_band(arm, servo))))

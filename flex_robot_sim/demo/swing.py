@@ -15,8 +15,8 @@ from flex_robot_sim.analysis.joint_space_inertia import rigid_inertia
 from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.hold_monitor import hold_tolerance
 from flex_robot_sim.control.servo import DEFAULT_RATIO, Sampling, Servo, ServoFit
+from flex_robot_sim.control.steady_state_error import hold_tolerance
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.limits import effort_limits, shortest_durations

@@ -79,4 +79,5 @@ class ControllerDiagnostics:
             return 'warning', f'"{name}" is at its effort limit', values
         if controller.servo.complaint:
             return 'warning', controller.servo.complaint, values
-        return 'ok', values['state'], values
+        note = controller.hold_monitor.note
+        return 'ok', '; '.join(filter(None, (values['state'], note))), values

@@ -140,14 +140,14 @@ class RunningGoal:
             self._end_stopped('stopped')
         elif now - resting_since >= SAG_REST_TIME_S:
             if off[name] > self._default > 0.0:
-                self._fail(f'at rest after the stop, but "{name}" is {off[name]:.3g} from its last '
-                           'set point: the diagnostics of the controller may name the reason')
+                self._fail(f'at rest after the stop, but "{name}" is {off[name]:.3g} from its '
+                           'last set point: the diagnostics of the controller may name the reason')
             else:
                 self._end_stopped(f'stopped; "{name}" rests {off[name]:.3g} from its last set '
                                   'point')
         elif now > self.end + SETTLE_TIMEOUT_S:
-            self._fail(f'the joints do not come to rest: {SETTLE_TIMEOUT_S:g} s after the stop the '
-                       f'fastest one moves at {fastest:.3g} per s')
+            self._fail(f'the joints do not come to rest: {SETTLE_TIMEOUT_S:g} s after the stop '
+                       f'the fastest one moves at {fastest:.3g} per s')
 
     def _end_stopped(self, line):
         self.finish(self.failure or Outcome(self._codes.SUCCESSFUL, line, None, True))

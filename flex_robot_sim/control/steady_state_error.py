@@ -1,0 +1,76 @@
+"""
+Steady-state error: how far joints rest from their targets, and why.
+
+A servo of stiffness K leaves a joint with the dry friction F within F / K of its target. An
+elastic joint sags below it, since its motor side is controlled and its spring carries the weight.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flex_robot_sim.model.arm_model import ArmModel
+
+if TYPE_CHECKING:
+    from flex_robot_sim.control.servo import Servo
+
+MAX_TURN_ERROR, MAX_SLIDE_ERROR = 0.05, 0.01    # position error of a held joint     [rad, m]
+NOTABLE_SHARE = 0.02    # of these distances, from which on an error has a line
+MOVING_SHARE = 0.02     # of these distances per second, of a joint that still moves      [1/s]
+COUPLING = 2.0          # F / K is exceeded by this factor, as errors of other joints shift weight
+
+
+def hold_tolerance(arm: ArmModel) -> np.ndarray:
+    """Distances (joints,) from its target up to which a joint counts as held [rad, m]."""
+    return np.array([MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units])
+
+
+def steady_state_error(arm: ArmModel, servo: Servo, target: np.ndarray, position: np.ndarray,
+                       motor_position: np.ndarray, velocity: np.ndarray,
+                       goal: str = 'its target') -> str:
+    """
+    Line about the joint that rests furthest from its target, and why; '' if all are there.
+
+    :param target: of the joints, (joints,) [rad, m].
+    :param position: on the link side, motor_position on the motor side (joints,) [rad, m].
+    :param velocity: (joints,) [rad/s, m/s]; goal: what the line calls the target.
+    """
+    allowed, away = hold_tolerance(arm), np.abs(position - target)
+    worst = int(np.argmax(away / allowed))
+    if not away[worst] > NOTABLE_SHARE * allowed[worst]:
+        return ''
+    name, unit, effort = arm.joint_names[worst], arm.units[worst], arm.effort_units[worst]
+    line = f'"{name}" is {away[worst]:.2g} {unit} from {goal}'
+    speed, motor_error = abs(velocity[worst]), abs(motor_position[worst] - target[worst])
+    if speed > MOVING_SHARE * allowed[worst]:
+        return f'{line} and still moves, at {speed:.2g} {unit}/s'
+    sag = abs(position[worst] - motor_position[worst])
+    if sag > 0.5 * away[worst]:
+        return f'{line}: its elastic joint gives way by {sag:.2g} {unit}'
+    friction = arm.arrays.coulomb[worst] + arm.arrays.stiction[worst]
+    stiffness = servo.stiffness[worst]
+    if stiffness * motor_error > COUPLING * friction:
+        bends = arm.size > len(arm.joint_names)
+        return f'{line}: the bent arm weighs on it otherwise than the straight one' * bends or line
+    return (f'{line}: its dry friction of {friction:.2g} {effort} stops a servo of '
+            f'{stiffness:.3g} {effort}/{unit} there{_integral_words(servo, worst)}')
+
+
+def friction_band(arm: ArmModel, servo: Servo) -> str:
+    """Line about the joint that dry friction stops furthest from its target; '' if none is."""
+    friction = arm.arrays.coulomb + arm.arrays.stiction
+    band = np.divide(friction, servo.stiffness, where=servo.stiffness > 0.0,
+                     out=np.zeros(friction.size))
+    allowed = hold_tolerance(arm)
+    worst = int(np.argmax(band / allowed))
+    if not band[worst] > NOTABLE_SHARE * allowed[worst]:
+        return ''
+    return (f'dry friction may stop {arm.joint_names[worst]} {band[worst]:.2g} '
+            f'{arm.units[worst]} from its target{_integral_words(servo, worst)}')
+
+
+def _integral_words(servo, joint):
+    acts = servo.integral is not None and servo.integral[joint] > 0.0
+    return ', until integral action overcomes it' if acts else ''
