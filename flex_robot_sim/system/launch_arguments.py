@@ -35,20 +35,13 @@ NETWORK_HELP = ('whether other machines may listen and command; false: all socke
 
 
 @dataclass(frozen=True)
-class SimulationArguments(Settings):
-    """Arguments of simulation.launch.py."""
+class SystemArguments(Settings):
+    """Arguments that simulation.launch.py and hil.launch.py share."""
 
-    robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; robot_description: '
-                                     'what arrives on this topic')
+    robot: str = setting('', 'URDF or xacro file, or a shipped robot')
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
     tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
     namespace: str = setting('', 'of all nodes, topics and services')
-    params_file: str = setting(PARAMS_FILE, 'YAML file with parameters, or one of config/; with '
-                                            'this one, config/robots/ROBOT.yaml counts as well')
-    use_controller: str = setting(
-        'auto', 'whether the controller runs, or runs inside the process of the dynamics; auto: '
-        'inside if the settings of the robot have the servo in the drives, else true',
-        choices=tuple(CONTROLLERS))
     trajectory_action: bool = setting(
         True, 'whether controller/follow_joint_trajectory is offered, where control_msgs is '
         'installed')
@@ -59,13 +52,32 @@ class SimulationArguments(Settings):
                                 'terminal shows')
     drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
                                  'which /diagnostics tells')
-    use_sim_time: bool = setting(
-        False, 'whether the dynamics send /clock, and all other nodes live by it')
     record: bool = setting(False, 'whether all that is sent is written into a file')
     record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
                                    'the current folder')
     network: bool = setting(False, NETWORK_HELP)
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
+
+    @property
+    def recording(self) -> str | None:
+        """File that is to be written; '': one named after the time; None: none."""
+        return self.record_file if self.record or self.record_file else None
+
+
+@dataclass(frozen=True)
+class SimulationArguments(SystemArguments):
+    """Arguments of simulation.launch.py."""
+
+    robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; robot_description: '
+                                     'what arrives on this topic')
+    params_file: str = setting(PARAMS_FILE, 'YAML file with parameters, or one of config/; with '
+                                            'this one, config/robots/ROBOT.yaml counts as well')
+    use_controller: str = setting(
+        'auto', 'whether the controller runs, or runs inside the process of the dynamics; auto: '
+        'inside if the settings of the robot have the servo in the drives, else true',
+        choices=tuple(CONTROLLERS))
+    use_sim_time: bool = setting(
+        False, 'whether the dynamics send /clock, and all other nodes live by it')
 
     def programs(self) -> list[Program]:
         """Return the Programs that these arguments ask for."""
@@ -76,42 +88,24 @@ class SimulationArguments(Settings):
         return simulation_system(
             self.robot, self.xacro_arguments.split(), self.namespace, controller,
             self.use_sim_time, self.params_file, self.log_level, rviz=self.use_rviz,
-            rviz_config_file=self.rviz_config_file, view=self.view, record=_record(self),
+            rviz_config_file=self.rviz_config_file, view=self.view, record=self.recording,
             settings=dict.fromkeys((DYNAMICS, CONTROLLER, VIEW, DRIFT, TRAJECTORY_ACTION), own),
             drift=self.drift, tool=self.tool,
             trajectory_action=self.trajectory_action and controller != 'none')
 
 
 @dataclass(frozen=True)
-class HilArguments(Settings):
+class HilArguments(SystemArguments):
     """Arguments of hil.launch.py."""
 
     robot: str = setting('rig', 'URDF or xacro file of the bench, or a shipped robot')
-    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
+    params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
+    use_controller: bool = setting(True, 'whether the controller runs')
     serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
                                            'emulator: an emulated bench, no board is needed')
     baud: int = setting(BAUD, 'of the port', 'baud', above=0)
     twin: bool = setting(False, 'whether the model runs beside the bench, and how far both are '
                                 'apart is sent')
-    namespace: str = setting('', 'of all nodes, topics and services')
-    params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
-    use_controller: bool = setting(True, 'whether the controller runs')
-    trajectory_action: bool = setting(
-        True, 'whether controller/follow_joint_trajectory is offered, where control_msgs is '
-        'installed')
-    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
-    rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
-                                        'simulation.rviz, fitted to the robot')
-    record: bool = setting(False, 'whether all that is sent is written into a file')
-    record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
-                                   'the current folder')
-    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
-                                'terminal shows')
-    drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
-                                 'which /diagnostics tells')
-    network: bool = setting(False, NETWORK_HELP)
-    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
 
     def programs(self) -> list[Program]:
         """Return the Programs that these arguments ask for."""
@@ -120,7 +114,7 @@ class HilArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
             rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
-            record=_record(self), drift=self.drift, tool=self.tool,
+            record=self.recording, drift=self.drift, tool=self.tool,
             trajectory_action=self.trajectory_action and self.use_controller)
 
 
@@ -188,11 +182,6 @@ class ShaperArguments(Settings):
         params_file = self.params_file and config_file('params_file', self.params_file)
         return [Program(SHAPER, parameters, namespace=self.namespace, params_file=params_file,
                         remappings=remappings, log_level=self.log_level)]
-
-
-def _record(arguments):
-    """File that arguments of a launch file ask for; None for none."""
-    return arguments.record_file if arguments.record or arguments.record_file else None
 
 
 def _numbers(name, text):
