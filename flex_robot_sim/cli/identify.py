@@ -50,7 +50,7 @@ def add_to(commands: Any, about: str) -> None:
                              'they are logged)')
     parser.add_argument('--calibration', metavar='YAML',
                         help='of flexsim rig calibrate: what counts of a bench mean, and where '
-                             'its numbers begin')
+                             'its numbers begin (default: what its log was made with)')
     parser.add_argument('--validate', action='append', default=[], metavar='LOG',
                         help='validate on this log (default: on the last quarter of each)')
     add_output(parser, '--output', metavar='URDF', help='write the robot with the fitted numbers')
@@ -75,7 +75,11 @@ def run(arguments: Namespace) -> int:
     )
     from flex_robot_sim.identification.identify import identify
     from flex_robot_sim.identification.imu import refuse_unknown_links
-    from flex_robot_sim.identification.log_file import GAUGE_CUTOFF_HZ, read_log
+    from flex_robot_sim.identification.log_file import (
+        GAUGE_CUTOFF_HZ,
+        calibration_of_logs,
+        read_log,
+    )
     from flex_robot_sim.identification.prediction import Filter, Setup
     from flex_robot_sim.identification.sequences import make_data_set
     from flex_robot_sim.model.assembly import build_arm
@@ -93,11 +97,12 @@ def run(arguments: Namespace) -> int:
         expect_writable(arguments.output)
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
     refuse_unknown_links(arm, arguments.signal)
-    bench, calibrated, model = None, [], arm
-    if arguments.calibration:
-        bench = read_calibration(arguments.calibration)
-        calibrated = known_numbers(arm, bench)
+    calibrated, model = [], arm
     with show_progress('reading'):
+        bench = (read_calibration(arguments.calibration) if arguments.calibration else
+                 calibration_of_logs([*paths, *arguments.validate]))
+        if bench is not None:
+            calibrated = known_numbers(arm, bench)
         logs = [read_log(path, arguments.signal, bench) for path in paths]
         validation_logs = [read_log(path, arguments.signal, bench) for path in arguments.validate]
     field = f'field/{arm.joint_names[-1]}'
@@ -117,9 +122,11 @@ def run(arguments: Namespace) -> int:
     if bench is not None and model is not arm:
         gauges = {name: Filter(GAUGE_CUTOFF_HZ) for name in bench.sensors}
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
-    # forces determine the scales of gauges only together with the stiffness
-    if bench is not None and not free:
-        free = ['stiffness', 'damping', 'sensors', *(['friction'] if data.has_efforts else [])]
+    is_at_rest = model is not arm
+    # how the ringing began is unknown, and is fitted: a delay is as an earlier beginning
+    omits_delay = is_at_rest and 'delay' in free
+    if bench is not None and (omits_delay or not free or is_at_rest and 'sensors' in free):
+        free = _free_of_bench(arm, free, gauges, data.has_efforts, bool(arguments.calibration))
     setup = Setup(with_known(model.description, calibrated), data, arguments.coupling,
                   tuple(arguments.gravity), {**gauges, **_filters(arguments.filter, data)},
                   time_step=arguments.time_step)
@@ -127,10 +134,17 @@ def run(arguments: Namespace) -> int:
     _progress('')
     if bench is not None:
         fit.notes.extend(gauge_notes(fit, bench))
+        if not arguments.calibration:
+            fit.notes.append(f'{paths[0]}: its own constants are taken, which are those of the '
+                             'data sheets unless the bench ran with a calibration; '
+                             '--calibration names others')
+    if omits_delay:
+        fit.notes.append('the delay is not fitted: ringing at rest does not determine it, as '
+                           'nothing says when the ringing began')
     summary = _summary(fit, paths, robot, calibrated)
     if arguments.output:
-        _write(arguments.output, fit, paths, arm.description, calibrated, arguments.calibration,
-               not arguments.force)
+        _write(arguments.output, fit, paths, arm.description, calibrated,
+               arguments.calibration or paths[0], not arguments.force)
     if arguments.plot:
         _draw(arguments.plot, fit)
     print_result(arguments, summary, _as_text)
@@ -144,6 +158,22 @@ def run(arguments: Namespace) -> int:
               'fit has not looked. Free more numbers, or describe what is missing.',
               file=sys.stderr)
     return 0 if fit.is_good else EXIT_POOR_FIT
+
+
+def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
+    """
+    Return what is fitted to the log of a bench, for words of --free.
+
+    :param gauges: those that ring at rest in the log; none: it is taken as a whole.
+    """
+    gains = [f'{name}.gain' for name in gauges]
+    if not free and not gauges:     # what forces say of gauges depends on the stiffness
+        return ['stiffness', 'damping', 'sensors', *(['friction'] if has_efforts else [])]
+    if not free:    # the field of the stepper and the gains trade with the stiffness
+        return [f'{link}.{word}' for link in arm.tips for word in ('stiffness', 'damping')] + (
+            gains if is_calibrated else [])
+    return [path for word in free if word != 'delay'
+            for path in (gains if word == 'sensors' else [word])]
 
 
 def _progress(line):

@@ -87,6 +87,13 @@ def read_log(path: str | Path, signals: Iterable[str] = (),
     return log
 
 
+def calibration_of_logs(paths: Iterable[str | Path]) -> Calibration | None:
+    """Calibration that all logs were made with; None if it differs, or one is not of a bench."""
+    found = [read_experiment(path).calibration if _is_bench_log(Path(path)) else None
+             for path in paths]
+    return found[0] if all(one == found[0] for one in found) else None
+
+
 def _assign_signal(log, assignment):
     """Assign a signal name to a column."""
     match = _SIGNAL.fullmatch(assignment)

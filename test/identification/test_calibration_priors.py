@@ -17,12 +17,13 @@ from stepped_time import stepped_emulator
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.cli import main
+from flex_robot_sim.cli.identify import _free_of_bench
 from flex_robot_sim.identification.calibration_priors import (
     known_numbers,
     near_known,
     with_stepper,
 )
-from flex_robot_sim.identification.log_file import _resting_rows
+from flex_robot_sim.identification.log_file import _resting_rows, calibration_of_logs
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.rig.bench.bench import Bench
@@ -110,6 +111,70 @@ def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys):
     assert fitted.joint('slide').coulomb_friction == pytest.approx(friction, rel=1e-5)
     assert fitted.beam('strip').EIz == pytest.approx(
         truth.beam('strip').EIz * stiffness['value'] / SOFT, rel=1e-5)      # six digits
+
+
+@pytest.mark.slow
+def test_without_a_calibration_the_constants_in_the_log_are_taken(folder, tmp_path):
+    known = read_calibration(folder / 'bench.yaml')
+    assert calibration_of_logs([folder / 'bench.mcap']) == known
+    other = tmp_path / 'other.csv'
+    other.write_text('time,position/slide\n0,0\n')
+    assert calibration_of_logs([folder / 'bench.mcap', other]) is None
+
+
+def test_ringing_at_rest_leaves_out_a_delay_and_gains_by_data_sheets():
+    arm, gauges = frs.load('rig'), ('strip/root', 'strip/tip')
+    own = ['strip.stiffness', 'strip.damping']
+    gains = ['strip/root.gain', 'strip/tip.gain']
+    assert _free_of_bench(arm, [], gauges, False, False) == own
+    assert _free_of_bench(arm, [], gauges, False, True) == own + gains
+    assert _free_of_bench(arm, ['mass', 'sensors', 'delay'], gauges, False, False) == [
+        'mass', *gains]
+    # a log that is taken as a whole shows when a motion began
+    assert _free_of_bench(arm, [], (), True, True) == ['stiffness', 'damping', 'sensors',
+                                                       'friction']
+
+
+@pytest.mark.slow
+def test_the_gauge_of_a_log_is_not_ahead_of_the_pulses(folder):
+    """Fits of a delay to ringing at rest found -4 to -10 ms; by NumPy alone there is none."""
+    run = read_experiment(folder / 'bench.mcap')
+    time = np.array([one.stamp for one in run.readings])
+    pulses = np.array([one.message.step_position for one in run.readings])
+    # the part without a gap in which the stepper moves most
+    parts = np.split(np.arange(time.size), np.flatnonzero(np.diff(time) > 5e-3) + 1)
+    part = max(parts, key=lambda rows: np.abs(np.diff(pulses[rows])).sum())
+    even = np.arange(time[part[0]], time[part[-1]], 1e-3)
+    turn = run.calibration.turn
+    encoder, gauge = (np.interp(even, time[part], values) for values in (
+        [turn.position(run.readings[k].message.turn_counts) for k in part],
+        [run.readings[k].message.adc_root for k in part]))
+    pulses = np.interp(even, time[part], pulses[part]) / run.calibration.steps_per_radian
+    # a rotor swings about its pulses with the period of its field, some 10 ms
+    assert 0.0 <= lag(pulses, encoder) < 6e-3
+    # strip and field are one mode, y'' + 2 D w y' + w^2 y = -x'', with w of the gauge's peak
+    spectrum = np.abs(np.fft.rfft((gauge - gauge.mean()) * np.hanning(gauge.size), 2**18))
+    rates = 2 * np.pi * np.fft.rfftfreq(2**18, 1e-3)
+    band = (rates > 2 * np.pi * 3) & (rates < 2 * np.pi * 8)
+    rate = rates[band][spectrum[band].argmax()]
+    # which pulses shake from rest: y = z - x
+    begin = int(np.flatnonzero(np.diff(pulses))[0])
+    window = slice(begin, begin + 600)
+    place, speed, shown = pulses[begin], 0.0, []
+    for x in pulses[window]:
+        shown.append(place - x)
+        speed -= 1e-3 * (rate**2 * (place - x) + 2 * 0.015 * rate * speed)
+        place += 1e-3 * speed
+    # behind pulses by the rotor, and not ahead of them
+    assert 0.0 <= lag(np.array(shown), gauge[window]) < 8e-3
+
+
+def lag(first, second):
+    """Time [s] by which the second of two even signals is behind the first: where they agree."""
+    first, second = first - first.mean(), second - second.mean()
+    steps = np.arange(-40, 41)
+    agree = np.abs([first[40:-40] @ second[40 + k:second.size - 40 + k] for k in steps])
+    return 1e-3 * steps[agree.argmax()]
 
 
 def arm_and_calibration(**parts):
