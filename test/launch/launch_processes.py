@@ -26,7 +26,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 path, *words = sys.argv[1:]
 service = LaunchService()
 service.include_launch_description(IncludeLaunchDescription(
-    PythonLaunchDescriptionSource(path), launch_arguments=[word.split(':=') for word in words]))
+    PythonLaunchDescriptionSource(path), launch_arguments=[word.split(':=', 1) for word in words]))
 sys.exit(service.run())
 """
 

@@ -27,11 +27,47 @@ def test_the_arm_is_held_where_it_starts_in_its_namespace(system, observer):
     assert set(state.name) < set(observer.hear(JointState, '/left/display_joint_states').name)
 
 
+XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="joint" default="hinge"/>
+  <xacro:arg name="place" default="0"/>
+  <link name="base"/>
+  <joint name="$(arg joint)" type="revolute">
+    <origin xyz="0 0 $(arg place)"/>
+    <parent link="base"/>
+    <child link="arm"/>
+    <axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="10" velocity="2"/>
+  </joint>
+  <link name="arm">
+    <inertial>
+      <origin xyz="0.5 0 0"/>
+      <mass value="1"/>
+      <inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>
+    </inertial>
+  </link>
+</robot>
+"""
+
+
+def test_arguments_of_a_xacro_file_reach_every_node(launch, observer, calm, tmp_path):
+    """They are written as for `flexsim check`: NAME:=VALUE, with spaces between."""
+    path = tmp_path / 'arm.urdf.xacro'
+    path.write_text(XACRO)
+    process = launch(NAME, robot=path, xacro_arguments='joint:=wrist place:=0.3',
+                     namespace='xacro', params_file=calm)
+    state = observer.hear(JointState, '/xacro/joint_states')
+    target = observer.hear(JointState, '/xacro/controller/target')
+    assert list(state.name) == list(target.name) == ['wrist']
+    assert not process.count('Traceback')
+
+
 @pytest.mark.parametrize('arguments, line', [
     ({'robot': 'no_such_robot'}, 'no_such_robot'),
     ({'record_file': '/no/such/folder/run.mcap'},
      'record_file = "/no/such/folder/run.mcap" cannot be written: No such file or directory. Name '
      'a file in a folder of yours'),
+    ({'xacro_arguments': 'joint=wrist'},
+     '"joint=wrist" is no argument for xacro. Write NAME:=VALUE'),
     ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
     ({'use_controller': 'maybe'}, 'Argument "use_controller" provided value "maybe" is not valid'),
 ])
