@@ -8,10 +8,10 @@ at the middle of the step by a quasi-Newton iteration with the error r = a - v' 
 
     v' += (1 + W S)^-1 r,    S = h/2 D + h^2/4 K
 
-where K and D are of springs, dampers and friction, and W, the inverse of a mass matrix of the
-recursion, only steers the iteration: where r = 0, the formulation alone has decided. It goes on
-until what is left is what the recursion leaves (T43). A part of a step that takes too long for
-that is halved, and one that never gets there is told, as in the recursion.
+where K and D are the slopes of springs, dampers, motors, friction and stops. W, the inverse of a
+mass matrix of the recursion, only steers the iteration: where r = 0, the formulation alone has
+decided. It goes on until what is left is what the recursion leaves (T43). A part of a step that
+takes too long for that is halved, and one that never gets there is reported, as in the recursion.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
-from flex_robot_sim.dynamics.forces import add_powers, spring_energy
+from flex_robot_sim.dynamics.forces import (
+    add_contact_slopes,
+    add_motor_slopes,
+    add_powers,
+    spring_energy,
+)
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.dynamics.integrators import (
     ENERGY_ROUNDING,
@@ -36,7 +41,6 @@ from flex_robot_sim.dynamics.integrators import (
     REST_VELOCITY,
     STEP_GROWTH_ITERATIONS,
 )
-from flex_robot_sim.dynamics.joint_laws import smoothed_friction
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
@@ -87,7 +91,7 @@ class Drive:
         """Let `formulation` (see the package) move ArmArrays."""
         self.formulation = formulation
         self._unloaded = make_workspace(arrays)
-        self._springs: Any = None, None, None   # gains of the servo; K and D with these
+        self._springs: Any = None       # K and D of links, gears and dampers
 
     def begin(self, arm: ArmArrays, loads: LoadArrays, effort: np.ndarray, flow: np.ndarray,
               work: Workspace) -> None:
@@ -138,9 +142,8 @@ class Drive:
         if not has_converged or not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
             step[1], step[2] = now, 0.0
             return has_converged
-        adds_up = abs(now - due) <= (
-            MAX_ENERGY_ERROR * (kinetic + abs(done) + abs(taken))
-            + ENERGY_ROUNDING * (abs(now - kinetic - height) + abs(height)))
+        adds_up = abs(now - due) <= (MAX_ENERGY_ERROR * (kinetic + abs(done) + abs(taken))
+                                     + ENERGY_ROUNDING * (abs(now - kinetic - height) + abs(height)))
         if not adds_up and can_halve:
             return False
         missing = due - now - step[2]
@@ -162,15 +165,11 @@ class Drive:
     def steering(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
         """Matrix 1 + W S (n, n) of the implicit step."""
         arm, work = self.arm, self.work
-        gains = work.servo_stiffness.tobytes() + work.servo_damping.tobytes()
-        if self._springs[0] != gains:
-            self._springs = gains, *spring_matrices(arm, work.servo_stiffness, work.servo_damping)
-        _, K, D = self._springs
-        driven = np.where(arm.motor >= 0, arm.motor, np.arange(arm.motor.size))
-        D = D.copy()
-        # dry friction damps a drive that stands; that it falls with the rate is left out
-        D[driven, driven] += [smoothed_friction(*law)[1] for law in zip(
-            qd[driven], arm.coulomb, arm.stiction, arm.stribeck, arm.coulomb_rate)]
+        if self._springs is None:
+            self._springs = spring_matrices(arm)
+        K, D = (matrix.copy() for matrix in self._springs)
+        add_contact_slopes(arm, q, qd, D, K)
+        add_motor_slopes(arm, q, qd, self.effort, work, D, K)
         return np.eye(q.size) + np.linalg.solve(mass_matrix(arm, q), h / 2 * D + h * h / 4 * K)
 
 
@@ -207,8 +206,7 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
         left -= part
         if left < MIN_SUBSTEP_RATIO * h:
             left = 0.0
-        part = left if calls >= MAX_EVALUATIONS else min(
-            2.0 * part if count < STEP_GROWTH_ITERATIONS else part, left)
+        part = left if calls >= MAX_EVALUATIONS else min(2.0 * part if count < STEP_GROWTH_ITERATIONS else part, left)
     return parts, lost
 
 
@@ -231,8 +229,7 @@ def _solve_midpoint(drive, q, qd, guess, h, iterations):
         change = felt @ (h * move)**2
         size = felt @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
         # what is left is about change * change / before                                  (T43)
-        if count >= iterations and (
-                change * min(change, before) <= RATE_TOLERANCE**2 * size * before):
+        if count >= iterations and change * min(change, before) <= RATE_TOLERANCE**2 * size * before:
             return qdd, count, True
         if not isfinite(change):
             break
