@@ -36,6 +36,7 @@ from flex_robot_sim.dynamics.integrators import (
     MAX_ENERGY_ERROR,
     MAX_EVALUATIONS,
     MAX_ITERATIONS,
+    MAX_RATIO_FOR_REUSE,
     MIN_SUBSTEP_RATIO,
     RATE_TOLERANCE,
     REST_VELOCITY,
@@ -124,35 +125,44 @@ class Drive:
             return self.formulation.energies(q, qd)
 
     def correct_energy(self, q: np.ndarray, qd: np.ndarray, flow: np.ndarray,
-                       has_converged: bool, can_halve: bool) -> bool:
+                       has_converged: bool, can_halve: bool) -> tuple[bool, bool]:
         """
         Scale the rates qd (n,) by what the midpoint rule misses of the energy (T44).
 
         :param flow: work and dissipated energy before this part of a step, (2,) [J].
-        :param has_converged: whether that part did; one that did not is left as it is.
-        :param can_halve: whether a part that misses too much may be taken again in halves; if
-            so, nothing is changed here.
-        :returns: whether the part converged and its energy adds up.
+        :param has_converged: whether that part did.
+        :param can_halve: whether a part that is not good may be taken again in halves; if so,
+            nothing is changed here.
+        :returns: whether the part converged and its energy adds up, and whether it may be taken:
+            one that is not good makes no energy (T46).
         """
         step = self.work.step
         kinetic, height = self.energies(q, qd)
         now = kinetic + spring_energy(self.arm, q) + height
         done, taken = self.flow[:2] - flow
         due = step[1] + done - taken
-        if not has_converged or not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
+        if not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
             step[1], step[2] = now, 0.0
-            return has_converged
-        adds_up = abs(now - due) <= (MAX_ENERGY_ERROR * (kinetic + abs(done) + abs(taken))
-                                     + ENERGY_ROUNDING * (abs(now - kinetic - height) + abs(height)))
-        if not adds_up and can_halve:
-            return False
+            return has_converged, True
+        is_good = has_converged and abs(now - due) <= (
+            MAX_ENERGY_ERROR * (kinetic + abs(done) + abs(taken))
+            + ENERGY_ROUNDING * (abs(now - kinetic - height) + abs(height)))
+        if not is_good and can_halve:
+            return False, True
+        if not is_good:
+            if taken < 0.0:             # no law gives energy
+                due, self.flow[1] = due + taken, flow[1]
+            if now - due > kinetic:     # too much for the rates to give
+                self.flow[:2] = flow
+                return False, False
         missing = due - now - step[2]
-        share = min(max(missing / kinetic, -MAX_ENERGY_CORRECTION), MAX_ENERGY_CORRECTION)
+        largest = MAX_ENERGY_CORRECTION if is_good else 1.0
+        share = min(max(missing / kinetic, -largest), MAX_ENERGY_CORRECTION)
         step[1], step[2] = now + share * kinetic, max(share * kinetic - missing, 0.0)
         step[3] += now - due            # with its sign: what a step misses is of no one sign
         qd *= sqrt(1.0 + share)
         self.flow[2] += abs(now - due)
-        return adds_up
+        return is_good, True
 
     def set_slopes(self, arm: ArmArrays, loads: LoadArrays, state: np.ndarray,
                    effort: np.ndarray, work: Workspace, slopes: np.ndarray) -> None:
@@ -194,45 +204,55 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
         before = drive.flow[:2].copy()
         drive.add_powers(q + 0.5 * part * rate, rate, part)
         new_q, new_qd = q + part * rate, qd + part * found
-        good = drive.correct_energy(new_q, new_qd, before, converged, can_halve)
+        good, is_taken = drive.correct_energy(new_q, new_qd, before, converged, can_halve)
         if not good and can_halve:
             drive.flow[:2] = before
             part *= 0.5
             continue
         parts, lost = parts + 1, lost + (not good)
-        q[:], qd[:] = new_q, new_qd
+        if is_taken:
+            q[:], qd[:] = new_q, new_qd
         work.last[:], work.step[0] = qdd, part
-        qdd[:] = found
+        qdd[:] = found if is_taken else 0.0
         left -= part
         if left < MIN_SUBSTEP_RATIO * h:
             left = 0.0
-        part = left if calls >= MAX_EVALUATIONS else min(2.0 * part if count < STEP_GROWTH_ITERATIONS else part, left)
+        part = left if calls >= MAX_EVALUATIONS else min(
+            2.0 * part if count < STEP_GROWTH_ITERATIONS else part, left)
     return parts, lost
 
 
 def _solve_midpoint(drive, q, qd, guess, h, iterations):
     """Accelerations of one part of a step, evaluations, and whether they have converged."""
-    felt, qdd, steering, before, count = drive.arm.inertia_scale, guess.copy(), None, inf, 0
-    while count < MAX_ITERATIONS:
+    weights, qdd, lost = drive.arm.inertia_scale, guess.copy(), np.full_like(guess, np.nan)
+    steering, move, before = None, None, inf
+    for count in range(1, MAX_ITERATIONS + 1):
         rate = qd + 0.5 * h * qdd
         middle = q + 0.5 * h * rate
-        count += 1
+        error = drive.accelerations(middle, rate) - qdd
         try:
-            if steering is None:
+            if steering is not None:
+                wanted = np.linalg.solve(steering, error)
+                change = weights @ (h * wanted)**2
+                if change > before:         # beyond a corner of a law: go back half of the way
+                    move *= 0.5
+                    qdd -= move
+                    continue
+            if steering is None or change > MAX_RATIO_FOR_REUSE * before:
                 steering = drive.steering(middle, rate, h)
-            move = np.linalg.solve(steering, drive.accelerations(middle, rate) - qdd)
+                wanted = np.linalg.solve(steering, error)
+                change = weights @ (h * wanted)**2
         except np.linalg.LinAlgError:           # no inertia left that could steer
-            return np.full_like(qdd, np.nan), count, False
-        if not np.isfinite(move).all():
-            return np.full_like(qdd, np.nan), count, False
-        qdd += move
-        change = felt @ (h * move)**2
-        size = felt @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
-        # what is left is about change * change / before                                  (T43)
-        if count >= iterations and change * min(change, before) <= RATE_TOLERANCE**2 * size * before:
-            return qdd, count, True
+            return lost, count, False
         if not isfinite(change):
-            break
+            return lost, count, False
+        move = wanted
+        qdd += move
+        size = weights @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
+        # what is left is about change * change / before                                  (T43)
+        if count >= iterations and (
+                change * min(change, before) <= RATE_TOLERANCE**2 * size * before):
+            return qdd, count, True
         before = change
     return qdd, count, False
 
