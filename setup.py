@@ -73,7 +73,7 @@ setup(
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
         'docs': ['furo', 'myst-parser>=3', 'sphinx>=7', 'sphinx-mathjax-offline'],
         # robots of other people, for tests
-        'robots': ['example-robot-data>=6.0'],
+        'robots': ['example-robot-data>=6.0', 'mujoco>=3.2'],
         'test': ['argcomplete>=1.8', 'control>=0.9',
                  'distributed>=2022.2; python_version >= "3.11"',
                  'gymnasium>=1.1; python_version >= "3.11"', 'hypothesis', 'mcap-ros2-support',

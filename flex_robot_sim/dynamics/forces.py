@@ -210,12 +210,29 @@ def add_joint_slopes(arm, q, qd, D, K):
 
     :param D: (n, n), added to; K: (n, n), added to.
     """
+    add_contact_slopes(arm, q, qd, D, K)
     for j in range(arm.motor.size):
         m = arm.motor[j]
         driven = j if m < 0 else m
-        D[driven, driven] += arm.viscous[j] + smoothed_friction(
-            qd[driven], arm.coulomb[j], arm.stiction[j], arm.stribeck[j], arm.coulomb_rate[j])[1]
+        D[driven, driven] += arm.viscous[j]
         K[j, j] += arm.spring[j]
+        if m >= 0:
+            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
+                K[a, b] += sign * arm.gear_stiffness[j]
+                D[a, b] += sign * arm.gear_damping[j]
+
+
+@compiled
+def add_contact_slopes(arm, q, qd, D, K):
+    """
+    Add the slopes of dry friction and stops, which depend on the state.
+
+    :param D: (n, n), slopes with the rates, added to; K: with the coordinates, added to.
+    """
+    for j in range(arm.motor.size):
+        driven = j if arm.motor[j] < 0 else arm.motor[j]
+        D[driven, driven] += smoothed_friction(
+            qd[driven], arm.coulomb[j], arm.stiction[j], arm.stribeck[j], arm.coulomb_rate[j])[1]
         for sign, gap in ((1.0, q[j] - arm.upper[j]), (-1.0, arm.lower[j] - q[j])):
             k, d, depth, rate = (arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j],
                                  sign * qd[j])
@@ -223,7 +240,22 @@ def add_joint_slopes(arm, q, qd, D, K):
             if force > 0.0:
                 D[j, j] += slope
                 K[j, j] += k * (1.0 + d * rate / (k * depth) if gap < depth else 1.0)
-        if m >= 0:
-            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
-                K[a, b] += sign * arm.gear_stiffness[j]
-                D[a, b] += sign * arm.gear_damping[j]
+
+
+@compiled
+def add_motor_slopes(arm, q, qd, effort, work, D, K):
+    """
+    Add the slopes of the motors with their servo, within their limits.
+
+    :param effort: of the motors, by joint, (joints,) [N m, N].
+    :param D: (n, n), slopes with the rates, added to; K: with the coordinates, added to.
+    """
+    for j in range(arm.motor.size):
+        driven = j if arm.motor[j] < 0 else arm.motor[j]
+        kp, kd, v = work.servo_stiffness[j], work.servo_damping[j], qd[driven]
+        wanted = effort[j] + kp * (work.target[j] - q[driven]) + kd * (work.target_rate[j] - v)
+        pull, slope = motor_force(v, wanted + kd * v, kd, work.effort_limit[j], work.rate_limit[j])
+        D[driven, driven] += slope
+        if abs(wanted) <= work.effort_limit[j]:
+            # a motor near its largest rate gives a share of what is wanted
+            K[driven, driven] += kp if pull == wanted else kp * pull / wanted

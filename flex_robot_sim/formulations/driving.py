@@ -8,10 +8,10 @@ at the middle of the step by a quasi-Newton iteration with the error r = a - v' 
 
     v' += (1 + W S)^-1 r,    S = h/2 D + h^2/4 K
 
-where K and D are of springs, dampers and friction, and W, the inverse of a mass matrix of the
-recursion, only steers the iteration: where r = 0, the formulation alone has decided. It goes on
-until what is left is what the recursion leaves (T43). A part of a step that takes too long for
-that is halved, and one that never gets there is told, as in the recursion.
+where K and D are the slopes of springs, dampers, motors, friction and stops. W, the inverse of a
+mass matrix of the recursion, only steers the iteration: where r = 0, the formulation alone has
+decided. It goes on until what is left is what the recursion leaves (T43). A part of a step that
+takes too long for that is halved, and one that never gets there is reported, as in the recursion.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
-from flex_robot_sim.dynamics.forces import add_powers, spring_energy
+from flex_robot_sim.dynamics.forces import (
+    add_contact_slopes,
+    add_motor_slopes,
+    add_powers,
+    spring_energy,
+)
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.dynamics.integrators import (
     ENERGY_ROUNDING,
@@ -31,12 +36,12 @@ from flex_robot_sim.dynamics.integrators import (
     MAX_ENERGY_ERROR,
     MAX_EVALUATIONS,
     MAX_ITERATIONS,
+    MAX_RATIO_FOR_REUSE,
     MIN_SUBSTEP_RATIO,
     RATE_TOLERANCE,
     REST_VELOCITY,
     STEP_GROWTH_ITERATIONS,
 )
-from flex_robot_sim.dynamics.joint_laws import smoothed_friction
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
@@ -87,7 +92,7 @@ class Drive:
         """Let `formulation` (see the package) move ArmArrays."""
         self.formulation = formulation
         self._unloaded = make_workspace(arrays)
-        self._springs: Any = None, None, None   # gains of the servo; K and D with these
+        self._springs: Any = None       # K and D of links, gears and dampers
 
     def begin(self, arm: ArmArrays, loads: LoadArrays, effort: np.ndarray, flow: np.ndarray,
               work: Workspace) -> None:
@@ -120,36 +125,44 @@ class Drive:
             return self.formulation.energies(q, qd)
 
     def correct_energy(self, q: np.ndarray, qd: np.ndarray, flow: np.ndarray,
-                       has_converged: bool, can_halve: bool) -> bool:
+                       has_converged: bool, can_halve: bool) -> tuple[bool, bool]:
         """
         Scale the rates qd (n,) by what the midpoint rule misses of the energy (T44).
 
         :param flow: work and dissipated energy before this part of a step, (2,) [J].
-        :param has_converged: whether that part did; one that did not is left as it is.
-        :param can_halve: whether a part that misses too much may be taken again in halves; if
-            so, nothing is changed here.
-        :returns: whether the part converged and its energy adds up.
+        :param has_converged: whether that part did.
+        :param can_halve: whether a part that is not good may be taken again in halves; if so,
+            nothing is changed here.
+        :returns: whether the part converged and its energy adds up, and whether it may be taken:
+            one that is not good makes no energy (T46).
         """
         step = self.work.step
         kinetic, height = self.energies(q, qd)
         now = kinetic + spring_energy(self.arm, q) + height
         done, taken = self.flow[:2] - flow
         due = step[1] + done - taken
-        if not has_converged or not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
+        if not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
             step[1], step[2] = now, 0.0
-            return has_converged
-        adds_up = abs(now - due) <= (
+            return has_converged, True
+        is_good = has_converged and abs(now - due) <= (
             MAX_ENERGY_ERROR * (kinetic + abs(done) + abs(taken))
             + ENERGY_ROUNDING * (abs(now - kinetic - height) + abs(height)))
-        if not adds_up and can_halve:
-            return False
+        if not is_good and can_halve:
+            return False, True
+        if not is_good:
+            if taken < 0.0:             # no law gives energy
+                due, self.flow[1] = due + taken, flow[1]
+            if now - due > kinetic:     # too much for the rates to give
+                self.flow[:2] = flow
+                return False, False
         missing = due - now - step[2]
-        share = min(max(missing / kinetic, -MAX_ENERGY_CORRECTION), MAX_ENERGY_CORRECTION)
+        largest = MAX_ENERGY_CORRECTION if is_good else 1.0
+        share = min(max(missing / kinetic, -largest), MAX_ENERGY_CORRECTION)
         step[1], step[2] = now + share * kinetic, max(share * kinetic - missing, 0.0)
         step[3] += now - due            # with its sign: what a step misses is of no one sign
         qd *= sqrt(1.0 + share)
         self.flow[2] += abs(now - due)
-        return adds_up
+        return is_good, True
 
     def set_slopes(self, arm: ArmArrays, loads: LoadArrays, state: np.ndarray,
                    effort: np.ndarray, work: Workspace, slopes: np.ndarray) -> None:
@@ -162,15 +175,11 @@ class Drive:
     def steering(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
         """Matrix 1 + W S (n, n) of the implicit step."""
         arm, work = self.arm, self.work
-        gains = work.servo_stiffness.tobytes() + work.servo_damping.tobytes()
-        if self._springs[0] != gains:
-            self._springs = gains, *spring_matrices(arm, work.servo_stiffness, work.servo_damping)
-        _, K, D = self._springs
-        driven = np.where(arm.motor >= 0, arm.motor, np.arange(arm.motor.size))
-        D = D.copy()
-        # dry friction damps a drive that stands; that it falls with the rate is left out
-        D[driven, driven] += [smoothed_friction(*law)[1] for law in zip(
-            qd[driven], arm.coulomb, arm.stiction, arm.stribeck, arm.coulomb_rate)]
+        if self._springs is None:
+            self._springs = spring_matrices(arm)
+        K, D = (matrix.copy() for matrix in self._springs)
+        add_contact_slopes(arm, q, qd, D, K)
+        add_motor_slopes(arm, q, qd, self.effort, work, D, K)
         return np.eye(q.size) + np.linalg.solve(mass_matrix(arm, q), h / 2 * D + h * h / 4 * K)
 
 
@@ -195,15 +204,16 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
         before = drive.flow[:2].copy()
         drive.add_powers(q + 0.5 * part * rate, rate, part)
         new_q, new_qd = q + part * rate, qd + part * found
-        good = drive.correct_energy(new_q, new_qd, before, converged, can_halve)
+        good, is_taken = drive.correct_energy(new_q, new_qd, before, converged, can_halve)
         if not good and can_halve:
             drive.flow[:2] = before
             part *= 0.5
             continue
         parts, lost = parts + 1, lost + (not good)
-        q[:], qd[:] = new_q, new_qd
+        if is_taken:
+            q[:], qd[:] = new_q, new_qd
         work.last[:], work.step[0] = qdd, part
-        qdd[:] = found
+        qdd[:] = found if is_taken else 0.0
         left -= part
         if left < MIN_SUBSTEP_RATIO * h:
             left = 0.0
@@ -214,28 +224,35 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
 
 def _solve_midpoint(drive, q, qd, guess, h, iterations):
     """Accelerations of one part of a step, evaluations, and whether they have converged."""
-    felt, qdd, steering, before, count = drive.arm.inertia_scale, guess.copy(), None, inf, 0
-    while count < MAX_ITERATIONS:
+    weights, qdd, lost = drive.arm.inertia_scale, guess.copy(), np.full_like(guess, np.nan)
+    steering, move, before = None, None, inf
+    for count in range(1, MAX_ITERATIONS + 1):
         rate = qd + 0.5 * h * qdd
         middle = q + 0.5 * h * rate
-        count += 1
+        error = drive.accelerations(middle, rate) - qdd
         try:
-            if steering is None:
+            if steering is not None:
+                wanted = np.linalg.solve(steering, error)
+                change = weights @ (h * wanted)**2
+                if change > before:         # beyond a corner of a law: go back half of the way
+                    move *= 0.5
+                    qdd -= move
+                    continue
+            if steering is None or change > MAX_RATIO_FOR_REUSE * before:
                 steering = drive.steering(middle, rate, h)
-            move = np.linalg.solve(steering, drive.accelerations(middle, rate) - qdd)
+                wanted = np.linalg.solve(steering, error)
+                change = weights @ (h * wanted)**2
         except np.linalg.LinAlgError:           # no inertia left that could steer
-            return np.full_like(qdd, np.nan), count, False
-        if not np.isfinite(move).all():
-            return np.full_like(qdd, np.nan), count, False
+            return lost, count, False
+        if not isfinite(change):
+            return lost, count, False
+        move = wanted
         qdd += move
-        change = felt @ (h * move)**2
-        size = felt @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
+        size = weights @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
         # what is left is about change * change / before                                  (T43)
         if count >= iterations and (
                 change * min(change, before) <= RATE_TOLERANCE**2 * size * before):
             return qdd, count, True
-        if not isfinite(change):
-            break
         before = change
     return qdd, count, False
 

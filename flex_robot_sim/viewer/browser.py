@@ -55,7 +55,7 @@ class Page:
         self._server, access = _listen(plain(title), port, self._filter)
         self.port = self._server.get_port()
         # disable the tunnel that a browser could request
-        self._server.request_share_url = lambda *_, **__: None      # type: ignore
+        self._server.request_share_url = lambda *_, **__: None
         self.address = f'http://{HOST}:{self.port}'
         self.private_address = self.address + access.path
         """With the token: for the terminal of the user, and not for a log or a command line."""

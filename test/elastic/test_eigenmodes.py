@@ -4,6 +4,7 @@ from math import pi
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 from flex_robot_sim.elastic.eigenmodes import (
     bending_modes,
@@ -84,3 +85,22 @@ def test_rod_with_a_body(mu):
     slope, value = rod_modes(roots, one, 1)[0], rod_modes(roots, one, 0)[0]
     np.testing.assert_allclose(slope, mu * roots**2 * value, rtol=0, atol=1e-12 * (1 + mu))
     assert (np.floor(roots / pi) == np.arange(5)).all()      # one root in every interval
+
+
+def test_a_cantilever_of_hermite_elements_has_the_wavenumbers_of_its_frequencies():
+    # (88) of the wrench DAE paper, beta^2 = 2 pi f sqrt(rho A / EI), is right as it is printed
+    length, EI, rho_A, count = 0.93, 3.67e3, 7800.0 * 2.09e-4, 40
+    h, n = length / count, 2 * count + 2
+    K, M = np.zeros((2, n, n))
+    for k in range(count):
+        part = np.s_[2 * k:2 * k + 4, 2 * k:2 * k + 4]
+        K[part] += EI / h**3 * np.array([
+            [12, 6 * h, -12, 6 * h], [6 * h, 4 * h**2, -6 * h, 2 * h**2],
+            [-12, -6 * h, 12, -6 * h], [6 * h, 2 * h**2, -6 * h, 4 * h**2]])
+        M[part] += rho_A * h / 420 * np.array([
+            [156, 22 * h, 54, -13 * h], [22 * h, 4 * h**2, 13 * h, -3 * h**2],
+            [54, 13 * h, 156, -22 * h], [-13 * h, -3 * h**2, -22 * h, 4 * h**2]])
+    frequencies = np.sqrt(eigh(K[2:, 2:], M[2:, 2:], eigvals_only=True)[:3]) / (2 * pi)
+    beta = np.sqrt(2 * pi * frequencies * np.sqrt(rho_A / EI))
+    # cos x cosh x = -1; the elements are off by the fourth power of their length
+    assert beta * length == pytest.approx([1.875104, 4.694091, 7.854757], rel=1e-6)

@@ -101,6 +101,56 @@ def test_long_steps_are_solved_for(formulation):
                            atol=1e-5 * np.linalg.norm(felt * rate))
 
 
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_an_arm_runs_into_its_stop_and_keeps_its_state(formulation):
+    # a thin link at 20 rad/s: its damper there is stiffer than what the joint alone accelerates
+    arm = load(random_robot(120, 1, ('modes', 'rigid'), ('continuous',)))
+    q, qd = random_state(arm, 121, turn=1.0, bend=2e-3)
+    q[0], qd[0] = arm.arrays.lower[0] + 0.02, -20.0
+    depth, taken = [], []
+    for name, scheme, step in (('recursion', 'reference', 1e-3),
+                               (formulation, 'implicit_midpoint', 2.5e-4)):
+        simulation = Simulation(arm, SimulationSettings(
+            time_step=step, scheme=scheme, formulation=name))
+        simulation.set_state(coordinates=q, rates=qd)
+        lowest = 0.0
+        for _ in range(30):
+            simulation.step(round(1e-3 / step))
+            lowest = min(lowest, simulation.position[0] - arm.arrays.lower[0])
+        depth.append(lowest)
+        taken.append(simulation.energy().dissipated)
+    assert simulation.hard_steps[1] == 0
+    # damping sets in over 1 mrad, a fifth of a step: the error is of first order in the step
+    assert depth[0] < -0.02 and depth[1] == pytest.approx(depth[0], rel=0.03)
+    assert taken[1] == pytest.approx(taken[0], rel=0.12)
+
+
+@pytest.mark.parametrize('formulation', ['element_sum', 'stiffened'])
+def test_a_step_that_is_too_long_for_a_stop_makes_no_energy(formulation):
+    # a steel bar, bent by a tenth of its length, runs into its stop again and again
+    arm = load('element_sum_arm_1', gravity=(0.0, 0.0, 0.0))
+    simulation = Simulation(arm, SimulationSettings(time_step=2e-3, formulation=formulation))
+    upper = arm.arrays.upper[1]
+    simulation.set_state(position=[0.0, upper - 0.02], velocity=[0.0, 8.0])
+    largest = start = simulation.energy().kinetic
+    for _ in range(20):
+        simulation.step(4)
+        energy = simulation.energy()
+        largest = max(largest, energy.kinetic + energy.strain + energy.dissipated)
+    assert largest < 1.001 * start
+
+
+@pytest.mark.parametrize('formulation', ['dual_screw', 'stiffened'])
+def test_limits_of_the_drives_take_few_steps_in_parts(formulation):
+    # forces that fall with the rate by 50 N m s/rad, or do not at all where the effort is limited
+    arm = load('two_link')
+    simulation = Simulation(arm, SimulationSettings(formulation=formulation, drive_limits=True))
+    simulation.hold(np.full(3, 1.5), 800.0, 20.0)
+    simulation.step(500)
+    in_parts, lost = simulation.hard_steps
+    assert in_parts < 20 and lost == 0      # of 500, 100 and more without these slopes
+
+
 def test_a_step_that_does_not_converge_is_told():
     arm = load(random_robot(2, links=3, kinds=('rigid',)))
     simulation = Simulation(arm, SimulationSettings(time_step=0.5, formulation='stiffened'))

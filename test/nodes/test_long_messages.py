@@ -101,17 +101,20 @@ def test_the_loop_goes_on_while_a_long_trajectory_arrives(system, observer, poin
     observer.call(Trigger, f'{namespace}/controller/hold')
 
 
-@pytest.mark.parametrize('topic, message', [
-    ('controller/reference', JointState(name=['a'] * 300_000)),
-    ('joint_commands', JointState(name=['a'] * 300_000)),
-    ('joint_commands', JointState(effort=[0.0] * 300_000)),
-    ('effort_controller/commands', Float64MultiArray(data=[0.0] * 300_000)),
-    ('push', WrenchStamped(header=Header(frame_id='a' * 300_000))),
-], ids=['reference', 'names', 'efforts', 'numbers', 'frame'])
-def test_a_message_that_is_too_long_is_refused_in_one_line(system, observer, topic, message):
-    namespace, processes = system
-    if len(processes) == 1 and topic in ('joint_commands', 'effort_controller/commands'):
-        pytest.skip('the controller takes the place of commands')
+TOO_LONG = {
+    'reference': ('controller/reference', JointState(name=['a'] * 300_000)),
+    'names': ('joint_commands', JointState(name=['a'] * 300_000)),
+    'efforts': ('joint_commands', JointState(effort=[0.0] * 300_000)),
+    'numbers': ('effort_controller/commands', Float64MultiArray(data=[0.0] * 300_000)),
+    'frame': ('push', WrenchStamped(header=Header(frame_id='a' * 300_000)))}
+
+
+# inside, the controller takes the place of commands
+@pytest.mark.parametrize('system, words', [
+    *(('beside', words) for words in TOO_LONG), ('inside', 'reference'), ('inside', 'frame')],
+    indirect=['system'])
+def test_a_message_that_is_too_long_is_refused_in_one_line(system, observer, words):
+    (namespace, processes), (topic, message) = system, TOO_LONG[words]
     publisher = observer.publisher(type(message), f'{namespace}/{topic}')
     node = processes[-1 if topic == 'controller/reference' else 0]
     node.forget_lines()

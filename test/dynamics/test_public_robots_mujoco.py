@@ -1,0 +1,103 @@
+"""Arms of other people move as in MuJoCo, and swing with the same frequencies: rigid links."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from compare import GRAVITY, forward, inverse
+from public_robots import public_robot
+
+from flex_robot_sim import frequencies, load
+
+# arms, hands, legs and whole humanoids; those of xarm, z1 and hextilt have damping and friction.
+# Without robots that MuJoCo refuses (inertias of nothing) or reads otherwise (mimic joints)
+ROBOTS = [
+    'ur_description/urdf/ur10_robot.urdf', 'kinova_description/robots/kinova.urdf',
+    'xarm_description/urdf/xarm7.urdf', 'z1_description/urdf/z1.urdf',
+    'so_arm_description/urdf/so101.urdf', 'hextilt_description/urdf/hextilt_flying_arm_5.urdf',
+    'solo_description/robots/solo12.urdf', 'alex_description/urdf/alex_sake_hands.urdf',
+    'centauro_description/urdf/centauro.urdf',
+    'g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf']
+STATES = 5
+
+
+class Peer:
+    """A robot in MuJoCo, with the joints in our order."""
+
+    def __init__(self, path, names):
+        mujoco = pytest.importorskip('mujoco')
+        robot = ElementTree.parse(path).getroot()
+        for link in robot.iterfind('link'):     # no mesh plays a part
+            for part in (*link.findall('visual'), *link.findall('collision')):
+                link.remove(part)
+        self.library = mujoco
+        self.model = mujoco.MjModel.from_xml_string(ElementTree.tostring(robot, 'unicode'))
+        self.model.opt.gravity[:] = GRAVITY
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        self.data = mujoco.MjData(self.model)
+        self.rows = [int(self.model.joint(name).dofadr[0]) for name in names]
+        assert sorted(self.rows) == list(range(self.model.nv))
+        self.damping = self.model.dof_damping[self.rows]
+        self.friction = self.model.dof_frictionloss[self.rows]
+
+    def mass_matrix_and_bias(self, q, qd):
+        """M (n, n), and the forces of velocities and weight (n,)."""
+        self.data.qpos[self.rows], self.data.qvel[self.rows] = q, qd
+        self.library.mj_forward(self.model, self.data)
+        M = np.zeros((self.model.nv, self.model.nv))
+        for column, unit in zip(M, np.eye(self.model.nv)):
+            self.library.mj_mulM(self.model, self.data, column, unit)
+        return M[np.ix_(self.rows, self.rows)], self.data.qfrc_bias[self.rows].copy()
+
+
+def pair(path):
+    """Return a robot as ArmModel and as Peer, and random positions of its joints (k, n)."""
+    path = public_robot(path)
+    arm = load(path, gravity=GRAVITY)
+    low, high = (np.clip(limits, -np.pi, np.pi) for limits in (arm.arrays.lower,
+                                                               arm.arrays.upper))
+    return arm, Peer(path, arm.joint_names), np.random.default_rng(1).uniform(
+        low, high, (STATES, arm.size))
+
+
+@pytest.mark.parametrize('path', ROBOTS)
+def test_a_public_robot_moves_as_in_mujoco(path):
+    arm, peer, positions = pair(path)
+    random = np.random.default_rng(2)
+    for q in positions:
+        # fast enough for friction that is smoothed over 0.01 rad/s to be that of Coulomb
+        qd = random.uniform(0.5, 3.0, arm.size) * random.choice([-1.0, 1.0], arm.size)
+        effort, still = random.normal(size=arm.size), np.zeros(arm.size)
+        M, bias = peer.mass_matrix_and_bias(q, qd)
+        needed = inverse(arm, q, qd, still)
+        scale = np.sqrt(np.diag(M))
+        # MuJoCo turns inertias into principal axes, to about 1e-10
+        assert abs((needed - bias) / scale).max() < 1e-9 * abs(bias / scale).max()
+        columns = [inverse(arm, q, qd, unit) - needed for unit in np.eye(arm.size)]
+        assert abs((np.array(columns) - M) / np.outer(scale, scale)).max() < 1e-9
+        expected = np.linalg.solve(
+            M, effort - bias - peer.damping * qd - peer.friction * np.sign(qd))
+        found = forward(arm, q, qd, effort)
+        assert abs((found - expected) * scale).max() < 1e-9 * abs(expected * scale).max()
+
+
+@pytest.mark.parametrize('path', ROBOTS)
+def test_a_public_robot_on_servos_has_the_frequencies_of_mujoco(path):
+    arm, peer, (q, *_) = pair(path)
+    still = np.zeros(arm.size)
+    M, _ = peer.mass_matrix_and_bias(q, still)
+    stiffness, damping = np.diag(M) * (2 * np.pi * 4.0)**2, np.diag(M) * 3.0
+    step, slopes = 1e-4, []
+    for unit in np.eye(arm.size):
+        ahead, behind = (peer.mass_matrix_and_bias(q + sign * step * unit, still)[1]
+                         for sign in (1.0, -1.0))
+        slopes.append((ahead - behind) / (2 * step))
+    K = np.array(slopes).T + np.diag(stiffness)
+    # at rest, friction is a damper until 0.01 rad/s
+    D = np.diag(damping + peer.damping + peer.friction / arm.arrays.coulomb_rate)
+    n = arm.size
+    rates = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)],
+                                        [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]]))
+    found = 2 * np.pi * frequencies(arm, q, gains=(stiffness, damping))
+    # differences over 1e-4 rad of a weight that is small against the servos
+    assert found == pytest.approx(np.sort(abs(rates[rates.imag >= 0.0])), rel=1e-6)
