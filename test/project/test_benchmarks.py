@@ -134,10 +134,12 @@ def test_element_sum_sweep(benchmark, tmp_path):
     module.draw(tmp_path / 'sweep.png', found)
     assert (tmp_path / 'sweep.png').stat().st_size > 1000
     # twice the length: eight times the inertia about the axis of a bar, less its own rotary one
-    long, usual = (read_description(module.varied('length', factor)).link('link_1')
+    long, usual = (read_description(module.varied('length', factor)).link('link_2')
                    for factor in (2.0, 1.0))
     assert long.beam.length == 2.0 * usual.beam.length
     assert long.beam.mass_per_length == pytest.approx(usual.beam.mass_per_length)
+    tool = read_description(module.varied('payload', 2.0)).link('tool')
+    assert tool.inertial.mass == 0.2
 
 
 def test_paper_costs(benchmark):
