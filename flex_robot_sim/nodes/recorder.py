@@ -25,7 +25,7 @@ from flex_robot_sim.nodes.parameter_notes import ParameterNotes
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import RECORDER_SETTINGS, RecorderSettings
-from flex_robot_sim.recording.cdr import may_leave_room, trimmed
+from flex_robot_sim.recording.cdr import may_be_padded, trim
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.tally import Tally, as_text, status_line, summary
@@ -140,7 +140,7 @@ class RecorderNode(Node):
         text = definition_of(kind)
         try:
             parsed = message_type(kinds[0], text)
-            parsed = parsed if may_leave_room(parsed) else None
+            parsed = parsed if may_be_padded(parsed) else None
         except DefinitionError:
             parsed = None
         channel = self._channels[name] = _Channel(Tally(name, kinds[0]), kind, text, parsed)
@@ -160,7 +160,7 @@ class RecorderNode(Node):
         if channel.subscription is not None:
             self._take_all(channel)
             self._ears.destroy_subscription(channel.subscription)
-            tally.forget_number()
+            tally.reset_sequence()
         is_latched, is_reliable = channel.quality = quality
         channel.number = self._writer.topic(tally.name, tally.kind, channel.text, *quality)
         channel.subscription = self._ears.create_subscription(
@@ -186,7 +186,7 @@ class RecorderNode(Node):
                 data, info = bytes(found[0]), found[1]
                 now = info.get('received_timestamp') or time.time_ns()
                 if channel.parsed is not None:
-                    data = trimmed(channel.parsed, data)
+                    data = trim(channel.parsed, data)
                 writer.write(channel.number, now, data, info.get('source_timestamp') or 0)
                 tally.take(now, info.get('publication_sequence_number'))
 
