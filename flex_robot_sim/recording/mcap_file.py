@@ -40,7 +40,7 @@ ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
 CHUNK_SIZE = 2**18          # of messages, uncompressed [bytes]
 FLUSH_PERIOD_S = 0.5        # after which a chunk ends, even if it is small
 QOS_KEY = 'offered_qos_profiles'
-METADATA_NAME = 'flex_robot_sim'    # metadata record of every recording of this package
+METADATA_NAME = 'flex_robot_sim'    # in every recording of this package
 INSTALL_HINT = ('recordings need the package mcap. Install it by `pip install mcap`, and call '
                 'this again')
 # keep last; enum values of the ROS middleware interface (rmw), which all versions read

@@ -123,8 +123,8 @@ class _TableBuilder:
         if self._problem:
             yield f'{self.topic.name} is left out: {self._problem}'
         if self._refused_messages:
-            yield (f'{self._refused_messages} messages of {self.topic.name} are left out: they are no '
-                   f'{self.topic.kind}')
+            yield (f'{self._refused_messages} messages of {self.topic.name} are left out: they '
+                   f'are no {self.topic.kind}')
 
 
 def _row(message: dict[str, Any]) -> dict[str, Any]:

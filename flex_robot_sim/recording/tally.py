@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 MEGABYTES_PER_BYTE = 1e-6
-UNKNOWN_SEQUENCE_NUMBER = 0xFFFF_FFFF_FFFF_FFFF  # from middlewares that do not number messages
+UNKNOWN_SEQUENCE_NUMBER = 0xFFFF_FFFF_FFFF_FFFF    # of middlewares without numbering
 
 
 class Tally:

@@ -17,7 +17,7 @@ from flex_robot_sim.recording.cdr import ENCAPSULATION_SIZE, MessageError
 
 FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 DURATION_SIZE = 8           # time_from_start                                            [bytes]
-MAX_TRAILING_BYTES = 4096      # padding that some middlewares append to a message          [bytes]
+MAX_TRAILING_BYTES = 4096   # padding that some middlewares append to a message          [bytes]
 MIN_POINT_SIZE = 24         # four empty sequences and time_from_start                   [bytes]
 NANOSECONDS_PER_SECOND = 1_000_000_000
 LITTLE_ENDIAN = b'\0\1\0\0'
