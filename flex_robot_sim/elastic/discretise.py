@@ -32,8 +32,8 @@ def make_beam(length: float, section: Section, coordinates: Mapping[str, int | L
     # finite elements take too much memory to cache; modes take time to compute
     make_function = _make_beam if elements else _make_beam_cached
     return make_function(length, (section.mass_per_length, tuple(section.inertia), *section[2:]),
-                tuple(coordinates.items()), elements, boundary,
-                (load.mass, tuple(load.centre), tuple(load.inertia.ravel())), is_segment)
+                         tuple(coordinates.items()), elements, boundary,
+                         (load.mass, tuple(load.centre), tuple(load.inertia.ravel())), is_segment)
 
 
 def _make_beam(length, section, coordinates, elements, boundary, load, is_segment):
@@ -46,7 +46,7 @@ def _make_beam(length, section, coordinates, elements, boundary, load, is_segmen
         if count == 0:
             continue
         direction_shapes = (element_shapes(direction, length, elements, count) if elements
-                  else assumed_shapes(direction, length, int(count), boundary))
+                            else assumed_shapes(direction, length, int(count), boundary))
         stiffness, _ = matrices(direction_shapes, direction)
         # natural modes are orthogonal: off-diagonal entries are rounding errors
         blocks.append(stiffness if count == 'all' else np.diag(np.diag(stiffness)))

@@ -34,7 +34,7 @@ def clamped_bending(lam: float, xi: np.ndarray, order: int) -> np.ndarray:
         return np.stack([_power_series(lam, xi, order, first) for first in (2, 3)], axis=-1)
     z = lam * xi
     trig_terms = [(np.cos(z), np.sin(z)), (-np.sin(z), np.cos(z)),
-            (-np.cos(z), -np.sin(z)), (np.sin(z), -np.cos(z))][order % 4]
+                  (-np.cos(z), -np.sin(z)), (np.sin(z), -np.cos(z))][order % 4]
     end = np.exp(-lam)
     left = (-1.0)**order * np.exp(-z) - trig_terms[0] + trig_terms[1]
     right = np.exp(-lam * (1.0 - xi)) - end * (trig_terms[0] + trig_terms[1])

@@ -87,7 +87,7 @@ class Parameters:
                     parameter.value, item)
         try:
             changed_settings = {kind: replace(self._settings[kind], **values)
-                   for kind, values in changed.items()}
+                                for kind, values in changed.items()}
             self._notify(changed_settings)
         except FlexRobotSimError as error:
             return SetParametersResult(successful=False, reason=str(error))

@@ -138,7 +138,7 @@ class PlayerNode(Node):
         """Wait until new subscribers are discovered; raise UsageError if one may be an arm."""
         while not self._stop_event.is_set():
             counts = {topic: publisher.get_subscription_count()
-                     for topic, publisher in self._topic_publishers.items()}
+                      for topic, publisher in self._topic_publishers.items()}
             has_new_listener = any(
                 count > self._listeners.get(topic, 0) for topic, count in counts.items())
             self._listeners = counts

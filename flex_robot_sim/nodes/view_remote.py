@@ -162,7 +162,7 @@ class ViewRemote:
             self.parameters.pop('controller', None)
         for what in (SHAPER, FEEDBACK):
             reasons[what] = ('there is no controller' if not has_controller else
-                         '' if self.value(what) else f'the controller has no parameter {what}')
+                             '' if self.value(what) else f'the controller has no parameter {what}')
 
     def _refresh(self, name):
         client = self._getters[name]

@@ -226,7 +226,7 @@ def _build_reader(kind, name, order):
             steps.append(_single_reader(field.name, _array_reader(field, order)))
         else:
             read = (_text_reader(order) if field.kind == TEXT
-                   else _build_reader(kind, field.kind, order))
+                    else _build_reader(kind, field.kind, order))
             steps.append(_single_reader(field.name, read if field.size is None else _list_reader(
                 field, read, order, _count_values(kind, field.kind))))
 

@@ -138,8 +138,8 @@ class RecordingWriter:
                 self._schemas[kind] = self._try(
                     self._writer.register_schema, kind, SCHEMA, text.encode())
             qos = _QOS_TEMPLATE.format(depth=1 if is_latched else 10,
-                              durability=LATCHED if is_latched else VOLATILE,
-                              reliability=RELIABLE if is_reliable else BEST_EFFORT)
+                                       durability=LATCHED if is_latched else VOLATILE,
+                                       reliability=RELIABLE if is_reliable else BEST_EFFORT)
             self._topics[name, kind] = self._try(
                 self._writer.register_channel, name, ENCODING, self._schemas[kind], {QOS_KEY: qos})
         return self._topics[name, kind]

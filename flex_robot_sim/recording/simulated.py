@@ -74,7 +74,7 @@ class SimulationRecording:
             stamp, arm.joint_names, q[:joints], qd[:joints], effort))
         if target is not None:
             self._queue('controller/target', JOINT_STATE, stamp,
-                       joint_state(stamp, arm.joint_names, *target))
+                        joint_state(stamp, arm.joint_names, *target))
         if self._motor_joints.size:
             self._queue('motor_states', JOINT_STATE, stamp, lambda effort: joint_state(
                 stamp, arm.motor_names, q[self._motors], qd[self._motors],
@@ -88,7 +88,7 @@ class SimulationRecording:
                 stamp, self._sensors.names, matrix @ q, matrix @ qd))
         for link, tip in simulation.deflection.items():
             self._queue(f'{self._words[link]}/tip_deflection', POSE, stamp,
-                       pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
+                        pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
         T = simulation.pose(self._tool)
         self._queue('tool_pose', POSE, stamp, pose(
             stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])))
