@@ -24,7 +24,7 @@ from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
 from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 
 NONE = 'none'
-InThread = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop
+CallInLoop = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop
 Gains = tuple[np.ndarray, np.ndarray]       # stiffness and damping of the servo, (joints,)
 
 
@@ -34,14 +34,14 @@ class Designs:
     what = ''               # name in log lines and diagnostics
 
     def __init__(self, node: Node, controller: JointController, settings: Any,
-                 in_its_thread: InThread) -> None:
+                 call_in_loop: CallInLoop) -> None:
         """
         Begin with settings.
 
-        :param in_its_thread: in_its_thread(action) calls an action in the thread of the loop.
+        :param call_in_loop: function that calls an action in the thread of the loop.
         """
         self._node, self._controller = node, controller
-        self._in_its_thread, self._settings = in_its_thread, settings
+        self._call_in_loop, self._settings = call_in_loop, settings
         self._servo, self.name = controller.servo, NONE
         self._background, self._problem = Background(self.what), ''
         node.create_timer(POLL_PERIOD_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -103,10 +103,10 @@ class ShaperDesigns(Designs):
     what = 'shaper'
 
     def __init__(self, node: Node, controller: JointController, settings: ShapingSettings,
-                 period: float, in_its_thread: InThread) -> None:
+                 period: float, call_in_loop: CallInLoop) -> None:
         """Begin with ShapingSettings, for joint states every `period` [s]; see Designs."""
         self._period = period
-        super().__init__(node, controller, settings, in_its_thread)
+        super().__init__(node, controller, settings, call_in_loop)
 
     def wanted(self, settings: ShapingSettings) -> str:
         """Kind of the shaper."""
@@ -125,7 +125,7 @@ class ShaperDesigns(Designs):
 
     def take(self, design: OnlineShaper | None) -> str:
         """Use the shaper in the controller."""
-        self._in_its_thread(lambda: self._controller.use_shaper(design))
+        self._call_in_loop(lambda: self._controller.use_shaper(design))
         return '' if design is None else (
             f'shaper {self.name}: every motion takes up to {design.duration:.2g} s longer')
 
@@ -136,10 +136,10 @@ class FeedbackDesigns(Designs):
     what = 'feedback'
 
     def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
-                 sampling: Callable[[], Sampling], in_its_thread: InThread) -> None:
+                 sampling: Callable[[], Sampling], call_in_loop: CallInLoop) -> None:
         """Begin with FeedbackSettings, for states with the timing of Sampling; see Designs."""
         self._sampling = sampling
-        super().__init__(node, controller, settings, in_its_thread)
+        super().__init__(node, controller, settings, call_in_loop)
 
     def wanted(self, settings: FeedbackSettings) -> str:
         """Kind of the feedback."""
@@ -159,7 +159,7 @@ class FeedbackDesigns(Designs):
 
     def take(self, design: Feedback | None) -> str:
         """Use the feedback in the controller."""
-        self._in_its_thread(lambda: self._controller.feedback.use(design))
+        self._call_in_loop(lambda: self._controller.feedback.use(design))
         if design is None:
             return ''
         line = f'feedback {self.name}: in force'
