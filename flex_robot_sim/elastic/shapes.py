@@ -216,7 +216,7 @@ def _stations(direction, max_lambda):
 
     In bending the integrand is the square of the shortening, of degree 10 for x^2 and x^3.
 
-    :param highest: largest lambda of a natural mode among the shapes; 0: polynomials only.
+    :param max_lambda: largest lambda of a natural mode among the shapes; 0: polynomials only.
     """
     if direction.strain_order == 2:
         return 10 + int(np.ceil(1.25 * max_lambda)) if max_lambda > 0.0 else 6

@@ -207,7 +207,7 @@ class ControllerNode(Node):
     def _on_hold(self, request, response):
         def hold():
             if not self.controller.is_live:
-                raise CommandError('no joint states arrive: nobody knows where the arm is')
+                raise CommandError('no joint states arrive: the position of the arm is unknown')
             self.controller.hold()
             return 'the arm is held where it is'
         return answer(response, lambda: self._call_in_loop(hold))

@@ -24,7 +24,7 @@ from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
 from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 
 NONE = 'none'
-CallInLoop = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop
+InThread = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop
 Gains = tuple[np.ndarray, np.ndarray]       # stiffness and damping of the servo, (joints,)
 
 
@@ -34,7 +34,7 @@ class Designs:
     what = ''               # name in log lines and diagnostics
 
     def __init__(self, node: Node, controller: JointController, settings: Any,
-                 call_in_loop: CallInLoop) -> None:
+                 call_in_loop: InThread) -> None:
         """
         Begin with settings.
 
@@ -103,7 +103,7 @@ class ShaperDesigns(Designs):
     what = 'shaper'
 
     def __init__(self, node: Node, controller: JointController, settings: ShapingSettings,
-                 period: float, call_in_loop: CallInLoop) -> None:
+                 period: float, call_in_loop: InThread) -> None:
         """Begin with ShapingSettings, for joint states every `period` [s]; see Designs."""
         self._period = period
         super().__init__(node, controller, settings, call_in_loop)
@@ -136,7 +136,7 @@ class FeedbackDesigns(Designs):
     what = 'feedback'
 
     def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
-                 sampling: Callable[[], Sampling], call_in_loop: CallInLoop) -> None:
+                 sampling: Callable[[], Sampling], call_in_loop: InThread) -> None:
         """Begin with FeedbackSettings, for states with the timing of Sampling; see Designs."""
         self._sampling = sampling
         super().__init__(node, controller, settings, call_in_loop)

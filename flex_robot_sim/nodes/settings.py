@@ -74,13 +74,14 @@ class ShaperSettings(Settings):
         'resampled only', choices=NODE_SHAPERS, live=True)
     design_file: str = setting('', 'file of flexsim shape --output, in place of shaper, '
                                    'frequencies and payload; empty: none')
-    frequencies: tuple = setting((), 'what the arm rings with, slowest first; none: the modes of '
-                                     'the robot, in each pose', 'Hz', above=0.0, live=True)
+    frequencies: tuple = setting((), 'natural frequencies of the arm, slowest first; none: the '
+                                     'modes of the robot, in each pose', 'Hz', above=0.0,
+                                 live=True)
     damping_ratios: tuple = setting((), 'one for each of frequencies; none: zero', at_least=0.0,
                                     live=True)
     payload: tuple = setting(
-        (), 'mass at the tool; several: anything between them, which nobody tells; none: what the '
-        'robot has', 'kg', at_least=0.0, live=True)
+        (), 'mass at the tool; several: any unknown mass between them; none: that of the robot',
+        'kg', at_least=0.0, live=True)
     period: float = setting(0.02, 'longest time between two points that are sent', 's', above=0.0)
     shortest_period: float = setting(
         0.0, 'shortest time between two points that are sent, for drivers with small buffers', 's',

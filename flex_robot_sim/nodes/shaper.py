@@ -66,7 +66,7 @@ class ShaperNode(Node):
         source = self.create_subscription(JointTrajectory, '~/joint_trajectory',
                                           self._on_trajectory, COMMANDS, raw=True)
         if source.topic_name == self._relay.topic:
-            raise SettingError(f'the shaper would hear what it sends on {source.topic_name}: '
+            raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
                                'remap joint_trajectory to the topic of the controller')
         topics = f'{source.topic_name} by {self._specification.name}, for {self._relay.topic}'
         if settings.stream != 'none':
@@ -152,7 +152,7 @@ class ShaperNode(Node):
     def _log_progress(self, done, total):
         if self._began_at is not None and time.monotonic() > self._began_at + PROGRESS_DELAY_S:
             self._began_at = None
-            self.get_logger().info(f'computing what rings of {plain(self._name)} in all poses: '
+            self.get_logger().info(f'computing the modes of {plain(self._name)} in all poses: '
                                    f'{done / total:.0%} after {PROGRESS_DELAY_S:g} s')
 
     def _on_trajectory(self, data):

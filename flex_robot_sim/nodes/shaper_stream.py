@@ -40,7 +40,7 @@ class ShaperStream:
         source = subscribe_short(node, KINDS[kind], '~/set_points', self._on_set_point, COMMANDS,
                                  NUMBERS_PER_JOINT[kind] * max_names)
         if source.topic_name == self._publisher.topic_name:
-            raise SettingError(f'the shaper would hear what it sends on {source.topic_name}: '
+            raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
                                'remap set_points to the topic of the driver')
         self.topics = source.topic_name, self._publisher.topic_name
         node.create_timer(stream.period, self._on_timer)

@@ -152,9 +152,9 @@ class ViewRemote:
                 f'there is no service {SERVICES[what][1]}')
         reasons[DISARM] = '' if has_bench else 'there is no bench'
         reasons[COMMAND_JOINT] = '' if self._reference.get_subscription_count() else (
-            'nobody listens to controller/reference')
+            'controller/reference has no subscriber')
         # one of the subscribers is the view node itself
-        reasons[PUSH] = '' if self._push.get_subscription_count() > 1 else 'nobody listens to push'
+        reasons[PUSH] = '' if self._push.get_subscription_count() > 1 else 'push has no subscriber'
         reasons[PAYLOAD] = '' if self._setters['dynamics'].service_is_ready() else (
             'there are no parameters of dynamics')
         has_controller = self._setters['controller'].service_is_ready()

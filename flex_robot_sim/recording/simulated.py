@@ -87,7 +87,7 @@ class SimulationRecording:
             self._queue('strain', JOINT_STATE, stamp, joint_state(
                 stamp, self._sensors.names, matrix @ q, matrix @ qd))
         for link, tip in simulation.deflection.items():
-            self._queue(f'{self._words[link]}/tip_deflection', POSE, stamp,
+            self._queue(f'{self._topic_words[link]}/tip_deflection', POSE, stamp,
                         pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
         T = simulation.pose(self._tool)
         self._queue('tool_pose', POSE, stamp, pose(
