@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from flex_robot_sim.nodes.network import (
-    PORT_OF_DOMAIN,
+    FIRST_DOMAIN_PORT,
+    FIRST_RESERVATION_PORT,
     PORTS_PER_DOMAIN,
     RANGE_VARIABLE,
-    RESERVED,
     asks_for_network,
     choose_domain,
     loopback_profile,
@@ -77,7 +77,7 @@ def test_a_domain_is_one_that_is_free_or_that_of_the_user():
     first = choose_domain(environment)
     assert environment == {'ROS_DOMAIN_ID': first}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(('127.0.0.1', PORT_OF_DOMAIN + PORTS_PER_DOMAIN * int(first)))
+        taken.bind(('127.0.0.1', FIRST_DOMAIN_PORT + PORTS_PER_DOMAIN * int(first)))
         assert choose_domain({}) != first
     assert choose_domain({'ROS_DOMAIN_ID': '7'}) == '7'
 
@@ -94,7 +94,7 @@ def test_those_who_choose_at_the_same_time_choose_different_domains():
     assert len(chosen) == len(processes)
     first = int(min(chosen))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as left:
-        left.bind(('127.0.0.1', RESERVED + PORTS_PER_DOMAIN * first))
+        left.bind(('127.0.0.1', FIRST_RESERVATION_PORT + PORTS_PER_DOMAIN * first))
 
 
 def test_the_profile_has_one_transport_and_it_is_bound_to_the_loopback_address():
