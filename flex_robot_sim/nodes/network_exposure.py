@@ -65,7 +65,7 @@ def _host(endpoint):
 def _name(endpoint):
     identity = bytes(endpoint.endpoint_gid[:12]).hex()
     if 'UNKNOWN' in endpoint.node_name:     # a request may arrive before the name is discovered
-        return f'unknown node ({identity})'
+        return f'an unknown node ({identity})'
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name} ({identity})'
 
 
