@@ -3,14 +3,14 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from flex_robot_sim.nodes.launching import actions_of, declared_arguments, given_arguments
+from flex_robot_sim.nodes.launching import actions_of, declare_arguments, read_arguments
 from flex_robot_sim.system.launch_arguments import HilArguments
 
 
 def generate_launch_description():
     """Return the arguments, and what starts the programs that they ask for."""
-    return LaunchDescription([*declared_arguments(HilArguments), OpaqueFunction(function=_start)])
+    return LaunchDescription([*declare_arguments(HilArguments), OpaqueFunction(function=_start)])
 
 
 def _start(context):
-    return actions_of(given_arguments(HilArguments, context))
+    return actions_of(read_arguments(HilArguments, context))

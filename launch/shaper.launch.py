@@ -3,15 +3,15 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from flex_robot_sim.nodes.launching import actions_of, declared_arguments, given_arguments
+from flex_robot_sim.nodes.launching import actions_of, declare_arguments, read_arguments
 from flex_robot_sim.system.launch_arguments import ShaperArguments
 
 
 def generate_launch_description():
     """Return the arguments, and what starts the program that they ask for."""
-    return LaunchDescription([*declared_arguments(ShaperArguments),
+    return LaunchDescription([*declare_arguments(ShaperArguments),
                               OpaqueFunction(function=_start)])
 
 
 def _start(context):
-    return actions_of(given_arguments(ShaperArguments, context))
+    return actions_of(read_arguments(ShaperArguments, context))

@@ -3,15 +3,15 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from flex_robot_sim.nodes.launching import actions_of, declared_arguments, given_arguments
+from flex_robot_sim.nodes.launching import actions_of, declare_arguments, read_arguments
 from flex_robot_sim.system.launch_arguments import SimulationArguments
 
 
 def generate_launch_description():
     """Return the arguments, and what starts the programs that they ask for."""
-    return LaunchDescription([*declared_arguments(SimulationArguments),
+    return LaunchDescription([*declare_arguments(SimulationArguments),
                               OpaqueFunction(function=_start)])
 
 
 def _start(context):
-    return actions_of(given_arguments(SimulationArguments, context))
+    return actions_of(read_arguments(SimulationArguments, context))

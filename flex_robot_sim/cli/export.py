@@ -8,7 +8,7 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import show_progress
-from flex_robot_sim.recording.export import FORMATS, check_place, place_of, write_tables
+from flex_robot_sim.recording.export import FORMATS, check_output, default_output, write_tables
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import read_tables
 from flex_robot_sim.util.exceptions import UsageError, plain
@@ -35,9 +35,9 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     reader, file_format = RecordingReader(arguments.recording), arguments.format
-    path = Path(arguments.output) if arguments.output else place_of(reader.path, file_format)
+    path = Path(arguments.output) if arguments.output else default_output(reader.path, file_format)
     is_new = bool(arguments.output) and not arguments.force
-    check_place(path, file_format)
+    check_output(path, file_format)
     with show_progress('reading'):
         tables, notes = read_tables(reader, arguments.topics)
     if not tables:

@@ -63,7 +63,7 @@ def run(arguments: Namespace) -> int:
                          's of the recording.')
     (use_network if arguments.network else prepare_network)()
     try:
-        from flex_robot_sim.nodes.player import Playing, play
+        from flex_robot_sim.nodes.player import PlaybackOptions, play
     except ImportError as error:
         raise no_ros(error, ' `flexsim report` shows a recording without.') from error
     screen = Screen()
@@ -71,7 +71,7 @@ def run(arguments: Namespace) -> int:
         refuse_without_view()
     try:
         with viewed(reader, screen) if arguments.view else contextlib.nullcontext('') as viewer:
-            return play(reader, extent, Playing(
+            return play(reader, extent, PlaybackOptions(
                 arguments.speed, arguments.start, arguments.until,
                 arguments.loop or arguments.view, arguments.commands, arguments.force, viewer),
                 'flexsim replay', screen.say, screen.show)

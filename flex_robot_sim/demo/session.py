@@ -63,7 +63,7 @@ class Session:
             with observer as watcher:
                 # a controller inside the dynamics receives no messages
                 if remaining and first.executable == CONTROLLER:
-                    self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
+                    self._wait(watcher, lambda: watcher.has_other_subscribers, 'the controller')
                 for program in remaining:
                     self._start(program)
                 self._wait(watcher, lambda: watcher.is_recorded or not self._children.is_running(
@@ -83,7 +83,7 @@ class Session:
 
     def _run_once(self, watcher, seconds, greeting, shaper):
         """Reset the arm and observe it; return the results in a list."""
-        steps, is_shaped = watcher.lead_in(shaper), shaper not in ('', 'none')
+        steps, is_shaped = watcher.start_run(shaper), shaper not in ('', 'none')
         # a shaper is computed from the modes of all poses
         self._wait(watcher, lambda: next(steps, EXHAUSTED) is EXHAUSTED,
                    f'the shaper {shaper}' if is_shaped else 'the first joint states',
@@ -97,7 +97,7 @@ class Session:
             self._take_last_figures(watcher)
             # the simulated time is an estimate until the arm stands still
             while self._is_too_early(watcher, seconds):
-                self._finish(watcher, watcher.go_on())
+                self._finish(watcher, watcher.resume_run())
                 self._watch(watcher, seconds)
                 self._take_last_figures(watcher)
         return [(watcher.record, watcher.figures, watcher.first_figures)]
@@ -146,7 +146,7 @@ class Session:
 
     def _take_last_figures(self, watcher):
         """Pause the simulation, which then sends its last figures at once."""
-        steps = watcher.lead_out()
+        steps = watcher.pause_run()
         if not self._stop.request_count:
             self._finish(watcher, steps)
             return

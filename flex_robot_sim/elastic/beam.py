@@ -2,14 +2,14 @@
 One elastic beam: shapes, stiffness, stations and inertia, ready for the dynamics.
 
 The beam lies on the x axis of its frame, from the root at 0 to `length`. With the elastic
-coordinates e, a point of its axis and the turn of the section there are
+coordinates e, a point of its axis and the rotation of its section are
 
     r(x, e) = [x + Phi_u e - 1/2 e^T H e, Phi_v e, Phi_w e],    R(x, e) = exp(Theta e)      (1)
     Theta e = [phi, -w', v'],    H(x) = integral of Phi_v'^T Phi_v' + Phi_w'^T Phi_w'       (2)
 
-where H, the shortening by bending, counts only with the coupling `shortening`, and its integral
-runs from 0 to x. Coordinates are ordered bending_y, bending_z, torsion, stretch. A section of a
-segment that carries something is set back sideways, too:
+where H, the shortening by bending, is used with the coupling `shortening` only, and its integral
+runs from 0 to x. Coordinates are ordered bending_y, bending_z, torsion, stretch. The end of a
+segment with a body attached also has a lateral setback:
 
     -1/6 integral of (v', w') (v'^2 + w'^2)                                                 (3)
 """
@@ -31,23 +31,23 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
 
 class Load(NamedTuple):
-    """What hangs at the end of a beam, as a rigid body in the frame of its tip."""
+    """Rigid body attached to the end of a beam, in the frame of its tip."""
 
     mass: float             #                                               [kg]
     centre: np.ndarray      # (3,)    centre of mass                        [m]
     inertia: np.ndarray     # (3, 3)  about the origin of the tip frame     [kg m2]
 
 
-class End(NamedTuple):
-    """What makes the place of the far end of a beam, by its coordinates."""
+class EndShape(NamedTuple):
+    """Matrices that map the coordinates of a beam to the pose of its far end."""
 
     shape: np.ndarray       # (3, n)    translation
     turn: np.ndarray        # (3, n)    rotation vector                     [rad]
     shortening: np.ndarray  # (n, n)    H of (2)
-    setback: np.ndarray     # (4, n)    rows whose cubes make (3)
+    setback: np.ndarray     # (4, n)    rows; minus the sum of their cubes is (3)
 
 
-SETBACK_POINTS = 4          # of the integral (3): exact for x^2 and x^3
+SETBACK_POINTS = 4          # Gauss points of the integral (3): exact for x^2 and x^3
 NO_LOAD = Load(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
@@ -62,8 +62,8 @@ class Beam:
     stiffness: np.ndarray       # (n, n)                                    [SI per coordinate]
     stations: np.ndarray        # (g,)         x of the Gauss stations      [m]
     weights: np.ndarray         # (g,)         their weights                [m]
-    shapes: dict[str, Shapes]   # by direction, without those that are rigid
-    is_segment: bool = False    # one of several that a beam is cut into
+    shapes: dict[str, Shapes]   # by direction; rigid directions are left out
+    is_segment: bool = False    # one of several segments of a link
 
     @property
     def size(self) -> int:
@@ -82,7 +82,7 @@ class Beam:
 
     @cached_property
     def Theta(self) -> np.ndarray:
-        """Turn at the Gauss stations, (g, 3, n), see (2)."""
+        """Rotation of the sections at the Gauss stations, (g, 3, n), see (2)."""
         return self.turn(self.stations)
 
     def shape(self, x: ArrayLike) -> np.ndarray:
@@ -111,7 +111,7 @@ class Beam:
 
     @cached_property
     def reach(self) -> int:
-        """How far apart in number two coordinates may be that shorten the beam together."""
+        """Half bandwidth of `shortening`: largest index difference of coupled coordinates."""
         bending = [self.shapes[name] for name in DIRECTIONS[:2] if name in self.shapes]
         return max((min(shapes.reach, shapes.count - 1) for shapes in bending), default=0)
 
@@ -122,7 +122,7 @@ class Beam:
 
     def shortening_band(self, x: Sequence[float] | np.ndarray) -> np.ndarray:
         """
-        Shortening at stations x (k,) [m] without its zeros: (k, n, width).
+        Band of the shortening matrix at stations x (k,) [m]: (k, n, width).
 
         Row i of H has its entries from column max(start, i - reach) on, where the direction of
         the coordinate i starts.
@@ -153,10 +153,10 @@ class Beam:
         return np.cbrt(weights / 6)[:, None] * (turn[:, 2] - turn[:, 1])
 
     @cached_property
-    def at_end(self) -> End:
-        """What makes the place of its far end; to find it takes half a millisecond."""
-        return End(self.shape(self.length), self.turn(self.length), self.shortening(self.length),
-                   self.setback(self.length))
+    def at_end(self) -> EndShape:
+        """Shape matrices of the far end; cached, because they take half a millisecond."""
+        return EndShape(self.shape(self.length), self.turn(self.length),
+                        self.shortening(self.length), self.setback(self.length))
 
     @cached_property
     def bending(self) -> tuple[slice, slice]:
@@ -175,7 +175,7 @@ class Beam:
 
     @cached_property
     def modal_mass(self) -> np.ndarray:
-        """Inertia of the coordinates of a beam held at its root and at rest, (n, n)."""
+        """Mass matrix of the coordinates for a beam clamped at its root and undeformed, (n, n)."""
         dm, J = self.section.mass_per_length * self.weights, self.section.inertia
         return (np.einsum('g,gai,gaj->ij', dm, self.Phi, self.Phi, optimize=True)
                 + np.einsum('g,a,gai,gaj->ij', self.weights, J, self.Theta, self.Theta,
@@ -183,7 +183,7 @@ class Beam:
 
     @cached_property
     def rotary(self) -> np.ndarray:
-        """Integral of J Theta: what the turning sections add to the angular momentum, (3, n)."""
+        """Integral of J Theta: angular momentum of the rotating sections per rate, (3, n)."""
         return self.section.inertia[:, None] * np.tensordot(self.weights, self.Theta, 1)
 
     def _summary(self) -> tuple[str, SummaryRows]:

@@ -1,4 +1,4 @@
-"""From a section, a length and a choice of coordinates to beams."""
+"""Discretisation of beams from section, length and coordinates."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -13,7 +13,7 @@ from flex_robot_sim.elastic.section import Section
 from flex_robot_sim.elastic.shapes import Direction, assumed_shapes, matrices
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
-KEPT = 32       # beams that are made again and again, while other numbers of an arm change
+BEAM_CACHE_SIZE = 32    # beams stay the same while other parameters of an arm change
 
 
 def make_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
@@ -22,21 +22,21 @@ def make_beam(length: float, section: Section, coordinates: Mapping[str, int | L
     """
     Discretise one beam.
 
-    :param coordinates: direction -> number of coordinates, or 'all' that the elements have;
-        directions that are left out, or have 0, are rigid.
+    :param coordinates: direction -> number of coordinates, or 'all' of the finite elements;
+        directions that are missing or 0 are rigid.
     :param elements: number of finite elements; 0: assumed modes.
     :param boundary: of assumed modes: 'static', 'free', 'mass' or 'inertia'; see `assumed_shapes`.
-    :param load: what hangs at the end; it shapes the modes and is not part of the beam.
-    :param is_segment: whether it is one of several in a row, see `Beam`.
+    :param load: body at the end; it affects the modes and is not part of the beam.
+    :param is_segment: whether it is one of several segments, see `Beam`.
     """
-    # elements may take much memory, and modes much time
-    make = _made if elements else _kept
-    return make(length, (section.mass_per_length, tuple(section.inertia), *section[2:]),
-                tuple(coordinates.items()), elements, boundary,
-                (load.mass, tuple(load.centre), tuple(load.inertia.ravel())), is_segment)
+    # finite elements take too much memory to cache; modes take time to compute
+    make_function = _make_beam if elements else _make_beam_cached
+    return make_function(length, (section.mass_per_length, tuple(section.inertia), *section[2:]),
+                         tuple(coordinates.items()), elements, boundary,
+                         (load.mass, tuple(load.centre), tuple(load.inertia.ravel())), is_segment)
 
 
-def _made(length, section, coordinates, elements, boundary, load, is_segment):
+def _make_beam(length, section, coordinates, elements, boundary, load, is_segment):
     section = Section(section[0], np.array(section[1]), *section[2:])
     coordinates = dict(coordinates)
     load = Load(load[0], np.array(load[1]), np.reshape(load[2], (3, 3)))
@@ -45,55 +45,56 @@ def _made(length, section, coordinates, elements, boundary, load, is_segment):
         count = coordinates.get(direction.name, 0)
         if count == 0:
             continue
-        chosen = (element_shapes(direction, length, elements, count) if elements
-                  else assumed_shapes(direction, length, int(count), boundary))
-        stiffness, _ = matrices(chosen, direction)
-        # natural modes do not work on each other: what is left is rounding
+        direction_shapes = (element_shapes(direction, length, elements, count) if elements
+                            else assumed_shapes(direction, length, int(count), boundary))
+        stiffness, _ = matrices(direction_shapes, direction)
+        # natural modes are orthogonal: off-diagonal entries are rounding errors
         blocks.append(stiffness if count == 'all' else np.diag(np.diag(stiffness)))
-        names += [f'{direction.name}_{i}' for i in range(1, chosen.count + 1)]
-        shapes[direction.name] = chosen
+        names += [f'{direction.name}_{i}' for i in range(1, direction_shapes.count + 1)]
+        shapes[direction.name] = direction_shapes
     breaks = np.linspace(0.0, length, (elements or 1) + 1)
-    per_piece = max((chosen.stations for chosen in shapes.values()), default=2)
+    stations_per_element = max(
+        (direction_shapes.stations for direction_shapes in shapes.values()), default=2)
     return Beam(length, section, tuple(names), block_diagonal(*blocks),
-                *gauss_stations(breaks, per_piece), shapes, is_segment)
+                *gauss_stations(breaks, stations_per_element), shapes, is_segment)
 
 
-_kept = lru_cache(maxsize=KEPT)(_made)
+_make_beam_cached = lru_cache(maxsize=BEAM_CACHE_SIZE)(_make_beam)
 
 
 def cut_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
              segments: int, elements: int = 0, boundary: str = 'static',
              load: Load = NO_LOAD) -> list[Beam]:
     """
-    Cut a beam into equal beams, each of which carries the rest of them at its end.
+    Cut a beam into equal segments; the load of each contains all segments beyond it.
 
     The arguments are those of `make_beam`; coordinates and elements are those of one segment.
     """
-    part = length / segments
-    return [make_beam(part, section, coordinates, elements, boundary,
-                      _rest_of_beam(length - (i + 1) * part, section, load), segments > 1)
+    segment_length = length / segments
+    return [make_beam(segment_length, section, coordinates, elements, boundary,
+                      _load_beyond(length - (i + 1) * segment_length, section, load), segments > 1)
             for i in range(segments)]
 
 
-def _rest_of_beam(length, section, load):
-    """Join the load and a rigid beam that carries it into one load at the root of the beam."""
-    beam = section.mass_per_length * length
-    moved = load.centre + [length, 0.0, 0.0]
-    mass = beam + load.mass
-    moment = load.mass * moved + [beam * length / 2, 0.0, 0.0]
+def _load_beyond(length, section, load):
+    """Return the Load of a rigid beam with `load` at its end, in the frame of its root."""
+    beam_mass = section.mass_per_length * length
+    offset = load.centre + [length, 0.0, 0.0]
+    mass = beam_mass + load.mass
+    moment = load.mass * offset + [beam_mass * length / 2, 0.0, 0.0]
     # about the centre of the load, then about the root
-    inertia = load.inertia + load.mass * (_square(moved) - _square(load.centre))
-    inertia += np.diag(section.inertia * length + beam * length**2 / 3 * np.array([0, 1, 1]))
+    inertia = load.inertia + load.mass * (_point_inertia(offset) - _point_inertia(load.centre))
+    inertia += np.diag(section.inertia * length + beam_mass * length**2 / 3 * np.array([0, 1, 1]))
     return Load(mass, moment / mass if mass > 0.0 else moment, inertia)
 
 
-def _square(r):
+def _point_inertia(r):
     """Inertia of a unit mass at r about the origin, (3, 3)."""
     return r @ r * np.eye(3) - np.outer(r, r)
 
 
 def directions(section: Section, load: Load) -> tuple[Direction, ...]:
-    """Return the four ways in which a beam gives, with the part of the load that each moves."""
+    """Return the four deformation directions of a beam, each with its inertia of the load."""
     mass, (cx, _, _), (jx, jy, jz) = load.mass, load.centre, np.diag(load.inertia)
     rho, (_, rho_y, rho_z) = section.mass_per_length, section.inertia
     across_z, across_y = ([[mass, mass * cx], [mass * cx, j]] for j in (jz, jy))

@@ -1,5 +1,5 @@
 """
-Natural modes of a uniform clamped beam that carries a rigid body at its end, in exact form.
+Exact natural modes of a uniform clamped beam with a rigid body at its end.
 
 Everything is dimensionless: xi = x/L; in bending omega = lambda^2 sqrt(EI/(rho A L^4)), and the
 body has, about the end, the mass mu = m/(rho A L), the first moment sigma = m c/(rho A L^2) of a
@@ -20,7 +20,7 @@ from math import cos, cosh, exp, factorial, floor, pi, sin
 
 import numpy as np
 
-SMALL = 1.0     # lambda below which the power series is used
+POWER_SERIES_MAX_LAMBDA = 1.0   # the power series is used below it
 
 
 def clamped_bending(lam: float, xi: np.ndarray, order: int) -> np.ndarray:
@@ -30,14 +30,14 @@ def clamped_bending(lam: float, xi: np.ndarray, order: int) -> np.ndarray:
     :param xi: stations from 0 to 1, (k,).
     :returns: (k, 2).
     """
-    if lam < SMALL:
+    if lam < POWER_SERIES_MAX_LAMBDA:
         return np.stack([_power_series(lam, xi, order, first) for first in (2, 3)], axis=-1)
     z = lam * xi
-    turn = [(np.cos(z), np.sin(z)), (-np.sin(z), np.cos(z)),
-            (-np.cos(z), -np.sin(z)), (np.sin(z), -np.cos(z))][order % 4]
+    trig_terms = [(np.cos(z), np.sin(z)), (-np.sin(z), np.cos(z)),
+                  (-np.cos(z), -np.sin(z)), (np.sin(z), -np.cos(z))][order % 4]
     end = np.exp(-lam)
-    left = (-1.0)**order * np.exp(-z) - turn[0] + turn[1]
-    right = np.exp(-lam * (1.0 - xi)) - end * (turn[0] + turn[1])
+    left = (-1.0)**order * np.exp(-z) - trig_terms[0] + trig_terms[1]
+    right = np.exp(-lam * (1.0 - xi)) - end * (trig_terms[0] + trig_terms[1])
     return lam**order * np.stack([left, right], axis=-1)
 
 
@@ -48,19 +48,19 @@ def _power_series(lam, xi, order, first):
 
 
 def _at_end(lam, order):
-    """`clamped_bending` at xi = 1, as two plain numbers: a search wants it hundreds of times."""
-    if lam < SMALL:
+    """Return `clamped_bending` at xi = 1 as two floats, which is faster in root searches."""
+    if lam < POWER_SERIES_MAX_LAMBDA:
         return _power_series(lam, 1.0, order, 2), _power_series(lam, 1.0, order, 3)
     c, s, end = cos(lam), sin(lam), exp(-lam)
-    turn = ((c, s), (-s, c), (-c, -s), (s, -c))[order]
+    trig_terms = ((c, s), (-s, c), (-c, -s), (s, -c))[order]
     scale = lam**order
-    return (scale * ((-1.0)**order * end - turn[0] + turn[1]),
-            scale * (1.0 - end * (turn[0] + turn[1])))
+    return (scale * ((-1.0)**order * end - trig_terms[0] + trig_terms[1]),
+            scale * (1.0 - end * (trig_terms[0] + trig_terms[1])))
 
 
 def _end_conditions(lam, mu, sigma, j):
     """Matrix of (1) for the two clamped solutions, and that of their v and v' at the end."""
-    scale, fourth = max(lam, SMALL), lam**4
+    scale, fourth = max(lam, POWER_SERIES_MAX_LAMBDA), lam**4
     columns = list(zip(*(_at_end(lam, order) for order in range(4))))
     force = (tuple((-shear - fourth * (mu * v + sigma * slope)) / scale**3
                    for v, slope, _, shear in columns),
@@ -76,7 +76,7 @@ def _determinant(rows):
 def _count_below(lam, mu, sigma, j):
     """Return how many roots lie below lam."""
     force, motion = _end_conditions(lam, mu, sigma, j)
-    # the stiffness seen at the end, force motion^-1, in units that keep it symmetric
+    # dynamic stiffness at the end, force motion^-1, scaled to be symmetric
     det_motion, det_force = _determinant(motion), _determinant(force)
     first = force[0][0] * motion[1][1] - force[0][1] * motion[1][0]
     negative = 1 if det_force * det_motion < 0.0 else 2 * (first * det_motion < 0.0)
@@ -103,7 +103,7 @@ def bending_roots(count: int, mu: float = 0.0, sigma: float = 0.0,
     roots, factors = np.empty(count), np.empty((2, count))
     for k in range(count):
         low, below_low = (float(roots[k - 1]) * (1 + 1e-9), k) if k else (0.0, 0)
-        high = (k + 1) * pi                     # a body at the end only lowers the roots
+        high = (k + 1) * pi                     # a body at the end lowers the roots
         below_high = _count_below(high, mu, sigma, j)
         while (below_high != k + 1 or below_low != k) and high - low > 1e-12 * high:
             middle = 0.5 * (low + high)
@@ -112,29 +112,29 @@ def bending_roots(count: int, mu: float = 0.0, sigma: float = 0.0,
                 high, below_high = middle, below
             else:
                 low, below_low = middle, below
-        roots[k] = _polish(low, high, mu, sigma, j)
+        roots[k] = _refine_root(low, high, mu, sigma, j)
         rows, _ = _end_conditions(float(roots[k]), mu, sigma, j)
         largest, row = max((max(map(abs, row)), row) for row in rows)
         factors[:, k] = -row[1] / largest, row[0] / largest
     return roots, factors
 
 
-def _polish(low, high, mu, sigma, j):
+def _refine_root(low, high, mu, sigma, j):
     def determinant(lam):
         rows, _ = _end_conditions(lam, mu, sigma, j)
         return _determinant(rows)
 
-    if determinant(low) * determinant(high) >= 0.0:     # two roots in one place
+    if determinant(low) * determinant(high) >= 0.0:     # double root
         return high
-    return _root_between(determinant, low, high)
+    return _bisect(determinant, low, high)
 
 
-def _root_between(function, low, high):
-    """Where a function changes its sign, to rounding; that of SciPy takes long to import."""
-    rises = function(low) < 0.0
+def _bisect(function, low, high):
+    """Return the root of a function by bisection to rounding; importing SciPy takes long."""
+    is_rising = function(low) < 0.0
     middle = 0.5 * (low + high)
     while low < middle < high:
-        if (function(middle) < 0.0) == rises:
+        if (function(middle) < 0.0) == is_rising:
             low = middle
         else:
             high = middle
@@ -151,9 +151,9 @@ def rod_roots(count: int, mu: float = 0.0) -> np.ndarray:
     roots = np.empty(count)
     for k in range(count):
         low, high = k * pi, (k + 0.5) * pi
-        # a body that is lost in the rounding of the cosine leaves the root of the free end
+        # a negligible body: use the root of the free end
         free = mismatch(low) * mismatch(high) >= 0.0
-        roots[k] = high if free else _root_between(mismatch, low, high)
+        roots[k] = high if free else _bisect(mismatch, low, high)
     return roots
 
 

@@ -25,8 +25,8 @@ def rectangle(width: float, height: float) -> Outline:
     """Solid rectangle, `width` [m] along y and `height` [m] along z."""
     long, short = max(width, height), min(width, height)
     # tanh(x) as 1 - 2/(exp(2 x) + 1), so that a few terms of the series give all digits
-    rest = sum(2 / (n**5 * (exp(min(n * pi * long / short, 700.0)) + 1)) for n in range(1, 14, 2))
-    torsion = long * short**3 * (1 / 3 - 64 / pi**5 * short / long * (31 / 32 * ZETA_5 - rest))
+    tail = sum(2 / (n**5 * (exp(min(n * pi * long / short, 700.0)) + 1)) for n in range(1, 14, 2))
+    torsion = long * short**3 * (1 / 3 - 64 / pi**5 * short / long * (31 / 32 * ZETA_5 - tail))
     return Outline(width * height, width * height**3 / 12, height * width**3 / 12, torsion)
 
 

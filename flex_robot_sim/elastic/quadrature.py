@@ -7,7 +7,7 @@ import numpy as np
 
 
 @cache
-def _rule(count):
+def _unit_gauss_rule(count):
     """Nodes and weights for the interval from 0 to 1; exact up to degree 2 count - 1."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
@@ -15,12 +15,12 @@ def _rule(count):
 
 def gauss_stations(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """
-    Stations and weights with `count` of them in every piece.
+    Return Gauss stations and weights, `count` per piece.
 
     :param breaks: ends of the pieces, (pieces + 1,) [m].
     :returns: stations and weights, (pieces * count,) [m].
     """
-    nodes, weights = _rule(count)
+    nodes, weights = _unit_gauss_rule(count)
     start, size = breaks[:-1, None], np.diff(breaks)[:, None]
     return (start + size * nodes).ravel(), (size * weights).ravel()
 
@@ -44,21 +44,23 @@ def integrals_up_to(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], b
 def integrals_by_piece(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray],
                        breaks: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """
-    Integrals as of `integrals_up_to`, for the stations of one piece after the other.
+    Yield the integrals of `integrals_up_to` piece by piece.
 
     :returns: pairs of the rows of x that lie in a piece, (m,), and their integrals, (m, n, n).
     """
-    rule = _rule(count)
-    piece = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, len(breaks) - 2)
+    rule = _unit_gauss_rule(count)
+    piece_index = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, len(breaks) - 2)
     start = 0.0
     for i, (begin, end) in enumerate(zip(breaks[:-1], breaks[1:])):
-        rows = np.flatnonzero(piece == i)
+        rows = np.flatnonzero(piece_index == i)
         if rows.size:
-            yield rows, start + _squares(slopes, np.full(rows.size, begin), x[rows] - begin, *rule)
-        start = start + _squares(slopes, np.array([begin]), np.array([end - begin]), *rule)
+            yield rows, start + _integrate_products(
+                slopes, np.full(rows.size, begin), x[rows] - begin, *rule)
+        start = start + _integrate_products(
+            slopes, np.array([begin]), np.array([end - begin]), *rule)
 
 
-def _squares(slopes, start, size, nodes, weights):
+def _integrate_products(slopes, start, size, nodes, weights):
     """Integrals over pieces given by start and size, (k,); returns (k, n, n)."""
     values = slopes((start[:, None] + size[:, None] * nodes).ravel())
     values = values.reshape(len(start), -1, values.shape[-1])       # (k, nodes and rows, n)

@@ -1,11 +1,11 @@
-"""What a cross-section and its material give a beam: stiffnesses, and inertia per length."""
+"""Cross-sections of beams: stiffnesses, and inertia per length."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
-"""Ways in which a link gives: along its y axis, along its z axis, about and along its x axis."""
+"""Deformation directions: along the y axis, along the z axis, about and along the x axis."""
 
 
 class Section(NamedTuple):
@@ -16,4 +16,4 @@ class Section(NamedTuple):
     EIy: float              # bending stiffness about y: resists bending_z  [N m2]
     EIz: float              # bending stiffness about z: resists bending_y  [N m2]
     GJ: float               # torsional stiffness                           [N m2]
-    EA: float               # stiffness against stretch                     [N]
+    EA: float               # axial stiffness                               [N]

@@ -21,21 +21,21 @@ from flex_robot_sim.util.eigenproblem import eigh
 
 Matrix: TypeAlias = Any     # np.ndarray, or sparse where it is large and most of it is zero
 
-ROUNDING = 1e-12        # of a place on the beam, over its length
-KEPT = 16               # bases of polynomials and free modes, which beams of a length share
-KEPT_PLACES = 32        # of each, at which its values are kept
-MOST_VALUES = 4096      # of a basis at some stations, that are kept
+RELATIVE_ROUNDING = 1e-12   # of a position on the beam, relative to its length
+BASIS_CACHE_SIZE = 16       # bases of polynomials and free modes, per beam length
+VALUES_CACHE_SIZE = 32      # sets of stations per basis
+MAX_CACHED_VALUES = 4096    # of a basis at a set of stations
 
 
 class Direction(NamedTuple):
-    """One way in which a beam gives, and what resists and moves there."""
+    """A deformation direction of a beam, with its stiffness and inertia."""
 
     name: str               # 'bending_y', 'bending_z', 'torsion' or 'stretch'
     strain_order: int       # 2 for bending, 1 for torsion and stretch
     stiffness: float        # EIz, EIy, GJ or EA                                [N m2; stretch: N]
     inertia: float          # rho A, or rho Ip for torsion                      [kg/m; kg m]
     rotary: float           # rho Iz or rho Iy for bending, else 0              [kg m]
-    load: np.ndarray        # (strain_order, strain_order) inertia of what hangs at the end, for
+    load: np.ndarray        # (strain_order, strain_order) inertia of the body at the end, for
     #                         the displacement and slope there                  [kg, kg m, kg m2]
 
 
@@ -48,7 +48,7 @@ class Shapes:
     mix: Matrix             # (m, n)
     breaks: np.ndarray      # ends of the smooth pieces                         [m]
     stations: int           # Gauss stations that a piece needs
-    reach: int = 10**6      # shapes whose numbers differ by more share no piece
+    reach: int = 10**6      # half bandwidth: shapes further apart in index do not overlap
 
     @property
     def count(self) -> int:
@@ -70,27 +70,27 @@ def assumed_shapes(direction: Direction, length: float, count: int, boundary: st
 
     :param boundary: 'static': the shapes under loads at the end (x^2, x^3; x) first, then natural
         modes of the free end, combined into the modes of the beam with its load; 'free', 'mass',
-        'inertia': natural modes with a free end, or that carry the mass, or mass and inertia.
+        'inertia': natural modes with a free end, with a point mass, or with mass and inertia.
     """
     breaks = np.array([0.0, length])
     if boundary == 'static':
-        basis, highest = _static_basis(direction.strain_order, length, count)
-        size = basis(breaks, 0).shape[1]
-        shapes = Shapes(basis, np.eye(size), breaks, _stations(direction, highest))
+        basis, max_lambda = _static_basis(direction.strain_order, length, count)
+        coordinate_count = basis(breaks, 0).shape[1]
+        shapes = Shapes(basis, np.eye(coordinate_count), breaks, _stations(direction, max_lambda))
         return natural_shapes(shapes, direction, count)
-    basis, highest = _natural_basis(direction, length, count, boundary)
-    shapes = Shapes(basis, np.eye(count), breaks, _stations(direction, highest))
+    basis, max_lambda = _natural_basis(direction, length, count, boundary)
+    shapes = Shapes(basis, np.eye(count), breaks, _stations(direction, max_lambda))
     return _normalised(shapes, direction)
 
 
 def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
     """Return the `count` lowest natural modes, with the load, that `shapes` can form."""
-    # inertia against stiffness: stiffness is never singular, and low modes come out best
+    # inverse problem: stiffness is never singular, and low modes are the most accurate
     stiffness, inertia = matrices(shapes, direction)
     if _is_sparse(stiffness):
         from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-        # a fixed start, so that the same description makes the same arm
+        # a fixed start vector makes the result reproducible
         start = np.linspace(1.0, 2.0, shapes.count)
         solve = LinearOperator(stiffness.shape, splu(stiffness.tocsc()).solve)
         squares, vectors = eigsh(inertia, count, stiffness, which='LA', Minv=solve, v0=start)
@@ -103,16 +103,16 @@ def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
 
 
 def matrices(shapes: Shapes, direction: Direction) -> tuple[Matrix, Matrix]:
-    """Return stiffness and inertia matrices (n, n), with what hangs at the end."""
+    """Return stiffness and inertia matrices (n, n), including the body at the end."""
     x, weights = gauss_stations(shapes.breaks, shapes.stations)
     end = [shapes.at(shapes.breaks[-1:], order) for order in range(direction.strain_order)]
     if _is_sparse(end[0]):
-        from scipy.sparse import vstack  # a tenth of a start, and rarely needed
+        from scipy.sparse import vstack  # imported late: slow, rarely needed
 
         end = vstack(end, 'csr')
     else:
         end = np.concatenate(end)
-    shape, slope, strain = (_squares(shapes.at(x, order), weights)
+    shape, slope, strain = (_weighted_products(shapes.at(x, order), weights)
                             for order in (0, 1, direction.strain_order))
     return (direction.stiffness * strain,
             direction.inertia * shape + direction.rotary * slope + end.T @ direction.load @ end)
@@ -122,20 +122,20 @@ def _is_sparse(matrix):
     return not isinstance(matrix, np.ndarray)
 
 
-def _squares(rows, weights):
+def _weighted_products(rows, weights):
     """Sum of weighted products (n, n) of rows (k, n), which may be sparse."""
     if _is_sparse(rows):
         return rows.T @ rows.multiply(weights[:, None]).tocsr()
     return rows.T @ (weights[:, None] * rows)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=BASIS_CACHE_SIZE)
 def _static_basis(strain_order, length, count):
-    """Polynomials, then natural modes of the free end; and the highest lambda of these."""
+    """Return polynomials and natural modes of the free end, and the highest lambda of these."""
     powers = (2, 3) if strain_order == 2 else (1,)
-    modes, highest = _free_modes(strain_order, max(count - len(powers), 0))
+    modes, max_lambda = _free_modes(strain_order, max(count - len(powers), 0))
     basis = partial(_powers_and_modes, powers, modes, length)
-    return _CachedBasis(basis, len(powers) + max(count - len(powers), 0)), highest
+    return _CachedBasis(basis, len(powers) + max(count - len(powers), 0)), max_lambda
 
 
 def _powers_and_modes(powers, modes, length, x, order):
@@ -153,42 +153,42 @@ class _CachedBasis:
 
     def __init__(self, basis, count):
         self._basis, self._count = basis, count
-        self._cached = lru_cache(maxsize=KEPT_PLACES)(self._read_only_values)
+        self._cached = lru_cache(maxsize=VALUES_CACHE_SIZE)(self._read_only_values)
 
     def __call__(self, x, order):
         x = np.asarray(x, float)
-        few = x.size * self._count <= MOST_VALUES
-        return self._cached(x.tobytes(), order) if few else self._basis(x, order)
+        is_cacheable = x.size * self._count <= MAX_CACHED_VALUES
+        return self._cached(x.tobytes(), order) if is_cacheable else self._basis(x, order)
 
     def __reduce__(self):
-        return type(self), (self._basis, self._count)       # copies have a cache of their own
+        return type(self), (self._basis, self._count)       # a copy gets a new cache
 
-    def _read_only_values(self, places, order):
-        values = self._basis(np.frombuffer(places), order)
+    def _read_only_values(self, station_bytes, order):
+        values = self._basis(np.frombuffer(station_bytes), order)
         values.flags.writeable = False
         return values
 
 
 def _natural_basis(direction, length, count, boundary):
-    """Return the natural modes with what `boundary` says of the load, and their highest lambda."""
+    """Return natural modes for the boundary condition, and their highest lambda."""
     load = direction.load.copy()
     if boundary != 'inertia':       # a point mass has no inertia against slope, nor in torsion
         load[1:] = load[:, 1:] = 0.0
         if boundary == 'free' or direction.name == 'torsion':
             load[:] = 0.0
-    # no less than a speck of the load, where the beam itself has no inertia
+    # lower bound of the divisor, for a beam without inertia
     load /= max(direction.inertia * length, 1e-9 * load[0, 0]) or 1.0
     if direction.strain_order == 1:
         roots = rod_roots(count, max(float(load[0, 0]), 0.0))
         modes = partial(rod_modes, roots)
     else:
-        mass, first, inertia = load[0, 0], load[0, 1] / length, load[1, 1] / length**2
-        # a point at the end has its inertia, and the distance of its mass, from rounding alone
-        if abs(first) < ROUNDING * mass:
-            first = 0.0
-        least = first**2 / mass if mass > 0.0 else 0.0
-        inertia = max(inertia, least) if inertia > ROUNDING * mass else least
-        roots, factors = bending_roots(count, float(mass), float(first), float(inertia))
+        mass, first_moment, inertia = load[0, 0], load[0, 1] / length, load[1, 1] / length**2
+        # for a point mass at the end, inertia and first moment are rounding errors
+        if abs(first_moment) < RELATIVE_ROUNDING * mass:
+            first_moment = 0.0
+        min_inertia = first_moment**2 / mass if mass > 0.0 else 0.0
+        inertia = max(inertia, min_inertia) if inertia > RELATIVE_ROUNDING * mass else min_inertia
+        roots, factors = bending_roots(count, float(mass), float(first_moment), float(inertia))
         modes = partial(bending_modes, roots, factors)
     return partial(_scaled_modes, modes, length), roots[-1]
 
@@ -210,17 +210,17 @@ def _power(xi, power, order):
     return float(perm(power, order)) * xi**max(power - order, 0)
 
 
-def _stations(direction, highest):
+def _stations(direction, max_lambda):
     """
-    Return the Gauss stations that keep inertia integrals good to 1e-12, tried up to ten shapes.
+    Return the Gauss stations for inertia integrals accurate to 1e-12, verified up to ten shapes.
 
-    In bending these hold the square of the shortening, of degree 10 for x^2 and x^3.
+    In bending the integrand is the square of the shortening, of degree 10 for x^2 and x^3.
 
-    :param highest: largest lambda of a natural mode among the shapes; 0: polynomials only.
+    :param max_lambda: largest lambda of a natural mode among the shapes; 0: polynomials only.
     """
     if direction.strain_order == 2:
-        return 10 + int(np.ceil(1.25 * highest)) if highest > 0.0 else 6
-    return 7 + int(np.ceil(0.8 * highest)) if highest > 0.0 else 2
+        return 10 + int(np.ceil(1.25 * max_lambda)) if max_lambda > 0.0 else 6
+    return 7 + int(np.ceil(0.8 * max_lambda)) if max_lambda > 0.0 else 2
 
 
 def _normalised(shapes, direction):

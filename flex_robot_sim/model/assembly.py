@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
-from flex_robot_sim.elastic.discretise import KEPT
+from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
@@ -298,7 +298,7 @@ def _points(beam, n, width, coupling):
                                      _padded(beam.Phi.sum(axis=1), n), H))
 
 
-_cached_points = lru_cache(maxsize=KEPT)(_points)   # the beams are cached, too
+_cached_points = lru_cache(maxsize=BEAM_CACHE_SIZE)(_points)   # the beams are cached, too
 
 
 def _padded(values, n):

@@ -10,14 +10,14 @@ def main() -> None:
     """Run the node that the command line names, with the rest of the command line."""
     end_quietly()
     keep_to_one_thread()
-    name, *words = sys.argv[1:] or ['']
+    name, *arguments = sys.argv[1:] or ['']
     executables = import_module('flex_robot_sim.system.processes').EXECUTABLES
     if name not in executables:
         known = ', '.join(executables)
-        what = f'no node "{name}". Known' if name else 'name a node'
-        print(f'flex_robot_sim.nodes: {what}: {known}', file=sys.stderr)
+        problem = f'no node "{name}". Known' if name else 'name a node'
+        print(f'flex_robot_sim.nodes: {problem}: {known}', file=sys.stderr)
         sys.exit(2)
-    sys.argv = [name, *words]
+    sys.argv = [name, *arguments]
     start(name)
 
 

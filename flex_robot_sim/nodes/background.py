@@ -1,4 +1,4 @@
-"""Long computations in a background thread; a new order cancels the previous one."""
+"""Long computations in a background thread; a new request cancels the previous one."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Background:
         if order.is_reported or time.monotonic() < order.began + PROGRESS_DELAY_S:
             return None
         order.is_reported = True
-        far = f': {order.share:.0%} after {PROGRESS_DELAY_S:g} s' if order.share else ''
-        return 'info', f'computing {self._what}{far}; the arm goes on as it is'
+        progress_text = f': {order.share:.0%} after {PROGRESS_DELAY_S:g} s' if order.share else ''
+        return 'info', f'computing {self._what}{progress_text}; the arm goes on as it is'
 
     def _run(self, order):
         def progress(done, total):

@@ -1,4 +1,4 @@
-"""The bench as a node: efforts in, joint states out, as the dynamics node does it for a model."""
+"""The bridge node: efforts in, joint states out, the same interface as the dynamics node."""
 
 import gc
 import sys
@@ -40,7 +40,7 @@ EMULATOR = 'emulator'
 
 
 class BridgeNode(Node):
-    """Let ROS drive the bench."""
+    """Connects the bench to ROS."""
 
     def __init__(self) -> None:
         """Connect to the board; its motors stay off until `~/enable`."""
@@ -54,7 +54,7 @@ class BridgeNode(Node):
             raise
 
     def _start(self, arm):
-        """Connect to the bench, which is `arm`."""
+        """Connect to the bench with the ArmModel `arm`."""
         parameters, settings = self.parameters, self.parameters[BridgeSettings]
         if must_compile():
             self.get_logger().info(why_compiling())
@@ -76,9 +76,10 @@ class BridgeNode(Node):
         if parameters[TwinSettings].twin_robot:
             self._change_twin(parameters[TwinSettings].twin_robot)
         parameters.on_change(self._on_change)
-        most = parameters[MessageSettings].max_names
-        listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, most)
-        subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS, most)
+        max_names = parameters[MessageSettings].max_names
+        listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, max_names)
+        subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS,
+                        max_names)
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         self.get_logger().info(f'{plain(arm.description.name)} at {self._bridge.link.name}: '
@@ -88,7 +89,7 @@ class BridgeNode(Node):
         settings, robot = self.parameters[BridgeSettings], self.parameters[RobotSettings]
         if settings.serial_port != EMULATOR:
             return settings.serial_port
-        # a robot that xacro or a topic gives is emulated by the shipped bench
+        # for a robot from xacro or a topic, the emulator uses the shipped bench
         plain = robot.robot if robot.robot and not robot.xacro_arguments else 'rig'
         self._emulator = EmulatorProcess(settings.emulator_faults, plain)
         return self._emulator.port
@@ -113,17 +114,17 @@ class BridgeNode(Node):
 
     def _change_twin(self, name):
         robot = self.parameters[RobotSettings]
-        # a file that a caller names is read as the text of a URDF: xacro would be a program
+        # a file named by a caller is read as plain URDF, because xacro can execute code
         arm = self._bridge.arm if not name else build_arm(
             read_urdf(name), robot.coupling, robot.gravity)
         self._outputs.change_twin(arm)
         self.get_logger().info(f'the twin takes the numbers of {name or "the robot"}')
 
     def close(self) -> None:
-        """Disarm, and end what was started."""
-        for part in (self._bridge, self._outputs, self._log_file, self._emulator):
-            if part is not None:
-                part.close()
+        """Disarm, and close all components."""
+        for component in (self._bridge, self._outputs, self._log_file, self._emulator):
+            if component is not None:
+                component.close()
 
 
 def main(args: list[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What the bridge node says about itself: lines in the log, and /diagnostics once a second."""
+"""Diagnostics of the bridge node: lines in the log, and /diagnostics once a second."""
 
 import time
 from collections.abc import Sequence
@@ -12,23 +12,24 @@ from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
 
-MAX_LINES_PER_LOOK = 20     # events that a board may log in 0.1 s
-GOOD = (LinkState.READY, LinkState.GREETING)
+MAX_LINES_PER_POLL = 20     # events that a board may log in 0.1 s
+WORKING_LINK_STATES = (LinkState.READY, LinkState.GREETING)
 
 
 class BridgeDiagnostics:
-    """Timers that pass on events and figures of a RigBridge."""
+    """Timers that publish events and figures of a RigBridge."""
 
     def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None,
                  command_topics: Sequence[str]) -> None:
         """
         Start the timers of `node`.
 
-        :param log_file: ExperimentLog, or None; command_topics: by which one node commands.
+        :param log_file: ExperimentLog, or None.
+        :param command_topics: command topics, which only one node should publish.
         """
         self._node, self._bridge, self._log_file = node, bridge, log_file
         self._report = BridgeReport(bridge, time.monotonic())
-        self._link, self._told_failure = LinkState.READY, False
+        self._link, self._has_logged_failure = LinkState.READY, False
         self._senders = SenderWatch(node, command_topics)
         Reporter(node, 'rig', self._log_events, self._figures)
 
@@ -37,23 +38,23 @@ class BridgeDiagnostics:
         link = self._bridge.link.state
         if link != self._link:
             self._link = link
-            if link in GOOD:
+            if link in WORKING_LINK_STATES:
                 log(node, 'info', f'link: {link.value}')
             else:
                 condition = self._bridge.link.condition
                 log(node, 'warning', f'link: {condition}; nothing is sent meanwhile')
-        for _ in range(min(len(events), MAX_LINES_PER_LOOK)):
+        for _ in range(min(len(events), MAX_LINES_PER_POLL)):
             log(node, *events.popleft())
         if events:
             log(node, 'warning', f'{len(events)} more events of the board are not shown')
             events.clear()
-        if self._log_file is not None and self._log_file.failure and not self._told_failure:
-            self._told_failure = True
+        if self._log_file is not None and self._log_file.failure and not self._has_logged_failure:
+            self._has_logged_failure = True
             log(node, 'error', self._log_file.failure)
 
     def _figures(self):
         level, message, values = self._report.figures(time.monotonic())
-        several = self._senders.look()
-        if several and level == 'ok':
-            level, message = 'warning', several
+        sender_problem = self._senders.look()
+        if sender_problem and level == 'ok':
+            level, message = 'warning', sender_problem
         return self._bridge.link.board.uid.hex(), level, message, values

@@ -1,10 +1,9 @@
 """
-What the bridge node sends, and when.
+Publishers of the bridge node.
 
-Joint states go out from the thread that reads the port, with the reading that made them. The bent
-link is estimated from all readings, but in a thread of its own, because a filter that makes a new
-model takes longer than a period; the twin has another one. Where nothing is known nothing is sent:
-neither old values nor nan.
+The thread that reads the port publishes joint states with each reading. A second thread estimates
+the bent link from all readings, because a filter that builds a new model takes longer than a
+period. The twin has a third thread. Unknown values are not published: neither old values nor nan.
 """
 
 import time
@@ -24,8 +23,8 @@ from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import (
     SECOND,
     JointStateBuffer,
+    set_quaternion,
     set_stamp,
-    set_turn,
     set_vector,
 )
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
@@ -40,7 +39,7 @@ from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, Shape
 from flex_robot_sim.rig.wire.vocabulary import State
 from flex_robot_sim.util.exceptions import SettingError
 
-UNKNOWN = 1e6               # variance of what no sensor tells [m2, rad2]
+UNKNOWN_VARIANCE = 1e6      # of quantities without a sensor [m2, rad2]
 
 
 class BridgeOutputs:
@@ -57,12 +56,12 @@ class BridgeOutputs:
         tool = arm.tool
         self._tool, self._posture = arm.frames[tool], Posture(arm)
         self._tool_pose = PosePublisher(node, 'tool_pose', arm.description.links[0].name)
-        self._display, self._life = DisplayOutputs(node, arm, tool, settings), 0
+        self._display, self._epoch = DisplayOutputs(node, arm, tool, settings), 0
         self._twin_batches = self.twin = None
         if twin_settings.twin:
             self.twin = Twin(arm, calibration, self.shapes.link, twin_settings)
             self._residual = _Residual(node, arm, self.shapes)
-            self._twin_batches = Batches('twin', 1.0 / twin_settings.twin_rate, self._follow)
+            self._twin_batches = Batches('twin', 1.0 / twin_settings.twin_rate, self._update_twin)
         self._shape_batches = Batches('shape', 1.0 / settings.flex_rate, self._estimate)
 
     def change(self, settings: BridgeOutputSettings) -> None:
@@ -76,10 +75,10 @@ class BridgeOutputs:
         self.twin.offer(arm)
 
     def send(self, state: RigState) -> None:
-        """Send a RigState; called by the thread that reads."""
-        # the bench lives in the time of the world; the clock of the node would say the same
+        """Send a RigState; the thread that reads the port calls this."""
+        # the bench runs in wall time, so the clock of the node would return the same
         age = time.monotonic() - state.reading.stamp
-        # the map between clocks gets better as it goes, but time must not run back
+        # the clock synchronisation improves over time, but stamps must increase
         self._stamp = max(self._stamp + 1, time.time_ns() - round(age * SECOND))
         if not state.is_first:
             self._arm_outputs.send_joints(
@@ -93,9 +92,9 @@ class BridgeOutputs:
         if self._twin_batches is not None:
             self._twin_batches.close()
 
-    def _estimate(self, items):
-        for stamp, state in items:
-            self._life += state.is_first        # the path of the tool begins anew
+    def _estimate(self, batch):
+        for stamp, state in batch:
+            self._epoch += state.is_first        # clears the path of the tool
             self.shapes.take(state)
             if self._twin_batches is not None:
                 self._twin_batches.put((stamp, state, self.shapes.link_state))
@@ -106,18 +105,18 @@ class BridgeOutputs:
             self._arm_outputs.send_flex(stamp, q, qd, (shape.curvature, shape.curvature_rate))
             self._tip.send(stamp, q, shape.tip_deviation)
             self._send_tool(stamp, q)
-            self._display.show(stamp, q, self._life)
+            self._display.show(stamp, q, self._epoch)
 
     def _send_tool(self, stamp, q):
-        if self._tool_pose.is_heard():
+        if self._tool_pose.has_subscribers():
             self._posture.take(q)
             R, p = self._posture.frame(self._tool)
             self._tool_pose.send(stamp, p, quaternion(R))
 
-    def _follow(self, items):
-        for _, state, shape in items[:-1]:
+    def _update_twin(self, batch):
+        for _, state, shape in batch[:-1]:
             self.twin.take(state, shape, False)
-        stamp, state, shape = items[-1]
+        stamp, state, shape = batch[-1]
         residual = self.twin.take(state, shape)
         if residual is not None:
             self._residual.send(stamp, residual)
@@ -130,25 +129,25 @@ class _Tip:
         self._arm, self._link = arm, link
         self._message = PoseWithCovarianceStamped()
         self._message.header.frame_id = undeformed_tip(link)
-        word = topic_words(arm.tips)[link]
+        topic_name = topic_words(arm.tips)[link]
         self._publisher = node.create_publisher(
-            PoseWithCovarianceStamped, f'{word}/tip_deflection_with_covariance', STATES)
+            PoseWithCovarianceStamped, f'{topic_name}/tip_deflection_with_covariance', STATES)
 
-    def send(self, stamp, q, deviation):
+    def send(self, stamp, q, std):
         if not self._publisher.get_subscription_count():
             return
         pose, deflection = self._message.pose, tip_deflection(self._arm, self._link, q)
         set_stamp(self._message.header.stamp, stamp)
         set_vector(pose.pose.position, deflection[:3])
-        set_turn(pose.pose.orientation, quaternion_about(deflection[3:]))
-        variance = np.full(6, UNKNOWN)
-        variance[:3] = np.where(np.isfinite(deviation) & (deviation > 0), deviation**2, UNKNOWN)
+        set_quaternion(pose.pose.orientation, quaternion_about(deflection[3:]))
+        variance = np.full(6, UNKNOWN_VARIANCE)
+        variance[:3] = np.where(np.isfinite(std) & (std > 0), std**2, UNKNOWN_VARIANCE)
         pose.covariance = np.diag(variance).ravel()
         self._publisher.publish(self._message)
 
 
 class _Residual:
-    """Publishers of what the bench does and the twin does not, and of the joints of the twin."""
+    """Publishers of the difference between bench and twin, and of the joints of the twin."""
 
     def __init__(self, node, arm, shapes):
         self._residual = JointStateBuffer(

@@ -1,4 +1,4 @@
-"""Services of the bridge node: enable, zero, clear, and profiles that the board plays."""
+"""Services of the bridge node: enable, zero, clear, and effort profiles."""
 
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
@@ -20,11 +20,11 @@ class BridgeServices:
 
     def __init__(self, node: Node, bridge: RigBridge, settings: AccessSettings,
                  limits: MessageSettings) -> None:
-        """Offer the services of `node`, carried out by `bridge` (RigBridge)."""
+        """Offer the services of `node`; `bridge` (RigBridge) executes them."""
         self._node, self._bridge, self._limits = node, bridge, limits
-        self._profile: tuple[int, str] | None = None        # its CRC, and what it is
-        self._lets_others_enable = settings.enable_from_network
-        self._arms_only_if_secure = settings.arm_only_if_secure
+        self._profile: tuple[int, str] | None = None        # its CRC, and its description
+        self._allows_remote_enable = settings.enable_from_network
+        self._requires_security = settings.arm_only_if_secure
         node.create_service(SetBool, '~/enable', self._on_enable)
         node.create_service(Trigger, '~/zero', self._on_zero)
         node.create_service(Trigger, '~/clear', self._on_clear)
@@ -39,12 +39,12 @@ class BridgeServices:
         if is_on:
             callers = callers_of(self._node, '~/enable')
             self._check_security(callers)
-            self._let_in(callers)
+            self._check_callers(callers)
         return self._bridge.enable(is_on)
 
     def _check_security(self, callers):
         """Raise CommandError if `arm_only_if_secure` is set and ROS security is not enforced."""
-        if not self._arms_only_if_secure:
+        if not self._requires_security:
             return
         reason = missing_security(enclave_of(self._node))
         if reason:
@@ -53,14 +53,15 @@ class BridgeServices:
             raise CommandError(f'the bench is not armed without ROS security: {reason}. Start the '
                                'bridge as docs/security.md shows, or without arm_only_if_secure')
 
-    def _let_in(self, callers):
+    def _check_callers(self, callers):
         """Raise CommandError if the request to arm may come from another machine."""
         names = _names(callers)
-        if self._lets_others_enable or callers and all(caller.is_near for caller in callers):
+        if self._allows_remote_enable or callers and all(caller.is_local for caller in callers):
             self._node.get_logger().info(f'enable is called by {names}')
             return
-        far = _names([caller for caller in callers if not caller.is_near] or callers)
-        self._node.get_logger().warning(f'refused: enable is called by {far}, not on this machine')
+        remote = _names([caller for caller in callers if not caller.is_local] or callers)
+        self._node.get_logger().warning(
+            f'refused: enable is called by {remote}, not on this machine')
         raise CommandError('the bench is not armed from another machine. Call enable on its own, '
                            'or start the bridge with enable_from_network')
 
@@ -76,9 +77,9 @@ class BridgeServices:
     def _start(self):
         if self._profile is None:
             raise CommandError('there is no profile. Send one to ~/profile first')
-        # one that was sent just now may still be on its way: say which one it is
-        crc, what = self._profile
-        return f'{self._bridge.start_profile(crc)}. It is of {what}'
+        # a profile that was just sent may not have arrived yet, so the answer names the profile
+        crc, description = self._profile
+        return f'{self._bridge.start_profile(crc)}. It is of {description}'
 
     def _on_profile(self, data):
         log = self._node.get_logger()
@@ -87,12 +88,12 @@ class BridgeServices:
             times, efforts = read_effort_profile(data, self._limits,
                                                  self._bridge.arm.joint_names)
             segments, beyond = self._bridge.plan_profile(times, efforts)
-            what = f'{times[-1]:g} s in {len(segments)} segments'
-            self._profile = self._bridge.load_profile(segments), what
+            description = f'{times[-1]:g} s in {len(segments)} segments'
+            self._profile = self._bridge.load_profile(segments), description
         except FlexRobotSimError as error:
             log.warning(f'profile refused: {error}')
         else:
-            log.info(f'the board holds a profile of {what}')
+            log.info(f'the board holds a profile of {description}')
             for name, count in zip(self._bridge.arm.joint_names, beyond):
                 if count:
                     log.warning(f'"{name}" cannot do what the profile asks for, in {count} of its '
@@ -100,6 +101,6 @@ class BridgeServices:
 
 
 def _names(callers):
-    """Names for the log; rclpy does not tell which of several clients has sent the request."""
+    """Return names for the log; rclpy does not report which client has sent the request."""
     names = ', '.join(caller.name for caller in callers)
     return f'one of {names}' if len(callers) > 1 else names or 'an unknown client'

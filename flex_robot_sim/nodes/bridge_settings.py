@@ -1,4 +1,4 @@
-"""Settings of the bridge node: what goes out and how often, and all that are its parameters."""
+"""Settings of the bridge node: outputs, access, and the list of all its settings classes."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from flex_robot_sim.util.settings import Settings, setting
 
 @dataclass(frozen=True)
 class BridgeOutputSettings(Settings):
-    """What goes out beside joint_states, which come with every reading of the board."""
+    """Outputs in addition to joint_states, which are published with every reading."""
 
     flex_rate: float = setting(
         100.0, 'rate of flex_states, strain, tip deflections and tool_pose', 'Hz', above=0.0)
@@ -27,7 +27,7 @@ class BridgeOutputSettings(Settings):
 
 @dataclass(frozen=True)
 class AccessSettings(Settings):
-    """Who may arm the bench."""
+    """Conditions for arming the bench."""
 
     enable_from_network: bool = setting(
         False, 'whether other machines may arm the bench; they must be let in by ROS, too')

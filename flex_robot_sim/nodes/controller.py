@@ -1,4 +1,4 @@
-"""The joint controller as a node, or inside the process of the dynamics."""
+"""The controller node, separate or inside the process of the dynamics."""
 
 import sys
 import time
@@ -43,27 +43,28 @@ from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-WATCHDOG_PERIOD_S = 0.02    # at which the age of the newest state is checked
+WATCHDOG_PERIOD_S = 0.02    # of checks of the age of the newest state
 TARGET_RATE_HZ = 50.0   # of ~/target
 OFFSET_TOLERANCE_S = 0.01   # of the time of stamps minus that of the simulation
 
 
 class ControllerNode(Node):
-    """Control an arm: joint states in, efforts out."""
+    """Controls an arm: joint states in, efforts out."""
 
     def __init__(self, is_inside: bool = False) -> None:
         """
         Wait for joint states.
 
-        :param is_inside: the process of the dynamics calls `attach`, and then `effort` itself.
+        :param is_inside: whether the process of the dynamics calls `attach`, and then `effort`.
         """
         super().__init__('controller')
         self.controller: JointController | None = None      # when the arm is known
-        self._in_its_thread: Callable[[Callable[[], Any]], Any] = lambda action: action()
-        self._is_in_drives = False      # where position and velocity gains act
+        self._call_in_loop: Callable[[Callable[[], Any]], Any] = lambda action: action()
+        self._is_in_drives = False      # whether the drives apply the position and velocity gains
         self._offset = 0.0              # time of stamps minus that of the controller         [s]
-        own = [kind for kind in CONTROLLER_SETTINGS if kind is not RobotSettings or not is_inside]
-        self.parameters = Parameters(self, *own)
+        kinds = [kind for kind in CONTROLLER_SETTINGS
+                 if kind is not RobotSettings or not is_inside]
+        self.parameters = Parameters(self, *kinds)
         if not is_inside:
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
 
@@ -73,11 +74,11 @@ class ControllerNode(Node):
 
         :param stamp: returns the stamp of messages about the present state of a Simulation [ns].
         """
-        self._in_its_thread, self._simulation, self._stamp = loop.call, loop.simulation, stamp
+        self._call_in_loop, self._simulation, self._stamp = loop.call, loop.simulation, stamp
         self._stamp_offset()
         settings = self.parameters[ControllerSettings]
         self._is_in_drives = settings.servo == 'drives' and settings.feedback == 'motor'
-        # it answers each state at once
+        # the controller answers each state at once
         self._prepare(loop.simulation.arm, Sampling(loop.period, False))
         loop.controller = self.effort
 
@@ -101,16 +102,16 @@ class ControllerNode(Node):
         self._prepare(arm)
         self._command = JointStateBuffer(arm.joint_names, ('effort',))
         self._command_publisher = self.create_publisher(JointState, 'joint_commands', COMMANDS)
-        self._pairs = JointMotorPairing(
+        self._pairing = JointMotorPairing(
             arm, self.parameters[ControllerSettings].feedback == 'motor')
         self._last_state_at = time.monotonic()
         listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
-        if self._pairs.need_motors:
+        if self._pairing.need_motors:
             listen_to_joint_states(self, 'motor_states', self._on_motors, STATES)
         if flex_sensors(arm).names:
             self._strain = StrainReader(arm)
             listen_to_joint_states(self, 'strain', self._on_strain, STATES)
-        self.create_timer(WATCHDOG_PERIOD_S, self._watch,
+        self.create_timer(WATCHDOG_PERIOD_S, self._check_state_age,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _prepare(self, arm, sampling=None):
@@ -124,7 +125,7 @@ class ControllerNode(Node):
         if payload is not None:
             self.controller.use_model(self.controller.build_model(payload))
         self._gauges = flex_sensors(arm).matrix
-        self._now, self._target_beat = 0.0, RateGate(TARGET_RATE_HZ)
+        self._now, self._target_rate_gate = 0.0, RateGate(TARGET_RATE_HZ)
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
         limits = self.parameters[MessageSettings]
@@ -138,20 +139,20 @@ class ControllerNode(Node):
         self._shaper = ShaperDesigns(
             self, self.controller, self.parameters[ShapingSettings],
             sampling.period if sampling else self.parameters[ControllerSettings].state_period,
-            self._in_its_thread)
+            self._call_in_loop)
         self._feedback = FeedbackDesigns(
             self, self.controller, self.parameters[FeedbackSettings],
             lambda: sampling or Sampling(self.parameters[ControllerSettings].state_period),
-            self._in_its_thread)
-        self._diagnostics = ControllerDiagnostics(self, self.controller, self._in_its_thread,
+            self._call_in_loop)
+        self._diagnostics = ControllerDiagnostics(self, self.controller, self._call_in_loop,
                                                   self._shaper, self._feedback,
                                                   () if sampling else ('joint_states',))
 
     def _on_joints(self, message):
-        self._act(message, self._pairs.take_joints)
+        self._control(message, self._pairing.take_joints)
 
     def _on_motors(self, message):
-        self._act(message, self._pairs.take_motors)
+        self._control(message, self._pairing.take_motors)
 
     def _on_strain(self, message):
         try:
@@ -159,7 +160,7 @@ class ControllerNode(Node):
         except FlexRobotSimError as error:
             refuse(self, error)
 
-    def _act(self, message, take):
+    def _control(self, message, take):
         """Send efforts for a state, if this message completes it."""
         try:
             if not take(message):
@@ -172,10 +173,10 @@ class ControllerNode(Node):
         if stamp is None:
             stamp = self.get_clock().now().nanoseconds
         self._now = stamp / SECOND
-        pairs = self._pairs
+        pairing = self._pairing
         self._send(stamp, self.controller.update(
-            self._now, pairs.position, pairs.velocity, pairs.motor_position,
-            pairs.motor_velocity, pairs.is_prescribed))
+            self._now, pairing.position, pairing.velocity, pairing.motor_position,
+            pairing.motor_velocity, pairing.is_prescribed))
         self._send_target(self._now, stamp)
 
     def _stamp_offset(self):
@@ -185,18 +186,18 @@ class ControllerNode(Node):
             self._offset = offset       # the simulation was paused, or slower than the clock
         return self._offset
 
-    def _watch(self):
+    def _check_state_age(self):
         """Send zero efforts when states no longer arrive."""
         was_live = self.controller.effort.any()
-        silent = time.monotonic() - self._last_state_at
-        if self.controller.is_stale(self._now + silent) and was_live:
+        silence = time.monotonic() - self._last_state_at
+        if self.controller.is_stale(self._now + silence) and was_live:
             self._send(round(self._now * SECOND), self.controller.effort)
 
     def _send(self, stamp, efforts):
         self._command_publisher.publish(self._command.fill(stamp, efforts))
 
     def _send_target(self, now, stamp):
-        if self._target_beat.is_due(now):
+        if self._target_rate_gate.is_due(now):
             self._target_publisher.publish(self._target.fill(
                 stamp, self.controller.target, self.controller.target_velocity))
 
@@ -206,15 +207,15 @@ class ControllerNode(Node):
     def _on_hold(self, request, response):
         def hold():
             if not self.controller.is_live:
-                raise CommandError('no joint states arrive: nobody knows where the arm is')
+                raise CommandError('no joint states arrive: the position of the arm is unknown')
             self.controller.hold()
             return 'the arm is held where it is'
-        return answer(response, lambda: self._in_its_thread(hold))
+        return answer(response, lambda: self._call_in_loop(hold))
 
     def _on_change(self, kind, settings):
         if kind is ControllerSettings:
             self.controller.fit(settings)       # slow, so not in the thread of the loop
-            self._in_its_thread(lambda: self.controller.change(settings))
+            self._call_in_loop(lambda: self.controller.change(settings))
         elif kind is ShapingSettings:
             self._shaper.refuse(settings)
             self._shaper.change(settings)
@@ -223,9 +224,9 @@ class ControllerNode(Node):
             self._feedback.change(settings)
         elif kind is PayloadSettings:
             model = self.controller.build_model(payload_of(settings))   # slow, too
-            self._in_its_thread(lambda: self.controller.use_model(model))
+            self._call_in_loop(lambda: self.controller.use_model(model))
         elif kind is ProfileSettings:
-            self._in_its_thread(lambda: self.controller.run_profile(settings, self._time()))
+            self._call_in_loop(lambda: self.controller.run_profile(settings, self._time()))
 
     def _time(self):
         """Time of the newest state, by the clock of its stamps [s]."""
@@ -233,7 +234,7 @@ class ControllerNode(Node):
 
     def _request(self, action):
         """Execute the request of a message in the thread of the loop."""
-        carry_out(self, lambda: self._in_its_thread(action))
+        carry_out(self, lambda: self._call_in_loop(action))
 
 
 def main(args: list[str] | None = None) -> None:

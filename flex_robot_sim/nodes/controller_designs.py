@@ -18,7 +18,7 @@ from flex_robot_sim.feedback.feedback_design import (
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.background import Background
-from flex_robot_sim.nodes.reporting import LOOK, log
+from flex_robot_sim.nodes.reporting import POLL_PERIOD_S, log
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
 from flex_robot_sim.shaping.shaping_settings import ShapingSettings
@@ -29,36 +29,36 @@ Gains = tuple[np.ndarray, np.ndarray]       # stiffness and damping of the servo
 
 
 class Designs:
-    """Designs a part of a JointController anew when settings, gains or payload change."""
+    """Redesigns a component of a JointController when settings, gains or payload change."""
 
-    what = ''               # as lines and diagnostics name it
+    what = ''               # name in log lines and diagnostics
 
     def __init__(self, node: Node, controller: JointController, settings: Any,
-                 in_its_thread: InThread) -> None:
+                 call_in_loop: InThread) -> None:
         """
         Begin with settings.
 
-        :param in_its_thread: in_its_thread(action) calls an action in the thread of the loop.
+        :param call_in_loop: function that calls an action in the thread of the loop.
         """
         self._node, self._controller = node, controller
-        self._in_its_thread, self._settings = in_its_thread, settings
+        self._call_in_loop, self._settings = call_in_loop, settings
         self._servo, self.name = controller.servo, NONE
-        self._background, self._complaint = Background(self.what), ''
-        node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._background, self._problem = Background(self.what), ''
+        node.create_timer(POLL_PERIOD_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.change(settings)
 
     @property
     def state(self) -> str:
-        """What is in force, and whether another one is on its way, or why there is none."""
+        """Active design, and the pending one or the reason why there is none."""
         if self._background.is_busy:
             return f'{self.name}, {self.wanted(self._settings)} is computed'
-        return f'{self.name}: {self._complaint}' if self._complaint else self.name
+        return f'{self.name}: {self._problem}' if self._problem else self.name
 
     def change(self, settings: Any) -> None:
         """Apply settings, once the design for them is ready."""
         controller = self._controller
         self._settings, self._servo = settings, controller.servo
-        self._complaint = ''
+        self._problem = ''
         if self.wanted(settings) == NONE:
             self._background.cancel()
             self._use(None)
@@ -69,16 +69,16 @@ class Designs:
             lambda progress: self.designed(settings, arm, gains, target, progress), self._use)
 
     def wanted(self, settings: Any) -> str:
-        """Word of the settings, NONE for nothing."""
+        """Name of the design that settings request; NONE for none."""
         raise NotImplementedError
 
     def designed(self, settings: Any, arm: ArmModel, gains: Gains, target: np.ndarray,
                  progress: Callable[[int, int], object]) -> Any:
-        """Return what `take` is given; FlexRobotSimError if there is none."""
+        """Return the design for `take`; FlexRobotSimError if there is none."""
         raise NotImplementedError
 
     def take(self, design: Any) -> str:
-        """Hand a design over to the controller, or None; return the line that says so."""
+        """Pass a design, or None, to the controller; return the log line."""
         raise NotImplementedError
 
     def _use(self, design):
@@ -87,26 +87,26 @@ class Designs:
 
     def _look(self):
         if self._controller.servo is not self._servo and self.wanted(self._settings) != NONE:
-            self.change(self._settings)         # gains and payload make the modes
-        news = self._background.look()
-        if news is None:
+            self.change(self._settings)         # gains and payload change the modes
+        update = self._background.look()
+        if update is None:
             return
-        level, line = news
+        level, line = update
         if level == 'warning':
-            self._complaint = line
+            self._problem = line
         log(self._node, level, line)
 
 
 class ShaperDesigns(Designs):
-    """Keeps the shaper what ShapingSettings and gains say."""
+    """Keeps the shaper up to date with ShapingSettings and gains."""
 
     what = 'shaper'
 
     def __init__(self, node: Node, controller: JointController, settings: ShapingSettings,
-                 period: float, in_its_thread: InThread) -> None:
+                 period: float, call_in_loop: InThread) -> None:
         """Begin with ShapingSettings, for joint states every `period` [s]; see Designs."""
         self._period = period
-        super().__init__(node, controller, settings, in_its_thread)
+        super().__init__(node, controller, settings, call_in_loop)
 
     def wanted(self, settings: ShapingSettings) -> str:
         """Kind of the shaper."""
@@ -124,22 +124,22 @@ class ShaperDesigns(Designs):
         return design_shaper(arm, settings, gains, target, self._period, progress=progress)
 
     def take(self, design: OnlineShaper | None) -> str:
-        """Let the controller shape by it."""
-        self._in_its_thread(lambda: self._controller.use_shaper(design))
+        """Use the shaper in the controller."""
+        self._call_in_loop(lambda: self._controller.use_shaper(design))
         return '' if design is None else (
             f'shaper {self.name}: every motion takes up to {design.duration:.2g} s longer')
 
 
 class FeedbackDesigns(Designs):
-    """Keeps the feedback what FeedbackSettings and gains say."""
+    """Keeps the feedback up to date with FeedbackSettings and gains."""
 
     what = 'feedback'
 
     def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
-                 sampling: Callable[[], Sampling], in_its_thread: InThread) -> None:
-        """Begin with FeedbackSettings, for states as Sampling says; see Designs."""
+                 sampling: Callable[[], Sampling], call_in_loop: InThread) -> None:
+        """Begin with FeedbackSettings, for states with the timing of Sampling; see Designs."""
         self._sampling = sampling
-        super().__init__(node, controller, settings, in_its_thread)
+        super().__init__(node, controller, settings, call_in_loop)
 
     def wanted(self, settings: FeedbackSettings) -> str:
         """Kind of the feedback."""
@@ -158,8 +158,8 @@ class FeedbackDesigns(Designs):
                                controller.limits, controller.settings.feedback, progress)
 
     def take(self, design: Feedback | None) -> str:
-        """Let the controller use it."""
-        self._in_its_thread(lambda: self._controller.feedback.use(design))
+        """Use the feedback in the controller."""
+        self._call_in_loop(lambda: self._controller.feedback.use(design))
         if design is None:
             return ''
         line = f'feedback {self.name}: in force'

@@ -1,8 +1,8 @@
 """
-Messages from arrays and back, as pure functions.
+Conversions between messages and arrays, as pure functions.
 
-Messages that go out often are made once and filled in place, and nothing is converted number by
-number.
+Frequent messages are made once and filled in place, and arrays are copied without conversion of
+single numbers.
 """
 
 import array
@@ -24,35 +24,35 @@ from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import CommandError, plain
 
 SECOND = 1_000_000_000     # [ns]
-UNCOMMANDED = 'uncommanded'    # frame of the state of an arm that commands do not move
+UNCOMMANDED = 'uncommanded'    # frame_id of joint states while commands do not move the arm
 STAMP = struct.Struct('=iI')
-STAMP_MARK = 1_618_033_988_749_894_848
+STAMP_PATTERN_NS = 1_618_033_988_749_894_848
 LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
           'error': DiagnosticStatus.ERROR, 'stale': DiagnosticStatus.STALE}
 
 
 class JointStateBuffer:
     """
-    A JointState that goes out again and again, kept as the bytes that go out.
+    A JointState that is published repeatedly, stored in serialized form.
 
-    Publishers take bytes as well as messages, and to make bytes of a message takes as long as to
-    send them. Where stamp and values lie among them is looked up by values that occur once.
+    Publishers accept bytes as well as messages, and serialization takes as long as sending. The
+    offsets of stamp and values are found by serializing unique values.
     """
 
     def __init__(self, names: Sequence[str],
                  fields: Sequence[str] = ('position', 'velocity', 'effort'),
                  frame: str = '') -> None:
-        """Lay the message out; the fields that are not named stay empty."""
+        """Serialize the message once; fields that are not in `fields` stay empty."""
         size, message = len(names), JointState(name=list(names))
         message.header.frame_id = frame
-        marks = np.arange(1.0, len(fields) * size + 1.0).reshape(len(fields), size) + np.pi
-        for field, row in zip(fields, marks):
+        unique_values = np.arange(1.0, len(fields) * size + 1.0).reshape(len(fields), size) + np.pi
+        for field, row in zip(fields, unique_values):
             setattr(message, field, array.array('d', row.tobytes()))
-        set_stamp(message.header.stamp, STAMP_MARK)
+        set_stamp(message.header.stamp, STAMP_PATTERN_NS)
         self._bytes = bytearray(serialize_message(message))
-        self._stamp = self._place(STAMP.pack(*divmod(STAMP_MARK, SECOND)))
-        self._views = [np.frombuffer(self._bytes, float, size, self._place(row.tobytes()))
-                       for row in marks if size]
+        self._stamp = self._find(STAMP.pack(*divmod(STAMP_PATTERN_NS, SECOND)))
+        self._views = [np.frombuffer(self._bytes, float, size, self._find(row.tobytes()))
+                       for row in unique_values if size]
 
     def fill(self, stamp: int, *values: ArrayLike) -> bytes:
         """Set the stamp [ns] and the fields, and return the message for a publisher."""
@@ -61,31 +61,31 @@ class JointStateBuffer:
             view[:] = value
         return bytes(self._bytes)
 
-    def _place(self, mark):
-        place = self._bytes.find(mark)
-        if place < 0 or self._bytes.find(mark, place + 1) >= 0:
+    def _find(self, pattern):
+        offset = self._bytes.find(pattern)
+        if offset < 0 or self._bytes.find(pattern, offset + 1) >= 0:
             raise RuntimeError('this middleware does not send values as they lie in memory')
-        return place
+        return offset
 
 
 class PoseBuffer:
-    """A PoseStamped message that is filled again and again."""
+    """A PoseStamped message that is filled repeatedly."""
 
     def __init__(self, frame: str) -> None:
         """Make the message for poses in `frame`."""
         self.message = PoseStamped()
         self.message.header.frame_id = frame
 
-    def fill(self, stamp: int, position: np.ndarray, turn: np.ndarray) -> PoseStamped:
+    def fill(self, stamp: int, position: np.ndarray, quaternion: np.ndarray) -> PoseStamped:
         """Set the stamp [ns], position (3,) [m] and a quaternion (4,), and return the message."""
         set_stamp(self.message.header.stamp, stamp)
         set_vector(self.message.pose.position, position)
-        set_turn(self.message.pose.orientation, turn)
+        set_quaternion(self.message.pose.orientation, quaternion)
         return self.message
 
 
 class WrenchBuffer:
-    """A WrenchStamped message that is filled again and again."""
+    """A WrenchStamped message that is filled repeatedly."""
 
     def __init__(self, frame: str) -> None:
         """Make the message for wrenches in `frame`."""
@@ -139,9 +139,9 @@ def set_vector(vector: Vector3 | Point, values: np.ndarray) -> None:
     vector.x, vector.y, vector.z = values.tolist()
 
 
-def set_turn(message: Quaternion, turn: np.ndarray) -> None:
+def set_quaternion(message: Quaternion, quaternion: np.ndarray) -> None:
     """Set a Quaternion message to a quaternion (4,), x y z w."""
-    message.x, message.y, message.z, message.w = turn.tolist()
+    message.x, message.y, message.z, message.w = quaternion.tolist()
 
 
 def vector_of(vector: Vector3 | Point) -> tuple[float, float, float]:

@@ -29,12 +29,12 @@ from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.util.exceptions import CommandError
 
 RETRY_PERIOD_S = 0.5    # after which a service without an answer is called again
-LONGEST_ESTIMATE = 2.0  # of simulated time beyond the newest diagnostics                    [s]
+MAX_EXTRAPOLATION_S = 2.0   # of simulated time beyond the newest diagnostics
 
 
 @contextmanager
 def demo_observer(arm: ArmModel, needs_commands: bool) -> Iterator[DemoObserver]:
-    """Give a DemoObserver that ends with the block; signals stay with the caller."""
+    """Yield a DemoObserver for the block; signal handlers remain those of the caller."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     observer = None
     try:
@@ -47,11 +47,11 @@ def demo_observer(arm: ArmModel, needs_commands: bool) -> Iterator[DemoObserver]
 
 
 class DemoObserver(Node):
-    """Notes what an arm and its controller do."""
+    """Records the motion of an arm and the diagnostics of its nodes."""
 
     def __init__(self, arm: ArmModel, needs_commands: bool) -> None:
         """
-        Make the node for an ArmModel; `spin` lets it work.
+        Make the node for an ArmModel; call `spin` to process messages.
 
         :param needs_commands: whether the controller commands the arm by a topic.
         """
@@ -60,60 +60,62 @@ class DemoObserver(Node):
         self._arm = arm
         self.record = self._new_record()
         self.figures: dict[str, str] = {}           # of the newest diagnostics
-        self.first_figures: dict[str, str] = {}     # of the beginning
-        self.shaper = ''                            # what the controller says of its shaper
-        self._figures_at = 0.0                      # when the newest came                [s]
+        self.first_figures: dict[str, str] = {}     # at the start of the run
+        self.shaper = ''                            # status of the shaper from the diagnostics
+        self._figures_received_at = 0.0             # arrival of the newest figures       [s]
         self._target = np.full(len(arm.joint_names), np.nan)
-        self._first_stamp, self._is_noting = None, False
-        self._pause = self.create_client(SetBool, 'dynamics/pause')
-        self._reset = self.create_client(Trigger, 'dynamics/reset')
-        self._hold = self.create_client(Trigger, 'controller/hold')
-        self._set = self.create_client(SetParameters, 'controller/set_parameters')
+        self._first_stamp, self._is_recording = None, False
+        self._pause_client = self.create_client(SetBool, 'dynamics/pause')
+        self._reset_client = self.create_client(Trigger, 'dynamics/reset')
+        self._hold_client = self.create_client(Trigger, 'controller/hold')
+        self._parameter_client = self.create_client(SetParameters, 'controller/set_parameters')
         listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
         listen_to_joint_states(self, 'controller/target', self._on_target, STATES)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        for link, word in topic_words(arm.tips).items():
+        for link, topic_name in topic_words(arm.tips).items():
             self.create_subscription(
-                PoseStamped, f'{word}/tip_deflection',
+                PoseStamped, f'{topic_name}/tip_deflection',
                 partial(self._on_tip, link), STATES)
         self._executor = make_executor('auto')
         self._executor.add_node(self)
 
     def spin(self, seconds: float) -> None:
-        """Deal with messages for a while [s]."""
+        """Process messages for a while [s]."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
-            spin_once(self._executor, left, self)
+        while (remaining := end - time.monotonic()) > 0.0:
+            spin_once(self._executor, remaining, self)
 
-    def lead_in(self, shaper: str = '') -> Iterator[None]:
+    def start_run(self, shaper: str = '') -> Iterator[None]:
         """
-        Let a run begin: from rest, once the controller answers the arm. To be iterated over.
+        Start a run from rest, once the controller answers the arm; iterate over it.
 
-        It has a record of its own. Who is to command whom is found out by DDS in a second or two,
-        and the arm falls meanwhile. So it is stopped, put back, and let go when somebody holds it.
+        The run gets a new record. DDS discovery takes a second or two, during which the arm would
+        fall. So the simulation is paused and reset, and resumes when the controller holds the arm.
 
-        :param shaper: that the controller takes first; '': it keeps what it has.
+        :param shaper: set before the run; '': the present one.
         """
-        self.record, self.first_figures, self._is_noting = self._new_record(), {}, False
-        yield from self._ask(self._pause, SetBool.Request(data=True))
-        yield from self._ask(self._reset, Trigger.Request())
+        self.record, self.first_figures, self._is_recording = self._new_record(), {}, False
+        yield from self._call_until_answered(self._pause_client, SetBool.Request(data=True))
+        yield from self._call_until_answered(self._reset_client, Trigger.Request())
         while not self.is_paused or self._needs_commands and not int(
                 self.figures['commands accepted']):
             yield
-        yield from self._ask(self._hold, Trigger.Request())
+        yield from self._call_until_answered(self._hold_client, Trigger.Request())
         if shaper:
-            yield from self._take_shaper(shaper)
-        yield from self._ask(self._set, SetParameters.Request(parameters=[_text_parameter(
-            'profile', 'swing')]))
-        self.first_figures, self._first_stamp, self._is_noting = self.figures, None, True
-        yield from self._ask(self._pause, SetBool.Request(data=False))
+            yield from self._set_shaper(shaper)
+        yield from self._call_until_answered(
+            self._parameter_client, SetParameters.Request(
+                parameters=[_text_parameter('profile', 'swing')]))
+        self.first_figures, self._first_stamp, self._is_recording = self.figures, None, True
+        yield from self._call_until_answered(self._pause_client, SetBool.Request(data=False))
         while self.is_paused:
             yield
 
-    def _take_shaper(self, shaper):
-        """Let the controller take a shaper, and wait until it has computed it."""
-        answer = yield from self._ask(self._set, SetParameters.Request(parameters=[
-            _text_parameter('shaper', shaper)]))
+    def _set_shaper(self, shaper):
+        """Set the shaper of the controller, and wait until it is computed."""
+        answer = yield from self._call_until_answered(
+            self._parameter_client, SetParameters.Request(
+                parameters=[_text_parameter('shaper', shaper)]))
         if not answer.results[0].successful:
             raise CommandError(f'the controller takes no shaper {shaper}: '
                                f'{answer.results[0].reason}')
@@ -126,27 +128,27 @@ class DemoObserver(Node):
     def _new_record(self):
         return RunRecord(self._arm.joint_names, self._arm.tips, OutputSettings().joint_state_rate)
 
-    def _ask(self, client, request):
-        """Ask until there is an answer: one to a client that DDS has just met may get lost."""
+    def _call_until_answered(self, client, request):
+        """Call a service until it answers: early requests of a new client may get lost."""
         while not client.service_is_ready():
             yield
-        answered = False
-        while not answered:
-            future, again = client.call_async(request), time.monotonic() + RETRY_PERIOD_S
-            while time.monotonic() < again and not answered:
+        is_answered = False
+        while not is_answered:
+            future, deadline = client.call_async(request), time.monotonic() + RETRY_PERIOD_S
+            while time.monotonic() < deadline and not is_answered:
                 yield
-                answered = future.done()
-            if not answered:
+                is_answered = future.done()
+            if not is_answered:
                 client.remove_pending_request(future)
         return future.result()
 
     @property
     def has_begun(self) -> bool:
-        """Whether it notes, or has noted."""
+        """Whether a run has begun."""
         return bool(self.first_figures)
 
     @property
-    def is_awaited(self) -> bool:
+    def has_other_subscribers(self) -> bool:
         """Whether another node subscribes to joint states."""
         return self.count_subscribers('joint_states') > 1
 
@@ -158,13 +160,13 @@ class DemoObserver(Node):
 
     @property
     def failure(self) -> str:
-        """Why the run has ended: the simulation has stopped; '' while it runs."""
+        """Reason why the simulation has stopped; '' while it runs."""
         return ('the simulation has stopped: its state is not finite any more'
                 if self.figures.get('state') == FAILED else '')
 
     @property
     def is_paused(self) -> bool:
-        """Whether the newest diagnostics say so."""
+        """Whether the simulation is paused, from the newest diagnostics."""
         return self.figures.get('state') == 'paused'
 
     @property
@@ -173,7 +175,7 @@ class DemoObserver(Node):
         if self.is_paused:
             return self.known_time
         factor = float(self.figures['real-time factor'])
-        return self.known_time + min(self.silence, LONGEST_ESTIMATE) * min(
+        return self.known_time + min(self.silence, MAX_EXTRAPOLATION_S) * min(
             1.0, factor if factor > 0.0 else 1.0)
 
     @property
@@ -186,19 +188,19 @@ class DemoObserver(Node):
     @property
     def silence(self) -> float:
         """Wall time since the newest diagnostics [s]."""
-        return time.monotonic() - self._figures_at
+        return time.monotonic() - self._figures_received_at
 
-    def lead_out(self) -> Iterator[None]:
-        """Pause the simulation and stop noting. To be iterated over until the last diagnostics."""
-        self._is_noting = False
-        yield from self._ask(self._pause, SetBool.Request(data=True))
+    def pause_run(self) -> Iterator[None]:
+        """Pause simulation and recording; iterate over it until the last diagnostics arrive."""
+        self._is_recording = False
+        yield from self._call_until_answered(self._pause_client, SetBool.Request(data=True))
         while not self.is_paused:
             yield
 
-    def go_on(self) -> Iterator[None]:
-        """Continue the run after `lead_out`. To be iterated over."""
-        self._is_noting = True
-        yield from self._ask(self._pause, SetBool.Request(data=False))
+    def resume_run(self) -> Iterator[None]:
+        """Continue the run after `pause_run`; iterate over it."""
+        self._is_recording = True
+        yield from self._call_until_answered(self._pause_client, SetBool.Request(data=False))
         while self.is_paused:
             yield
 
@@ -206,12 +208,12 @@ class DemoObserver(Node):
         self._target = np.array(message.position)
 
     def _on_joints(self, message):
-        if self._is_noting:
+        if self._is_recording:
             self.record.add_joints(self._time_of(message.header), np.array(message.position),
                                    self._target, np.array(message.effort))
 
     def _on_tip(self, link, message):
-        if self._is_noting:
+        if self._is_recording:
             self.record.add_tip(self._time_of(message.header), link,
                                 np.array(vector_of(message.pose.position)))
 
@@ -219,10 +221,10 @@ class DemoObserver(Node):
         for status in message.status:
             if status.name.endswith('/dynamics: simulation'):
                 self.figures = {item.key: item.value for item in status.values}
-                self._figures_at = time.monotonic()
+                self._figures_received_at = time.monotonic()
                 if self.first_figures:
-                    late = 1e-3 * float(self.figures['lateness, longest [ms]'])
-                    self.record.worst_lateness = max(self.record.worst_lateness, late)
+                    lateness = 1e-3 * float(self.figures['lateness, longest [ms]'])
+                    self.record.worst_lateness = max(self.record.worst_lateness, lateness)
                 delays = [1e-3 * float(self.figures[f'state to command, {which} [ms]'])
                           for which in ('median', '99 %')]
                 if delays[0] == delays[0]:

@@ -1,11 +1,11 @@
 """
-The picture of an arm for rviz: the joints of the display description, bent links, the tool's path.
+Display of an arm in rviz: joints of the display description, bent links, path of the tool.
 
-`show` takes a copy of the state and returns at once; a timer of the node makes the messages, since
-that takes longer than a period of the simulation.
+`show` stores a copy of the state and returns at once. A timer of the node makes the messages,
+which takes longer than a period of the simulation.
 
-TF and markers come by different topics and are drawn from different instants. So that the arm
-stays in one piece in motion, each piece is told in the frame of its link, to which rviz locks it.
+TF and markers arrive on different topics, and rviz draws them from different instants. To avoid
+gaps between moving parts, each marker is published in the frame of its link, locked to it.
 """
 
 import numpy as np
@@ -28,10 +28,10 @@ from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES
 
 SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
-PATH_POINTS = 500                           # of the tool's path
-PATH_SPACING, PATH_WIDTH = 2e-3, 3e-3       # of its points, and wide; in parts of the reach
+MAX_PATH_POINTS = 500     # of the tool path
+PATH_SPACING_RATIO, PATH_WIDTH_RATIO = 2e-3, 3e-3    # relative to the reach of the arm
 PATH_COLOUR = (0.20, 0.60, 0.86, 0.9)
-CLEAN_UP = 1.0                              # how long markers of others are deleted         [s]
+CLEAN_UP_TIME_S = 1.0       # in which markers of other publishers are deleted
 
 
 class DisplayOutputs:
@@ -46,13 +46,13 @@ class DisplayOutputs:
         :param settings: OutputSettings.
         """
         self._arm, self._tool = arm, arm.frames[tool]
-        self._state: tuple[int, np.ndarray, int] | None = None      # stamp, coordinates, life
+        self._state: tuple[int, np.ndarray, int] | None = None      # stamp, coordinates, epoch
         self._base = arm.description.links[0].name
         self._joints = DisplayJoints(arm)
         self._joint_states = JointStateBuffer(self._joints.names, ('position',))
         self._reach, self._posture = reach(arm.description), Posture(arm)
-        self._path = ToolPath(PATH_POINTS, PATH_SPACING * self._reach)
-        self._life, self._listeners, self._unclean = 0, 0, 0
+        self._path = ToolPath(MAX_PATH_POINTS, PATH_SPACING_RATIO * self._reach)
+        self._epoch, self._subscribers, self._arrays_left_to_clean = 0, 0, 0
         self._set_scale(settings)
         self._joint_publisher = node.create_publisher(JointState, 'display_joint_states', STATES)
         self._marker_publisher = node.create_publisher(MarkerArray, 'bending_markers', STATES)
@@ -65,33 +65,32 @@ class DisplayOutputs:
         self._timer.timer_period_ns = round(1e9 / settings.display_rate)
         self._set_scale(settings)
 
-    def show(self, stamp: int, q: np.ndarray, life: int = 0) -> None:
+    def show(self, stamp: int, q: np.ndarray, epoch: int = 0) -> None:
         """
         Draw the coordinates (n,) next time, with a stamp [ns]; any thread may call this.
 
-        :param life: another number than last time for a state that does not follow from the one
-            before, after a reset for instance: the path of the tool begins anew.
+        :param epoch: a new number marks a discontinuity such as a reset: the tool path is cleared.
         """
-        self._state = stamp, q, life
+        self._state = stamp, q, epoch
 
     def _set_scale(self, settings):
         self._shape = BendingShape(self._arm, full_scale=settings.strain_scale or None)
-        self._arrays_to_clean_up = max(1, round(CLEAN_UP * settings.display_rate))
+        self._arrays_to_clean_up = max(1, round(CLEAN_UP_TIME_S * settings.display_rate))
         self._markers = self._new_markers()
 
     def _new_markers(self):
-        """Return one that deletes all others, one per piece, and one for the path."""
+        """Return a marker that deletes all others, one marker per piece, and one for the path."""
         markers = []
         for link in self._shape.links:
             for k in range(link.pieces.stop - link.pieces.start):
                 markers.append(self._marker(link.link, k, SHAPES[link.shape], link.link))
         path = self._marker('tool path', 0, Marker.LINE_STRIP, self._base)
-        path.scale.x = PATH_WIDTH * self._reach
+        path.scale.x = PATH_WIDTH_RATIO * self._reach
         path.color = ColorRGBA(**dict(zip('rgba', PATH_COLOUR)))
         path.pose.orientation.w = 1.0
-        broom = self._marker('', 0, 0, self._base)
-        broom.action = Marker.DELETEALL
-        return [broom, *markers, path]
+        delete_all = self._marker('', 0, 0, self._base)
+        delete_all.action = Marker.DELETEALL
+        return [delete_all, *markers, path]
 
     def _marker(self, namespace, number, kind, frame):
         marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD, frame_locked=True)
@@ -101,44 +100,44 @@ class DisplayOutputs:
     def _draw(self):
         if self._state is None:
             return
-        stamp, q, life = self._state
+        stamp, q, epoch = self._state
         if self._joint_publisher.get_subscription_count():
             self._joint_publisher.publish(
                 self._joint_states.fill(stamp, self._joints.positions(q)))
-        self._note_path(q, life)
-        listeners = self._marker_publisher.get_subscription_count()
-        if listeners > self._listeners:
-            self._unclean = self._arrays_to_clean_up
-        self._listeners = listeners
-        if listeners:
+        self._update_path(q, epoch)
+        subscribers = self._marker_publisher.get_subscription_count()
+        if subscribers > self._subscribers:
+            self._arrays_left_to_clean = self._arrays_to_clean_up
+        self._subscribers = subscribers
+        if subscribers:
             self._fill_markers(stamp, q)
-            # somebody new may still show another robot; the very first array may get lost
+            # a new subscriber may still show another robot; the first array may get lost
             self._marker_publisher.publish(
-                MarkerArray(markers=self._markers[self._unclean == 0:]))
-            self._unclean = max(0, self._unclean - 1)
+                MarkerArray(markers=self._markers[self._arrays_left_to_clean == 0:]))
+            self._arrays_left_to_clean = max(0, self._arrays_left_to_clean - 1)
 
-    def _note_path(self, q, life):
-        if life != self._life:
-            self._life = life
+    def _update_path(self, q, epoch):
+        if epoch != self._epoch:
+            self._epoch = epoch
             self._path.clear()
         self._posture.take(q)
         self._path.add(self._posture.frame(self._tool)[1])
 
     def _fill_markers(self, stamp, q):
         bent = self._shape.bent(q, in_links=True)
-        broom, *pieces, path = self._markers
+        delete_all, *pieces, path = self._markers
         rows = zip(pieces, bent.position, bent.orientation.tolist(), bent.scale,
                    bent.rgba.tolist())
         for marker, position, quaternion, scale, rgba in rows:
             set_stamp(marker.header.stamp, stamp)
             set_vector(marker.pose.position, position)
-            turn, colour = marker.pose.orientation, marker.color
-            turn.x, turn.y, turn.z, turn.w = quaternion
+            orientation, colour = marker.pose.orientation, marker.color
+            orientation.x, orientation.y, orientation.z, orientation.w = quaternion
             set_vector(marker.scale, scale)
             colour.r, colour.g, colour.b, colour.a = rgba
-        for marker in (broom, path):
+        for marker in (delete_all, path):
             set_stamp(marker.header.stamp, stamp)
         points = self._path.points.tolist()
-        # a line of one point is an error to some versions of rviz
+        # some versions of rviz report an error for a line of one point
         path.action = Marker.ADD if len(points) > 1 else Marker.DELETE
         path.points = [Point(x=x, y=y, z=z) for x, y, z in points]

@@ -1,4 +1,4 @@
-"""The drift watch as a node: compares the vibration of an arm with its model."""
+"""The drift node: compares the vibration of an arm with its model."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
 SAMPLE_TIMEOUT_S = 2.0  # after which the state of the arm is unknown
-PER_PERIOD = 20         # looks for joint states in a period of the slowest mode
-RATES = 20.0, 100.0     # least and most of them                                           [Hz]
+POLLS_PER_PERIOD = 20   # of joint states, per period of the slowest mode
+POLL_RATE_LIMITS_HZ = 20.0, 100.0  # minimum and maximum
 
 
 class DriftNode(PollingNode):
-    """Watch an arm that other nodes simulate or drive."""
+    """Monitors an arm that other nodes simulate or drive."""
 
     _inputs: DriftInputs
 
     def __init__(self) -> None:
-        """Wait for the robot, and listen."""
+        """Wait for the robot."""
         super().__init__('drift', DRIFT_SETTINGS)
 
     def begin(self, arm: ArmModel) -> None:
-        """Watch `arm`."""
+        """Monitor `arm`."""
         self._watch = DriftWatch(arm, self.parameters[DriftSettings])
         self._name, self._last_sample, self._level = arm.description.name, -SAMPLE_TIMEOUT_S, ''
         self._inputs = DriftInputs(self, arm)
-        rate = min(max(PER_PERIOD * self._watch.slowest, RATES[0]), RATES[1])
+        rate = min(max(POLLS_PER_PERIOD * self._watch.slowest, POLL_RATE_LIMITS_HZ[0]),
+                   POLL_RATE_LIMITS_HZ[1])
         self.create_timer(1.0 / rate, self._listen, clock=Clock(clock_type=ClockType.STEADY_TIME))
         Reporter(self, 'stiffness', self._look, self._figures)
         self.get_logger().info(f'{plain(self._name)}: slowest mode {self._watch.slowest:.4g} Hz')

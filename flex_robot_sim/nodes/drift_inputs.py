@@ -1,8 +1,8 @@
 """
-What the drift node hears: gauges, and where the drives were when they were read.
+Inputs of the drift node: strain, and the drive positions at the time of measurement.
 
-Nobody is called when a message comes, as in `view_inputs`: the newest joint states are asked for
-some tens of times a second, which is all that a link needs that rings at some hertz.
+Subscriptions are polled, as in `view_inputs`: some tens of joint states a second are enough for a
+link that vibrates at some hertz.
 """
 
 from __future__ import annotations
@@ -23,90 +23,98 @@ from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.topics import NEWEST, SAMPLES
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-WAITING = 400           # gauges that wait for the joint states of a later time
+MAX_PENDING_STRAINS = 400   # strain samples without later joint states
 Sample = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 
 class DriftInputs:
-    """Subscriptions of a node, taken together to samples of one time each."""
+    """Subscriptions of a node, combined to samples with one time each."""
 
     def __init__(self, node: Node, arm: ArmModel) -> None:
-        """Make the subscriptions of `node`, which no executor may wait for: see `polled`."""
+        """Make the subscriptions of `node`; no executor may wait for those in `polled`."""
         self._node = node
         joints = len(arm.joint_names)
-        self._gears = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
+        self._motor_joints = np.array(
+            [arm.joint_names.index(name) for name in arm.motor_names], int)
         self._joints = NamedValues(arm.joint_names, 'joint_states', 'joint')
         self._motors = NamedValues(arm.motor_names, 'motor_states', 'joint')
         self._strain = StrainReader(arm)
         self._no_efforts = np.full(joints, np.nan)
         self._time = Stamps(node)
-        # two newest: (time, places, efforts) and (time, places)
-        self._known: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
-        self._behind: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
-        self._gauges: deque[tuple[float, np.ndarray]] = deque(maxlen=WAITING)
-        self._strains = self._listen('strain', SAMPLES)
-        self._states = self._listen('joint_states', NEWEST)
-        self._motor_states = self._listen('motor_states', NEWEST) if arm.motor_names else None
+        # two newest samples: (time, positions and efforts), (time, motor positions)
+        self._joint_samples: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
+        self._motor_samples: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
+        self._strain_samples: deque[tuple[float, np.ndarray]] = deque(maxlen=MAX_PENDING_STRAINS)
+        self._strain_subscription = self._listen('strain', SAMPLES)
+        self._joint_subscription = self._listen('joint_states', NEWEST)
+        self._motor_subscription = (
+            self._listen('motor_states', NEWEST) if arm.motor_names else None)
 
     @property
     def polled(self) -> tuple[Subscription, ...]:
         """Return the subscriptions."""
-        return tuple(one for one in (self._strains, self._states, self._motor_states) if one)
+        return tuple(subscription for subscription in (
+            self._strain_subscription, self._joint_subscription,
+            self._motor_subscription) if subscription)
 
     def _listen(self, topic: str, qos: QoSProfile) -> Subscription:
         return self._node.create_subscription(JointState, topic, lambda _: None, qos)
 
     def samples(self) -> Iterator[Sample]:
-        """Yield (time, drives, gauges, efforts) of what has come."""
+        """Yield (time, drive positions, strains, efforts) of the received messages."""
         try:
             self._take()
         except FlexRobotSimError as error:
             refuse(self._node, error)
-        newest = min([self._known[-1][0] if len(self._known) == 2 else -np.inf] + (
-            [self._behind[-1][0] if len(self._behind) == 2 else -np.inf] if len(self._gears)
-            else []))
+        newest_time = min(
+            [self._joint_samples[-1][0] if len(self._joint_samples) == 2 else -np.inf] + (
+                [self._motor_samples[-1][0] if len(self._motor_samples) == 2 else -np.inf]
+                if len(self._motor_joints) else []))
         joints = len(self._no_efforts)
-        while self._gauges and self._gauges[0][0] <= newest:
-            time, strain = self._gauges.popleft()
-            row = _between(self._known, time)
+        while self._strain_samples and self._strain_samples[0][0] <= newest_time:
+            time, strain = self._strain_samples.popleft()
+            row = _interpolate(self._joint_samples, time)
             if row is None:
                 continue
             drives = row[:joints].copy()
-            if len(self._gears):
-                motors = _between(self._behind, time)
+            if len(self._motor_joints):
+                motors = _interpolate(self._motor_samples, time)
                 if motors is None:
                     continue
-                drives[self._gears] = motors
+                drives[self._motor_joints] = motors
             yield time, drives, strain, row[joints:]
 
     def _take(self):
-        for message in self._time.waiting(self._strains):
+        for message in self._time.new_messages(self._strain_subscription):
             strain = self._strain.read(message)
             if np.isfinite(strain).all():
-                self._gauges.append((self._time(message), strain))
-        for message in self._time.waiting(self._states):
+                self._strain_samples.append((self._time(message), strain))
+        for message in self._time.new_messages(self._joint_subscription):
             efforts = self._joints.read(message, 'effort') if len(message.effort) else (
                 self._no_efforts)
-            self._put(self._known, message, np.concatenate([self._joints.read(message), efforts]),
-                      len(self._no_efforts))
-        for message in self._time.waiting(self._motor_states) if self._motor_states else ():
-            self._put(self._behind, message, self._motors.read(message).copy(), len(self._gears))
+            self._append(self._joint_samples, message,
+                         np.concatenate([self._joints.read(message), efforts]),
+                         len(self._no_efforts))
+        for message in (self._time.new_messages(self._motor_subscription)
+                        if self._motor_subscription else ()):
+            self._append(self._motor_samples, message, self._motors.read(message).copy(),
+                         len(self._motor_joints))
 
-    def _put(self, known, message, row, count):
+    def _append(self, samples, message, row, count):
         if not np.isfinite(row[:count]).all():
             raise CommandError('joint_states are no numbers')
         time = self._time(message)
-        if known and time <= known[-1][0]:
-            if time < known[-1][0]:
-                known.clear()
+        if samples and time <= samples[-1][0]:
+            if time < samples[-1][0]:
+                samples.clear()
             return
-        known.append((time, row))
+        samples.append((time, row))
 
 
-def _between(known, time):
-    """Row at a time between the two newest, or None."""
-    (before, first), (behind, second) = known
-    if not before <= time <= behind:
+def _interpolate(samples, time):
+    """Return the row at a time between two samples, or None outside."""
+    (before, first), (after, last) = samples
+    if not before <= time <= after:
         return None
-    share = (time - before) / (behind - before)
-    return (1 - share) * first + share * second
+    fraction = (time - before) / (after - before)
+    return (1 - fraction) * first + fraction * last

@@ -1,4 +1,4 @@
-"""The arm as a node: efforts in, joint states out, in step with the clock."""
+"""The dynamics node: efforts in, joint states out, in real time."""
 
 import sys
 from collections.abc import Callable
@@ -37,11 +37,11 @@ AttachController = Callable[[SimulationLoop, Callable[[frs.Simulation], int]], o
 
 
 class DynamicsNode(Node):
-    """Simulate an arm in real time."""
+    """Simulates an arm in real time."""
 
     def __init__(self, attach_controller: AttachController | None = None) -> None:
         """
-        Load the robot and let it go.
+        Load the robot and start the simulation.
 
         :param attach_controller: called with the SimulationLoop before it starts, and with a
             function that returns the stamps of its states; it replaces the command topics.
@@ -63,8 +63,8 @@ class DynamicsNode(Node):
         offer_description(self, parameters[RobotSettings], arm)
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
         self._commands = []
-        self._service_set = DynamicsServices(self, loop, self._take_commands)
-        offer_simulation_interfaces(self, loop, self._take_commands)
+        self._service_set = DynamicsServices(self, loop, self._process_commands)
+        offer_simulation_interfaces(self, loop, self._process_commands)
         self._diagnostics = DynamicsDiagnostics(
             self, loop, () if self._attach_controller else COMMAND_TOPICS)
         parameters.on_change(self._on_change)
@@ -73,23 +73,25 @@ class DynamicsNode(Node):
         if self._attach_controller:
             self._attach_controller(loop, self._outputs.stamp)
         else:
-            most = parameters[MessageSettings].max_names
+            max_names = parameters[MessageSettings].max_names
             reserve_message_memory()
             self._commands = [
-                listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, most),
+                listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS,
+                                       max_names),
                 subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array,
-                                COMMANDS, most)]
+                                COMMANDS, max_names)]
         loop.start()
         self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')
 
-    def _take_commands(self):
-        """Take commands that wait, while a service keeps the executor from it."""
+    def _process_commands(self):
+        """Process queued commands while a service blocks the executor."""
         for subscription in self._commands:
             with subscription.handle:
-                found = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-            if found is not None:
-                subscription.callback(found[0])
+                received = subscription.handle.take_message(subscription.msg_type,
+                                                            subscription.raw)
+            if received is not None:
+                subscription.callback(received[0])
 
     def _on_command(self, message):
         carry_out(self, lambda: self.loop.command(*effort_command(message)))

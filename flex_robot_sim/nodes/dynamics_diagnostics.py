@@ -1,7 +1,7 @@
 """
-What the dynamics node says about itself: lines in the log, and /diagnostics.
+Diagnostics of the dynamics node: lines in the log, and /diagnostics.
 
-They go out once a second, and at once when the simulation is paused, goes on or is lost.
+They are published once a second, and at once when the simulation is paused, resumed or fails.
 """
 
 import time
@@ -16,17 +16,17 @@ from flex_robot_sim.realtime.report import LoopReport
 
 
 class DynamicsDiagnostics:
-    """Timers that pass on events and figures of a SimulationLoop."""
+    """Timers that publish events and figures of a SimulationLoop."""
 
     def __init__(self, node: Node, loop: SimulationLoop, command_topics: Sequence[str]) -> None:
         """
         Start the timers of `node`.
 
-        :param command_topics: by which commands arrive, from one node.
+        :param command_topics: command topics, which only one node should publish.
         """
         self._node, self._loop = node, loop
         self._report = LoopReport(loop, time.monotonic())
-        self._told_twins, self._told_state = False, loop.state
+        self._has_logged_same_name, self._published_state = False, loop.state
         self._repeats = RepeatFilter()
         self._senders = SenderWatch(node, command_topics)
         self._reporter = Reporter(node, 'simulation', self._log_events, self._figures)
@@ -40,25 +40,25 @@ class DynamicsDiagnostics:
             line = self._repeats.passed(line)
             if line:
                 log(self._node, level, line)
-        if self._loop.state != self._told_state:
+        if self._loop.state != self._published_state:
             self._reporter.publish()
 
     def _figures(self):
         level, message, values = self._loop.call(
             lambda: self._report.figures(time.monotonic()))
-        several = self._senders.look()
-        if several and level != 'error':
-            level, message = 'warning', several
-        twins = self._twins()
-        if twins > 1:
+        sender_problem = self._senders.look()
+        if sender_problem and level != 'error':
+            level, message = 'warning', sender_problem
+        node_count = self._count_same_name()
+        if node_count > 1:
             name = self._node.get_fully_qualified_name()
-            level, message = 'error', f'{twins} nodes are called {name}: stop all but one'
-            if not self._told_twins:
+            level, message = 'error', f'{node_count} nodes are called {name}: stop all but one'
+            if not self._has_logged_same_name:
                 log(self._node, 'error', message)
-        self._told_twins, self._told_state = twins > 1, values['state']
+        self._has_logged_same_name, self._published_state = node_count > 1, values['state']
         return self._loop.simulation.arm.description.name, level, message, values
 
-    def _twins(self):
-        """How many nodes have our name."""
-        own = self._node.get_name(), self._node.get_namespace()
-        return self._node.get_node_names_and_namespaces().count(own)
+    def _count_same_name(self):
+        """Return the number of nodes with the name of this node."""
+        own_name = self._node.get_name(), self._node.get_namespace()
+        return self._node.get_node_names_and_namespaces().count(own_name)

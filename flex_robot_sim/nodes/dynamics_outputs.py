@@ -1,8 +1,8 @@
 """
-What the dynamics node sends, and when.
+Publishers of the dynamics node.
 
-States go out from the thread of the simulation, right after the period that made them. The picture
-takes longer than a period, so a timer of the node draws it from a copy of the state.
+The thread of the simulation publishes states right after each period. Drawing takes longer than a
+period, so a timer of the node draws from a copy of the state.
 """
 
 from geometry_msgs.msg import WrenchStamped
@@ -25,16 +25,16 @@ class DynamicsOutputs:
     """Publishers of the dynamics node, driven by its SimulationLoop."""
 
     def __init__(self, node: Node, loop: SimulationLoop, settings: OutputSettings) -> None:
-        """Make the publishers of `node` as OutputSettings say."""
+        """Make the publishers of `node` for OutputSettings."""
         arm = loop.simulation.arm
         self._loop, self._node_clock = loop, node.get_clock()
-        self._has_own_time = settings.publish_clock or loop.is_lockstep
+        self._uses_simulated_time = settings.publish_clock or loop.is_lockstep
         self._arm_outputs = ArmOutputs(node, arm)
         base = arm.description.links[0].name
         self._tool = arm.tool
         self._tool_pose = PosePublisher(node, 'tool_pose', base)
-        self._wrenches = [_Wrench(node, arm, joint, word)
-                          for joint, word in topic_words(settings.wrench_joints).items()]
+        self._wrenches = [_Wrench(node, arm, joint, topic_name)
+                          for joint, topic_name in topic_words(settings.wrench_joints).items()]
         self._joint_output = loop.add_output(
             settings.joint_state_rate, self._send_joints, is_answered=True)
         self._flex_output = loop.add_output(settings.flex_rate, self._send_flex)
@@ -54,7 +54,7 @@ class DynamicsOutputs:
 
     def stamp(self, simulation: Simulation) -> int:
         """Return the stamp of messages about the present state of a Simulation [ns]."""
-        if self._has_own_time:
+        if self._uses_simulated_time:
             return max(1, round(simulation.time * SECOND))      # zero means no stamp
         return self._node_clock.now().nanoseconds
 
@@ -66,7 +66,7 @@ class DynamicsOutputs:
     def _send_flex(self, simulation, effort):
         stamp = self.stamp(simulation)
         self._arm_outputs.send_flex(stamp, simulation.coordinates, simulation.rates)
-        if self._tool_pose.is_heard():
+        if self._tool_pose.has_subscribers():
             T = simulation.pose(self._tool)
             self._tool_pose.send(stamp, T[:3, 3], quaternion(T[:3, :3]))
         for wrench in self._wrenches:
@@ -81,15 +81,16 @@ class DynamicsOutputs:
 
 
 class _Wrench:
-    """Publisher of what one joint passes on."""
+    """Publisher of the wrench that one joint transmits."""
 
-    def __init__(self, node, arm, joint, word):
+    def __init__(self, node, arm, joint, topic_name):
         if joint not in arm.carried_bodies:
             raise SettingError(f'wrench_joints: no joint "{joint}" carries a body. Known: '
                                f'{", ".join(arm.carried_bodies)}')
         self._joint = joint
         self._buffer = WrenchBuffer(arm.description.joint(joint).child)
-        self._publisher = node.create_publisher(WrenchStamped, f'joint_wrenches/{word}', STATES)
+        self._publisher = node.create_publisher(
+            WrenchStamped, f'joint_wrenches/{topic_name}', STATES)
 
     def send(self, stamp, simulation):
         self._publisher.publish(self._buffer.fill(stamp, simulation.wrench(self._joint)))

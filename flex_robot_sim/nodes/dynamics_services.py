@@ -15,9 +15,9 @@ class DynamicsServices:
     def __init__(self, node: Node, loop: SimulationLoop,
                  poll: Callable[[], object] | None = None) -> None:
         """
-        Offer the services of `node`, carried out by `loop` (SimulationLoop).
+        Offer the services of `node`; `loop` (SimulationLoop) executes them.
 
-        :param poll: takes commands while a step waits for them.
+        :param poll: processes commands while a step waits for them.
         """
         self._loop, self._poll = loop, poll
         node.create_service(Trigger, '~/reset', self._on_reset)
@@ -34,7 +34,7 @@ class DynamicsServices:
         return self._carry_out(self._loop.pause if request.data else self._loop.resume, response)
 
     def _carry_out(self, action, response, poll=None):
-        def act():
+        def execute():
             self._loop.call(action, poll=poll)
             return f'{self._loop.state} at {self._loop.simulation.time:.6g} s'
-        return answer(response, act)
+        return answer(response, execute)

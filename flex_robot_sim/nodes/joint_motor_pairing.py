@@ -1,4 +1,4 @@
-"""Two topics, one state: the joint states and motor states that carry the same stamp."""
+"""Pairing of joint states and motor states with the same stamp to one state."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class JointMotorPairing:
         """
         Wait for the first state of an ArmModel.
 
-        :param need_motors: whether a state is complete with its motor side only.
+        :param need_motors: whether a state needs motor states to be complete.
         """
         n = len(arm.joint_names)
         self.position, self.velocity, self.motor_position, self.motor_velocity = np.zeros((4, n))
@@ -31,7 +31,7 @@ class JointMotorPairing:
         self._motor_stamp: int | None = None
 
     def take_joints(self, message: JointState) -> bool:
-        """Take joint_states; return whether a state is complete. CommandError if unusable."""
+        """Read joint_states; return whether the state is complete. CommandError if unusable."""
         self._joints.read(message, self.position, self.velocity)
         self._joint_stamp = stamp_of(message.header)
         self.is_prescribed = message.header.frame_id != UNCOMMANDED
@@ -40,7 +40,7 @@ class JointMotorPairing:
         return self._is_complete()
 
     def take_motors(self, message: JointState) -> bool:
-        """Take motor_states; return the same as `take_joints`."""
+        """Read motor_states; return whether the state is complete, as `take_joints` does."""
         self._motors.read(message, self.motor_position, self.motor_velocity)
         self._motor_stamp = stamp_of(message.header)
         return self._is_complete()
@@ -50,18 +50,18 @@ class JointMotorPairing:
 
 
 class NamedValues:
-    """Values from messages that name them in any order."""
+    """Reads values from messages that list names in any order."""
 
     def __init__(self, names: Sequence[str], topic: str, what: str) -> None:
-        """Ask for `names`; `what` they are, for messages without one of them."""
-        self._wanted, self._topic, self._what = tuple(names), topic, what
+        """Read `names`; `what` describes them in error messages."""
+        self._required_names, self._topic, self._what = tuple(names), topic, what
         self._names: list[str] | None = None
         self._columns = np.zeros(0, int)
 
     def read(self, message: JointState, field: str = 'position') -> np.ndarray:
         """Return a field (k,) of a JointState; CommandError if one is missing."""
         if message.name != self._names:
-            self._columns = _columns(self._wanted, message.name, self._topic, self._what)
+            self._columns = _columns(self._required_names, message.name, self._topic, self._what)
             self._names = list(message.name)
         size, values = len(message.name), getattr(message, field)
         if len(values) != size:
@@ -75,21 +75,21 @@ class StrainReader(NamedValues):
     """Curvatures of all flex sensors [1/m]."""
 
     def __init__(self, arm: ArmModel) -> None:
-        """Know the flex sensors of an ArmModel."""
+        """Read the flex sensors of an ArmModel."""
         super().__init__(flex_sensors(arm).names, 'strain', 'flex sensor')
 
 
 class _Reader:
-    """Puts the values of a JointState into the order of the arm's joints."""
+    """Sorts the values of a JointState into the order of the joints of the arm."""
 
-    def __init__(self, wanted, joint_names, topic):
-        self._wanted, self._topic = wanted, topic
-        self._rows = np.array([joint_names.index(name) for name in wanted], int)
+    def __init__(self, required_names, joint_names, topic):
+        self._required_names, self._topic = required_names, topic
+        self._rows = np.array([joint_names.index(name) for name in required_names], int)
         self._names, self._columns = None, None
 
     def read(self, message, position, velocity):
         if message.name != self._names:
-            self._columns = _columns(self._wanted, message.name, self._topic, 'joint')
+            self._columns = _columns(self._required_names, message.name, self._topic, 'joint')
             self._names = list(message.name)
         size = len(self._names)
         if len(message.position) != size or len(message.velocity) != size:
@@ -100,10 +100,10 @@ class _Reader:
         velocity[self._rows] = np.frombuffer(message.velocity)[self._columns]
 
 
-def _columns(wanted, names, topic, what):
-    """Indices of the wanted names."""
-    places = {name: i for i, name in enumerate(names)}
-    missing = [name for name in wanted if name not in places]
+def _columns(required_names, names, topic, what):
+    """Return the indices of the required names."""
+    index_of = {name: i for i, name in enumerate(names)}
+    missing = [name for name in required_names if name not in index_of]
     if missing:
         raise CommandError(f'{topic} lacks the {what} "{missing[0]}"')
-    return np.array([places[name] for name in wanted], int)
+    return np.array([index_of[name] for name in required_names], int)

@@ -1,9 +1,8 @@
 """
-Joint states as they arrive five hundred times a second.
+Fast reading of joint states at rates such as 500 Hz.
 
-To make a message of bytes takes longer than most of what is done with it. But one state after the
-other has the same names, so its bytes lie as those of the one before: only stamp and values are
-read then, into the same message.
+Deserialization takes longer than most of the processing. Consecutive joint states have the same
+names and thus the same layout: then only stamp and values are copied into the same message.
 """
 
 import sys
@@ -21,98 +20,103 @@ from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.util.exceptions import CommandError
 
-PLAIN = b'\0\1'         # data begin so where numbers lie as in the memory of most machines
-ORIGIN = 4              # from where on places count
-COUNT, VALUE = 4, 8     # size of the length of a list, and of a number: they begin at multiples
-MOST_NAMES = MessageSettings().max_names
+LITTLE_ENDIAN = b'\0\1'     # first two bytes of little-endian CDR
+ENCAPSULATION_SIZE = 4      # offsets for alignment count from here [bytes]
+COUNT_SIZE, VALUE_SIZE = 4, 8   # size and alignment of a length and of a number [bytes]
+DEFAULT_MAX_NAMES = MessageSettings().max_names
 FIELDS = 'position', 'velocity', 'effort'
 
 
 class JointStateReader:
-    """Makes messages of bytes; each is overwritten by the next one that is laid out like it."""
+    """Deserializes joint states; messages with the same layout reuse one message object."""
 
-    def __init__(self, most_names: int = MOST_NAMES) -> None:
+    def __init__(self, max_names: int = DEFAULT_MAX_NAMES) -> None:
         """
-        Know no layout yet.
+        Begin without a known layout.
 
-        :param most_names: of a message; longer ones are refused before they are unpacked.
+        :param max_names: limit per message; longer ones are refused before deserialization.
         """
-        self._most_names = most_names
+        self._max_names = max_names
         self._message, self._size = JointState(), -1
-        self._mask = self._fixed = 0        # bits that tell the layout, and what they are
-        self._values: list[tuple[memoryview, slice]] = []   # of the message, and where they lie
+        # bits that determine the layout, and their values
+        self._mask = self._masked_value = 0
+        self._values: list[tuple[memoryview, slice]] = []   # arrays and their spans
 
     def read(self, data: bytes) -> JointState | None:
         """
-        Return the message; None where ROS finds none in `data`, and passes over them.
+        Return the message; None if `data` are invalid, which ROS ignores.
 
-        CommandError where it names too many joints.
+        CommandError if it names too many joints.
         """
-        if len(data) == self._size and int.from_bytes(data, 'little') & self._mask == self._fixed:
+        if len(data) == self._size and (
+                int.from_bytes(data, 'little') & self._mask == self._masked_value):
             message = self._message
             stamp = message.header.stamp
-            stamp.sec, stamp.nanosec = STAMP.unpack_from(data, ORIGIN)
-            for values, place in self._values:
-                values[:] = data[place]
+            stamp.sec, stamp.nanosec = STAMP.unpack_from(data, ENCAPSULATION_SIZE)
+            for values, span in self._values:
+                values[:] = data[span]
             return message
-        refuse_long_joint_state(data, self._most_names)
+        refuse_long_joint_state(data, self._max_names)
         try:
             self._message = deserialize_message(data, JointState)
         except RuntimeError:
             return None
-        self._learn(data)
+        self._store_layout(data)
         return self._message
 
-    def _learn(self, data):
-        """Note how `data` lie, which the message was made of."""
+    def _store_layout(self, data):
+        """Store the layout of `data`, from which the message was deserialized."""
         message, self._size = self._message, -1
-        fixed, places, end = _layout(message)
-        self._values = [(memoryview(getattr(message, field)).cast('B'), place)
-                        for field, place in zip(FIELDS, places)]
-        # others may lay messages out in ways of their own, and ROS reads each of these
-        if sys.byteorder == 'little' and len(data) >= end and data[:len(PLAIN)] == PLAIN and all(
-                data[place] == values for values, place in self._values):
+        layout_spans, value_spans, end = _layout(message)
+        self._values = [(memoryview(getattr(message, field)).cast('B'), span)
+                        for field, span in zip(FIELDS, value_spans)]
+        # other layouts are valid, too: they are deserialized by ROS each time
+        if sys.byteorder == 'little' and len(data) >= end and (
+                data[:len(LITTLE_ENDIAN)] == LITTLE_ENDIAN) and all(
+                    data[span] == values for values, span in self._values):
             mask = bytearray(len(data))
-            for place in fixed:
-                mask[place] = b'\xff' * (place.stop - place.start)
+            for span in layout_spans:
+                mask[span] = b'\xff' * (span.stop - span.start)
             self._size, self._mask = len(data), int.from_bytes(mask, 'little')
-            self._fixed = int.from_bytes(data, 'little') & self._mask
+            self._masked_value = int.from_bytes(data, 'little') & self._mask
 
 
 def _layout(message):
     """
-    Return where the bytes lie that tell the layout, and the values of FIELDS, and where they end.
+    Return the spans that determine the layout, the spans of the values of FIELDS, and the end.
 
-    What is between them, and after the end, may be anything.
+    Padding between the spans and bytes behind the end are arbitrary.
     """
-    fixed, places, end = [slice(0, len(PLAIN))], [], ORIGIN + STAMP.size
+    layout_spans, value_spans, end = (
+        [slice(0, len(LITTLE_ENDIAN))], [], ENCAPSULATION_SIZE + STAMP.size)
 
-    def place(size, multiple=1):
+    def span(size, multiple=1):
         nonlocal end
-        start = ORIGIN + -(-(end - ORIGIN) // multiple) * multiple
+        start = ENCAPSULATION_SIZE + -(-(end - ENCAPSULATION_SIZE) // multiple) * multiple
         end = start + size
         return slice(start, end)
 
     for text in (message.header.frame_id, None, *message.name):
-        fixed.append(place(COUNT, COUNT))       # of a text with its end, or of names
+        # length of a text with its end, or number of names
+        layout_spans.append(span(COUNT_SIZE, COUNT_SIZE))
         if text is not None:
-            fixed.append(place(len(text.encode()) + 1))
+            layout_spans.append(span(len(text.encode()) + 1))
     for field in FIELDS:
-        fixed.append(place(COUNT, COUNT))
-        size = VALUE * len(getattr(message, field))
-        places.append(place(size, VALUE if size else 1))
-    return fixed, places, end
+        layout_spans.append(span(COUNT_SIZE, COUNT_SIZE))
+        size = VALUE_SIZE * len(getattr(message, field))
+        value_spans.append(span(size, VALUE_SIZE if size else 1))
+    return layout_spans, value_spans, end
 
 
 def listen_to_joint_states(node: Node, topic: str, callback: Callable[[JointState], object],
-                           qos: QoSProfile, most_names: int = MOST_NAMES) -> Subscription:
+                           qos: QoSProfile, max_names: int = DEFAULT_MAX_NAMES) -> Subscription:
     """
-    Subscribe `node` to joint states that come often.
+    Subscribe `node` to frequent joint states.
 
     :param callback: called with each JointState, which the next one overwrites.
-    :param most_names: of a message; longer ones are refused before they are unpacked.
+    :param max_names: limit per message; longer ones are refused before deserialization.
     """
-    reader = JointStateReader(most_names)
+    reader = JointStateReader(max_names)
 
     def on_bytes(data):
         try:

@@ -15,7 +15,7 @@ class JointTable:
         self.times: dict[str, float] = {}           # when the values arrived                 [s]
 
     def update(self, message: JointState, now: float) -> None:
-        """Take over the values of a message that arrives now [s]; infinite ones are left out."""
+        """Store the values of a message that arrives now [s]; non-finite values are ignored."""
         has_velocity = len(message.velocity) == len(message.name)
         for k, (name, position) in enumerate(zip(message.name, message.position)):
             velocity = message.velocity[k] if has_velocity else self._slope(name, position, now)
@@ -24,7 +24,7 @@ class JointTable:
                 self.times[name] = now
 
     def position_at(self, name: str, now: float) -> float:
-        """Position of a joint at a time [s], extrapolated from the newest one [rad, m]."""
+        """Position of a joint at a time [s], extrapolated from the newest value [rad, m]."""
         return self.positions[name] + self.velocities[name] * (now - self.times[name])
 
     def _slope(self, name, position, now):

@@ -1,4 +1,4 @@
-"""From the table of programs (system/) to actions of ros2 launch; for the files in launch/."""
+"""Actions of ros2 launch for the table of programs (system/), used by the files in launch/."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAUNCH_FILES = {'simulation.launch.py', 'hil.launch.py', 'shaper.launch.py'}
 BOOLEANS = {'true': True, 'false': False, 'True': True, 'False': False}
 
 
-def declared_arguments(kind: type[Settings]) -> list[DeclareLaunchArgument]:
+def declare_arguments(kind: type[Settings]) -> list[DeclareLaunchArgument]:
     """Return a DeclareLaunchArgument per field of a settings class."""
     return [DeclareLaunchArgument(
         item.name, default_value=launch_text(item.default), description=item.metadata['help'],
@@ -42,13 +42,13 @@ def declared_arguments(kind: type[Settings]) -> list[DeclareLaunchArgument]:
 
 
 def choices_of(item: Field) -> list[str] | None:
-    """Return what a launch argument may be, as a list of texts; None for anything."""
+    """Return the choices of a launch argument, as texts; None for any value."""
     if isinstance(item.default, bool):
         return list(BOOLEANS)
     choices = item.metadata['choices']
-    # True and False as everywhere else in launch
-    more = [word for word in BOOLEANS if word.lower() in choices and word not in choices]
-    return [*choices, *more] or None
+    # launch accepts True and False as well
+    spellings = [word for word in BOOLEANS if word.lower() in choices and word not in choices]
+    return [*choices, *spellings] or None
 
 
 def launch_text(value: object) -> str:
@@ -56,8 +56,8 @@ def launch_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def given_arguments(kind: type[AnySettings], context: LaunchContext) -> AnySettings:
-    """Return an object of the settings class with the arguments that `ros2 launch` was given."""
+def read_arguments(kind: type[AnySettings], context: LaunchContext) -> AnySettings:
+    """Return an object of the settings class with the arguments of `ros2 launch`."""
     values = {}
     _refuse_unknown([item.name for item in fields(kind)], context)
     for item in fields(kind):
@@ -70,16 +70,16 @@ def _refuse_unknown(known: list[str], context: LaunchContext) -> None:
     """
     Raise SettingError for a launch argument that no launch file declares.
 
-    Only where a launch file of this package is the one on the command line: another one that
-    includes it has arguments of its own, which it shares.
+    The check applies only if the command line names a launch file of this package: a launch file
+    that includes it shares additional arguments.
     """
     if not LAUNCH_FILES & {Path(word).name for word in sys.argv}:
         return
     for name in context.launch_configurations:
         if name not in known:
-            near = get_close_matches(name, known, 1)
+            matches = get_close_matches(name, known, 1)
             raise SettingError(f'there is no launch argument "{name}". ' + (
-                f'Did you mean "{near[0]}"' if near else f'Known: {", ".join(known)}'))
+                f'Did you mean "{matches[0]}"' if matches else f'Known: {", ".join(known)}'))
 
 
 def value_of(item: Field, text: str) -> bool | int | float | str:
@@ -98,15 +98,15 @@ def actions_of(arguments: SimulationArguments | HilArguments | ShaperArguments) 
     """
     Return the actions that start the programs of SimulationArguments or HilArguments.
 
-    One that is missing and not needed is named.
+    An optional program that is not installed is reported.
     """
     environment = dict(os.environ)
     (use_network if arguments.network else prepare_network)(environment)
-    changed = {name: value for name, value in environment.items()
+    changes = {name: value for name, value in environment.items()
                if os.environ.get(name) != value}
     # launch only adds: set removed variables to an empty text
-    changed.update({name: '' for name in os.environ if name not in environment})
-    return [_node(program, changed) if program.is_needed or _is_installed(program) else LogInfo(
+    changes.update({name: '' for name in os.environ if name not in environment})
+    return [_node(program, changes) if program.is_needed or _is_installed(program) else LogInfo(
         msg=f'{program.package} is not installed, so {program.executable} is left out')
         for program in arguments.programs()]
 
@@ -121,36 +121,36 @@ def _is_installed(program):
 
 def _node(program, environment):
     parameters = {name: _parameter(value) for name, value in program.parameters.items()}
-    layout = ('-d', _kept(program.layout)) if program.layout else ()
+    layout = ('-d', _write_layout(program.layout)) if program.layout else ()
     return Node(
         package=program.package, executable=program.executable, namespace=program.namespace,
         parameters=[*filter(None, [program.params_file]), parameters],
         remappings=program.remappings, arguments=(*layout, *program.arguments),
-        # an enclave counts only where ROS security is on: docs/security.md
+        # an enclave has an effect with ROS security only: docs/security.md
         ros_arguments=['--log-level', program.log_level,
                        '--enclave', f'/{NAME}/{program.executable}'],
         output='screen', emulate_tty=True,
         additional_env=environment,
-        on_exit=_end_all if program.is_needed else None)
+        on_exit=_shut_down if program.is_needed else None)
 
 
-def _kept(text):
-    """Write a text to a temporary file that stays, as launch does with parameters."""
+def _write_layout(text):
+    """Write a text to a temporary file that is not deleted, as launch does with parameters."""
     with tempfile.NamedTemporaryFile('w', prefix='launch_layout_', suffix='.rviz', delete=False,
                                      encoding='utf-8') as file:
         file.write(text)
     return file.name
 
 
-def _end_all(event, context):
-    """End the launch with a program that is needed; where it has failed the launch has, too."""
+def _shut_down(event, context):
+    """End the launch when a required program ends; raise RuntimeError if it has failed."""
     if event.returncode and not context.is_shutdown:
-        # launch exits with 1 after an exception, and with 0 after Shutdown, whatever its reason
+        # launch exits with 1 after an exception, and with 0 after any Shutdown
         raise RuntimeError(f'{event.process_name} has failed, and without it the others are of '
                            'no use')
     return Shutdown(reason=f'{event.process_name} has ended')
 
 
 def _parameter(value):
-    """Text stays text, which launch would read as YAML otherwise."""
+    """Return a parameter value; texts are marked as such, else launch parses them as YAML."""
     return ParameterValue(value, value_type=str) if isinstance(value, str) else value

@@ -1,8 +1,8 @@
 """
-Messages that are too long, refused by their size before rclpy unpacks them.
+Size limits of messages, checked before deserialization.
 
-To make a message of bytes, rclpy holds the lock of the interpreter: a million names keep every
-other thread of the process waiting for half a second, control loops included.
+rclpy holds the interpreter lock while it deserializes a message: a million names block all other
+threads of the process, including control loops, for half a second.
 """
 
 from __future__ import annotations
@@ -20,57 +20,57 @@ from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.realtime.memory import reserve_memory
 from flex_robot_sim.util.exceptions import CommandError
 
-BYTES_PER_NAME = 512        # of a JointState: a long name, and three numbers
+MAX_BYTES_PER_NAME = 512    # of a JointState: a long name, and three numbers
 BYTES_PER_NUMBER = 8
-SHORTEST_NAME = 5           # bytes: its length, and the 0 at its end
-FRAME_AND_MORE = 4096       # bytes of a message in addition to its names and numbers
-LONG_MESSAGE = 21_000_000   # bytes: a trajectory with 100,000 points of 7 joints
-COPIES = 3                  # that rclpy makes of a message before its length is known
-PLACE_OF_FRAME = 12         # in a message with a header: behind encapsulation and stamp
+MIN_BYTES_PER_NAME = 5      # its length, and the 0 at its end
+MAX_EXTRA_BYTES = 4096      # frame and other fields, in addition to names and numbers
+RESERVED_BYTES = 21_000_000     # a trajectory with 100,000 points of 7 joints
+COPIES_PER_MESSAGE = 3      # made by rclpy before the size of a message is known
+FRAME_OFFSET = 12           # in a message with a header, behind encapsulation and stamp [bytes]
 
 
 def reserve_message_memory() -> None:
-    """Keep memory at hand, so that a long message does not hold up a control loop."""
-    reserve_memory(LONG_MESSAGE, COPIES)
+    """Reserve memory, so that a long message does not delay a control loop."""
+    reserve_memory(RESERVED_BYTES, COPIES_PER_MESSAGE)
 
 
-def refuse_long_joint_state(data: bytes, most_names: int) -> None:
+def refuse_long_joint_state(data: bytes, max_names: int) -> None:
     """Raise CommandError if the bytes of a JointState are too long, or name too many joints."""
     order = '>' if data[1:2] == b'\0' else '<'
     count = 0
     try:
-        length, = struct.unpack_from(f'{order}I', data, PLACE_OF_FRAME)
-        end = PLACE_OF_FRAME + 4 + length
+        length, = struct.unpack_from(f'{order}I', data, FRAME_OFFSET)
+        end = FRAME_OFFSET + 4 + length
         count, = struct.unpack_from(f'{order}I', data, end + -end % 4)
     except struct.error:
         pass            # cut off: rclpy refuses it
-    if count > most_names and SHORTEST_NAME * count <= len(data):
-        raise CommandError(f'a message names {count} joints, more than max_names = {most_names}')
-    refuse_long(data, FRAME_AND_MORE + BYTES_PER_NAME * most_names)
+    if count > max_names and MIN_BYTES_PER_NAME * count <= len(data):
+        raise CommandError(f'a message names {count} joints, more than max_names = {max_names}')
+    refuse_long(data, MAX_EXTRA_BYTES + MAX_BYTES_PER_NAME * max_names)
 
 
-def refuse_long(data: bytes, most_bytes: int) -> None:
+def refuse_long(data: bytes, max_bytes: int) -> None:
     """Raise CommandError if a message is too long."""
-    if len(data) > most_bytes:
-        raise CommandError(f'a message of {len(data)} bytes is longer than {most_bytes} bytes')
+    if len(data) > max_bytes:
+        raise CommandError(f'a message of {len(data)} bytes is longer than {max_bytes} bytes')
 
 
 def subscribe_short(node: Node, kind: type, topic: str, callback: Callable[[Any], object],
-                    qos: QoSProfile, numbers: int = 0) -> Subscription:
+                    qos: QoSProfile, max_numbers: int = 0) -> Subscription:
     """
-    Subscribe `node` to short messages of a kind; longer ones are refused with a line.
+    Subscribe `node` to short messages; longer ones are refused with a log line.
 
-    :param numbers: that a message may hold in addition to a frame and a few more.
+    :param max_numbers: limit of numbers in a message, in addition to frame and a few fields.
     """
-    most_bytes = FRAME_AND_MORE + BYTES_PER_NUMBER * numbers
+    max_bytes = MAX_EXTRA_BYTES + BYTES_PER_NUMBER * max_numbers
 
     def on_bytes(data):
         try:
-            refuse_long(data, most_bytes)
+            refuse_long(data, max_bytes)
             message = deserialize_message(data, kind)
         except CommandError as error:
             refuse(node, error)
-        except RuntimeError:        # no message of this kind, which rclpy would pass over, too
+        except RuntimeError:        # not a message of this type; rclpy would ignore it as well
             return
         else:
             callback(message)

@@ -1,4 +1,4 @@
-"""Types of messages by their names, and the text of their definitions that a recording carries."""
+"""Message types by name, and their definitions as text for recordings."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 from flex_robot_sim.recording.definitions import SEPARATOR
 
-_WORDS = {'boolean': 'bool', 'octet': 'byte', 'float': 'float32', 'double': 'float64'}
+_ROS_TYPE_NAMES = {'boolean': 'bool', 'octet': 'byte', 'float': 'float32', 'double': 'float64'}
 _NAME = re.compile(r'([a-z][a-z0-9_]*)/(?:msg/)?([A-Za-z][A-Za-z0-9]*)', re.ASCII)
 _FIELD = re.compile(r'(sequence<)?([\w/]+)(<\d+>)?(?:, (\d+))?>?(?:\[(\d+)\])?')
 
 
 def type_of(name: str) -> Any:
     """
-    Return the class of messages that is called package/msg/Type; None if it is not here.
+    Return the message class for a name package/msg/Type; None if it is not installed.
 
-    The name may come from a recording: only a package that has messages is imported.
+    The name may come from a recording, so only packages with message types are imported.
     """
     match = _NAME.fullmatch(name)
     if match is None or not _has_messages(match[1]):
@@ -41,28 +41,29 @@ def _has_messages(package):
 
 def definition_of(kind: Any) -> str:
     """
-    Return the definition of a class of messages and of all that it is made of, as ros2msg text.
+    Return the definition of a message class and of its nested types, as ros2msg text.
 
-    It comes from the class and not from a file: that is what the bytes follow, and there is always
-    one. Constants and defaults, of which nothing is sent, are not in it.
+    It is derived from the class, which defines the serialized form, not from a file. Constants and
+    defaults are not part of the serialized form and are left out.
     """
-    parts: dict[str, str] = {}
-    waiting = [_name(kind)]
-    while waiting:
-        name = waiting.pop(0)
-        if name in parts:
+    definitions: dict[str, str] = {}
+    pending = [_name(kind)]
+    while pending:
+        name = pending.pop(0)
+        if name in definitions:
             continue
         lines = []
         for field, text in type_of(name).get_fields_and_field_types().items():
-            is_many, base, bound, most, size = _FIELD.fullmatch(text).groups()  # type: ignore
-            word = _WORDS.get(base, base) + (f'<={bound[1:-1]}' if bound else '')
-            many = f'[<={most}]' if most else '[]' if is_many else f'[{size}]' if size else ''
-            lines.append(f'{word}{many} {field}\n')
+            is_list, base, bound, max_items, size = _FIELD.fullmatch(text).groups()  # type: ignore
+            type_name = _ROS_TYPE_NAMES.get(base, base) + (f'<={bound[1:-1]}' if bound else '')
+            suffix = (f'[<={max_items}]' if max_items else '[]' if is_list else
+                      f'[{size}]' if size else '')
+            lines.append(f'{type_name}{suffix} {field}\n')
             if '/' in base:
-                waiting.append(base)
-        parts[name] = ''.join(lines)
-    (_, text), *others = parts.items()
-    return f'\n{SEPARATOR}\n'.join([text, *(f'MSG: {name}\n{part}' for name, part in others)])
+                pending.append(base)
+        definitions[name] = ''.join(lines)
+    (_, text), *nested = definitions.items()
+    return f'\n{SEPARATOR}\n'.join([text, *(f'MSG: {name}\n{part}' for name, part in nested)])
 
 
 def _name(kind):

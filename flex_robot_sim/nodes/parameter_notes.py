@@ -1,4 +1,4 @@
-"""The parameters of running nodes, read once, as texts."""
+"""Parameters of running nodes, read once, as JSON texts."""
 
 from __future__ import annotations
 
@@ -10,64 +10,64 @@ from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 
-LONGEST = 1000              # letters of a value: descriptions are recorded as topics
-TRIES = 10                  # to ask a node that does not answer
+MAX_VALUE_LENGTH = 1000     # [characters]; robot descriptions are recorded as topics
+MAX_ATTEMPTS = 10           # per node without an answer
 
 
 class ParameterNotes:
     """Reads the parameters of every node of a namespace in the background."""
 
     def __init__(self, node: Node, note: Callable[[str, Mapping[str, str]], None]) -> None:
-        """Tell note('parameters /dynamics', {name: JSON}), once for each node."""
+        """Call note('parameters /dynamics', {name: JSON}), once for each node."""
         self._node, self._note = node, note
-        self._attempts: dict[str, int] = {}        # how often; TRIES and more: done
+        self._attempts: dict[str, int] = {}        # per node; MAX_ATTEMPTS and more: done
         self._clients: dict[str, tuple[Any, Any]] = {}
 
     def look(self) -> None:
         """
-        Ask nodes that have not answered yet; call it once a second.
+        Request the parameters of nodes that have not answered yet; call it once a second.
 
-        A node is asked one look after its clients are made, and they stay: a service that has not
-        found a client yet, or finds it gone, warns that its response cannot be sent.
+        The request follows one call after the clients are made, and the clients persist: a service
+        that does not find its client logs a warning that the response cannot be sent.
         """
-        space = self._node.get_namespace().rstrip('/')
-        own = f'{space}/{self._node.get_name()}'
-        for name, place in self._node.get_node_names_and_namespaces():
-            full = f'{place.rstrip("/")}/{name}'
-            if full == own or not full.startswith(f'{space}/'):
+        namespace = self._node.get_namespace().rstrip('/')
+        own_name = f'{namespace}/{self._node.get_name()}'
+        for name, node_namespace in self._node.get_node_names_and_namespaces():
+            full_name = f'{node_namespace.rstrip("/")}/{name}'
+            if full_name == own_name or not full_name.startswith(f'{namespace}/'):
                 continue
-            if full not in self._clients:
-                self._attempts[full] = 0
-                self._clients[full] = (
-                    self._node.create_client(ListParameters, f'{full}/list_parameters'),
-                    self._node.create_client(GetParameters, f'{full}/get_parameters'))
-            elif self._attempts[full] < TRIES:
-                self._attempts[full] += 1
-                self._ask(full)
+            if full_name not in self._clients:
+                self._attempts[full_name] = 0
+                self._clients[full_name] = (
+                    self._node.create_client(ListParameters, f'{full_name}/list_parameters'),
+                    self._node.create_client(GetParameters, f'{full_name}/get_parameters'))
+            elif self._attempts[full_name] < MAX_ATTEMPTS:
+                self._attempts[full_name] += 1
+                self._request(full_name)
 
-    def _ask(self, full):
-        lister, getter = self._clients[full]
+    def _request(self, full_name):
+        lister, getter = self._clients[full_name]
         if not (lister.service_is_ready() and getter.service_is_ready()):
             return
 
         def on_names(future):
             names = future.result().result.names
             answer = getter.call_async(GetParameters.Request(names=names))
-            answer.add_done_callback(lambda future: self._take(full, names, future))
+            answer.add_done_callback(lambda future: self._on_values(full_name, names, future))
         lister.call_async(ListParameters.Request()).add_done_callback(on_names)
 
-    def _take(self, full, names, future):
-        if self._attempts[full] >= 2 * TRIES:
+    def _on_values(self, full_name, names, future):
+        if self._attempts[full_name] >= 2 * MAX_ATTEMPTS:
             return
-        self._attempts[full] = 2 * TRIES
-        texts = {name: json.dumps(_plain(parameter_value_to_python(value)))
+        self._attempts[full_name] = 2 * MAX_ATTEMPTS
+        texts = {name: json.dumps(_json_value(parameter_value_to_python(value)))
                  for name, value in zip(names, future.result().values)}
-        self._note(f'parameters {full}', {
-            name: text for name, text in sorted(texts.items()) if len(text) < LONGEST})
+        self._note(f'parameters {full_name}', {
+            name: text for name, text in sorted(texts.items()) if len(text) < MAX_VALUE_LENGTH})
 
 
-def _plain(value):
-    """Return a value as JSON knows it."""
+def _json_value(value):
+    """Return a value as a type that JSON supports."""
     if isinstance(value, (bytes, list, tuple)) or hasattr(value, 'tolist'):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     return value

@@ -1,12 +1,11 @@
 """
 ROS parameters made from settings: names, defaults, help, units and bounds are written there.
 
-A whole number is taken where a real one is asked for, because `ros2 param set ... 2` and YAML
-files say 2 and mean 2.0; everything else that does not fit is refused with the reason. What is
-refused changes nothing, not even the other parameters of the same request.
+An integer is accepted for a float, because `ros2 param set ... 2` and YAML files write 2 for 2.0.
+Other type mismatches are refused with the reason. A refused request changes no parameter.
 
-ROS cannot tell of what kind an empty list is: rclpy takes it for bytes, and a file for nothing at
-all. So the kind is said after the declaration, and nothing at all is taken for an empty list.
+ROS does not know the type of an empty list: rclpy assumes bytes, and a file yields no value. So
+the type is set after the declaration, and a missing value counts as an empty list.
 """
 
 import math
@@ -29,9 +28,9 @@ from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.settings import Settings
 
-LARGEST_INTEGER = 2**31 - 1
-LISTS = {float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}
-SIMILAR = 0.8       # share of letters in common that makes a slip
+MAX_INTEGER = 2**31 - 1
+LIST_TYPES = {float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}
+MIN_SPELLING_SIMILARITY = 0.8   # ratio of difflib above which a name counts as misspelled
 
 
 class Parameters:
@@ -46,36 +45,36 @@ class Parameters:
         self._settings = {kind: kind(**{item.name: self._declare(item) for item in fields(kind)})
                           for kind in kinds}
         node.add_on_set_parameters_callback(self._on_set)
-        for line in slips(getattr(node, '_parameter_overrides', ()), self._kinds):
+        for line in misspelled_parameters(getattr(node, '_parameter_overrides', ()), self._kinds):
             node.get_logger().warning(line)
 
     def __getitem__(self, kind):
-        """Settings of a class, as they are now."""
+        """Return the present settings of a class."""
         return self._settings[kind]
 
     def on_change(self, listener: Callable[[type[Settings], Any], object]) -> None:
         """
         Call listener(kind, settings) with every change.
 
-        A FlexRobotSimError from it refuses the request: it must have left all as it was then. Who
-        has been called before it is called again, with the settings of before.
+        A listener refuses the request by a FlexRobotSimError, and must then change nothing.
+        Listeners called before it are called again with the previous settings.
         """
         self._listeners.append(listener)
 
     def _declare(self, item):
-        about = descriptor(item)
+        final_descriptor = descriptor(item)
         default = _ros_value(item.default)
         if not isinstance(default, list):
             return _settings_value(
-                self._node.declare_parameter(item.name, default, about).value, item)
-        # what is read-only could not be given its kind any more
-        first = descriptor(item)
-        first.read_only = False
-        value = self._node.declare_parameter(item.name, default, first).value
+                self._node.declare_parameter(item.name, default, final_descriptor).value, item)
+        # the type of a read-only parameter could not be set later
+        writable = descriptor(item)
+        writable.read_only = False
+        value = self._node.declare_parameter(item.name, default, writable).value
         if not value:
-            empty = Parameter(item.name, LISTS[item.metadata['of']], [])
+            empty = Parameter(item.name, LIST_TYPES[item.metadata['of']], [])
             self._node.set_parameters([empty])
-        self._node.set_descriptor(item.name, about)
+        self._node.set_descriptor(item.name, final_descriptor)
         return _settings_value(value, item)
 
     def _on_set(self, parameters):
@@ -87,56 +86,56 @@ class Parameters:
                 changed.setdefault(kind, {})[parameter.name] = _settings_value(
                     parameter.value, item)
         try:
-            new = {kind: replace(self._settings[kind], **values)
-                   for kind, values in changed.items()}
-            self._tell(new)
+            changed_settings = {kind: replace(self._settings[kind], **values)
+                                for kind, values in changed.items()}
+            self._notify(changed_settings)
         except FlexRobotSimError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        self._settings.update(new)
+        self._settings.update(changed_settings)
         return SetParametersResult(successful=True)
 
-    def _tell(self, new):
-        """Let all listeners know {kind: settings}, or none of them."""
+    def _notify(self, changed_settings):
+        """Notify all listeners of {kind: settings}, or restore the previous settings of all."""
         informed = []
         try:
-            # in the order of their declaration: what starts a motion comes last
-            for kind in [kind for kind in self._settings if kind in new]:
+            # in order of declaration: settings that start a motion come last
+            for kind in [kind for kind in self._settings if kind in changed_settings]:
                 for listener in self._listeners:
-                    listener(kind, new[kind])
+                    listener(kind, changed_settings[kind])
                     informed.append((listener, kind))
         except FlexRobotSimError:
             for listener, kind in reversed(informed):
-                with suppress(FlexRobotSimError):       # the first reason is the one to tell
+                with suppress(FlexRobotSimError):       # report the first reason only
                     listener(kind, self._settings[kind])
             raise
 
 
-def slips(given: Iterable[str], own: Iterable[str]) -> Iterator[str]:
-    """Lines about parameters of a file or a command line that are nearly spelt like ours."""
-    known = {*KNOWN_PARAMETERS, *own}       # nodes may share a file
-    for name in given:
-        meant = get_close_matches(name, known, 1, SIMILAR)
-        if meant and name not in known:
-            yield f'unknown parameter "{name}" is passed over. Did you mean "{meant[0]}"'
+def misspelled_parameters(names: Iterable[str], own_names: Iterable[str]) -> Iterator[str]:
+    """Yield lines about parameters of a file or command line with misspelled names."""
+    known = {*KNOWN_PARAMETERS, *own_names}       # nodes may share a file
+    for name in names:
+        matches = get_close_matches(name, known, 1, MIN_SPELLING_SIMILARITY)
+        if matches and name not in known:
+            yield f'unknown parameter "{name}" is passed over. Did you mean "{matches[0]}"'
 
 
 def descriptor(item: Field) -> ParameterDescriptor:
     """Describe the parameter of a settings field."""
-    about = dict(item.metadata)
-    unit = f' [{about["unit"]}]' if about['unit'] else ''
-    bounds = [f'must be > {about["above"]!r}'] * (about['above'] is not None)
-    bounds += [f'must be >= {about["at_least"]!r}'] * (about['at_least'] is not None)
-    bounds += [f'must be <= {about["at_most"]!r}'] * (about['at_most'] is not None)
-    if about['choices']:
-        bounds.append(f'one of {", ".join(about["choices"])}')
+    metadata = dict(item.metadata)
+    unit = f' [{metadata["unit"]}]' if metadata['unit'] else ''
+    bounds = [f'must be > {metadata["above"]!r}'] * (metadata['above'] is not None)
+    bounds += [f'must be >= {metadata["at_least"]!r}'] * (metadata['at_least'] is not None)
+    bounds += [f'must be <= {metadata["at_most"]!r}'] * (metadata['at_most'] is not None)
+    if metadata['choices']:
+        bounds.append(f'one of {", ".join(metadata["choices"])}')
     result = ParameterDescriptor(
-        name=item.name, description=f'{about["help"]}{unit}', dynamic_typing=True,
-        read_only=not about['live'], additional_constraints=', '.join(bounds))
-    lowest = about['above'] if about['above'] is not None else about['at_least']
-    highest = math.inf if about['at_most'] is None else float(about['at_most'])
+        name=item.name, description=f'{metadata["help"]}{unit}', dynamic_typing=True,
+        read_only=not metadata['live'], additional_constraints=', '.join(bounds))
+    lowest = metadata['above'] if metadata['above'] is not None else metadata['at_least']
+    highest = math.inf if metadata['at_most'] is None else float(metadata['at_most'])
     if lowest is not None and isinstance(item.default, int):
-        lowest += about['above'] is not None
-        result.integer_range = [IntegerRange(from_value=lowest, to_value=LARGEST_INTEGER)]
+        lowest += metadata['above'] is not None
+        result.integer_range = [IntegerRange(from_value=lowest, to_value=MAX_INTEGER)]
     elif lowest is not None and isinstance(item.default, float):
         result.floating_point_range = [
             FloatingPointRange(from_value=float(lowest), to_value=highest)]

@@ -69,26 +69,26 @@ class Stamps:
     """Received messages and their times since the first; without a stamp, the time of sending."""
 
     def __init__(self, node: Node) -> None:
-        """Take the clock of `node`."""
-        self._clock = cast(ROSClock, node.get_clock())      # that of a node is one
+        """Use the clock of `node`."""
+        self._clock = cast(ROSClock, node.get_clock())      # a node has a ROSClock
         self._origin: int | None = None
 
-    def waiting(self, subscription: Subscription) -> Iterator[Any]:
-        """Yield the messages of a subscription since the last call."""
+    def new_messages(self, subscription: Subscription) -> Iterator[Any]:
+        """Yield the messages of a subscription received since the last call."""
         with subscription.handle:
-            while (found := subscription.handle.take_message(
+            while (received := subscription.handle.take_message(
                     subscription.msg_type, subscription.raw)) is not None:
-                message, about = found
+                message, info = received
                 header = getattr(message, 'header', None)
                 if header is not None and stamp_of(header) is None:
                     # the time of this call would be the same for all of them
-                    sent = 0 if self._clock.ros_time_is_active else about['source_timestamp']
+                    source_time = 0 if self._clock.ros_time_is_active else info['source_timestamp']
                     header.stamp.sec, header.stamp.nanosec = divmod(
-                        int(sent) or self._clock.now().nanoseconds, SECOND)
+                        int(source_time) or self._clock.now().nanoseconds, SECOND)
                 yield message
 
     def __call__(self, message: Any) -> float:
-        """Time of a message from `waiting` [s]."""
+        """Time of a message from `new_messages` [s]."""
         stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
         if self._origin is None:
             self._origin = stamp

@@ -1,4 +1,4 @@
-"""Pushes at links from messages; each ends when its sender falls silent."""
+"""Pushes at links from messages; a push ends if its sender stops sending."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from flex_robot_sim.nodes.reporting import carry_out, log
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
 
-CHECK_PERIOD = 0.1      # between two looks at the age of pushes                            [s]
+CHECK_PERIOD_S = 0.1    # of the age of pushes
 
 
 class PushInbox:
     """Subscription of `push`."""
 
     def __init__(self, node: Node, loop: SimulationLoop) -> None:
-        """Subscribe `node`; a SimulationLoop carries the pushes out."""
+        """Subscribe `node`; a SimulationLoop applies the pushes."""
         self._node, self._loop = node, loop
-        self._heard: dict[str, float] = {}      # time of the newest push, by link          [s]
+        self._last_push_at: dict[str, float] = {}      # time of the newest push by link    [s]
         subscribe_short(node, WrenchStamped, 'push', self._on_push, COMMANDS)
-        node.create_timer(CHECK_PERIOD, self._end_old_pushes,
+        node.create_timer(CHECK_PERIOD_S, self._end_old_pushes,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _on_push(self, message):
@@ -35,22 +35,22 @@ class PushInbox:
         def push():
             self._loop.call(lambda: self._loop.simulation.push(link, force, moment, follows=True))
             if any(force) or any(moment):
-                self._heard[link] = time.monotonic()
+                self._last_push_at[link] = time.monotonic()
             else:
-                self._heard.pop(link, None)
+                self._last_push_at.pop(link, None)
         carry_out(self._node, push)
 
     def _end_old_pushes(self):
         timeout, now = self._loop.settings.push_timeout, time.monotonic()
-        for link, heard in [*self._heard.items()]:
-            if timeout > 0.0 and now - heard > timeout:
-                del self._heard[link]
-                carry_out(self._node, lambda link=link: self._end(link, timeout))
+        for link, received_at in [*self._last_push_at.items()]:
+            if timeout > 0.0 and now - received_at > timeout:
+                del self._last_push_at[link]
+                carry_out(self._node, lambda link=link: self._end_push(link, timeout))
 
-    def _end(self, link, timeout):
-        def let_go():
+    def _end_push(self, link, timeout):
+        def end_push():
             was_pushed = link in self._loop.simulation.pushed_links
             self._loop.simulation.push(link)
             return was_pushed
-        if self._loop.call(let_go):
+        if self._loop.call(end_push):
             log(self._node, 'warning', f'no message on push for {timeout:g} s: "{link}" is let go')

@@ -1,4 +1,4 @@
-"""How every node speaks: what it refuses, lines in the log, and its part of /diagnostics."""
+"""Reports of nodes: refused requests, log lines, and /diagnostics."""
 
 import math
 import time
@@ -13,13 +13,13 @@ from rclpy.node import Node
 from flex_robot_sim.nodes.conversions import diagnostic_status
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
-LOOK = 0.1                  # period of the look for news                                     [s]
-REPEAT = 10.0               # between two equal lines in the log                              [s]
-REPORT = 1.0                # period of /diagnostics                                          [s]
+POLL_PERIOD_S = 0.1         # of polls for events
+REPEAT_PERIOD_S = 10.0    # minimum between two equal lines in the log
+DIAGNOSTICS_PERIOD_S = 1.0
 
 
 def refuse(node: Node, error: Exception) -> None:
-    """Log why a message is not taken, once a second."""
+    """Log why a message is refused, at most once a second."""
     node.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
 
 
@@ -32,7 +32,7 @@ def carry_out(node: Node, action: Callable[[], object]) -> None:
 
 
 def answer(response: Any, action: Callable[[], str]) -> Any:
-    """Return a response of std_srvs filled with what was done, as `action` says, or why not."""
+    """Return a response of std_srvs with the result of `action`, or the reason of its failure."""
     try:
         response.success, response.message = True, action()
     except FlexRobotSimError as error:
@@ -43,7 +43,7 @@ def answer(response: Any, action: Callable[[], str]) -> Any:
 def log(node: Node, level: str, line: str) -> None:
     """Log a line of level 'info', 'warning' or 'error'."""
     logger, line = node.get_logger(), plain(line)
-    # each level in a line of its own: rclpy refuses to change the level of a line of code
+    # separate calls, because rclpy refuses to change the level of a code line
     if level == 'error':
         logger.error(line)
     elif level == 'warning':
@@ -53,45 +53,45 @@ def log(node: Node, level: str, line: str) -> None:
 
 
 class RepeatFilter:
-    """Lets a line of the log pass once in a while, however often it is repeated."""
+    """Limits the rate of repeated log lines."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin without any line."""
+        """Begin without logged lines."""
         self._clock = clock
-        self._logged: dict[str, float] = {}         # when it was logged last               [s]
-        self._counts: Counter[str] = Counter()      # how often it was left out since then
+        self._logged: dict[str, float] = {}         # time of the last log                  [s]
+        self._counts: Counter[str] = Counter()      # suppressed lines since then
 
     def passed(self, line: str) -> str:
-        """Return the line with how often it was left out before, or '' if it is left out now."""
+        """Return the line with the count of suppressed repetitions, or '' to suppress it."""
         now = self._clock()
-        if now < self._logged.get(line, -math.inf) + REPEAT:
+        if now < self._logged.get(line, -math.inf) + REPEAT_PERIOD_S:
             self._counts[line] += 1
             return ''
-        self._logged = {other: then for other, then in self._logged.items()
-                        if now < then + REPEAT or self._counts[other]}
+        self._logged = {old_line: logged_at for old_line, logged_at in self._logged.items()
+                        if now < logged_at + REPEAT_PERIOD_S or self._counts[old_line]}
         self._logged[line] = now
         count = self._counts.pop(line, 0)
         return f'{line} ({count} times more since the last line)' if count else line
 
 
 class Reporter:
-    """One status of a node in /diagnostics, by the steady clock, and a look for news."""
+    """Publishes one status in /diagnostics and polls for events, by the steady clock."""
 
-    def __init__(self, node: Node, part: str, look: Callable[[], object],
+    def __init__(self, node: Node, subject: str, poll: Callable[[], object],
                  figures: Callable[[], tuple[str, str, str, Mapping[str, object]]]) -> None:
         """
         Start the timers of `node`.
 
-        :param part: what the status is about; look: called every LOOK, to log what is new.
-        :param figures: returns the name of the hardware, the level as in conversions.LEVELS, a
+        :param subject: of the status; poll: called every POLL_PERIOD_S to log events.
+        :param figures: returns the name of the hardware, a level of conversions.LEVELS, a
             message and {figure: value}.
         """
         self._node, self._figures = node, figures
-        self.name = f'{node.get_fully_qualified_name()}: {part}'
+        self.name = f'{node.get_fully_qualified_name()}: {subject}'
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(LOOK, look, clock=steady)
-        node.create_timer(REPORT, self.publish, clock=steady)
+        node.create_timer(POLL_PERIOD_S, poll, clock=steady)
+        node.create_timer(DIAGNOSTICS_PERIOD_S, self.publish, clock=steady)
 
     def publish(self) -> None:
         """Publish the figures now."""

@@ -27,8 +27,8 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
     Call start(arm) with the ArmModel: at once, or when its description arrives.
 
     :param node: Node with an attribute `failure`.
-    :param settings: RobotSettings. What is wrong with a robot ends the node: it is raised, or, if
-        its description arrives later, left in node.failure for the one who spins it.
+    :param settings: RobotSettings. An unusable robot ends the node: the error is raised, or, if
+        the description arrives later, stored in node.failure, which ends the spinning.
     """
     node.failure = None
 
@@ -39,47 +39,47 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
         start(arm)
 
     if settings.robot:
-        begin(_own_arm(settings))
+        begin(_load_arm(settings))
         return
-    first: list[str] = []
+    received_texts: list[str] = []
 
     def on_description(message):
         if is_display_description(message.data):
             node.get_logger().warning('robot_description is a display description, made for '
                                       'drawing: send the original, or give the parameter "robot"',
                                       once=True)
-        elif not first:
-            first.append(message.data)
+        elif not received_texts:
+            received_texts.append(message.data)
             try:
                 begin(build_arm(read_text(message.data, settings.tool), settings.coupling,
                                 settings.gravity))
-            except Exception as error:      # whatever is wrong at the start ends the node
+            except Exception as error:      # any error at the start ends the node
                 node.failure = error
-        elif message.data not in first:
-            first.append(message.data)
+        elif message.data not in received_texts:
+            received_texts.append(message.data)
             node.get_logger().warning('robot_description changed: start the node again to use it')
 
-    def ask():
+    def poll():
         with subscription.handle:
-            found = None if first else subscription.handle.take_message(String, False)
-        if found is not None:
-            on_description(found[0])
-        if first:
+            received = None if received_texts else subscription.handle.take_message(String, False)
+        if received is not None:
+            on_description(received[0])
+        if received_texts:
             timer.cancel()
 
     subscription = node.create_subscription(String, 'robot_description', on_description, LATCHED)
-    # Fast DDS tells nobody of what comes in the instant in which an executor of events begins to
-    # listen, and no second description follows by which it would be found
-    timer = node.create_timer(POLL_PERIOD_S, ask, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    # Fast DDS does not notify an events executor of a message that arrives just when it attaches,
+    # and no second description follows, so the subscription is polled
+    timer = node.create_timer(POLL_PERIOD_S, poll, clock=Clock(clock_type=ClockType.STEADY_TIME))
     node.get_logger().info('no parameter "robot": waiting for robot_description')
 
 
 def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> None:
     """
-    Send the robot as its user wrote it on robot_description, unless it came from there.
+    Publish the original robot on robot_description, unless it came from there.
 
-    It is for whoever plans and controls. What robot_state_publisher draws by is another one, with
-    the bending in joints of its own, on display_description.
+    Planners and controllers use it. robot_state_publisher uses another one on display_description,
+    where additional joints represent the bending.
 
     :param settings: RobotSettings; arm: the ArmModel.
     """
@@ -88,6 +88,6 @@ def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> Non
             String(data=arm.description.text))
 
 
-def _own_arm(settings):
+def _load_arm(settings):
     return frs.load(settings.robot, settings.coupling, settings.gravity,
                     xacro_arguments(settings.xacro_arguments), settings.tool)

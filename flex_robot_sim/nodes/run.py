@@ -1,4 +1,4 @@
-"""Start, spin and end nodes; a mistake of the user gives one line and exit code 2."""
+"""Start, spin and end nodes; a user error prints one line and returns exit code 2."""
 
 import os
 import signal
@@ -30,13 +30,13 @@ class _Stop:
     """Whether a signal has asked the process to stop."""
 
     def __init__(self):
-        self.asked, self.is_starting = False, True
+        self.is_requested, self.is_starting = False, True
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._ask)
+            signal.signal(number, self._on_signal)
 
-    def _ask(self, number, frame):
-        if not self.asked:
-            self.asked = True
+    def _on_signal(self, number, frame):
+        if not self.is_requested:
+            self.is_requested = True
             if self.is_starting:
                 # loading and compiling may take a minute, and an exception inside the compiler
                 # would crash it; nothing moves yet
@@ -109,22 +109,22 @@ def _spin(nodes, stop):
     raise_ordinary_threads(settings.thread_priority)
     for node in nodes:
         executor.add_node(node)
-    failing = [node for node in nodes if hasattr(node, 'failure')]
-    ending = [node for node in nodes if hasattr(node, 'has_ended')]
+    nodes_with_failure = [node for node in nodes if hasattr(node, 'failure')]
+    nodes_with_end = [node for node in nodes if hasattr(node, 'has_ended')]
     # in some versions `spin` of the events executor runs no callback, but `spin_once` does; it
     # returns after each callback, so this loop runs thousands of times a second
-    while rclpy.ok() and not stop.asked:
+    while rclpy.ok() and not stop.is_requested:
         spin_once(executor, 0.1, nodes[0])
-        for node in failing:
+        for node in nodes_with_failure:
             if node.failure is not None:
                 raise node.failure
-        for node in ending:
+        for node in nodes_with_end:
             if node.has_ended:
                 return
 
 
 def spin_once(executor: Executor, seconds: float, node: Node) -> None:
-    """Wait [s] for one callback; if it raises an exception, `node` logs it and goes on."""
+    """Wait [s] for one callback; if it raises an exception, `node` logs it and continues."""
     try:
         executor.spin_once(timeout_sec=seconds)
     except ExternalShutdownException:
@@ -136,15 +136,15 @@ def spin_once(executor: Executor, seconds: float, node: Node) -> None:
 
 def _log_failed_callback(logger, error):
     """Log an exception in one line, and its traceback at level debug; throttled."""
-    place = traceback.extract_tb(error.__traceback__)[-1:]
-    where = ''.join(f' ({Path(frame.filename).name}:{frame.lineno})' for frame in place)
+    frames = traceback.extract_tb(error.__traceback__)[-1:]
+    location = ''.join(f' ({Path(frame.filename).name}:{frame.lineno})' for frame in frames)
     logger.error(f'a callback failed, and the node goes on: {type(error).__name__}: '
-                 f'{bearable(error)}{where}', throttle_duration_sec=LOG_PERIOD_S)
+                 f'{bearable(error)}{location}', throttle_duration_sec=LOG_PERIOD_S)
     logger.debug(''.join(traceback.format_exception(error)), throttle_duration_sec=LOG_PERIOD_S)
 
 
 def make_executor(choice: str = 'auto', context: Context | None = None) -> Executor:
-    """Return the executor of NodeSettings; that of events takes a third of the time of others."""
+    """Return the executor of NodeSettings; the events executor takes a third of the CPU time."""
     if choice == 'single_threaded':
         return SingleThreadedExecutor(context=context)
     try:

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:               # the checks themselves need no ROS
+if TYPE_CHECKING:               # `missing_security` works without ROS
     from rclpy.node import Node
 
-ENABLE, STRATEGY, KEYSTORE = (
+ENABLE_VARIABLE, STRATEGY_VARIABLE, KEYSTORE_VARIABLE = (
     f'ROS_SECURITY_{word}' for word in ('ENABLE', 'STRATEGY', 'KEYSTORE'))
-REQUIRED = {ENABLE: 'true', STRATEGY: 'Enforce'}    # as rcl compares them, letter by letter
-KEYS = ('identity_ca.cert.pem', 'cert.pem', 'key.pem', 'permissions_ca.cert.pem',
-        'governance.p7s', 'permissions.p7s')
+REQUIRED = {ENABLE_VARIABLE: 'true', STRATEGY_VARIABLE: 'Enforce'}      # case-sensitive in rcl
+ENCLAVE_FILES = ('identity_ca.cert.pem', 'cert.pem', 'key.pem', 'permissions_ca.cert.pem',
+                 'governance.p7s', 'permissions.p7s')
 GOVERNANCE = {'allow_unauthenticated_participants': 'false', 'enable_join_access_control': 'true'}
 
 
 def missing_security(enclave: str, environment: Mapping[str, str] = os.environ) -> str:
     """
-    Return what keeps ROS security from being enforced for this process; empty if nothing does.
+    Return the reason why ROS security is not enforced for this process; empty if it is.
 
     With `Enforce` rcl itself refuses to start a node whose keys are missing or damaged. This
     check finds that security is off, or that the governance admits participants without keys.
@@ -31,10 +31,10 @@ def missing_security(enclave: str, environment: Mapping[str, str] = os.environ) 
     for name, value in REQUIRED.items():
         if environment.get(name) != value:
             return f'{name} is not "{value}"'
-    if not environment.get(KEYSTORE):
-        return f'{KEYSTORE} names no keystore'
-    folder = Path(environment[KEYSTORE], 'enclaves', enclave.strip('/'))
-    for name in KEYS:
+    if not environment.get(KEYSTORE_VARIABLE):
+        return f'{KEYSTORE_VARIABLE} names no keystore'
+    folder = Path(environment[KEYSTORE_VARIABLE], 'enclaves', enclave.strip('/'))
+    for name in ENCLAVE_FILES:
         if not (folder / name).is_file():
             return f'{folder / name} is missing'
     try:
@@ -50,13 +50,13 @@ def missing_security(enclave: str, environment: Mapping[str, str] = os.environ) 
 
 def is_security_enabled(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the environment enables ROS security."""
-    return environment.get(ENABLE) == REQUIRED[ENABLE]
+    return environment.get(ENABLE_VARIABLE) == REQUIRED[ENABLE_VARIABLE]
 
 
 def enclave_of(node: Node) -> str:
-    """Return the enclave in which `node` runs; / where it has none."""
-    own = node.get_name(), node.get_namespace()
+    """Return the enclave of `node`; / if it has none."""
+    own_name = node.get_name(), node.get_namespace()
     for name, namespace, enclave in node.get_node_names_and_namespaces_with_enclaves():
-        if (name, namespace) == own:
+        if (name, namespace) == own_name:
             return enclave
     return '/'

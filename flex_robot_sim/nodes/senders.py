@@ -1,4 +1,4 @@
-"""Topics that only one node should publish: which other nodes do it as well."""
+"""Detection of several publishers on topics that only one node should publish."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from rclpy.node import Node
 
 from flex_robot_sim.nodes.reporting import log
 
-PARTICIPANT = slice(0, 12)      # of a DDS identity: all endpoints of a process share it
+PARTICIPANT = slice(0, 12)      # of a DDS GID; common to all endpoints of a process
 
 
 class SenderWatch:
-    """Warns where several nodes publish what the node subscribes to."""
+    """Warns if several nodes publish the command topics of a node."""
 
     def __init__(self, node: Node, topics: Sequence[str]) -> None:
-        """Watch topics that are meant to have one publisher, all of them together."""
+        """Watch topics that should have one publisher in total."""
         self._node, self._topics, self._warned = node, topics, ''
 
     def look(self) -> str:
@@ -31,7 +31,7 @@ class SenderWatch:
 
 
 def senders_of(node: Node, topics: Sequence[str]) -> list[str]:
-    """Full names of the nodes that publish some of the topics, in order; twins are there twice."""
+    """Return sorted full names of the publishing nodes; nodes of equal name are listed each."""
     senders = {(f'{sender.node_namespace.rstrip("/")}/{sender.node_name}',
                 bytes(sender.endpoint_gid[PARTICIPANT]))
                for topic in topics for sender in node.get_publishers_info_by_topic(

@@ -1,4 +1,4 @@
-"""Settings that only nodes have, and which settings are the parameters of which node."""
+"""Settings of nodes, and the settings classes that are the parameters of each node."""
 
 from dataclasses import dataclass, fields
 
@@ -14,7 +14,7 @@ from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
 @dataclass(frozen=True)
 class RobotSettings(Settings):
-    """Which robot."""
+    """Selection of the robot."""
 
     robot: str = setting('', 'URDF or xacro file, or a shipped robot; empty: what arrives on '
                              'robot_description')
@@ -26,7 +26,7 @@ class RobotSettings(Settings):
 
 @dataclass(frozen=True)
 class OutputSettings(Settings):
-    """What goes out, and how often."""
+    """Outputs of the dynamics node, and their rates."""
 
     joint_state_rate: float = setting(500.0, 'rate of joint_states and motor_states', 'Hz',
                                       at_least=0.0, live=True)
@@ -46,7 +46,7 @@ class OutputSettings(Settings):
 
 @dataclass(frozen=True)
 class NodeSettings(Settings):
-    """How a node runs."""
+    """Execution of a node."""
 
     executor: str = setting('auto', 'executor of rclpy; auto takes that of events, which needs '
                                     'least time, where there is one',
@@ -57,7 +57,7 @@ class NodeSettings(Settings):
 
 @dataclass(frozen=True)
 class MessageSettings(Settings):
-    """How long messages may be: a longer one is refused before it is unpacked."""
+    """Size limits of messages; longer ones are refused before deserialization."""
 
     max_trajectory_points: int = setting(20_000, 'points of a trajectory, at most', at_least=1,
                                          at_most=10_000_000)
@@ -67,20 +67,21 @@ class MessageSettings(Settings):
 
 @dataclass(frozen=True)
 class ShaperSettings(Settings):
-    """What the shaper node makes of trajectories."""
+    """Shaping of trajectories and streams by the shaper node."""
 
     shaper: str = setting(
         AUTO, 'shaper of each mode; auto: what flexsim shape recommends; none: trajectories are '
         'resampled only', choices=NODE_SHAPERS, live=True)
     design_file: str = setting('', 'file of flexsim shape --output, in place of shaper, '
                                    'frequencies and payload; empty: none')
-    frequencies: tuple = setting((), 'what the arm rings with, slowest first; none: the modes of '
-                                     'the robot, in each pose', 'Hz', above=0.0, live=True)
+    frequencies: tuple = setting((), 'natural frequencies of the arm, slowest first; none: the '
+                                     'modes of the robot, in each pose', 'Hz', above=0.0,
+                                 live=True)
     damping_ratios: tuple = setting((), 'one for each of frequencies; none: zero', at_least=0.0,
                                     live=True)
     payload: tuple = setting(
-        (), 'mass at the tool; several: anything between them, which nobody tells; none: what the '
-        'robot has', 'kg', at_least=0.0, live=True)
+        (), 'mass at the tool; several: any unknown mass between them; none: that of the robot',
+        'kg', at_least=0.0, live=True)
     period: float = setting(0.02, 'longest time between two points that are sent', 's', above=0.0)
     shortest_period: float = setting(
         0.0, 'shortest time between two points that are sent, for drivers with small buffers', 's',
@@ -114,7 +115,7 @@ class TrajectoryActionSettings(Settings):
 
 @dataclass(frozen=True)
 class RecorderSettings(Settings):
-    """What is recorded, and where."""
+    """Topics and file of the recorder."""
 
     output: str = setting('', 'file to write, which must be new; empty: record_ and the time, '
                               'in the current folder')
@@ -125,7 +126,7 @@ class RecorderSettings(Settings):
 
 @dataclass(frozen=True)
 class ViewSettings(Settings):
-    """How a browser shows an arm."""
+    """Page of the view node."""
 
     view_port: int = setting(0, 'of the page, on this machine; 0: the first that is free from '
                                 '8180 on', at_least=0, at_most=65535)
@@ -144,10 +145,10 @@ TRAJECTORY_ACTION_SETTINGS = (RobotSettings, TrajectoryActionSettings, MessageSe
 RECORDER_SETTINGS = (RecorderSettings, NodeSettings)
 VIEW_SETTINGS = (RobotSettings, ViewSettings, NodeSettings)
 DRIFT_SETTINGS = (RobotSettings, DriftSettings, NodeSettings)
-"""The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""
+"""Parameters by node; a controller inside the dynamics process has no RobotSettings."""
 
 KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS,
                                                    *VIEW_SETTINGS, *DRIFT_SETTINGS,
                                                    *TRAJECTORY_ACTION_SETTINGS)
                     for item in fields(kind)}
-"""Of the nodes that share simulation.yaml: each takes what it knows."""
+"""Parameters of the nodes that share simulation.yaml; each node reads its own ones."""

@@ -1,4 +1,4 @@
-"""Input shaping as a node, in front of any trajectory controller or driver."""
+"""The shaper node: input shaping in front of any trajectory controller or driver."""
 
 import sys
 import time
@@ -28,16 +28,17 @@ from flex_robot_sim.shaping.shaper_specification import parts_by_arm, parts_by_m
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, plain
 
-DESIGN = 'shaper', 'frequencies', 'damping_ratios', 'payload'   # what asks for another shaper
+# settings whose changes require a new shaper
+DESIGN_FIELDS = 'shaper', 'frequencies', 'damping_ratios', 'payload'
 
 
 class ShaperNode(Node):
-    """Shape trajectories, and streams of set points."""
+    """Shapes trajectories, and streams of set points."""
 
     def __init__(self) -> None:
         """Subscribe once the modes are known."""
         super().__init__('shaper')
-        self.shaped = self.passed_on = self.refused = 0
+        self.shaped = self.forwarded = self.refused = 0
         self.failure, self._problem, self._stream = None, '', None
         self.parameters = Parameters(self, *SHAPER_SETTINGS)
         settings, robot = self.parameters[ShaperSettings], self.parameters[RobotSettings]
@@ -53,21 +54,21 @@ class ShaperNode(Node):
         self._arm, self._design = arm, Background('shaper')
         self._limits = self.parameters[MessageSettings]
         self._name = 'a robot without URDF' if arm is None else arm.description.name
-        self._began = time.monotonic()
-        self._parts = self._made(settings, self._tell_progress)
-        self._shaper = TrajectoryShaper(lambda end: self._parts, settings.period, arm,
+        self._began_at = time.monotonic()
+        self._specification = self._specify(settings, self._log_progress)
+        self._shaper = TrajectoryShaper(lambda end: self._specification, settings.period, arm,
                                         settings.start_tolerance,
                                         self._limits.max_trajectory_points,
                                         settings.shortest_period)
         self._relay = TrajectoryRelay(self, self._shaper, arm, self._limits,
                                       has_reports=not settings.controller_action)
         self._relay.max_deviation = self._max_deviation(settings)
-        heard = self.create_subscription(JointTrajectory, '~/joint_trajectory',
-                                         self._on_trajectory, COMMANDS, raw=True)
-        if heard.topic_name == self._relay.topic:
-            raise SettingError(f'the shaper would hear what it sends on {heard.topic_name}: remap '
-                               'joint_trajectory to the topic of the controller')
-        topics = f'{heard.topic_name} by {self._parts.name}, for {self._relay.topic}'
+        source = self.create_subscription(JointTrajectory, '~/joint_trajectory',
+                                          self._on_trajectory, COMMANDS, raw=True)
+        if source.topic_name == self._relay.topic:
+            raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
+                               'remap joint_trajectory to the topic of the controller')
+        topics = f'{source.topic_name} by {self._specification.name}, for {self._relay.topic}'
         if settings.stream != 'none':
             self._stream = ShaperStream(self, settings.stream, self._set_points(settings),
                                         self._limits.max_names)
@@ -80,8 +81,8 @@ class ShaperNode(Node):
         Reporter(self, 'shaping', self._look, self._figures)
         self.get_logger().info(f'{plain(self._name)}: shapes {topics}')
 
-    def _made(self, settings, progress=None):
-        """ShaperSpecification of ShaperSettings."""
+    def _specify(self, settings, progress=None):
+        """Return the ShaperSpecification for ShaperSettings."""
         if settings.design_file:
             return read_parts(settings.design_file,
                               None if self._arm is None else self._arm.joint_names)
@@ -105,7 +106,7 @@ class ShaperNode(Node):
         if self._arm is not None and tuple(names) != tuple(self._arm.joint_names):
             raise SettingError(f'joints must be those of {self._name}, in its order: '
                                f'{", ".join(self._arm.joint_names)}')
-        stream = SetPointStream(names, 1 / settings.stream_rate, self._parts, self._arm,
+        stream = SetPointStream(names, 1 / settings.stream_rate, self._specification, self._arm,
                                 settings.start_tolerance)
         stream.measured = self._relay.measured.positions
         return stream
@@ -113,17 +114,17 @@ class ShaperNode(Node):
     def _on_change(self, kind, settings):
         if kind is not ShaperSettings:
             return
-        before, max_deviation = self.parameters[ShaperSettings], self._max_deviation(settings)
-        if all(getattr(settings, name) == getattr(before, name) for name in DESIGN):
+        previous, max_deviation = self.parameters[ShaperSettings], self._max_deviation(settings)
+        if all(getattr(settings, name) == getattr(previous, name) for name in DESIGN_FIELDS):
             pass
         elif settings.design_file:
             raise SettingError('the shaper is that of design_file: write another one, and begin '
                                'again')
         elif settings.frequencies or self._arm is None:
             self._design.cancel()
-            self._use(self._made(settings))
+            self._use(self._specify(settings))
         else:
-            self._design.make(lambda progress: self._made(settings, progress), self._use)
+            self._design.make(lambda progress: self._specify(settings, progress), self._use)
         self._relay.max_deviation = max_deviation
         self._shaper.tolerance = settings.start_tolerance
         if self._action is not None:
@@ -131,27 +132,27 @@ class ShaperNode(Node):
         if self._stream is not None:
             self._stream.stream.tolerance = settings.start_tolerance
 
-    def _use(self, parts):
-        """Change the ShaperSpecification: a stream at once, trajectories at the next rest."""
+    def _use(self, specification):
+        """Change the specification: of a stream at once, of trajectories at the next rest."""
         if self._stream is not None:
-            self._stream.stream.use(parts)
+            self._stream.stream.use(specification)
             self._log_omitted_modes()
-        self._parts = parts
-        return f'shapes by {parts.name}'
+        self._specification = specification
+        return f'shapes by {specification.name}'
 
     def _log_omitted_modes(self):
         if self._stream.stream.omitted_modes:
             self.get_logger().warning(f'stream: {self._stream.stream.omitted_modes}')
 
     def _look(self):
-        news = self._design.look()
-        if news is not None:
-            log(self, *news)
+        update = self._design.look()
+        if update is not None:
+            log(self, *update)
 
-    def _tell_progress(self, done, total):
-        if self._began is not None and time.monotonic() > self._began + PROGRESS_DELAY_S:
-            self._began = None
-            self.get_logger().info(f'computing what rings of {plain(self._name)} in all poses: '
+    def _log_progress(self, done, total):
+        if self._began_at is not None and time.monotonic() > self._began_at + PROGRESS_DELAY_S:
+            self._began_at = None
+            self.get_logger().info(f'computing the modes of {plain(self._name)} in all poses: '
                                    f'{done / total:.0%} after {PROGRESS_DELAY_S:g} s')
 
     def _on_trajectory(self, data):
@@ -159,7 +160,7 @@ class ShaperNode(Node):
             header = read_trajectory_header(data, self._limits)
             if not header.points:
                 self._relay.pass_on(data)
-                self.passed_on += 1
+                self.forwarded += 1
             else:
                 self._relay.publish(self._relay.shape(
                     read_trajectory(data, header), header.stamp or None, header.frame))
@@ -171,9 +172,9 @@ class ShaperNode(Node):
             refuse(self, error)
 
     def _figures(self):
-        values = {'shaper': self._parts.name,
+        values = {'shaper': self._specification.name,
                   'moving': self._shaper.is_moving(self._relay.now()), 'shaped': self.shaped,
-                  'passed on': self.passed_on, 'refused': self.refused,
+                  'passed on': self.forwarded, 'refused': self.refused,
                   'time added [s]': self._shaper.added}
         if self._relay.deviation is not None:
             values['path deviation [m]'] = self._relay.deviation

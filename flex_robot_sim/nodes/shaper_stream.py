@@ -1,4 +1,4 @@
-"""A stream of set points through the shaper, in the kinds of messages that drivers take."""
+"""Shaping of a stream of set points, in the message types of common drivers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,42 +17,42 @@ from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError, Sett
 
 KINDS = {'commands': Float64MultiArray, 'joint_state': JointState,
          'joint_trajectory': JointTrajectory}
-# room of a message for each joint: numbers, and a name in the place of some
-NUMBERS = {'commands': 1, 'joint_state': 64, 'joint_trajectory': 64}
+# size limit of a message per joint, in numbers; a name takes the space of several
+NUMBERS_PER_JOINT = {'commands': 1, 'joint_state': 64, 'joint_trajectory': 64}
 SET_POINT_TIMEOUT_S = 0.5   # after which an arm at rest gets no more set points
 
 
 class ShaperStream:
-    """Set points in, as they come; shaped ones out, at a steady rate."""
+    """Receives set points at any rate, and publishes shaped ones at a constant rate."""
 
-    def __init__(self, node: Node, kind: str, stream: SetPointStream, most_names: int) -> None:
+    def __init__(self, node: Node, kind: str, stream: SetPointStream, max_names: int) -> None:
         """
-        Listen and send.
+        Subscribe and publish.
 
-        :param kind: of KINDS; stream: SetPointStream; most_names: of a message.
+        :param kind: key of KINDS; stream: SetPointStream; max_names: limit per message.
         """
         self._node, self.stream, self.problem = node, stream, ''
-        self.taken = self.refused = 0
+        self.accepted = self.refused = 0
         self._last_set_point, self._is_idle = None, True
-        self._make = {'commands': self._commands, 'joint_state': self._joint_state,
-                      'joint_trajectory': self._joint_trajectory}[kind]
+        self._make_message = {'commands': self._commands, 'joint_state': self._joint_state,
+                              'joint_trajectory': self._joint_trajectory}[kind]
         self._publisher = node.create_publisher(KINDS[kind], 'set_points', COMMANDS)
-        heard = subscribe_short(node, KINDS[kind], '~/set_points', self._on_set_point, COMMANDS,
-                                NUMBERS[kind] * most_names)
-        if heard.topic_name == self._publisher.topic_name:
-            raise SettingError(f'the shaper would hear what it sends on {heard.topic_name}: remap '
-                               'set_points to the topic of the driver')
-        self.topics = heard.topic_name, self._publisher.topic_name
+        source = subscribe_short(node, KINDS[kind], '~/set_points', self._on_set_point, COMMANDS,
+                                 NUMBERS_PER_JOINT[kind] * max_names)
+        if source.topic_name == self._publisher.topic_name:
+            raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
+                               'remap set_points to the topic of the driver')
+        self.topics = source.topic_name, self._publisher.topic_name
         node.create_timer(stream.period, self._on_timer)
 
     @property
     def is_moving(self) -> bool:
-        """Whether the sent set points still change."""
+        """Whether the published set points still change."""
         return self.stream.has_begun and not self.stream.is_settled
 
     def figures(self) -> dict[str, int]:
         """{figure: value} for the diagnostics."""
-        return {'set points': self.taken, 'set points refused': self.refused,
+        return {'set points': self.accepted, 'set points refused': self.refused,
                 'set points late or twice': self.stream.ignored,
                 'set points beyond a limit': self.stream.limited}
 
@@ -60,7 +60,7 @@ class ShaperStream:
         now = self._now()
         try:
             names, positions, stamp = set_point_of(message)
-            if self._is_idle and self._was_prescribed_elsewhere():
+            if self._is_idle and self._was_moved_externally():
                 self.stream.forget()
             self.stream.receive(positions, names, stamp, now)
         except FlexRobotSimError as error:
@@ -68,23 +68,23 @@ class ShaperStream:
             self.problem = f'refused: {error}'
             refuse(self._node, error)
             return
-        self.taken, self.problem = self.taken + 1, ''
+        self.accepted, self.problem = self.accepted + 1, ''
         self._last_set_point, self._is_idle = now, False
 
     def _on_timer(self):
         if self._is_idle:
             return
         self.stream.tick()
-        self._publisher.publish(self._make())
-        # a clock that is set back is as silent
+        self._publisher.publish(self._make_message())
+        # the absolute value also covers a clock that is set back
         self._is_idle = self.stream.is_settled and (
             abs(self._now() - self._last_set_point) > SET_POINT_TIMEOUT_S)
 
-    def _was_prescribed_elsewhere(self):
+    def _was_moved_externally(self):
         stream = self.stream
         return stream.has_begun and any(
-            abs(stream.measured.get(name, place) - place) > stream.tolerance
-            for name, place in zip(stream.names, stream.position))
+            abs(stream.measured.get(name, position) - position) > stream.tolerance
+            for name, position in zip(stream.names, stream.position))
 
     def _now(self):
         return self._node.get_clock().now().nanoseconds / SECOND
@@ -107,7 +107,7 @@ class ShaperStream:
 
 
 def set_point_of(message: Any) -> tuple[Sequence[str] | None, Sequence[float], float | None]:
-    """Names, None for all, positions and stamp [s], None for none, of a set point."""
+    """Return names (None: all), positions and stamp [s] (None: none) of a set point."""
     if isinstance(message, Float64MultiArray):
         return None, message.data, None
     stamp = stamp_of(message.header)

@@ -1,4 +1,4 @@
-"""Dynamics and controller in one process: a loop of 1 kHz without messages."""
+"""Dynamics and controller in one process: a control loop of 1 kHz without messages."""
 
 import sys
 

@@ -1,7 +1,7 @@
 """
-Services of the package simulation_interfaces, which other simulators offer too.
+Services of the package simulation_interfaces, the common interface of ROS simulators.
 
-The package is part of newer distributions only. Where it cannot be imported, nothing is offered:
+The package is part of newer distributions only. If it cannot be imported, no service is offered:
 `~/pause`, `~/step` and `~/reset` do the same.
 """
 
@@ -17,7 +17,7 @@ from rclpy.node import Node
 from flex_robot_sim.realtime.loop import FAILED, RUNNING, SimulationLoop
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-AT_ONCE = 100       # steps between two looks of the simulation at other requests
+MAX_STEPS_PER_CALL = 100    # after which the simulation processes other requests
 FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETTING',
             'SIMULATION_STATE_SETTING', 'SIMULATION_STATE_PAUSE', 'STEP_SIMULATION_SINGLE',
             'STEP_SIMULATION_MULTIPLE')
@@ -27,9 +27,9 @@ def offer_simulation_interfaces(
         node: Node, loop: SimulationLoop,
         poll: Callable[[], object] | None = None) -> SimulationInterfaces | None:
     """
-    Offer the services for a SimulationLoop; return None where their types are unknown.
+    Offer the services for a SimulationLoop; return None if their types are not installed.
 
-    :param poll: takes commands while steps wait for them.
+    :param poll: processes commands while steps wait for them.
     """
     try:
         kinds, services = (import_module(f'simulation_interfaces.{part}')
@@ -40,7 +40,7 @@ def offer_simulation_interfaces(
 
 
 class SimulationInterfaces:
-    """What a SimulationLoop can do of it."""
+    """The services that a SimulationLoop supports."""
 
     def __init__(self, node: Node, loop: SimulationLoop, kinds: ModuleType,
                  services: ModuleType, poll: Callable[[], object] | None = None) -> None:
@@ -61,49 +61,49 @@ class SimulationInterfaces:
 
     def get_features(self, request: Any, response: Any) -> Any:
         """Return the supported features."""
-        known = self._kinds.SimulatorFeatures
-        # older versions of the package lack some
-        response.features.features = [getattr(known, name) for name in FEATURES
-                                      if hasattr(known, name)]
+        constants = self._kinds.SimulatorFeatures
+        # older versions of the package lack some of them
+        response.features.features = [getattr(constants, name) for name in FEATURES
+                                      if hasattr(constants, name)]
         return response
 
     def get_state(self, request: Any, response: Any) -> Any:
-        """Say whether it plays, is paused, or is stopped, as it is after it has lost its state."""
+        """Return the state: playing, paused, or stopped, which includes a failed simulation."""
         response.state.state = self._state()
         response.result.result = self._kinds.Result.RESULT_OK
         return response
 
     def set_state(self, request: Any, response: Any) -> Any:
-        """Play, pause, or stop, which is to reset and pause."""
-        kind, wanted = self._kinds.SimulationState, request.state.state
+        """Play, pause, or stop (reset and pause)."""
+        kind, target_state = self._kinds.SimulationState, request.state.state
         actions = {kind.STATE_PLAYING: self._loop.resume, kind.STATE_PAUSED: self._pause,
                    kind.STATE_STOPPED: self._stop}
-        if wanted not in actions:
+        if target_state not in actions:
             response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
             response.result.error_message = 'it can be stopped, paused and played'
             return response
-        if self._state() == wanted and self._loop.state != FAILED:
-            known = self._services.SetSimulationState.Response
-            response.result.result = known.ALREADY_IN_TARGET_STATE
+        if self._state() == target_state and self._loop.state != FAILED:
+            constants = self._services.SetSimulationState.Response
+            response.result.result = constants.ALREADY_IN_TARGET_STATE
             return response
-        return self._carry_out(actions[wanted], response)
+        return self._carry_out(actions[target_state], response)
 
     def step(self, request: Any, response: Any) -> Any:
         """Take steps while paused."""
-        def some(count):
+        def take_steps(count):
             for _ in range(count):
                 self._loop.step()
 
-        for first in range(0, request.steps, AT_ONCE):
-            count = min(AT_ONCE, request.steps - first)
-            self._carry_out(lambda count=count: some(count), response, self._poll)
+        for start in range(0, request.steps, MAX_STEPS_PER_CALL):
+            count = min(MAX_STEPS_PER_CALL, request.steps - start)
+            self._carry_out(lambda count=count: take_steps(count), response, self._poll)
             if response.result.result != self._kinds.Result.RESULT_OK:
                 return response
         response.result.result = self._kinds.Result.RESULT_OK
         return response
 
     def reset(self, request: Any, response: Any) -> Any:
-        """Put the state back; time runs on, because a clock that jumps back breaks listeners."""
+        """Reset the state; time continues, because a clock that jumps back breaks subscribers."""
         scopes = self._services.ResetSimulation.Request
         if request.scope not in (scopes.SCOPE_DEFAULT, scopes.SCOPE_STATE):
             response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
@@ -114,7 +114,7 @@ class SimulationInterfaces:
         return self._carry_out(self._loop.reset, response)
 
     def _state(self):
-        """Return the state; it is stopped until it plays, is paused or takes a step."""
+        """Return the state; after a stop it remains stopped until playing, pausing or a step."""
         kind = self._kinds.SimulationState
         if self._loop.state == RUNNING:
             return kind.STATE_PLAYING

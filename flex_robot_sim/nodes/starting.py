@@ -1,8 +1,8 @@
 """
-What `ros2 run` and `ros2 launch` start, and how it is stopped before it runs.
+Entry point of `ros2 run` and `ros2 launch`, with signal handling during the imports.
 
-Until nodes/run.py takes over, rclpy and the compiled core are imported, which takes a second or
-two. A signal in this time finds nothing to end yet, and would be a traceback out of an import.
+Importing rclpy and the compiled core takes a second or two before nodes/run.py takes over. Without
+a handler, a signal in this time would print a traceback from an import.
 """
 
 import os
@@ -15,29 +15,29 @@ from flex_robot_sim.util.garbage import collected_seldom
 
 def end_quietly() -> None:
     """Let a signal end the process at once, until nodes/run.py handles signals."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
         # an exception might be swallowed by the module that is being imported
-        signal.signal(number, lambda *_: os._exit(0))
+        signal.signal(signal_number, lambda *_: os._exit(0))
 
 
 def keep_to_one_thread() -> None:
     """
-    Let NumPy and SciPy, which are not imported yet, do linear algebra in the thread that asks.
+    Restrict linear algebra of NumPy and SciPy to one thread; call it before their import.
 
-    The matrices of an arm are small. Threads of OpenBLAS spin for a second after each use, on the
-    processors that the loop needs.
+    The matrices of an arm are small, and threads of OpenBLAS spin for a second after each use, on
+    the processors that the loop needs.
     """
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 
 def no_ros_line(error: ImportError) -> str:
-    """Return the line about a Python that cannot import rclpy, and what to do about it."""
+    """Return the error line for a Python that cannot import rclpy, with the remedy."""
     return (f'there is no ROS 2 here ({error}). Source a ROS installation, or install its wheels '
             'by pip install "PATH_OF_THE_CHECKOUT[ros]".')
 
 
 def start(name: str) -> None:
-    """Run a module of this folder: what the files in programs/ call."""
+    """Run a module of this folder; the files in programs/ call this."""
     end_quietly()
     keep_to_one_thread()
     with collected_seldom():

@@ -1,17 +1,17 @@
-"""Quality of service of our topics, one for each kind of message: what docs/ros.md lists."""
+"""Quality of service by kind of topic, as listed in docs/ros.md."""
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 STATES = QoSProfile(depth=10)
-"""Reliable, depth ten: any subscriber matches, and a slow one misses old states only."""
+"""Reliable, depth ten: compatible with any subscriber; a slow one misses old states only."""
 
 COMMANDS = QoSProfile(depth=10)
 
 COMMAND_TOPICS = 'joint_commands', 'effort_controller/commands'
-"""By which one node, and no other, gives efforts to an arm."""
+"""Effort commands for an arm; only one node should publish them."""
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-"""Published once and latched for later subscribers, as robot_description is."""
+"""Published once and latched for later subscribers, such as robot_description."""
 
 CLOCK = QoSProfile(depth=1)
 

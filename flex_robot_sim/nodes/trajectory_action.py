@@ -1,8 +1,8 @@
 """
-The action FollowJointTrajectory of the joint controller, as a node of its own.
+The action FollowJointTrajectory of the joint controller, as a separate node.
 
-Goals, results and feedback are handled here, so that no client slows down the control loop. The
-controller gets the trajectories on its topic, as it gets those of other senders.
+It handles goals, results and feedback, so that no client slows down the control loop. The
+controller receives the trajectories on its topic, like those of other senders.
 """
 
 import math
@@ -48,7 +48,7 @@ class TrajectoryActionNode(Node):
     def _offer(self, arm):
         settings, limits = self.parameters[TrajectoryActionSettings], self.parameters[
             MessageSettings]
-        # all points of a goal are sent as they are: no shaper, and none in between
+        # all points of a goal are sent unchanged: no shaper, no intermediate points
         relay = TrajectoryRelay(
             self, TrajectoryShaper(lambda end: NONE, math.inf, arm, settings.start_tolerance,
                                    limits.max_trajectory_points), arm, limits)

@@ -1,9 +1,9 @@
 """
 Trajectories for a joint controller, read and planned in a background thread.
 
-The thread of the control loop only checks the size of a message, and follows the newest plan from
-sample to sample. NumPy reads and plans in pieces that release the lock of the interpreter. The
-node publishes the states of stamped trajectories on `~/trajectory_status`.
+The thread of the control loop only checks the size of a message, and samples the newest plan.
+Reading and planning use NumPy calls that release the interpreter lock. The node publishes the
+states of stamped trajectories on `~/trajectory_status`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from flex_robot_sim.realtime.priority import use_planning_priority
 from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-STATUS_PERIOD_S = 0.01  # at which new states of trajectories are published
+STATUS_PERIOD_S = 0.01  # of publishing new states of trajectories
 
 
 class TrajectoryInbox:
@@ -71,10 +71,10 @@ class TrajectoryInbox:
         except FlexRobotSimError as error:
             self._refuse(error, header)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._plan_all, name='planning', daemon=True)
+            self._thread = threading.Thread(target=self._plan_loop, name='planning', daemon=True)
             self._thread.start()
 
-    def _plan_all(self):
+    def _plan_loop(self):
         use_planning_priority()
         controller = self._controller
         while True:

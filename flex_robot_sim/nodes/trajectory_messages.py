@@ -1,7 +1,7 @@
 """
-JointTrajectory messages as bytes, and the states of trajectories.
+Reading of serialized JointTrajectory messages, and status messages of trajectories.
 
-A message that is too long is refused before it is unpacked.
+A message that is too long is refused before deserialization.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def refuse_many_points(count: int, limits: MessageSettings) -> None:
 def read_trajectory(data: bytes, header: TrajectoryHeader,
                     joint_names: Sequence[str] | None = None) -> Trajectory:
     """
-    Return the Trajectory of a message; SettingError if it is none.
+    Return the Trajectory of a message; SettingError if it is invalid.
 
-    :param joint_names: that it may name; None: any.
+    :param joint_names: permitted joint names; None: any.
     """
     joint_rows(header.names, header.names if joint_names is None else joint_names)
     try:
@@ -54,12 +54,12 @@ def read_trajectory(data: bytes, header: TrajectoryHeader,
 
 
 def start_of(header: TrajectoryHeader) -> float | None:
-    """When a trajectory starts [s]; None: at once."""
+    """Start time of a trajectory [s]; None: at once."""
     return header.stamp / SECOND if header.stamp else None
 
 
 def trajectory_status(event: TrajectoryEvent) -> DiagnosticStatus:
-    """Return the message of a TrajectoryEvent, whose identifier is the stamp [ns]."""
+    """Return the status message of a TrajectoryEvent, whose identifier is the stamp [ns]."""
     level = DiagnosticStatus.ERROR if event.state == REFUSED else DiagnosticStatus.OK
     return DiagnosticStatus(
         level=level, name='joint_trajectory', message=plain(event.reason or event.state),
@@ -68,7 +68,7 @@ def trajectory_status(event: TrajectoryEvent) -> DiagnosticStatus:
 
 
 def read_trajectory_status(message: DiagnosticStatus) -> TrajectoryEvent | None:
-    """Return the TrajectoryEvent of a message; None if it is none."""
+    """Return the TrajectoryEvent of a status message; None if it is invalid."""
     values = {item.key: item.value for item in message.values[:2]}
     stamp = values.get('stamp', '')
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 20 and 'state' in values):
@@ -79,10 +79,10 @@ def read_trajectory_status(message: DiagnosticStatus) -> TrajectoryEvent | None:
 def read_effort_profile(data: bytes, limits: MessageSettings, joint_names: Sequence[str],
                         ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Times (k,) [s] at which efforts end, and efforts (k, joints) [N m, N], of a JointTrajectory.
+    Return times (k,) [s] at which efforts end, and efforts (k, joints) [N m, N].
 
-    The effort of a point lasts from the point before to its time_from_start; joints that are not
-    named get none. CommandError if it is no profile.
+    The effort of a point lasts from the previous point to its time_from_start. Joints that are not
+    named get zero effort. CommandError if the JointTrajectory is no effort profile.
     """
     header = read_trajectory_header(data, limits)
     try:
@@ -90,10 +90,10 @@ def read_effort_profile(data: bytes, limits: MessageSettings, joint_names: Seque
         points = read_points(data, header, ['effort'])
     except (SettingError, MessageError) as error:
         raise CommandError(str(error)) from error
-    given, is_given = points.rows['effort']
+    values, is_given = points.rows['effort']
     if not is_given.all():
         raise CommandError(f'0 efforts for {len(columns)} joints. Fill the field effort of each '
                            'point [N m, N]')
     efforts = np.zeros((header.points, len(joint_names)))
-    efforts[:, columns] = given
+    efforts[:, columns] = values
     return points.times, efforts

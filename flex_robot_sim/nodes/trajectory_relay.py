@@ -53,9 +53,9 @@ MAX_STATES = 100            # reported states that are stored
 class SentTrajectory:
     """A shaped trajectory as the controller gets it."""
 
-    stamp: int                  # of its first point, which identifies it                    [ns]
-    start: float                # time of the first point, and of the last one, by the clock
-    end: float                  # of the relay                                                [s]
+    stamp: int                  # of its first point; identifies the trajectory               [ns]
+    start: float                # time of the first point by the clock of the relay           [s]
+    end: float                  # time of the last point by the clock of the relay            [s]
     shaped: ShapedTrajectory
     data: bytes                 # the JointTrajectory
 
@@ -65,7 +65,7 @@ class SentTrajectory:
         return deserialize_message(self.data, JointTrajectory)
 
     def desired(self, now: float) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities (joints,) between its points at a time [s; rad, m, per s]."""
+        """Interpolated positions and velocities (joints,) at a time [s; rad, m, per s]."""
         position, velocity, _ = self._motion.sample(now - self.start)
         return position, velocity
 
@@ -80,16 +80,16 @@ class SentTrajectory:
 
 
 class TrajectoryRelay:
-    """Shapes trajectories, publishes them, and keeps joint states and the controller's reports."""
+    """Shapes and publishes trajectories; stores joint states and reports of the controller."""
 
     def __init__(self, node: Node, shaper: TrajectoryShaper, arm: ArmModel | None,
                  limits: MessageSettings, has_reports: bool = True) -> None:
         """
         Publish `joint_trajectory` of a node, and subscribe to the states of arm and controller.
 
-        :param arm: ArmModel, whose joints and stops goals must keep to; None: any joints.
-        :param has_reports: whether the controller reports about trajectories from here; False
-            if another node is in between.
+        :param arm: ArmModel with the joints and stops for goals; None: any joints.
+        :param has_reports: whether the controller reports the states of these trajectories; False
+            with another node in between.
         """
         self.shaper, self._node, self._arm, self._limits = shaper, node, arm, limits
         self.measured, self.target = JointTable(), JointTable()     # target: of the controller
@@ -103,7 +103,7 @@ class TrajectoryRelay:
         self._working_time = 0.0        # from the request to the message                     [s]
         self._publisher = node.create_publisher(JointTrajectory, 'joint_trajectory', COMMANDS)
         for topic, table in (('joint_states', self.measured), ('controller/target', self.target)):
-            listen_to_joint_states(node, topic, self._updater(table), STATES, limits.max_names)
+            listen_to_joint_states(node, topic, self._updater_of(table), STATES, limits.max_names)
         if has_reports:
             subscribe_short(node, DiagnosticStatus, 'controller/trajectory_status',
                             self._on_status, COMMANDS)
@@ -114,7 +114,7 @@ class TrajectoryRelay:
         return self._publisher.topic_name
 
     def now(self) -> float:
-        """Time since the start by the clock of the node [s]: small enough for a double."""
+        """Time since the start by the clock of the node [s]; small enough for double precision."""
         return (self._node.get_clock().now().nanoseconds - self._origin) / SECOND
 
     def check(self, message: JointTrajectory) -> Trajectory:
@@ -135,8 +135,8 @@ class TrajectoryRelay:
         """
         Raise FlexRobotSimError if the tool would leave the path of a Trajectory too far.
 
-        Without `max_deviation` it does nothing. It shapes the trajectory as `shape` would now;
-        any other reason to refuse it is left to `shape`.
+        Without `max_deviation` it does nothing. It shapes the trajectory as `shape` would now, and
+        ignores other errors, which `shape` raises.
         """
         if self.max_deviation == 0.0:
             return
@@ -144,7 +144,7 @@ class TrajectoryRelay:
             shaped = self.shaper.shaped(trajectory, self.now() + MIN_LEAD_S, self._time_of(stamp))
         except SettingError:
             return
-        self._checked_path(shaped)
+        self._check_deviation(shaped)
 
     def shape(self, trajectory: Trajectory, stamp: int | None, frame: str = '') -> SentTrajectory:
         """
@@ -153,20 +153,20 @@ class TrajectoryRelay:
         :param stamp: of its start [ns]; None: as soon as possible.
         """
         start = self._time_of(stamp)
-        return self._packed(
-            lambda now: self._checked_path(self.shaper.shaped(trajectory, now, start)), frame)
+        return self._shape_in_time(
+            lambda now: self._check_deviation(self.shaper.shaped(trajectory, now, start)), frame)
 
     def stop(self) -> SentTrajectory | None:
-        """Return a shaped trajectory that stops the joints; None if they stop before anyway."""
+        """Return a shaped trajectory that stops the joints; None if they stop earlier anyway."""
         try:
-            return self._packed(self.shaper.stopped)
+            return self._shape_in_time(self.shaper.stopped)
         except SettingError:
             if self.shaper.is_moving(self.now() + STOP_LEADS * (MIN_LEAD_S + self._working_time)):
                 raise
             return None
 
     def halt(self, names: Sequence[str]) -> None:
-        """Publish a trajectory that stops joints from where they are measured, unshaped."""
+        """Publish an unshaped trajectory that stops joints from their measured positions."""
         measured = self.measured
         names = [name for name in names if name in measured.positions]
         self.pass_on(JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(
@@ -179,22 +179,22 @@ class TrajectoryRelay:
     def publish(self, sent: SentTrajectory) -> None:
         """Publish a trajectory for the controller."""
         self._publisher.publish(sent.data)
-        if self.max_deviation == 0.0:       # no limit: the report can wait until it is sent
+        if self.max_deviation == 0.0:       # no limit: compute the deviation after publishing
             self.deviation = self.shaper.path_deviation(sent.shaped)
 
     def pass_on(self, message: JointTrajectory | bytes) -> None:
-        """Publish a message as it is; the shaper forgets the present motion."""
+        """Publish a message unchanged; the shaper discards the present motion."""
         self.shaper.forget()
         self._publisher.publish(message)
 
     def report_of(self, sent: SentTrajectory) -> tuple[str, str]:
-        """State of a trajectory that the controller reported, and its reason; ('', ''): none."""
+        """State of a trajectory reported by the controller, and its reason; ('', ''): none."""
         return self._reports.get(sent.stamp, ('', ''))
 
     def _time_of(self, stamp):
         return None if stamp is None else (stamp - self._origin) / SECOND
 
-    def _checked_path(self, shaped):
+    def _check_deviation(self, shaped):
         if self.max_deviation > 0.0:
             deviation = self.shaper.path_deviation(shaped)
             if deviation is not None and deviation > self.max_deviation:
@@ -205,8 +205,8 @@ class TrajectoryRelay:
             self.deviation = deviation
         return shaped
 
-    def _packed(self, shaped_at: Callable[[float], ShapedTrajectory], frame=''):
-        """Shape and pack a trajectory so early that it arrives before its first point is due."""
+    def _shape_in_time(self, shaped_at: Callable[[float], ShapedTrajectory], frame=''):
+        """Shape and serialize a trajectory, with a lead for arrival before its first point."""
         lead = MIN_LEAD_S + self._working_time
         for _ in range(MAX_ATTEMPTS):
             began = self.now()
@@ -217,7 +217,7 @@ class TrajectoryRelay:
             data = write_trajectory(stamp, frame, shaped.names, shaped.times, tables_of(shaped))
             ready = self.now()
             self._working_time = max(ready - began, LEAD_DECAY * self._working_time)
-            # the arm would jump to the state of a first point that is over
+            # the arm would jump if the first point were in the past
             if ready + DELIVERY_S + DELIVERY_PER_POINT_S * len(shaped.times) <= shaped.start:
                 self.shaper.keep(shaped)
                 self._sent.append(stamp)
@@ -228,7 +228,7 @@ class TrajectoryRelay:
         raise CommandError('this machine takes too long to shape such a trajectory: send fewer '
                            'points, or shape fewer modes')
 
-    def _updater(self, table):
+    def _updater_of(self, table):
         def update(message: JointState):
             table.update(message, self.now())
         return update

@@ -1,4 +1,4 @@
-"""The browser view as a node: it shows whatever arm sends states, and asks what users want."""
+"""The view node: shows an arm in browsers, and forwards requests of the page."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
-FEW, SPARED = 2, 3      # browsers that get every picture; of more, none gets every third one
+# up to so many browsers get every frame; with more, every SKIP_INTERVAL-th frame is skipped
+MAX_FULL_RATE_BROWSERS, SKIP_INTERVAL = 2, 3
 
 
 class ViewNode(PollingNode):
-    """Show an arm in browsers."""
+    """Shows an arm in browsers."""
 
     _inputs: ViewInputs
 
     def __init__(self) -> None:
-        """Wait for the robot, and begin to listen at an address of this machine."""
+        """Wait for the robot; the page is served at an address of this machine."""
         refuse_without_view()
         self._page: Page | None = None
-        self._opened: TemporaryDirectory[str] | None = None     # leads a browser to the page
+        self._browser_folder: TemporaryDirectory[str] | None = None     # redirects to the page
         self._remote: ViewRemote | None = None
-        self._turns = 0
+        self._frame_count = 0
         super().__init__('view', VIEW_SETTINGS)
 
     def begin(self, arm: ArmModel) -> None:
@@ -46,39 +47,39 @@ class ViewNode(PollingNode):
         from flex_robot_sim.viewer.browser import Page
         from flex_robot_sim.viewer.robot_view import RobotView
 
-        settings, seen = self.parameters[ViewSettings], ObservedArm(arm)
+        settings, observed = self.parameters[ViewSettings], ObservedArm(arm)
         self._remote = remote = ViewRemote(self)
-        self._seen = seen
-        self._inputs = ViewInputs(self, arm, seen)
+        self._observed = observed
+        self._inputs = ViewInputs(self, arm, observed)
         self._page = page = Page(arm.description.name, settings.view_port or None)
-        self._view = RobotView(page, arm, seen, remote, settings.view_rate, settings.view_span)
+        self._view = RobotView(page, arm, observed, remote, settings.view_rate, settings.view_span)
         self._prediction = Prediction(arm, self._view)
         self.create_timer(1.0 / settings.view_rate, self._draw,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
-        # every user of the machine can hear /rosout, and the token is for the terminal alone
+        # every user of the machine can read /rosout, so the token is printed to the terminal only
         self.get_logger().info(f'{plain(arm.description.name)} at {page.address}')
         print(f'view: open {page.private_address}', file=sys.stderr, flush=True)
         if settings.view_browser:
-            self._opened = open_browser(page.private_address)
+            self._browser_folder = open_browser(page.private_address)
 
     def _draw(self):
         now = time.monotonic()
         self._inputs.look(now)
         self._remote.look(now)
-        self._prediction.look(now, self._seen, self._remote.parameters,
+        self._prediction.look(now, self._observed, self._remote.parameters,
                               self.count_publishers('joint_commands') > 0)
-        self._turns += 1
-        # each browser has its own copy of every picture packed for it
-        if self._page.watchers <= FEW or self._turns % SPARED:
+        self._frame_count += 1
+        # each frame is packed separately for each browser
+        if self._page.watchers <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:
             self._view.turn(now)
 
     def close(self) -> None:
-        """End pushes, and the page."""
+        """End pushes, and close the page."""
         for part in (self._remote, self._page):
             if part is not None:
                 part.close()
-        if self._opened is not None:
-            self._opened.cleanup()
+        if self._browser_folder is not None:
+            self._browser_folder.cleanup()
 
 
 def main(args: list[str] | None = None) -> None:

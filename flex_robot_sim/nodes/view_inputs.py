@@ -1,8 +1,8 @@
 """
-What the view hears of an arm.
+Subscriptions of the view node.
 
-Nobody is called when a message comes: five hundred calls a second would take longer than the
-pictures. Whoever draws asks for the newest before each picture.
+They are polled before each frame: five hundred callbacks a second would take longer than the
+drawing.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import ObservedArm, Status
 
-FORGOTTEN = 3.5         # after which what a program said of itself once a second is over    [s]
-LEVEL_OF = {level: name for name, level in LEVELS.items()}
+STATUS_TIMEOUT_S = 3.5  # after which a status that is published once a second is discarded
+LEVEL_NAMES = {level: name for name, level in LEVELS.items()}
 
 
 class ViewInputs:
     """Subscriptions that fill an ObservedArm."""
 
-    def __init__(self, node: Node, arm: ArmModel, seen: ObservedArm) -> None:
-        """Make the subscriptions of `node`, which no executor may wait for: see `polled`."""
-        self._node, self._arm, self._seen = node, arm, seen
-        self._pairs = JointMotorPairing(arm, False)
+    def __init__(self, node: Node, arm: ArmModel, observed: ObservedArm) -> None:
+        """Make the subscriptions of `node`; no executor may wait for those in `polled`."""
+        self._node, self._arm, self._observed = node, arm, observed
+        self._pairing = JointMotorPairing(arm, False)
         self._time = Stamps(node)
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)
@@ -62,15 +62,15 @@ class ViewInputs:
         return tuple(subscription for subscription, _ in self._readers)
 
     def look(self, now: float) -> None:
-        """Take what has come until now [s]."""
+        """Process the messages received until now [s]."""
         for subscription, read in self._readers:
-            for message in self._time.waiting(subscription):
+            for message in self._time.new_messages(subscription):
                 read(now, message)
-        seen = self._seen
-        for name in [name for name, status in seen.status.items()
-                     if now - status.received_at > FORGOTTEN]:
-            del seen.status[name]
-        seen.problem = next(iter(self._problems.values()), '')
+        observed = self._observed
+        for name in [name for name, status in observed.status.items()
+                     if now - status.received_at > STATUS_TIMEOUT_S]:
+            del observed.status[name]
+        observed.problem = next(iter(self._problems.values()), '')
 
     def _listen(self, kind: type, topic: str, qos: QoSProfile,
                 read: Callable[[float, Any], None]) -> None:
@@ -86,44 +86,46 @@ class ViewInputs:
             self._problems.pop(topic, None)
 
     def _on_joints(self, now, message):
-        seen, pairs = self._seen, self._pairs
-        pairs.take_joints(message)
-        if not (np.isfinite(pairs.position).all() and np.isfinite(pairs.velocity).all()):
+        observed, pairing = self._observed, self._pairing
+        pairing.take_joints(message)
+        if not (np.isfinite(pairing.position).all() and np.isfinite(pairing.velocity).all()):
             raise CommandError('joint_states are no numbers')
-        seen.coordinates[:len(pairs.position)] = pairs.position
+        observed.coordinates[:len(pairing.position)] = pairing.position
         if len(message.effort):
-            seen.effort[:] = self._effort.read(message, 'effort')
-        seen.stamp, seen.received_at, seen.is_prescribed = (
-            self._time(message), now, pairs.is_prescribed)
+            observed.effort[:] = self._effort.read(message, 'effort')
+        observed.stamp, observed.received_at, observed.is_prescribed = (
+            self._time(message), now, pairing.is_prescribed)
 
     def _on_motors(self, _, message):
-        self._pairs.take_motors(message)
-        self._seen.coordinates[self._motors] = self._pairs.motor_position[self._motor_rows]
+        self._pairing.take_motors(message)
+        self._observed.coordinates[self._motors] = self._pairing.motor_position[self._motor_rows]
 
     def _on_flex(self, now, message):
         elastic = self._flex.read(message)
         if not np.isfinite(elastic).all():
             raise CommandError('flex_states are no numbers')
-        self._seen.coordinates[self._elastic] = elastic
-        self._seen.flex_received_at = now
-        self._seen.flex_samples.append((self._time(message), self._seen.coordinates.copy()))
+        self._observed.coordinates[self._elastic] = elastic
+        self._observed.flex_received_at = now
+        self._observed.flex_samples.append(
+            (self._time(message), self._observed.coordinates.copy()))
 
     def _on_target(self, now, message):
-        self._seen.target[:], self._seen.target_received_at = self._target.read(message), now
+        self._observed.target[:], self._observed.target_received_at = (
+            self._target.read(message), now)
 
     def _on_twin(self, now, message):
-        self._seen.twin, self._seen.twin_received_at = self._twin.read(message), now
+        self._observed.twin, self._observed.twin_received_at = self._twin.read(message), now
 
     def _on_push(self, _, message):
         force = np.array(vector_of(message.wrench.force))
         if np.isfinite(force).all():
-            self._seen.pushes[message.header.frame_id] = force
+            self._observed.pushes[message.header.frame_id] = force
 
     def _on_diagnostics(self, now, message):
-        own = f'{self._node.get_namespace().rstrip("/")}/'
+        namespace = f'{self._node.get_namespace().rstrip("/")}/'
         for status in message.status:
             node, _, _ = status.name.partition(': ')
-            if node.startswith(own) and '/' not in node[len(own):]:
-                self._seen.status[node[len(own):]] = Status(
-                    LEVEL_OF.get(status.level, 'stale'), status.message,
+            if node.startswith(namespace) and '/' not in node[len(namespace):]:
+                self._observed.status[node[len(namespace):]] = Status(
+                    LEVEL_NAMES.get(status.level, 'stale'), status.message,
                     {item.key: item.value for item in status.values}, now)

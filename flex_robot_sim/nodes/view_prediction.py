@@ -1,4 +1,4 @@
-"""Which frequencies an arm should ring with as it stands, computed beside the pictures."""
+"""Predicted natural frequencies of an arm in its present pose, computed in the background."""
 
 from __future__ import annotations
 
@@ -20,50 +20,52 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.robot_view import RobotView
 
-PAUSE = 2.0             # between two predictions, at least                                  [s]
-MOVED = 0.05            # from the pose of the last one that asks for another        [rad, m]
-MOST, LEAST = 6, 1e-3   # modes that are shown, and the share of the largest that one must have
+MIN_PERIOD_S = 2.0      # between two predictions
+POSE_TOLERANCE = 0.05   # largest pose change without a new prediction [rad, m]
+MAX_MODES, MIN_MODE_SHARE = 6, 1e-3     # of the shown modes; share of the largest one
 
 
 class Case(NamedTuple):
-    """What the frequencies are for."""
+    """Conditions of a prediction."""
 
-    payload: tuple | None               # as `loaded` takes it
+    payload: tuple | None               # argument of `loaded`
     controller: ControllerSettings | None       # None: the drives are locked
-    sampling: Sampling | None           # None: as the controller says
+    sampling: Sampling | None           # None: that of the controller
 
 
 class Prediction:
-    """Frequencies for a RobotView, always for the pose in which the arm was some seconds ago."""
+    """Predicts frequencies for a RobotView, for a pose that is up to some seconds old."""
 
     def __init__(self, arm: ArmModel, view: RobotView) -> None:
-        """Take `arm` (ArmModel) and who shows them."""
-        self._arm, self._view, self._work = arm, view, Background('prediction')
-        self._next = -np.inf
-        self._asked: tuple[Case, np.ndarray] | None = None
-        self._laden: tuple[tuple, ControllerModel] | None = None
+        """Predict the frequencies of `arm`; `view` displays them."""
+        self._arm, self._view, self._background = arm, view, Background('prediction')
+        self._next_time = -np.inf
+        self._requested: tuple[Case, np.ndarray] | None = None
+        self._model: tuple[tuple, ControllerModel] | None = None
 
-    def look(self, now: float, seen: ObservedArm, parameters: Mapping[str, Mapping[str, Any]],
+    def look(self, now: float, observed: ObservedArm, parameters: Mapping[str, Mapping[str, Any]],
              is_commanded: bool) -> None:
         """
-        Hand over what is ready by now [s], and ask for more where the arm is another one.
+        Hand over a finished prediction, and start another one if pose or conditions changed.
 
-        :param parameters: of `dynamics` and `controller`, as far as they are known.
-        :param is_commanded: whether the controller commands by a topic, and not inside.
+        :param now: time [s]; parameters: of `dynamics` and `controller`, as far as known.
+        :param is_commanded: whether the controller commands by a topic instead of inside the
+            process of the dynamics.
         """
-        self._work.look()
-        if now < self._next or self._work.is_busy or not np.isfinite(seen.received_at):
+        self._background.look()
+        if now < self._next_time or self._background.is_busy or not np.isfinite(
+                observed.received_at):
             return
-        self._next = now + PAUSE
-        pose = seen.coordinates[driven(self._arm)].copy()
+        self._next_time = now + MIN_PERIOD_S
+        pose = observed.coordinates[driven(self._arm)].copy()
         case = _case(parameters, is_commanded)
-        if self._asked is None or self._asked[0] != case or np.abs(
-                pose - self._asked[1]).max(initial=0.0) > MOVED:
-            self._asked = case, pose
-            self._work.make(lambda progress: self._frequencies(case, pose), self._take)
+        if self._requested is None or self._requested[0] != case or np.abs(
+                pose - self._requested[1]).max(initial=0.0) > POSE_TOLERANCE:
+            self._requested = case, pose
+            self._background.make(lambda progress: self._frequencies(case, pose), self._take)
 
     def _take(self, frequencies):
-        is_held = self._asked is not None and self._asked[0].controller is not None
+        is_held = self._requested is not None and self._requested[0].controller is not None
         self._view.predict(frequencies, 'held by the controller' if is_held else 'motors locked')
         return ''
 
@@ -71,27 +73,28 @@ class Prediction:
         gains = None
         if case.controller is not None:
             key = case.payload, case.sampling
-            if self._laden is None or self._laden[0] != key:
-                self._laden = key, ControllerModel(loaded(self._arm, case.payload), case.sampling)
-            servo = self._laden[1].servo_for(case.controller)
+            if self._model is None or self._model[0] != key:
+                self._model = key, ControllerModel(loaded(self._arm, case.payload), case.sampling)
+            servo = self._model[1].servo_for(case.controller)
             gains = servo.stiffness, servo.damping
-        found = excited_modes(loaded(self._arm, case.payload), pose, gains)
-        return found.frequencies[found.shares > LEAST][:MOST]
+        excited = excited_modes(loaded(self._arm, case.payload), pose, gains)
+        return excited.frequencies[excited.shares > MIN_MODE_SHARE][:MAX_MODES]
 
 
 def _case(parameters, is_commanded):
     controller, sampling = None, None
     try:
-        given = parameters.get('controller')
-        if given:
+        controller_parameters = parameters.get('controller')
+        if controller_parameters:
             controller = ControllerSettings(**{
                 name: tuple(value) if not isinstance(value, (str, bool, int, float)) else value
-                for name, value in given.items() if name in GAINS and value is not None})
+                for name, value in controller_parameters.items()
+                if name in GAINS and value is not None})
             if not is_commanded:
                 sampling = Sampling(parameters.get('dynamics', {}).get('period', 1e-3), False)
         payload = {name: tuple(value) if name == 'payload_centre' else value
                    for name, value in parameters.get('dynamics', {}).items()
                    if name.startswith('payload_') and value is not None}
         return Case(payload_of(PayloadSettings(**payload)), controller, sampling)
-    except SettingError:        # of another controller with our names
+    except SettingError:        # another controller with the same node name
         return Case(None, None, None)

@@ -1,4 +1,4 @@
-"""What the view asks of others: services, parameters, targets and pushes."""
+"""Requests of the view to other nodes: services, parameters, targets and pushes."""
 
 from __future__ import annotations
 
@@ -34,19 +34,21 @@ from flex_robot_sim.viewer.remote import (
     STEP,
 )
 
-LOOK = 0.5              # between two looks at who is there                                  [s]
-REFRESH = 3.0           # between two looks at parameters                                    [s]
-ANSWER = 5.0            # after which who has not answered will not                          [s]
+AVAILABILITY_PERIOD_S = 0.5     # of the check for services and subscribers
+REFRESH_PERIOD_S = 3.0          # of reading parameters
+ANSWER_TIMEOUT_S = 5.0           # of a service call
 SERVICES = {PAUSE: (SetBool, 'dynamics/pause'), STEP: (Trigger, 'dynamics/step'),
             RESET: (Trigger, 'dynamics/reset'), DISARM: (SetBool, 'bridge/enable')}
-PAYLOADS = 'payload_link', 'payload_mass', 'payload_centre'
+PAYLOAD_PARAMETERS = 'payload_link', 'payload_mass', 'payload_centre'
 GAINS = tuple(ControllerSettings.__dataclass_fields__)
-READ = {'dynamics': (*PAYLOADS, 'period'), 'controller': (SHAPER, FEEDBACK, *PAYLOADS, *GAINS)}
+READ_PARAMETERS = {
+    'dynamics': (*PAYLOAD_PARAMETERS, 'period'),
+    'controller': (SHAPER, FEEDBACK, *PAYLOAD_PARAMETERS, *GAINS)}
 CHOICES = {SHAPER: CONTROLLER_SHAPERS, FEEDBACK: VIBRATION_FEEDBACKS}
 
 
 class ViewRemote:
-    """A Remote by way of ROS."""
+    """Remote through ROS services, parameters and topics."""
 
     def __init__(self, node: Node) -> None:
         """Make clients and publishers of `node`."""
@@ -54,51 +56,51 @@ class ViewRemote:
         self._clients = {what: node.create_client(kind, name)
                          for what, (kind, name) in SERVICES.items()}
         self._setters = {name: node.create_client(SetParameters, f'{name}/set_parameters')
-                         for name in READ}
+                         for name in READ_PARAMETERS}
         self._getters = {name: node.create_client(GetParameters, f'{name}/get_parameters')
-                         for name in READ}
+                         for name in READ_PARAMETERS}
         self._reference = node.create_publisher(JointState, 'controller/reference', COMMANDS)
         self._push = node.create_publisher(WrenchStamped, 'push', COMMANDS)
         self._pending: list[tuple[Client, Any, float, Callable[[Any], object], str]] = []
         self._news: deque[str] = deque(maxlen=3)
-        self.parameters: dict[str, dict[str, Any]] = {}     # by node, as far as they are known
-        self._looked = self._refreshed = -np.inf
-        self._why: dict[str, str] = {}
-        self._pushed: set[str] = set()
-        self._look_around()
+        self.parameters: dict[str, dict[str, Any]] = {}     # by node, as far as known
+        self._last_check = self._last_refresh = -np.inf
+        self._reasons: dict[str, str] = {}
+        self._pushed_links: set[str] = set()
+        self._check_availability()
 
     def look(self, now: float) -> None:
-        """See who is there by now [s], and who has answered."""
-        self._take_answers(now)
-        if now - self._looked >= LOOK:
-            self._looked = now
-            self._look_around()
-            if now - self._refreshed >= REFRESH:
-                self._refreshed = now
-                for name in READ:
+        """Process answers, and check which services are available; `now` is the time [s]."""
+        self._process_answers(now)
+        if now - self._last_check >= AVAILABILITY_PERIOD_S:
+            self._last_check = now
+            self._check_availability()
+            if now - self._last_refresh >= REFRESH_PERIOD_S:
+                self._last_refresh = now
+                for name in READ_PARAMETERS:
                     self._refresh(name)
 
     def close(self) -> None:
-        """End what pushes."""
-        for link in [*self._pushed]:
+        """End all pushes."""
+        for link in [*self._pushed_links]:
             self.push(link, np.zeros(3))
 
-    # what a page asks: see viewer/remote.py
+    # interface of the page: see viewer/remote.py
 
     def why_not(self, what: str) -> str:
-        """Why something cannot be asked for now; '' if it can."""
-        return self._why[what]
+        """Why a request is unavailable at present; '' if it is available."""
+        return self._reasons[what]
 
     def choices(self, what: str) -> tuple[str, ...]:
-        """Return what SHAPER or FEEDBACK may be."""
+        """Return the choices of SHAPER or FEEDBACK."""
         return CHOICES[what]
 
     def value(self, what: str) -> str:
-        """Return what it is, or ''."""
+        """Return the value of a parameter of the controller, or ''."""
         return self.parameters.get('controller', {}).get(what, '')
 
     def pause(self, is_paused: bool) -> None:
-        """Let time stand still, or go on."""
+        """Pause or resume the simulation."""
         self._call(PAUSE, SetBool.Request(data=is_paused))
 
     def step(self) -> None:
@@ -106,28 +108,28 @@ class ViewRemote:
         self._call(STEP, Trigger.Request())
 
     def reset(self) -> None:
-        """Put the arm back."""
+        """Reset the simulation."""
         self._call(RESET, Trigger.Request())
 
     def disarm(self) -> None:
-        """Let commands no longer move a bench."""
+        """Disarm the bench."""
         self._call(DISARM, SetBool.Request(data=False))
 
     def command_joint(self, joint: str, position: float) -> None:
-        """Lead a joint to a position [rad, m]."""
+        """Send a joint to a position [rad, m]."""
         self._reference.publish(JointState(name=[joint], position=[position]))
 
     def push(self, link: str, force: np.ndarray) -> None:
-        """Push at a link with a force (3,) in its frame [N] until told otherwise."""
+        """Push a link with a force (3,) in its frame [N] until the next push."""
         message = WrenchStamped()
         message.header.frame_id = link
         message.header.stamp = self._node.get_clock().now().to_msg()
         set_vector(message.wrench.force, np.asarray(force, float))
         self._push.publish(message)
-        (self._pushed.add if np.any(force) else self._pushed.discard)(link)
+        (self._pushed_links.add if np.any(force) else self._pushed_links.discard)(link)
 
     def carry(self, link: str, mass: float, informs_controller: bool) -> None:
-        """Hang a mass [kg] at a link."""
+        """Set a payload mass [kg] at a link."""
         self._set('dynamics', payload_link=link, payload_mass=mass)
         self._set('controller', payload_link=link,
                   payload_mass=mass if informs_controller else 0.0)
@@ -138,29 +140,29 @@ class ViewRemote:
         self._set('controller', **{what: value})
 
     def news(self) -> str:
-        """Return a line about what was refused, or ''."""
+        """Return a line about a refused request, or ''."""
         return self._news.popleft() if self._news else ''
 
-    def _look_around(self):
-        why = self._why
+    def _check_availability(self):
+        reasons = self._reasons
         has_bench = self._clients[DISARM].service_is_ready()
         for what in (PAUSE, STEP, RESET):
-            why[what] = '' if self._clients[what].service_is_ready() else (
+            reasons[what] = '' if self._clients[what].service_is_ready() else (
                 'a bench cannot be stopped like a simulation' if has_bench else
                 f'there is no service {SERVICES[what][1]}')
-        why[DISARM] = '' if has_bench else 'there is no bench'
-        why[COMMAND_JOINT] = '' if self._reference.get_subscription_count() else (
-            'nobody listens to controller/reference')
-        # we listen ourselves, to see the pushes of others
-        why[PUSH] = '' if self._push.get_subscription_count() > 1 else 'nobody listens to push'
-        why[PAYLOAD] = '' if self._setters['dynamics'].service_is_ready() else (
+        reasons[DISARM] = '' if has_bench else 'there is no bench'
+        reasons[COMMAND_JOINT] = '' if self._reference.get_subscription_count() else (
+            'controller/reference has no subscriber')
+        # one of the subscribers is the view node itself
+        reasons[PUSH] = '' if self._push.get_subscription_count() > 1 else 'push has no subscriber'
+        reasons[PAYLOAD] = '' if self._setters['dynamics'].service_is_ready() else (
             'there are no parameters of dynamics')
-        is_there = self._setters['controller'].service_is_ready()
-        if not is_there:
+        has_controller = self._setters['controller'].service_is_ready()
+        if not has_controller:
             self.parameters.pop('controller', None)
         for what in (SHAPER, FEEDBACK):
-            why[what] = ('there is no controller' if not is_there else
-                         '' if self.value(what) else f'the controller has no parameter {what}')
+            reasons[what] = ('there is no controller' if not has_controller else
+                             '' if self.value(what) else f'the controller has no parameter {what}')
 
     def _refresh(self, name):
         client = self._getters[name]
@@ -168,47 +170,47 @@ class ViewRemote:
             self.parameters.pop(name, None)
             return
 
-        def take(response):
-            if len(response.values) == len(READ[name]):
+        def on_response(response):
+            if len(response.values) == len(READ_PARAMETERS[name]):
                 self.parameters[name] = dict(zip(
-                    READ[name], map(parameter_value_to_python, response.values)))
-        self._ask(client, GetParameters.Request(names=READ[name]), take, '')
+                    READ_PARAMETERS[name], map(parameter_value_to_python, response.values)))
+        self._request(client, GetParameters.Request(names=READ_PARAMETERS[name]), on_response, '')
 
     def _set(self, name, **values):
         client = self._setters[name]
         if not client.service_is_ready():
             return
 
-        def take(response):
+        def on_response(response):
             for result in response.results[:1]:
                 if not result.successful:
                     self._news.append(f'{name}: {result.reason}')
             self._refresh(name)
-        self._ask(client, SetParameters.Request(parameters=[
+        self._request(client, SetParameters.Request(parameters=[
             Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]),
-            take, name)
+            on_response, name)
 
     def _call(self, what, request):
-        def take(response):
+        def on_response(response):
             if not response.success:
                 self._news.append(f'{what}: {response.message}')
         name = SERVICES[what][1]
         if not self._clients[what].service_is_ready():
-            self._news.append(f'{what}: {self._why[what]}')
+            self._news.append(f'{what}: {self._reasons[what]}')
             return
-        self._ask(self._clients[what], request, take, name)
+        self._request(self._clients[what], request, on_response, name)
 
-    def _ask(self, client, request, take, name):
-        self._pending.append((client, client.call_async(request), time.monotonic() + ANSWER, take,
-                              name))
+    def _request(self, client, request, on_response, name):
+        self._pending.append((client, client.call_async(request),
+                              time.monotonic() + ANSWER_TIMEOUT_S, on_response, name))
 
-    def _take_answers(self, now):
-        waiting, self._pending = self._pending, []
-        for item in waiting:
-            client, future, end, take, name = item
+    def _process_answers(self, now):
+        pending, self._pending = self._pending, []
+        for item in pending:
+            client, future, deadline, on_response, name = item
             if future.done():
-                take(future.result())
-            elif now < end:
+                on_response(future.result())
+            elif now < deadline:
                 self._pending.append(item)
             else:
                 client.remove_pending_request(future)

@@ -1,7 +1,7 @@
 """
-Chunks of an MCAP file, unpacked piece by piece within a limit: a small file may hold gigabytes.
+Chunks of an MCAP file, unpacked block by block within a limit: a small file may hold gigabytes.
 
-MAX_CHUNK_MB of the environment raises the limits of a file that is large for a good reason.
+The environment variable FLEX_ROBOT_SIM_MAX_CHUNK_MB raises the limits for large trusted files.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from flex_robot_sim.util.exceptions import UsageError
 
-MAX_CHUNK_MB = 'FLEX_ROBOT_SIM_MAX_CHUNK_MB'
-DEFAULT_MB = 64             # of one chunk or record, in addition to the size of the file
-TOTAL = 4                   # all chunks together, over the limit of one
-RATIO = 64                  # and over the size of the file
-PIECE = 2**20               # that is unpacked at a time                                 [bytes]
+MAX_CHUNK_VARIABLE = 'FLEX_ROBOT_SIM_MAX_CHUNK_MB'      # of the environment
+DEFAULT_MAX_CHUNK_MB = 64       # of one chunk or record, in addition to the size of the file
+MAX_TOTAL_PER_CHUNK_LIMIT = 4   # ratio of all chunks together to the limit of one
+MAX_TOTAL_PER_FILE_SIZE = 64    # added multiple of the file size
+BLOCK_SIZE = 2**20          # unpacked at a time [bytes]
 
 
 class TooLarge(ValueError):
@@ -25,7 +25,7 @@ class TooLarge(ValueError):
 
 
 class Limits(NamedTuple):
-    """How much a recording may unpack to [bytes]."""
+    """Largest unpacked sizes of a recording [bytes]."""
 
     chunk: int
     total: int
@@ -33,28 +33,30 @@ class Limits(NamedTuple):
     @classmethod
     def of_file(cls, size: int) -> Limits:
         """Return the Limits for a file of `size` bytes; UsageError if the setting is unusable."""
-        word = os.environ.get(MAX_CHUNK_MB, '')
+        text = os.environ.get(MAX_CHUNK_VARIABLE, '')
         try:
-            chunk = round(float(word or DEFAULT_MB) * 2**20)
+            chunk = round(float(text or DEFAULT_MAX_CHUNK_MB) * 2**20)
             if chunk <= 0:
                 raise ValueError
         except (ValueError, OverflowError) as error:
-            raise UsageError(f'{MAX_CHUNK_MB} = {word} must be a number above 0 [MB].') from error
-        return cls(chunk + size, TOTAL * chunk + RATIO * size)
+            raise UsageError(
+                f'{MAX_CHUNK_VARIABLE} = {text} must be a number above 0 [MB].') from error
+        return cls(chunk + size,
+                   MAX_TOTAL_PER_CHUNK_LIMIT * chunk + MAX_TOTAL_PER_FILE_SIZE * size)
 
 
-def unpacked(chunk: Any, limit: int) -> bytes | bytearray:
+def unpack_chunk(chunk: Any, limit: int) -> bytes | bytearray:
     """
     Return the bytes in a chunk of the package mcap; TooLarge if there are more than `limit`.
 
-    Any other error says that it is damaged: each way to pack has errors of its own.
+    Any other error means damage: each compression library raises errors of its own.
     """
     if not chunk.compression:
         data = chunk.data
     else:
         data = bytearray()
-        for piece in _pieces(chunk.compression, chunk.data, limit):
-            data += piece
+        for block in _decompress_blocks(chunk.compression, chunk.data, limit):
+            data += block
             if len(data) > limit:
                 raise TooLarge
             if len(data) > chunk.uncompressed_size:
@@ -66,24 +68,24 @@ def unpacked(chunk: Any, limit: int) -> bytes | bytearray:
     return data
 
 
-def _pieces(way: str, data: bytes, limit: int) -> Iterator[bytes]:
-    if way == 'zstd':
+def _decompress_blocks(compression: str, data: bytes, limit: int) -> Iterator[bytes]:
+    if compression == 'zstd':
         import zstandard
 
-        # a window is as long as what it is for, and no longer than a decoder has to take
+        # window as long as the data, within the bounds that every decoder must support
         window = 1 << min(max(limit.bit_length(), 23), 27)
         reader = zstandard.ZstdDecompressor(max_window_size=window).stream_reader(data)
-        while piece := reader.read(PIECE):
-            yield piece
-    elif way == 'lz4':
+        while block := reader.read(BLOCK_SIZE):
+            yield block
+    elif compression == 'lz4':
         from lz4.frame import LZ4FrameDecompressor
 
         decoder = LZ4FrameDecompressor()
-        piece = decoder.decompress(data, PIECE)
-        while piece or not (decoder.eof or decoder.needs_input):
-            yield piece
-            piece = b'' if decoder.eof else decoder.decompress(b'', PIECE)
+        block = decoder.decompress(data, BLOCK_SIZE)
+        while block or not (decoder.eof or decoder.needs_input):
+            yield block
+            block = b'' if decoder.eof else decoder.decompress(b'', BLOCK_SIZE)
         if not decoder.eof:
             raise EOFError
     else:
-        raise ValueError(f'chunks are packed by {way}')
+        raise ValueError(f'chunks are packed by {compression}')

@@ -1,4 +1,4 @@
-"""Definitions of messages as MCAP files carry them: text of .msg files, one type after another."""
+"""Definitions of messages in MCAP files: concatenated text of .msg files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ PRIMITIVES = {
     'bool': '?', 'byte': 'u1', 'char': 'u1', 'int8': 'i1', 'uint8': 'u1', 'int16': 'i2',
     'uint16': 'u2', 'int32': 'i4', 'uint32': 'u4', 'int64': 'i8', 'uint64': 'u8',
     'float32': 'f4', 'float64': 'f8'}
-"""Words of .msg files, and of NumPy without the order of bytes."""
+"""Primitive types of .msg files: their NumPy codes without the byte order."""
 
 TEXT = 'string'
-NOTHING = 'structure_needs_at_least_one_member'     # what a message without fields is sent as
-MAX_TEXT = 2**20            # of a definition; those of ROS are below 10 kB           [letters]
-MAX_FIELDS = 20_000         # of a message with all that it is made of, arrays counted once
-MAX_DEPTH = 50              # of types within types
+EMPTY_MESSAGE_FIELD = 'structure_needs_at_least_one_member'    # of a message without fields
+MAX_DEFINITION_LENGTH = 2**20   # [characters]; those of ROS are below 10 kB
+MAX_FIELDS = 20_000         # of a message with all nested types, arrays counted once
+MAX_DEPTH = 50              # of nested types
 _TYPE = re.compile(r'([\w/]+)(?:<=\d+)?(\[(?:<=)?(\d{0,9})\])?')
 _BOUNDED = re.compile(r'\[<=\d+\]')
 
 
-# fields that are read of messages by their names, wherever such a type stands in a file
+# fields that other modules access by name; every definition of such a type must have them
 _REQUIRED = {
     'builtin_interfaces/Time': 'int32 sec\nuint32 nanosec',
     'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id',
@@ -44,7 +44,7 @@ _REQUIRED = {
 
 
 class DefinitionError(ValueError):
-    """A definition that cannot be understood."""
+    """A definition that cannot be parsed."""
 
 
 class Field(NamedTuple):
@@ -52,15 +52,15 @@ class Field(NamedTuple):
 
     name: str
     kind: str               # of PRIMITIVES, TEXT, or package/Type
-    size: int | None        # None: one; -1: as many as there are; else so many
+    size: int | None        # None: a single value; -1: variable length; else fixed length
 
 
 @dataclass(frozen=True, eq=False)
 class MessageType:
-    """A type of messages and those that it is made of."""
+    """A message type and the types nested in it."""
 
     name: str                                   # package/Type
-    types: Mapping[str, tuple[Field, ...]]      # fields of all of them
+    types: Mapping[str, tuple[Field, ...]]      # fields of each of these types
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -69,14 +69,14 @@ class MessageType:
 
 
 def message_type(name: str, text: str) -> MessageType:
-    """Return the MessageType of a name like package/msg/Type and its text."""
-    if len(text) > MAX_TEXT:
-        raise DefinitionError(f'its definition has more than {MAX_TEXT} letters')
-    first, *others = re.split(r'^={3,}\s*$', text, flags=re.MULTILINE)
+    """Return the MessageType for a name like package/msg/Type and its definition."""
+    if len(text) > MAX_DEFINITION_LENGTH:
+        raise DefinitionError(f'its definition has more than {MAX_DEFINITION_LENGTH} letters')
+    first, *dependencies = re.split(r'^={3,}\s*$', text, flags=re.MULTILINE)
     root = short_name(name)
     types = {root: _fields(root, first)}
-    for other in others:
-        heading, _, body = other.lstrip().partition('\n')
+    for dependency in dependencies:
+        heading, _, body = dependency.lstrip().partition('\n')
         if not heading.startswith('MSG:'):
             raise DefinitionError(f'"{heading[:60]}" does not name a type')
         part = short_name(heading[4:].strip())
@@ -96,18 +96,18 @@ def message_type(name: str, text: str) -> MessageType:
 
 def short_name(name: str) -> str:
     """Return package/Type of package/msg/Type."""
-    words = name.split('/')
-    return f'{words[0]}/{words[-1]}'
+    tokens = name.split('/')
+    return f'{tokens[0]}/{tokens[-1]}'
 
 
-def _count_fields(name, types, counts, above):
-    """Fields of a type with those of the types in it; DefinitionError for a circle."""
-    if name in above:
+def _count_fields(name, types, counts, ancestors):
+    """Count the fields of a type with nested types; DefinitionError for a recursive type."""
+    if name in ancestors:
         raise DefinitionError(f'type {name} is made of itself')
-    if len(above) > MAX_DEPTH:
+    if len(ancestors) > MAX_DEPTH:
         raise DefinitionError(f'it has more than {MAX_DEPTH} types within each other')
     if name not in counts:
-        counts[name] = sum(_count_fields(field.kind, types, counts, (*above, name))
+        counts[name] = sum(_count_fields(field.kind, types, counts, (*ancestors, name))
                            if field.kind in types else 1 for field in types[name])
     return counts[name]
 
@@ -115,19 +115,20 @@ def _count_fields(name, types, counts, above):
 def _fields(name, text):
     package, fields = name.split('/')[0], []
     for line in text.split('\n'):
-        words = line.partition('#')[0].split(None, 1)
-        if not words:
+        tokens = line.partition('#')[0].split(None, 1)
+        if not tokens:
             continue
-        place = re.match(r'(\w+)\s*(=)?', words[1]) if len(words) > 1 else None
-        kind = _TYPE.fullmatch(words[0])
-        if place is None or kind is None:
+        name_match = re.match(r'(\w+)\s*(=)?', tokens[1]) if len(tokens) > 1 else None
+        kind = _TYPE.fullmatch(tokens[0])
+        if name_match is None or kind is None:
             raise DefinitionError(f'"{line.strip()[:60]}" is no field')
-        if place[2]:
-            continue                            # a constant, of which nothing is sent
+        if name_match[2]:
+            continue                            # a constant is not sent
         base, is_array, size = kind.groups()
         if base not in PRIMITIVES and base != TEXT:
             base = (short_name(base) if '/' in base else
                     'std_msgs/Header' if base == 'Header' else f'{package}/{base}')
         fixed = size and not _BOUNDED.search(is_array)
-        fields.append(Field(place[1], base, None if not is_array else int(size) if fixed else -1))
-    return tuple(fields) or (Field(NOTHING, 'uint8', None),)
+        fields.append(Field(name_match[1], base,
+                            None if not is_array else int(size) if fixed else -1))
+    return tuple(fields) or (Field(EMPTY_MESSAGE_FIELD, 'uint8', None),)

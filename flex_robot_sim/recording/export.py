@@ -17,75 +17,75 @@ from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 from flex_robot_sim.util.table_files import refuse_without_parquet, write_csv, write_parquet
 
-MAX_LETTERS = 2**24     # of a column of texts in a file of NumPy, which has four bytes for each
+MAX_CHARACTERS = 2**24  # of a column of texts in a NumPy file, which has four bytes for each
 FORMATS = 'csv', 'numpy', 'parquet'
 
 
-def place_of(recording: Path, form: str) -> Path:
-    """Return where an export goes if nobody says so: beside nothing, in the current folder."""
+def default_output(recording: Path, form: str) -> Path:
+    """Return the default output path of an export, in the current folder."""
     stem = recording.stem or 'recording'
     return Path(f'{stem}.npz' if form == 'numpy' else f'{stem}_{form}')
 
 
-def check_place(place: Path, form: str) -> None:
-    """Raise UsageError where an export could not go, before anything is read."""
-    if place.exists() and place.is_dir() == (form == 'numpy'):
-        raise UsageError(f'{place}: is no {"file" if form == "numpy" else "folder"}. Name another '
-                         'place by --output.')
-    if not place.resolve().parent.is_dir():
-        raise UsageError(f'{place}: is in a folder that does not exist. Name another place by '
+def check_output(output: Path, form: str) -> None:
+    """Raise UsageError if `output` is unusable, before anything is read."""
+    if output.exists() and output.is_dir() == (form == 'numpy'):
+        raise UsageError(f'{output}: is no {"file" if form == "numpy" else "folder"}. Name '
+                         'another place by --output.')
+    if not output.resolve().parent.is_dir():
+        raise UsageError(f'{output}: is in a folder that does not exist. Name another place by '
                          '--output.')
-    if form == 'numpy' and place.suffix != '.npz':
-        raise UsageError(f'{place}: NumPy reads .npz. Name such a file by --output.')
+    if form == 'numpy' and output.suffix != '.npz':
+        raise UsageError(f'{output}: NumPy reads .npz. Name such a file by --output.')
     if form == 'parquet':
         refuse_without_parquet('take another --format')
 
 
-def write_tables(tables: Sequence[Table], place: Path, form: str,
+def write_tables(tables: Sequence[Table], output: Path, form: str,
                  is_new: bool = True) -> list[Path]:
     """
-    Write Tables to a place, a file each, or one for NumPy; return the files.
+    Write each of the Tables to a file in a folder, or all to one NumPy file; return the files.
 
-    :param is_new: whether a place that exists is refused; else its files of equal names are
+    :param is_new: whether an existing output is refused; else its files of equal names are
         replaced, and its other files stay.
     """
-    words = _file_words([table.topic.name for table in tables])
-    path = place
+    stems = _file_stems([table.topic.name for table in tables])
+    path = output
     try:
         if form == 'numpy':
-            arrays = {f'{word}/{name}': _array(table, name, column)
-                      for word, table in zip(words, tables)
+            arrays = {f'{stem}/{name}': _numpy_column(table, name, column)
+                      for stem, table in zip(stems, tables)
                       for name, column in _columns(table).items()}
-            with open_atomic(place, 'wb', is_new=is_new) as file:
+            with open_atomic(output, 'wb', is_new=is_new) as file:
                 np.savez_compressed(file, **arrays)
-            return [place]
-        with _new_folder(place, is_new) as folder:
-            for word, table in zip(words, tables):
-                path = place / f'{word}.{form}'
+            return [output]
+        with _new_folder(output, is_new) as folder:
+            for stem, table in zip(stems, tables):
+                path = output / f'{stem}.{form}'
                 (write_csv if form == 'csv' else write_parquet)(
                     folder / path.name, _columns(table))
-        return [place / f'{word}.{form}' for word in words]
+        return [output / f'{stem}.{form}' for stem in stems]
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror or error}.') from error
 
 
 @contextlib.contextmanager
-def _new_folder(place, is_new):
-    """Give a folder for files, which appears under its name once all of them are written."""
-    draft = Path(tempfile.mkdtemp(prefix='.', suffix='.part', dir=place.absolute().parent))
+def _new_folder(output, is_new):
+    """Yield a temporary folder, which is renamed to `output` once all files are written."""
+    temporary = Path(tempfile.mkdtemp(prefix='.', suffix='.part', dir=output.absolute().parent))
     try:
-        yield draft
+        yield temporary
         umask = os.umask(0)
         os.umask(umask)
-        draft.chmod(0o777 & ~umask)         # as `mkdir` makes it
-        if is_new or not place.is_dir():
-            draft.rename(place)             # which refuses a place that has files
+        temporary.chmod(0o777 & ~umask)         # permissions as of `mkdir`
+        if is_new or not output.is_dir():
+            temporary.rename(output)             # fails if it has files
         else:
-            for file in draft.iterdir():
-                file.replace(place / file.name)
-            draft.rmdir()
+            for file in temporary.iterdir():
+                file.replace(output / file.name)
+            temporary.rmdir()
     except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
@@ -95,24 +95,24 @@ def _columns(table):
     return {name: table.time, **table.columns}
 
 
-def _array(table, name, column):
-    """Return a column as NumPy stores it without pickle: texts as long as the longest."""
+def _numpy_column(table, name, column):
+    """Return a column as NumPy stores it without pickle: texts padded to the longest."""
     if column.dtype.kind != 'O':
         return column
     longest = max(map(len, column.tolist()), default=0)
-    if longest * len(column) > MAX_LETTERS:
+    if longest * len(column) > MAX_CHARACTERS:
         raise UsageError(f'{table.topic.name}: the texts of {name} are too long for NumPy, which '
                          'gives each the room of the longest. Take --format csv, or leave the '
                          'topic out by --topics.')
     return column.astype(str)
 
 
-def _file_words(topics: Sequence[str]) -> list[str]:
-    """Names of files for topics, each once: joint_states, forearm.tip_deflection."""
-    words: list[str] = []
+def _file_stems(topics: Sequence[str]) -> list[str]:
+    """Return unique file names for topics: joint_states, forearm.tip_deflection."""
+    stems: list[str] = []
     for topic in topics:
-        word = re.sub(r'[^A-Za-z0-9_-]+', '.', topic).strip('.')[:100] or 'topic'
-        while word in words:
-            word += '_'
-        words.append(word)
-    return words
+        stem = re.sub(r'[^A-Za-z0-9_-]+', '.', topic).strip('.')[:100] or 'topic'
+        while stem in stems:
+            stem += '_'
+        stems.append(stem)
+    return stems

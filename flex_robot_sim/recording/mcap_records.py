@@ -1,8 +1,8 @@
 """
 Records of an MCAP file as bytes, one after the other: https://mcap.dev/spec/registry.
 
-Messages are taken apart here, and what only serves to find them is not looked at: number by
-number, as the package mcap does it, takes longer than all that is done with a message.
+Messages are parsed here with `struct`, and index records are skipped: the package mcap parses
+field by field, which takes longer than all later processing of a message.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ MAGIC = b'\x89MCAP0\r\n'
 
 
 class Kind:
-    """Kinds of records that a recording needs, as files number them."""
+    """Opcodes of the records that a reader needs."""
 
     SCHEMA, CHANNEL, MESSAGE, CHUNK, METADATA, DATA_END, FOOTER = 3, 4, 5, 6, 12, 15, 2
 
 
-USED = (Kind.SCHEMA, Kind.CHANNEL, Kind.MESSAGE, Kind.CHUNK, Kind.METADATA)
-_ENDS = {Kind.DATA_END: 4, Kind.FOOTER: 20}         # of the data, and how long these are [bytes]
-_BEGIN = struct.Struct('<BQ')           # kind of a record, and how many bytes follow
-_MESSAGE = struct.Struct('<HIQQ')       # channel, number, when it was logged, when it was sent
+RELEVANT_KINDS = (Kind.SCHEMA, Kind.CHANNEL, Kind.MESSAGE, Kind.CHUNK, Kind.METADATA)
+_END_LENGTHS = {Kind.DATA_END: 4, Kind.FOOTER: 20}  # records that end the data: length [bytes]
+_RECORD_HEADER = struct.Struct('<BQ')       # opcode, number of bytes that follow
+_MESSAGE_HEADER = struct.Struct('<HIQQ')    # channel, sequence number, log time, publish time
 
 
 class Message(NamedTuple):
-    """What a recording needs of a message."""
+    """Fields of a message record that a recording needs."""
 
     channel_id: int
     log_time: int       # [ns]
@@ -37,66 +37,66 @@ class Message(NamedTuple):
 
 def records(file: IO[bytes], size: int) -> Iterator[tuple[int, bytes]]:
     """
-    Yield kind and bytes of the records of a file of so many bytes, of those that are USED.
+    Yield kind and bytes of the RELEVANT_KINDS records of a file of `size` bytes.
 
-    What stands behind its data tells of them once more. An EOFError: the file is cut off.
+    The summary behind the data repeats them and is not read. EOFError: the file is cut off.
     """
-    if _read(file, size, len(MAGIC)) != MAGIC:
+    if _read_exactly(file, size, len(MAGIC)) != MAGIC:
         raise ValueError('this is no MCAP file')
     while True:
-        kind, length = _BEGIN.unpack(_read(file, size, _BEGIN.size))
-        if kind in _ENDS:
-            if length != _ENDS[kind]:       # after a wrong length, anything looks like a record
+        kind, length = _RECORD_HEADER.unpack(_read_exactly(file, size, _RECORD_HEADER.size))
+        if kind in _END_LENGTHS:
+            if length != _END_LENGTHS[kind]:    # behind a wrong length, any bytes look valid
                 raise ValueError('this is no end')
             return
-        if kind in USED:
-            yield kind, _read(file, size, length)
+        if kind in RELEVANT_KINDS:
+            yield kind, _read_exactly(file, size, length)
         elif length > size - file.tell():
             raise EOFError
         else:
             file.seek(length, os.SEEK_CUR)      # an attachment may be large
 
 
-def records_in(data: bytes | bytearray) -> Iterator[tuple[int, bytes]]:
-    """Yield kind and bytes of the USED records in an unpacked chunk; EOFError as above."""
-    for kind, begin, end in places_in(data):
-        if kind in USED:
+def records_in_chunk(data: bytes | bytearray) -> Iterator[tuple[int, bytes]]:
+    """Yield kind and bytes of the relevant records in an unpacked chunk; EOFError if cut off."""
+    for kind, begin, end in record_spans(data):
+        if kind in RELEVANT_KINDS:
             yield kind, bytes(data[begin:end])
 
 
-def places_in(data: bytes | bytearray) -> Iterator[tuple[int, int, int]]:
-    """Yield kind, begin and end of the records in an unpacked chunk; EOFError as above."""
-    place, size = 0, len(data)
-    while place < size:
-        if _BEGIN.size > size - place:
+def record_spans(data: bytes | bytearray) -> Iterator[tuple[int, int, int]]:
+    """Yield kind, begin and end of the records in an unpacked chunk; EOFError if cut off."""
+    offset, size = 0, len(data)
+    while offset < size:
+        if _RECORD_HEADER.size > size - offset:
             raise EOFError
-        kind, length = _BEGIN.unpack_from(data, place)
+        kind, length = _RECORD_HEADER.unpack_from(data, offset)
         if not kind:
             raise ValueError('there are no records of kind 0')
-        place += _BEGIN.size
-        if length > size - place:
+        offset += _RECORD_HEADER.size
+        if length > size - offset:
             raise EOFError
-        yield kind, place, place + length
-        place += length
+        yield kind, offset, offset + length
+        offset += length
 
 
 def chunk_size(data: bytes) -> int:
-    """Return how many bytes a chunk says that it unpacks to."""
-    return _CHUNK.unpack_from(data)[2] if len(data) >= _CHUNK.size else 0
+    """Return the unpacked size that the header of a chunk states [bytes]."""
+    return _CHUNK_HEADER.unpack_from(data)[2] if len(data) >= _CHUNK_HEADER.size else 0
 
 
-def message(data: bytes) -> Message:
+def parse_message(data: bytes) -> Message:
     """Return the Message of its bytes; struct.error if these are too few."""
-    channel, _, time, _ = _MESSAGE.unpack_from(data)
-    return Message(channel, time, data[_MESSAGE.size:])
+    channel, _, time, _ = _MESSAGE_HEADER.unpack_from(data)
+    return Message(channel, time, data[_MESSAGE_HEADER.size:])
 
 
-_CHUNK = struct.Struct('<QQQ')        # times of its first and last message, size unpacked
-MESSAGE_HEAD = _MESSAGE.size        # bytes before those of the message itself
+_CHUNK_HEADER = struct.Struct('<QQQ')       # times of first and last message, unpacked size
+MESSAGE_HEADER_SIZE = _MESSAGE_HEADER.size   # [bytes]
 
 
-def _read(file, size, count):
-    """So many bytes, not fewer: a length that is wrong shall not ask for more than there is."""
+def _read_exactly(file, size, count):
+    """Read `count` bytes; EOFError if the file has fewer, before memory is allocated."""
     if count > size - file.tell():
         raise EOFError
     data = file.read(count)

@@ -1,4 +1,4 @@
-"""The messages that a recording without ROS consists of, as the packages of ROS define them."""
+"""Messages of recordings written without ROS: definitions as in the ROS packages, encoders."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,22 +13,22 @@ SECOND = 1_000_000_000      # [ns]
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 POSE = 'geometry_msgs/msg/PoseStamped'
 TEXT = 'std_msgs/msg/String'
-_PARTS = {
+_NESTED_TYPES = {
     'builtin_interfaces/Time': 'int32 sec\nuint32 nanosec\n',
     'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',
     'geometry_msgs/Point': 'float64 x\nfloat64 y\nfloat64 z\n',
     'geometry_msgs/Quaternion': 'float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1\n',
     'geometry_msgs/Pose': 'Point position\nQuaternion orientation\n'}
 _HEADER = 'builtin_interfaces/Time', 'std_msgs/Header'
-_WHOLES = {
+_DEFINITIONS = {
     JOINT_STATE: ('std_msgs/Header header\nstring[] name\nfloat64[] position\n'
                   'float64[] velocity\nfloat64[] effort\n', _HEADER),
-    POSE: ('std_msgs/Header header\nPose pose\n', tuple(_PARTS)),
+    POSE: ('std_msgs/Header header\nPose pose\n', tuple(_NESTED_TYPES)),
     TEXT: ('string data\n', ())}
-TEXTS = {kind: f'\n{SEPARATOR}\n'.join((text, *(f'MSG: {part}\n{_PARTS[part]}'
-                                                for part in parts)))
-         for kind, (text, parts) in _WHOLES.items()}
-"""{type: text of its definition and of those that it is made of}."""
+TEXTS = {kind: f'\n{SEPARATOR}\n'.join((text, *(f'MSG: {nested}\n{_NESTED_TYPES[nested]}'
+                                                for nested in nested_types)))
+         for kind, (text, nested_types) in _DEFINITIONS.items()}
+"""{type: text of its definition and of its nested types}."""
 
 _TYPES = {kind: message_type(kind, text) for kind, text in TEXTS.items()}
 
@@ -42,7 +42,7 @@ def joint_state(stamp: int, names: Sequence[str], position: ArrayLike = (),
 
 
 def pose(stamp: int, frame: str, position: np.ndarray, turn: np.ndarray) -> bytes:
-    """Return the bytes of a PoseStamped, x y z w its turn (4,), in `frame`, with a stamp [ns]."""
+    """Return the bytes of a PoseStamped in `frame`; stamp [ns], quaternion x y z w (4,)."""
     return encode(_TYPES[POSE], {'header': _header(stamp, frame), 'pose': {
         'position': dict(zip('xyz', position.tolist())),
         'orientation': dict(zip('xyzw', turn.tolist()))}})
@@ -54,5 +54,5 @@ def text(data: str) -> bytes:
 
 
 def _header(stamp: int, frame: str) -> dict[str, Any]:
-    second, rest = divmod(stamp, SECOND)
-    return {'stamp': {'sec': second, 'nanosec': rest}, 'frame_id': frame}
+    second, nanosecond = divmod(stamp, SECOND)
+    return {'stamp': {'sec': second, 'nanosec': nanosecond}, 'frame_id': frame}

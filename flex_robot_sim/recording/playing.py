@@ -1,4 +1,4 @@
-"""When the messages of a recording are due again."""
+"""Playback of a recording: order and due times of its messages."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flex_robot_sim.recording.definitions import short_name
-from flex_robot_sim.recording.mcap_file import Recorded, Topic
+from flex_robot_sim.recording.mcap_file import RecordedMessage, Topic
 from flex_robot_sim.recording.messages import SECOND
 
-# topics that an arm listens to, by the last part of their names, and types that only go to an arm
+# command topics of an arm by the last part of their names, and types used for commands only
 COMMAND_NAMES = ('joint_commands', 'commands', 'reference', 'joint_trajectory', 'profile',
                  'set_points', 'push')
 COMMAND_TYPES = ('trajectory_msgs/JointTrajectory', 'std_msgs/Float64MultiArray',
                  'control_msgs/JointJog')
-MEASURED = 'joint_wrenches'     # joint_wrenches/JOINT is measured, however the joint is named
-WINDOW = SECOND             # within which messages of a file may have changed places         [ns]
+MEASURED_NAMESPACE = 'joint_wrenches'   # joint_wrenches/JOINT is measured for any name JOINT
+REORDER_WINDOW_NS = SECOND  # largest time by which messages of a file may be out of order
 
 
 class Extent(NamedTuple):
-    """What a recording spans."""
+    """Time span and topics of a recording."""
 
     begin: int              # [ns]
     end: int                # [ns]
@@ -29,12 +29,12 @@ class Extent(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Duration [s]."""
         return (self.end - self.begin) / SECOND
 
 
-def extent_of(messages: Iterable[Recorded]) -> Extent | None:
-    """Return the Extent of messages; None where there are none."""
+def extent_of(messages: Iterable[RecordedMessage]) -> Extent | None:
+    """Return the Extent of messages; None if there are none."""
     begin, end = None, 0
     topics: dict[Topic, None] = {}
     for topic, time, _ in messages:
@@ -55,36 +55,38 @@ def is_command_name(topic: str) -> bool:
 
 
 def _is_measured(topic):
-    return topic.split('/')[-2:-1] == [MEASURED]
+    return topic.split('/')[-2:-1] == [MEASURED_NAMESPACE]
 
 
-def in_order(messages: Iterable[Recorded], window: int = WINDOW) -> Iterator[Recorded]:
-    """Yield messages by their times; those of a file may be out of order by a `window` [ns]."""
-    waiting: list[tuple[int, int, Recorded]] = []
+def in_order(messages: Iterable[RecordedMessage],
+             window: int = REORDER_WINDOW_NS) -> Iterator[RecordedMessage]:
+    """Yield messages sorted by time; they may be out of order by `window` [ns]."""
+    queue: list[tuple[int, int, RecordedMessage]] = []
     newest = 0
     for number, message in enumerate(messages):
-        heapq.heappush(waiting, (message.time, number, message))
+        heapq.heappush(queue, (message.time, number, message))
         newest = max(newest, message.time)
-        while waiting[0][0] < newest - window:
-            yield heapq.heappop(waiting)[2]
-    while waiting:
-        yield heapq.heappop(waiting)[2]
+        while queue[0][0] < newest - window:
+            yield heapq.heappop(queue)[2]
+    while queue:
+        yield heapq.heappop(queue)[2]
 
 
-def due_times(messages: Iterable[Recorded], begin: int, speed: float = 1.0, start: float = 0.0,
-              until: float = math.inf) -> Iterator[tuple[float, Recorded]]:
+def due_times(messages: Iterable[RecordedMessage], begin: int, speed: float = 1.0,
+              start: float = 0.0,
+              until: float = math.inf) -> Iterator[tuple[float, RecordedMessage]]:
     """
     Yield (time since the start of playing [s], message).
 
-    What is latched and was sent before `start` is due at once: it still holds.
+    Latched messages from before `start` are due at once, because they are still valid.
 
-    :param begin: of the recording [ns]; start, until: since then [s].
+    :param begin: first time of the recording [ns]; start, until: relative to it [s].
     """
     for message in in_order(messages):
-        at = (message.time - begin) / SECOND
-        if at > until:
+        elapsed = (message.time - begin) / SECOND
+        if elapsed > until:
             return
-        if at >= start:
-            yield (at - start) / speed, message
+        if elapsed >= start:
+            yield (elapsed - start) / speed, message
         elif message.topic.is_latched:
             yield 0.0, message

@@ -1,4 +1,4 @@
-"""A simulation as a recording, with the topics that the dynamics node would send."""
+"""Recording of a simulation, with the topics of the dynamics node."""
 
 from __future__ import annotations
 
@@ -29,76 +29,78 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.simulation.simulation import Simulation
 
-AROUND = 'means around each state'      # of a recording, that `efforts` are, in its metadata
+MEAN_EFFORTS = 'means around each state'    # value of the metadata `efforts`
 
 
 class SimulationRecording:
-    """The states of a Simulation, stamped with simulated time."""
+    """Records the states of a Simulation, stamped with simulated time."""
 
     def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
         """
         Begin the file for an ArmModel; UsageError if it cannot be written.
 
-        :param is_settled: whether each state gets the mean efforts around it, see `settle`.
+        :param is_settled: whether each state is recorded with mean efforts, see `settle`.
         """
         self._writer = RecordingWriter(path, {
-            **about(arm), **({'efforts': AROUND} if is_settled else {})}, is_atomic=True)
+            **about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})}, is_atomic=True)
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)
-        self._driving = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
+        self._motor_joints = np.array(
+            [arm.joint_names.index(name) for name in arm.motor_names], int)
         self._elastic = slice(joints + motors, arm.size)
-        self._words = topic_words(arm.tips)
-        self._held: list[tuple[str, str, int, bytes | Callable[[np.ndarray], bytes]]] = []
+        self._topic_words = topic_words(arm.tips)
+        self._pending: list[tuple[str, str, int, bytes | Callable[[np.ndarray], bytes]]] = []
         self._effort = np.zeros(joints)
         self._send('robot_description', TEXT, 0, text(arm.description.text), is_latched=True)
 
     def note(self, node: str, parameters: Mapping[str, Any]) -> None:
-        """Add parameters that a node would have, for the same run."""
+        """Add the parameters that a node would have in the same run."""
         self._writer.note(f'parameters /{node}', {
             name: json.dumps(np.asarray(value).tolist()) for name, value in parameters.items()})
 
     def add(self, simulation: Simulation, target: np.ndarray | None = None) -> None:
         """
-        Add the state of the simulation, with its efforts of the moment, unless `settle` follows.
+        Add the state of the simulation, with its present efforts, unless `settle` follows.
 
-        :param target: positions and velocities that a controller wants, (2, joints).
+        :param target: target positions and velocities of a controller, (2, joints).
         """
         self.settle()
         arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
         q, qd = simulation.coordinates.copy(), simulation.rates.copy()
         self._effort = simulation.applied_effort
         joints = len(arm.joint_names)
-        self._hold('joint_states', JOINT_STATE, stamp, lambda effort: joint_state(
+        self._queue('joint_states', JOINT_STATE, stamp, lambda effort: joint_state(
             stamp, arm.joint_names, q[:joints], qd[:joints], effort))
         if target is not None:
-            self._hold('controller/target', JOINT_STATE, stamp,
-                       joint_state(stamp, arm.joint_names, *target))
-        if self._driving.size:
-            self._hold('motor_states', JOINT_STATE, stamp, lambda effort: joint_state(
-                stamp, arm.motor_names, q[self._motors], qd[self._motors], effort[self._driving]))
+            self._queue('controller/target', JOINT_STATE, stamp,
+                        joint_state(stamp, arm.joint_names, *target))
+        if self._motor_joints.size:
+            self._queue('motor_states', JOINT_STATE, stamp, lambda effort: joint_state(
+                stamp, arm.motor_names, q[self._motors], qd[self._motors],
+                effort[self._motor_joints]))
         if arm.tips:
-            self._hold('flex_states', JOINT_STATE, stamp, joint_state(
+            self._queue('flex_states', JOINT_STATE, stamp, joint_state(
                 stamp, arm.coordinate_names[self._elastic], q[self._elastic], qd[self._elastic]))
         if self._sensors.names:
             matrix = self._sensors.matrix
-            self._hold('strain', JOINT_STATE, stamp, joint_state(
+            self._queue('strain', JOINT_STATE, stamp, joint_state(
                 stamp, self._sensors.names, matrix @ q, matrix @ qd))
         for link, tip in simulation.deflection.items():
-            self._hold(f'{self._words[link]}/tip_deflection', POSE, stamp,
-                       pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
+            self._queue(f'{self._topic_words[link]}/tip_deflection', POSE, stamp,
+                        pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
         T = simulation.pose(self._tool)
-        self._hold('tool_pose', POSE, stamp, pose(
+        self._queue('tool_pose', POSE, stamp, pose(
             stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])))
 
     def settle(self, effort: np.ndarray | None = None) -> None:
         """
         Write the state that was added last.
 
-        :param effort: of the motors around it (joints,) [N m, N]; None: that of the moment.
+        :param effort: mean motor efforts around it (joints,) [N m, N]; None: those of `add`.
         """
-        held, self._held = self._held, []
-        for topic, kind, stamp, data in held:
+        pending, self._pending = self._pending, []
+        for topic, kind, stamp, data in pending:
             self._send(topic, kind, stamp, data(
                 self._effort if effort is None else effort) if callable(data) else data)
 
@@ -107,8 +109,8 @@ class SimulationRecording:
         self.settle()
         self._writer.close()
 
-    def _hold(self, topic, kind, stamp, data):
-        self._held.append((topic, kind, stamp, data))
+    def _queue(self, topic, kind, stamp, data):
+        self._pending.append((topic, kind, stamp, data))
 
     def _send(self, topic, kind, stamp, data, is_latched=False):
         writer = self._writer
@@ -116,6 +118,6 @@ class SimulationRecording:
 
 
 def about(arm: ArmModel) -> dict[str, str]:
-    """What a recording says about the arm in it, beside its description."""
+    """Return metadata about the arm that its description does not contain."""
     return {'robot': arm.description.name, 'coupling': arm.coupling,
             'gravity': ' '.join(f'{value:.9g}' for value in -arm.arrays.base_acceleration[3:])}

@@ -1,4 +1,4 @@
-"""Messages of a topic as a table: a row each, a column per number or text in them."""
+"""Tables of recorded messages: one row per message, one column per number or text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 
 from flex_robot_sim.recording.cdr import MessageError, decode
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
-from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, Recorded, Topic
+from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordedMessage, Topic
 from flex_robot_sim.util.exceptions import UsageError
 
-MOST_COLUMNS = 1000
-MAX_EMPTY_CELLS = 1_000_000     # of a table, over the bytes of its messages
-LABELS = 'name', 'joint_names', 'key'       # texts that say what stands beside them
-SECOND = 1e-9
+MAX_COLUMNS = 1000
+MAX_EMPTY_CELLS = 1_000_000     # of a table, in excess of the bytes of its messages
+LABEL_FIELDS = 'name', 'joint_names', 'key'     # texts that label the items of other fields
+SECONDS_PER_NANOSECOND = 1e-9
 
 
 class Table(NamedTuple):
@@ -32,41 +32,41 @@ class Table(NamedTuple):
 class Tables(NamedTuple):
     """A recording as tables."""
 
-    tables: list[Table]                     # by the names of their topics
-    notes: list[str]                        # lines about what is not in them
+    tables: list[Table]                     # sorted by topic name
+    notes: list[str]                        # lines about omitted messages
 
 
-def read_tables(messages: Iterable[Recorded], topics: Sequence[str] = ()) -> Tables:
+def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ()) -> Tables:
     """
     Return the Tables of the messages of a recording.
 
-    :param topics: those that are wanted; none: all. UsageError if one is not there.
+    :param topics: names of the topics to read; empty: all. UsageError if one is missing.
     """
     wanted = {topic.strip('/') for topic in topics}
-    growing: dict[Topic, _Growing] = {}
+    builders: dict[Topic, _TableBuilder] = {}
     begin = None
     for topic, time, data in messages:
         begin = time if begin is None else min(begin, time)
         if wanted and topic.name.strip('/') not in wanted:
             continue
-        if topic not in growing:
-            growing[topic] = _Growing(topic)
-        growing[topic].add(time, data)
-    missing = wanted - {topic.name.strip('/') for topic in growing}
+        if topic not in builders:
+            builders[topic] = _TableBuilder(topic)
+        builders[topic].add(time, data)
+    missing = wanted - {topic.name.strip('/') for topic in builders}
     if missing:
         raise UsageError(f'there is no topic {sorted(missing)[0]} in the recording')
-    parts = sorted(growing.values(), key=lambda part: part.topic.name)
+    parts = sorted(builders.values(), key=lambda part: part.topic.name)
     return Tables([part.table(begin or 0) for part in parts if part.time],
                   [note for part in parts for note in part.notes()])
 
 
-class _Growing:
-    """A table that grows row by row."""
+class _TableBuilder:
+    """Builds the table of a topic row by row."""
 
     def __init__(self, topic: Topic) -> None:
         self.topic, self.time = topic, array('q')
         self._columns: dict[str, Any] = {}
-        self._refused, self._problem, self._type = 0, '', None
+        self._refused_messages, self._problem, self._type = 0, '', None
         self._bytes, self._cells = 0, 0
         try:
             if (topic.encoding, topic.schema) != (ENCODING, SCHEMA):
@@ -82,21 +82,21 @@ class _Growing:
         try:
             row = _row(decode(self._type, data))
         except MessageError:
-            self._refused += 1
+            self._refused_messages += 1
             return
         columns = self._columns
         names = columns.keys() | row.keys()
         self._bytes += len(data)
         self._cells += len(names)
-        if len(names) > MOST_COLUMNS:
-            self._give_up(f'a row would have more than {MOST_COLUMNS} columns')
+        if len(names) > MAX_COLUMNS:
+            self._reject(f'a row would have more than {MAX_COLUMNS} columns')
             return
         if self._cells > self._bytes + MAX_EMPTY_CELLS:
-            self._give_up('its rows have too few of its columns')
+            self._reject('its rows have too few of its columns')
             return
         if any(isinstance(columns.get(name, value), (list, str)) != isinstance(value, str)
                for name, value in row.items()):
-            self._refused += 1      # a label that makes a text of what was a number
+            self._refused_messages += 1      # a column must not change between numbers and texts
             return
         rows = len(self.time)
         for name, value in row.items():
@@ -108,13 +108,13 @@ class _Growing:
             column.append(row.get(name, '' if is_text else math.nan))
         self.time.append(time)
 
-    def _give_up(self, problem):
+    def _reject(self, problem):
         self._problem, self._columns, self.time = problem, {}, array('q')
 
     def table(self, begin):
         order = np.argsort(self.time, kind='stable')
-        time = (np.array(self.time, np.int64)[order] - begin) * SECOND
-        # texts stay texts: as an array of letters each would take as much room as the longest
+        time = (np.array(self.time, np.int64)[order] - begin) * SECONDS_PER_NANOSECOND
+        # texts stay objects: in a NumPy text array each takes the size of the longest
         return Table(self.topic, time, {
             name: np.array(column, object if isinstance(column, list) else float)[order]
             for name, column in self._columns.items()})
@@ -122,27 +122,27 @@ class _Growing:
     def notes(self):
         if self._problem:
             yield f'{self.topic.name} is left out: {self._problem}'
-        if self._refused:
-            yield (f'{self._refused} messages of {self.topic.name} are left out: they are no '
-                   f'{self.topic.kind}')
+        if self._refused_messages:
+            yield (f'{self._refused_messages} messages of {self.topic.name} are left out: they '
+                   f'are no {self.topic.kind}')
 
 
 def _row(message: dict[str, Any]) -> dict[str, Any]:
-    """{column: value} of a message; no more than one column over what a table may have."""
-    return dict(islice(_cells('', message), MOST_COLUMNS + 1))
+    """Return {column: value} of a message, limited to MAX_COLUMNS + 1 columns."""
+    return dict(islice(_cells('', message), MAX_COLUMNS + 1))
 
 
-def _cells(place: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (column, value) of what stands at a place of a message."""
+def _cells(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (column, value) of the value at a path in a message."""
     if isinstance(value, dict):
         if value.keys() == {'sec', 'nanosec'}:
-            yield place, value['sec'] + value['nanosec'] * SECOND
+            yield path, value['sec'] + value['nanosec'] * SECONDS_PER_NANOSECOND
             return
-        labels = next((name for name in LABELS if _are_labels(value.get(name))), None)
+        labels = next((name for name in LABEL_FIELDS if _are_labels(value.get(name))), None)
         for name, part in value.items():
             if name == labels:
                 continue
-            inner = name if not place or place == 'header' else f'{place}/{name}'
+            inner = name if not path or path == 'header' else f'{path}/{name}'
             if labels and not isinstance(part, (str, dict)) and np.ndim(part) == 1 and (
                     len(part) == len(value[labels])):
                 for label, item in zip(value[labels], part):
@@ -150,26 +150,27 @@ def _cells(place: str, value: Any) -> Iterator[tuple[str, Any]]:
             else:
                 yield from _cells(inner, part)
     elif isinstance(value, (list, np.ndarray)):
-        for label, item in _labelled(value):
-            yield from _cells(f'{place}/{label}', item)
+        for label, item in _label_items(value):
+            yield from _cells(f'{path}/{label}', item)
     else:
-        yield place, value if isinstance(value, str) else float(value)
+        yield path, value if isinstance(value, str) else float(value)
 
 
 def _are_labels(value):
-    """Whether these are texts, each once."""
+    """Whether `value` is a non-empty list of distinct texts."""
     return (isinstance(value, list) and all(isinstance(item, str) for item in value)
             and len(set(value)) == len(value) > 0)
 
 
-def _labelled(items):
-    """Yield (label, item): by the name or key of an item where each has one, or by its number."""
-    key = next((name for name in LABELS if all(
+def _label_items(items):
+    """Yield (label, item); the label is the unique name or key of each item, else its index."""
+    key = next((name for name in LABEL_FIELDS if all(
         isinstance(item, dict) and isinstance(item.get(name), str) for item in items)), None)
     names = [item[key] for item in items] if key else []
     if not names or len(set(names)) < len(names):
         yield from enumerate(items)
         return
     for name, item in zip(names, items):
-        rest = {word: part for word, part in item.items() if word != key}
-        yield name, next(iter(rest.values())) if len(rest) == 1 else rest
+        remaining_fields = {word: part for word, part in item.items() if word != key}
+        yield name, (next(iter(remaining_fields.values())) if len(remaining_fields) == 1
+                     else remaining_fields)

@@ -1,11 +1,11 @@
-"""Names of links and joints as parts of names of topics."""
+"""Topic names from names of links and joints."""
 
 import re
 from collections.abc import Iterable
 
 
 def topic_words(names: Iterable[str]) -> dict[str, str]:
-    """{name: word} with letters, digits and _ only, each once, for names of links and joints."""
+    """Return {name: unique word of letters, digits and _} for names of links and joints."""
     words: dict[str, str] = {}
     for name in names:
         word = re.sub(r'[^A-Za-z0-9_]', '_', name)

@@ -1,8 +1,8 @@
 """
 JointTrajectory messages as arrays: CDR bytes are read and written without an object per point.
 
-Points that have the same fields lie at equal distances, so that their numbers are strided arrays.
-A message may change its fields from point to point: each run of equal points is read at once.
+Consecutive points with the same fields have a constant stride, so that their numbers are strided
+arrays. Fields may change from point to point: each run of equal points is read at once.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.recording.cdr import HEADER, MessageError
+from flex_robot_sim.recording.cdr import ENCAPSULATION_SIZE, MessageError
 
 FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
-DURATION = 8            # size of time_from_start                                       [bytes]
-SLACK = 4096            # behind a message, which some who write leave               [bytes]
-SHORTEST_POINT = 24     # four empty sequences and time_from_start                      [bytes]
-SECOND = 1_000_000_000  # [ns]
+DURATION_SIZE = 8           # time_from_start                                            [bytes]
+MAX_TRAILING_BYTES = 4096   # padding that some middlewares append to a message          [bytes]
+MIN_POINT_SIZE = 24         # four empty sequences and time_from_start                   [bytes]
+NANOSECONDS_PER_SECOND = 1_000_000_000
 LITTLE_ENDIAN = b'\0\1\0\0'
-LONGEST_TEXT = 4096     # a frame or a name                                         [bytes]
-MEAN_NAME = 512         # of all names of a message, at most                        [bytes]
-NUMBERS_PER_JOINT = len(FIELDS)     # of a point
-PADDING = 16            # of a point: numbers lie at multiples of 8                     [bytes]
-USUAL_JOINTS = 7
-FIRST_RUN = 16          # points that are compared at once where fields have just changed
+MAX_TEXT_SIZE = 4096        # a frame or a name                                          [bytes]
+MAX_MEAN_NAME_SIZE = 512    # mean over all names of a message                           [bytes]
+VALUES_PER_JOINT = len(FIELDS)      # of a point
+MAX_POINT_PADDING = 16      # of a point: numbers lie at multiples of 8                  [bytes]
+MIN_ASSUMED_JOINTS = 7      # for the size limit of a point; messages may name fewer joints
+INITIAL_BLOCK_POINTS = 16   # points compared at once after a change of fields
 
 
 class TrajectoryHeader(NamedTuple):
-    """What stands before the points of a message."""
+    """Fields of a message before its points, and the offset of the points."""
 
     stamp: int              # [ns]
     frame: str
     names: tuple[str, ...]
-    points: int             # how many follow
-    place: int              # of the first one, behind the 4 bytes of the encapsulation [bytes]
+    points: int             # number of points
+    offset: int             # of the first point, behind the 4 bytes of the encapsulation [bytes]
 
 
 class Rows(NamedTuple):
@@ -53,35 +53,37 @@ class TrajectoryPoints(NamedTuple):
     rows: dict[str, Rows]   # by field
 
 
-def read_header(data: bytes, most_names: int) -> TrajectoryHeader:
+def read_header(data: bytes, max_names: int) -> TrajectoryHeader:
     """
-    Return what stands before the points; MessageError if it is damaged, or has too many names.
+    Return the TrajectoryHeader; MessageError if it is damaged, or has too many names.
 
-    It takes microseconds, however long the message is.
+    The time is microseconds, independent of the length of the message.
     """
-    word = _order(data) + 'I'
-    size = len(data) - HEADER
+    uint32 = _byte_order(data) + 'I'
+    size = len(data) - ENCAPSULATION_SIZE
     try:
-        seconds, nanoseconds = struct.unpack_from(f'{word[0]}iI', data, HEADER)
-        frame, place = _text(data, word, 8)
-        count, place = _count(data, word, place)
-        if count > most_names:
-            raise MessageError(f'it names {count} joints, more than {most_names}')
+        seconds, nanoseconds = struct.unpack_from(f'{uint32[0]}iI', data, ENCAPSULATION_SIZE)
+        frame, offset = _read_text(data, uint32, 8)
+        count, offset = _read_count(data, uint32, offset)
+        if count > max_names:
+            raise MessageError(f'it names {count} joints, more than {max_names}')
         names = []
         for _ in range(count):
-            name, place = _text(data, word, place)
+            name, offset = _read_text(data, uint32, offset)
             names.append(name)
-            if place > LONGEST_TEXT + MEAN_NAME * most_names:
+            if offset > MAX_TEXT_SIZE + MAX_MEAN_NAME_SIZE * max_names:
                 raise MessageError('its names are too long')
-        points, place = _count(data, word, place)
+        points, offset = _read_count(data, uint32, offset)
     except struct.error as error:
         raise MessageError('the message is cut off') from error
-    if points * SHORTEST_POINT > size - place:
+    if points * MIN_POINT_SIZE > size - offset:
         raise MessageError('the message is cut off')
-    longest = SHORTEST_POINT + PADDING + 8 * NUMBERS_PER_JOINT * max(count, USUAL_JOINTS)
-    if size - place > points * longest + SLACK:
-        raise MessageError(f'its points have more than {longest} bytes each')
-    return TrajectoryHeader(seconds * SECOND + nanoseconds, frame, tuple(names), points, place)
+    max_point_size = MIN_POINT_SIZE + MAX_POINT_PADDING + 8 * VALUES_PER_JOINT * max(
+        count, MIN_ASSUMED_JOINTS)
+    if size - offset > points * max_point_size + MAX_TRAILING_BYTES:
+        raise MessageError(f'its points have more than {max_point_size} bytes each')
+    return TrajectoryHeader(seconds * NANOSECONDS_PER_SECOND + nanoseconds, frame, tuple(names),
+                            points, offset)
 
 
 def read_points(data: bytes, header: TrajectoryHeader,
@@ -89,91 +91,94 @@ def read_points(data: bytes, header: TrajectoryHeader,
     """
     Return the points of a message; MessageError if it is damaged.
 
-    :param fields: of FIELDS; each point has none of a field, or one number for each joint.
+    :param fields: subset of FIELDS; a point has either no value or one value per joint.
     """
-    order, m, k = _order(data), len(header.names), header.points
+    order, m, k = _byte_order(data), len(header.names), header.points
     rows = {field: Rows(np.zeros((k, m)), np.zeros(k, bool)) for field in fields}
     seconds, nanoseconds = np.zeros((2, k))
-    place, first = header.place, 0
+    offset, first = header.offset, 0
     while first < k:
-        counts, places, end = _layout(data, order, place)
+        counts, offsets, end = _point_layout(data, order, offset)
         for field, count in zip(FIELDS, counts):
             if field in rows and count not in (0, m):
                 raise MessageError(f'point {first + 1} of the trajectory has {count} {field} for '
                                    f'{m} joints')
         run = 1
-        # places repeat where the next point begins at the same remainder of 8
-        if (end - place) % 8 == 0:
-            run = _equal_points(data, order, place, end - place, counts, places, k - first)
-        stride, points = end - place, slice(first, first + run)
+        # the layout repeats if the next point starts at the same offset modulo 8
+        if (end - offset) % 8 == 0:
+            run = _count_equal_points(data, order, offset, end - offset, counts, offsets,
+                                      k - first)
+        stride, points = end - offset, slice(first, first + run)
 
-        def column(kind, at, *shape, stride=stride, run=run):
-            return np.ndarray((run, *shape), f'{order}{kind}', data, HEADER + at,
+        def column(kind, start, *shape, stride=stride, run=run):
+            return np.ndarray((run, *shape), f'{order}{kind}', data, ENCAPSULATION_SIZE + start,
                               (stride, *(8 for _ in shape)))
 
-        for field, count, at in zip(FIELDS, counts, places):
+        for field, count, start in zip(FIELDS, counts, offsets):
             if field in rows and count:
-                rows[field].values[points] = column('f8', at, m)
+                rows[field].values[points] = column('f8', start, m)
                 rows[field].is_given[points] = True
-        seconds[points] = column('i4', end - DURATION)
-        nanoseconds[points] = column('u4', end - DURATION + 4)
-        place, first = place + run * stride, first + run
-    return TrajectoryPoints(seconds + nanoseconds / SECOND, rows)
+        seconds[points] = column('i4', end - DURATION_SIZE)
+        nanoseconds[points] = column('u4', end - DURATION_SIZE + 4)
+        offset, first = offset + run * stride, first + run
+    return TrajectoryPoints(seconds + nanoseconds / NANOSECONDS_PER_SECOND, rows)
 
 
-def _order(data):
-    """Order of bytes, as struct and NumPy write it."""
-    if len(data) < HEADER or data[0] or data[1] > 1:
+def _byte_order(data):
+    """Return the byte order, `<` or `>`, as struct and NumPy write it."""
+    if len(data) < ENCAPSULATION_SIZE or data[0] or data[1] > 1:
         raise MessageError('these bytes are no CDR')
     return '<' if data[1] else '>'
 
 
-def _count(data, word, place):
-    """Return the number of items of a sequence or text, and the place behind that number."""
-    place += -place % 4
-    return struct.unpack_from(word, data, HEADER + place)[0], place + 4
+def _read_count(data, uint32, offset):
+    """Return the length of a sequence or text, and the offset behind that number."""
+    offset += -offset % 4
+    return struct.unpack_from(uint32, data, ENCAPSULATION_SIZE + offset)[0], offset + 4
 
 
-def _text(data, word, place):
-    """Return a text without the 0 at its end, and the place behind it."""
-    length, place = _count(data, word, place)
-    if length > LONGEST_TEXT:
-        raise MessageError(f'a text of it has more than {LONGEST_TEXT} bytes')
-    if HEADER + place + length > len(data):
+def _read_text(data, uint32, offset):
+    """Return a text without the 0 at its end, and the offset behind it."""
+    length, offset = _read_count(data, uint32, offset)
+    if length > MAX_TEXT_SIZE:
+        raise MessageError(f'a text of it has more than {MAX_TEXT_SIZE} bytes')
+    if ENCAPSULATION_SIZE + offset + length > len(data):
         raise MessageError('the message is cut off')
-    start = HEADER + place
-    return str(data[start:start + max(length - 1, 0)], 'utf-8', 'replace'), place + length
+    start = ENCAPSULATION_SIZE + offset
+    return str(data[start:start + max(length - 1, 0)], 'utf-8', 'replace'), offset + length
 
 
-def _layout(data, order, place):
-    """Return counts of FIELDS and places of their numbers in the point at a place, and its end."""
-    counts, places = [], []
+def _point_layout(data, order, offset):
+    """Return counts of FIELDS, offsets of their values, and the end, of the point at an offset."""
+    counts, offsets = [], []
     try:
         for _ in FIELDS:
-            count, place = _count(data, f'{order}I', place)
+            count, offset = _read_count(data, f'{order}I', offset)
             if count:
-                place += -place % 8
+                offset += -offset % 8
             counts.append(count)
-            places.append(place)
-            place += 8 * count
+            offsets.append(offset)
+            offset += 8 * count
     except struct.error as error:
         raise MessageError('the message is cut off') from error
-    if HEADER + place + DURATION > len(data):
+    if ENCAPSULATION_SIZE + offset + DURATION_SIZE > len(data):
         raise MessageError('the message is cut off')
-    return counts, places, place + DURATION
+    return counts, offsets, offset + DURATION_SIZE
 
 
-def _equal_points(data, order, place, stride, counts, places, most):
-    """How many points from the one at a place on have the same counts, `most` at most."""
-    most = min(most, (len(data) - HEADER - place) // stride)
-    # the number of items stands before them, and before what fills up to a multiple of 8
-    begins = [place, *(at + 8 * count for at, count in zip(places[:-1], counts[:-1]))]
-    run, block = 1, FIRST_RUN
-    while run < most:
-        size = min(block, most - run)
+def _count_equal_points(data, order, offset, stride, counts, offsets, max_points):
+    """Return how many points from an offset on have the same counts, at most `max_points`."""
+    max_points = min(max_points, (len(data) - ENCAPSULATION_SIZE - offset) // stride)
+    # the count of a field comes before its values and their padding to a multiple of 8
+    count_offsets = [offset, *(start + 8 * count
+                               for start, count in zip(offsets[:-1], counts[:-1]))]
+    run, block = 1, INITIAL_BLOCK_POINTS
+    while run < max_points:
+        size = min(block, max_points - run)
         is_equal = np.ones(size, bool)
-        for count, begin in zip(counts, begins):
-            is_equal &= np.ndarray(size, f'{order}u4', data, HEADER + begin + run * stride,
+        for count, begin in zip(counts, count_offsets):
+            is_equal &= np.ndarray(size, f'{order}u4', data,
+                                   ENCAPSULATION_SIZE + begin + run * stride,
                                    (stride,)) == count
         if not is_equal.all():
             return run + int(np.argmin(is_equal))
@@ -189,42 +194,43 @@ def write_trajectory(stamp: int, frame: str, names: Sequence[str], times: np.nda
     :param stamp: [ns]; times: of the points from the start, (k,) [s].
     :param fields: {one of FIELDS: numbers (k, m)}; the other fields are empty.
     """
-    data = bytearray(LITTLE_ENDIAN + struct.pack('<iI', *divmod(stamp, SECOND)))
+    data = bytearray(LITTLE_ENDIAN + struct.pack('<iI', *divmod(stamp, NANOSECONDS_PER_SECOND)))
     _append_text(data, frame)
     _append_count(data, len(names))
     for name in names:
         _append_text(data, name)
     _append_count(data, len(times))
-    nanoseconds = np.round(np.asarray(times) * SECOND).astype(np.int64)
-    # from the second point on, all begin at the same remainder of 8
+    nanoseconds = np.round(np.asarray(times) * NANOSECONDS_PER_SECOND).astype(np.int64)
+    # from the second point on, all start at the same offset modulo 8
     for rows in (slice(0, 1), slice(1, None)):
         count = len(nanoseconds[rows])
-        points = np.zeros(count, _point_type(len(data) - HEADER, len(names), fields))
+        points = np.zeros(count, _point_type(len(data) - ENCAPSULATION_SIZE, len(names), fields))
         for field, values in fields.items():
             points[f'{field}_count'], points[field] = len(names), values[rows]
-        points['seconds'], points['nanoseconds'] = np.divmod(nanoseconds[rows], SECOND)
+        points['seconds'], points['nanoseconds'] = np.divmod(nanoseconds[rows],
+                                                             NANOSECONDS_PER_SECOND)
         data += points.tobytes()
     return bytes(data)
 
 
-def _point_type(place, m, fields):
-    """Structured type of a point that begins at a place, with so many joints."""
-    begin, parts = place, {}
+def _point_type(offset, m, fields):
+    """Return the structured dtype of a point with m joints that starts at an offset."""
+    begin, parts = offset, {}
     for field in FIELDS:
-        parts[f'{field}_count'] = place - begin, '<u4'
-        place += 4
+        parts[f'{field}_count'] = offset - begin, '<u4'
+        offset += 4
         if field in fields and m:
-            place += -place % 8
-            parts[field] = place - begin, ('<f8', (m,))
-            place += 8 * m
-    parts['seconds'], parts['nanoseconds'] = (place - begin, '<i4'), (place - begin + 4, '<u4')
+            offset += -offset % 8
+            parts[field] = offset - begin, ('<f8', (m,))
+            offset += 8 * m
+    parts['seconds'], parts['nanoseconds'] = (offset - begin, '<i4'), (offset - begin + 4, '<u4')
     offsets, formats = zip(*parts.values())
     return np.dtype({'names': list(parts), 'formats': formats, 'offsets': offsets,
-                     'itemsize': place - begin + DURATION})
+                     'itemsize': offset - begin + DURATION_SIZE})
 
 
 def _append_count(data, count):
-    data += bytes(-(len(data) - HEADER) % 4) + struct.pack('<I', count)
+    data += bytes(-(len(data) - ENCAPSULATION_SIZE) % 4) + struct.pack('<I', count)
 
 
 def _append_text(data, text):

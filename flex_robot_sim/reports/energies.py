@@ -8,7 +8,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.model.arm_model import make_workspace
-from flex_robot_sim.recording.simulated import AROUND
+from flex_robot_sim.recording.simulated import MEAN_EFFORTS
 from flex_robot_sim.reports.series import Series
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _work(run, arm):
     effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
     # nodes record the effort that led to a state; a mean around a state covers the next step, too
     effort_over_step = (effort[1:] + effort[:-1]) / 2 if (
-        run.metadata.get('efforts') == AROUND) else effort[1:]
+        run.metadata.get('efforts') == MEAN_EFFORTS) else effort[1:]
     power = np.nan_to_num((effort_over_step * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
     steps = np.diff(time) * power
     return time, np.append(0.0, np.cumsum(steps))

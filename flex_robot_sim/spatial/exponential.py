@@ -1,5 +1,5 @@
 """
-Exponential and logarithm of turns, SO(3), with their derivatives.
+Exponential and logarithm of rotations, SO(3), with their derivatives.
 
 With phi a rotation vector [rad] and t = phi . phi,
 
@@ -11,7 +11,7 @@ and Stumpff's functions c_k(t) = sum over j of (-t)^j / (k + 2j)!, which obey
     c_k = 1/k! - t c_{k+2}                                                                   (3)
     c_k' = dc_k/dt = (k c_{k+2} - c_{k+1}) / 2                                               (4)
 
-so nothing here divides by the angle. dexp takes the rate of phi to the angular velocity omega in
+so no formula divides by the angle. dexp maps the rate of phi to the angular velocity omega in
 the body, [omega] = exp(phi)^-1 d exp(phi)/dt.
 
 Sources: Stumpff, Himmelsmechanik I (1959); Shepperd, J. Guidance 1 (1978) 223 for the logarithm.
@@ -19,7 +19,7 @@ Sources: Stumpff, Himmelsmechanik I (1959); Shepperd, J. Guidance 1 (1978) 223 f
 
 from math import atan2, factorial
 
-from numpy import sin, sqrt  # where those of math raise, uncompiled, these return nan
+from numpy import sin, sqrt  # return nan where those of math raise
 
 from flex_robot_sim.jit.compiled import compiled
 
@@ -34,7 +34,7 @@ def stumpff(t):
 
     c1 = sin(angle)/angle, c2 = (1 - cos(angle))/t, c3 = (1 - c1)/t, ...
     """
-    if t < 10.0:            # enough terms for the last digit; above, the recurrence loses none
+    if t < 10.0:            # series to full precision; above it, the recurrence is exact
         c4 = c5 = 0.0
         for j in range(3 if t < 0.01 else 7 if t < 0.5 else 13, -1, -1):
             c4, c5 = _C4[j] - t * c4, _C5[j] - t * c5
@@ -115,7 +115,7 @@ def set_rotation_vector(R, phi):
 @compiled
 def set_turn(phi, dphi, R, G, alpha):
     """
-    Rotation, dexp and its rate at once, all seen from the frame in which phi stands.
+    Rotation, dexp and its rate at once, all expressed in the frame of phi.
 
     There omega = G dphi with G = R dexp(phi) = dexp(phi)^T, and domega/dt = G ddphi + alpha. With
     a = phi x dphi and t' = 2 phi . dphi,
@@ -127,8 +127,8 @@ def set_turn(phi, dphi, R, G, alpha):
     c1, c2, c3, c4, c5 = stumpff(_dot3(phi, phi))
     _set_polynomial(c1, c2, phi, R)
     _set_polynomial(c2, c3, phi, G)
-    grown = 2.0 * _dot3(phi, dphi)
-    x, y = (c4 - 0.5 * c3) * grown, (1.5 * c5 - 0.5 * c4) * grown                    # (4)
+    dt = 2.0 * _dot3(phi, dphi)
+    x, y = (c4 - 0.5 * c3) * dt, (1.5 * c5 - 0.5 * c4) * dt                    # (4)
     p0, p1, p2, d0, d1, d2 = phi[0], phi[1], phi[2], dphi[0], dphi[1], dphi[2]
     a0, a1, a2 = p1 * d2 - p2 * d1, p2 * d0 - p0 * d2, p0 * d1 - p1 * d0
     v0, v1, v2 = y * p0 + c3 * d0, y * p1 + c3 * d1, y * p2 + c3 * d2

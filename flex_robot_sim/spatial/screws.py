@@ -1,15 +1,15 @@
 """
-Rigid motion: poses, twists, wrenches and inertias, and what a recursion does with them.
+Rigid motion: poses, twists, wrenches and inertias, and the operations of a recursion on them.
 
-A pose (R, p) of a frame in its parent takes coordinates x of a point to R x + p. A twist
-V = (omega, v) is (angular, linear) in the body frame [rad/s, m/s], a wrench F = (moment, force)
-likewise [N m, N], so that F . V is power. `set_x` overwrites its last argument, `add_x` adds to
-it; nothing is allocated, and an output must not be an input too. Arguments are arrays (3,), (6,),
-(3, 3) or (6, 6). Equation and section numbers: Lynch & Park, Modern Robotics (2017).
+A pose (R, p) of a frame in its parent maps coordinates x of a point to R x + p. A twist
+V = (omega, v) is (angular, linear) in the body frame [rad/s, m/s]. A wrench F = (moment, force) is
+in the same frame [N m, N], so that F . V is power. `set_x` overwrites its last argument, `add_x`
+adds to it; nothing is allocated, and an output must not be an input as well. Arguments are arrays
+(3,), (6,), (3, 3) or (6, 6). Equation and section numbers: Lynch & Park, Modern Robotics (2017).
 """
 
 import numpy as np
-from numpy import cos, sin  # where those of math raise, uncompiled, these return nan
+from numpy import cos, sin  # return nan where those of math raise
 
 from flex_robot_sim.jit.compiled import compiled
 
@@ -78,14 +78,14 @@ def set_inverse(R1, p1, R, p):
 @compiled
 def set_pose(home_R, home_p, A, q, R, p):
     """
-    Pose of a body that moves along a screw of its own, T = M exp([A] q) (3.88), (8.50).
+    Pose of a body that moves along a screw axis, T = M exp([A] q) (3.88), (8.50).
 
     :param A: screw axis in the body: |omega| = 1, or omega = 0 and |v| = 1.
     :param q: coordinate [rad or m].
     """
     x, y, z = A[0], A[1], A[2]
-    half, other = sin(0.5 * q), cos(0.5 * q)
-    s, u = 2.0 * half * other, 2.0 * half * half        # sin q and 1 - cos q
+    half_sin, half_cos = sin(0.5 * q), cos(0.5 * q)
+    s, u = 2.0 * half_sin * half_cos, 2.0 * half_sin * half_sin        # sin q and 1 - cos q
     # exp([omega] q) = 1 + s [omega] + u [omega]^2 (3.51), by columns
     xx, xy, xz = 1.0 - u * (y * y + z * z), u * x * y + s * z, u * x * z - s * y
     yx, yy, yz = u * x * y - s * z, 1.0 - u * (x * x + z * z), u * y * z + s * x
@@ -106,7 +106,7 @@ def set_pose(home_R, home_p, A, q, R, p):
 
 @compiled
 def set_in_child(R, p, V, out):
-    """Twist V of the parent frame, as its child (R, p) sees it: Ad_{T^-1} V (section 3.3.2)."""
+    """Twist V of the parent frame expressed in its child (R, p): Ad_{T^-1} V (section 3.3.2)."""
     x = V[3] + V[1] * p[2] - V[2] * p[1]
     y = V[4] + V[2] * p[0] - V[0] * p[2]
     z = V[5] + V[0] * p[1] - V[1] * p[0]
@@ -117,7 +117,7 @@ def set_in_child(R, p, V, out):
 
 @compiled
 def add_to_parent(R, p, F, out):
-    """Wrench F of the child frame (R, p), as it loads the parent: Ad_{T^-1}^T F (section 3.4)."""
+    """Wrench F of the child (R, p) expressed in the parent frame: Ad_{T^-1}^T F (section 3.4)."""
     x = R[0, 0] * F[3] + R[0, 1] * F[4] + R[0, 2] * F[5]
     y = R[1, 0] * F[3] + R[1, 1] * F[4] + R[1, 2] * F[5]
     z = R[2, 0] * F[3] + R[2, 1] * F[4] + R[2, 2] * F[5]
@@ -176,7 +176,7 @@ def set_body_inertia(mass: float, centre: np.ndarray, inertia: np.ndarray,
 
 
 @compiled
-def _turned(R, S):
+def _rotated(R, S):
     """R S R^T of a matrix S given by rows, as nine numbers."""
     s00, s01, s02, s10, s11, s12, s20, s21, s22 = S
     r00, r01, r02 = R[0, 0], R[0, 1], R[0, 2]
@@ -199,19 +199,19 @@ def _turned(R, S):
 @compiled
 def add_inertia_to_parent(R, p, G, out):
     """
-    Inertia G of the child frame (R, p), as the parent feels it: Ad_{T^-1}^T G Ad_{T^-1} (8.42).
+    Inertia G of the child (R, p) expressed in the parent frame: Ad_{T^-1}^T G Ad_{T^-1} (8.42).
 
-    G is any symmetric (6, 6) matrix, an articulated inertia too. Turned, its blocks are
+    G is any symmetric (6, 6) matrix, such as an articulated inertia. Rotated, its blocks are
     [J, C; C^T, M]; moved by p they become J - C [p] + [p] C^T - [p] M [p], C + [p] M and M.
 
-    :param out: symmetric, it is added to.
+    :param out: symmetric; the result is added to it.
     """
     x, y, z = p[0], p[1], p[2]
-    j00, j01, j02, _, j11, j12, _, _, j22 = _turned(R, (
+    j00, j01, j02, _, j11, j12, _, _, j22 = _rotated(R, (
         G[0, 0], G[0, 1], G[0, 2], G[0, 1], G[1, 1], G[1, 2], G[0, 2], G[1, 2], G[2, 2]))
-    m00, m01, m02, _, m11, m12, _, _, m22 = _turned(R, (
+    m00, m01, m02, _, m11, m12, _, _, m22 = _rotated(R, (
         G[3, 3], G[3, 4], G[3, 5], G[3, 4], G[4, 4], G[4, 5], G[3, 5], G[4, 5], G[5, 5]))
-    c00, c01, c02, c10, c11, c12, c20, c21, c22 = _turned(R, (
+    c00, c01, c02, c10, c11, c12, c20, c21, c22 = _rotated(R, (
         G[0, 3], G[0, 4], G[0, 5], G[1, 3], G[1, 4], G[1, 5], G[2, 3], G[2, 4], G[2, 5]))
     # D = C + [p] M; its columns are those of C plus p x (columns of M)
     d00, d10, d20 = c00 + y * m02 - z * m01, c10 + z * m00 - x * m02, c20 + x * m01 - y * m00
@@ -246,7 +246,7 @@ def add_inertia_to_parent(R, p, G, out):
 
 @compiled
 def set_Ad(R, p, out):
-    """Adjoint matrix of a pose: takes twists of the child frame to the parent frame."""
+    """Adjoint matrix of a pose: maps twists of the child frame to the parent frame."""
     for i in range(3):
         for j in range(3):
             out[i, j] = out[3 + i, 3 + j] = R[i, j]

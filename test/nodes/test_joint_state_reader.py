@@ -6,7 +6,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.nodes.conversions import JointStateBuffer
-from flex_robot_sim.nodes.joint_state_reader import ORIGIN, JointStateReader
+from flex_robot_sim.nodes.joint_state_reader import ENCAPSULATION_SIZE, JointStateReader
 
 FIELDS = 'position', 'velocity', 'effort'
 
@@ -65,7 +65,7 @@ def test_bytes_between_what_is_told_may_be_anything():
     data = serialize_message(message)
     first = reader.read(data)
     # ROS does not look at them either
-    idle = [k for k in range(ORIGIN, len(data)) if read_by_ros(
+    idle = [k for k in range(ENCAPSULATION_SIZE, len(data)) if read_by_ros(
         data[:k] + bytes([data[k] ^ 255]) + data[k + 1:]) == message]
     assert idle
     noisy = bytearray(data)

@@ -66,8 +66,8 @@ NEAR, FAR, NAMELESS = (endpoint('rqt', HERE, 2), endpoint('stranger', THERE, 3),
                          '(010f07070200010203040506)'),
     ([NEAR, FAR], False, 'refused: enable is called by /stranger (010f08070300010203040506), not '
                          'on this machine'),
-    ([NAMELESS], False, 'refused: enable is called by somebody (010f08070400010203040506), not on '
-                        'this machine'),
+    ([NAMELESS], False, 'refused: enable is called by an unknown node (010f08070400010203040506), '
+                        'not on this machine'),
     ([], False, 'refused: enable is called by an unknown client, not on this machine'),
 ], ids=['near', 'two clients', 'far', 'without a name', 'unknown'])
 def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_armed, line):

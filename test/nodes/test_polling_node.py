@@ -25,7 +25,7 @@ def sent(observer, stamps, topic, count, stamp=None):
     found, end = [], time.monotonic() + 20.0
     while len(found) < count:
         assert time.monotonic() < end, f'{len(found)} of {count} messages came'
-        found += stamps.waiting(subscription)
+        found += stamps.new_messages(subscription)
     observer.node.destroy_subscription(subscription)
     return found, moments
 

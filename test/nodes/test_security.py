@@ -13,7 +13,7 @@ from project_files import ROOT
 from security_policy import read_policy, refused
 from std_srvs.srv import SetBool
 
-from flex_robot_sim.nodes.security import GOVERNANCE, KEYS, missing_security
+from flex_robot_sim.nodes.security import ENCLAVE_FILES, GOVERNANCE, missing_security
 from flex_robot_sim.system.processes import EXECUTABLES
 
 ENCLAVE = '/flex_robot_sim/bridge'
@@ -24,7 +24,7 @@ def keystore(tmp_path):
     """Return an environment that enforces ROS security, with the files of `ros2 security`."""
     folder = tmp_path / 'keys' / 'enclaves' / 'flex_robot_sim' / 'bridge'
     folder.mkdir(parents=True)
-    for name in KEYS:
+    for name in ENCLAVE_FILES:
         (folder / name).write_text('signed')
     rules = ''.join(f'<{name}>{value}</{name}>\n' for name, value in GOVERNANCE.items())
     (folder / 'governance.p7s').write_text(f'MIME-Version: 1.0\n{rules}')
@@ -94,7 +94,7 @@ def test_a_keystore_that_does_not_work_is_one_line(tmp_path):
     # without keys rcl refuses, and with keys that are none, or without plugins, the middleware
     for folder in ('', 'enclaves/arm'):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-        for name in KEYS if folder else ():
+        for name in ENCLAVE_FILES if folder else ():
             (tmp_path / folder / name).write_text('no key')
         done = subprocess.run(
             [sys.executable, '-m', 'flex_robot_sim.nodes', 'dynamics'], capture_output=True,

@@ -5,7 +5,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.nodes.reporting import REPEAT, RepeatFilter
+from flex_robot_sim.nodes.reporting import REPEAT_PERIOD_S, RepeatFilter
 
 
 def test_two_dynamics_are_named_and_their_states_are_no_flood_of_lines(start, observer):
@@ -42,5 +42,5 @@ def test_equal_lines_pass_once_in_a_while_with_their_number():
         passed += [repeats.passed('late'), repeats.passed('early')]
         now[0] += 2**-5
     assert [line for line in passed if line] == [
-        'late', 'early', *(f'{word} ({round(2**5 * REPEAT) - 1} times more since the last line)'
-                           for word in ('late', 'early'))]
+        'late', 'early', *(f'{word} ({round(2**5 * REPEAT_PERIOD_S) - 1} times more since the '
+                           'last line)' for word in ('late', 'early'))]

@@ -281,9 +281,10 @@ def test_a_robot_knows_its_joints_and_its_modes(start, observer):
     ((), {'frequencies': '[2.0]', 'shaper': 'loud'}, 'must be one of auto, zv, zvd'),
     ((), {'frequencies': '[2.0]', 'stream': 'commands'}, 'joints = [] must name the joints'),
     (('-r', 'set_points:=shaper/set_points'),
-     {'frequencies': '[2.0]', 'stream': 'commands', 'joints': '[a]'}, 'would hear what it sends'),
+     {'frequencies': '[2.0]', 'stream': 'commands', 'joints': '[a]'},
+     'would receive its own output'),
     (('-r', 'joint_trajectory:=shaper/joint_trajectory'), {'frequencies': '[2.0]'},
-     'would hear what it sends'),
+     'would receive its own output'),
 ], ids=str)
 def test_useless_parameters_end_it_with_one_line(start, remap, parameters, line):
     process = start('shaper', *remap, **parameters)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.recording.cdr import MessageError, decode, encode, trimmed
+from flex_robot_sim.recording.cdr import MessageError, decode, encode, trim
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.messages import JOINT_STATE, POSE, TEXT, TEXTS
 
@@ -156,7 +156,7 @@ def test_lists_of_items_without_bytes_are_bounded(sizes, body):
     with pytest.raises(MessageError) as error:
         decode(kind, data)
     assert str(error.value) == 'its lists have more than 500000 values'
-    assert trimmed(kind, data) == data
+    assert trim(kind, data) == data
 
 
 def test_lists_of_messages_within_messages_are_bounded_by_what_they_hold():

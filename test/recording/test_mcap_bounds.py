@@ -16,7 +16,7 @@ from mcap.writer import CompressionType, Writer
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.recording.cdr import MessageError, decode, encode
-from flex_robot_sim.recording.chunks import MAX_CHUNK_MB
+from flex_robot_sim.recording.chunks import MAX_CHUNK_VARIABLE
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
@@ -79,7 +79,7 @@ def test_a_chunk_of_gigabytes_is_refused_in_one_line(bombs, name):
     code, line, peak = run('import sys\n' + READ, path)
     assert code == 2 and line == (
         f'UsageError: {path}: what it unpacks to at {size} of {size} bytes is larger than the '
-        f'limit. Set {MAX_CHUNK_MB} (default 64) if you trust the file.')
+        f'limit. Set {MAX_CHUNK_VARIABLE} (default 64) if you trust the file.')
     assert peak < 150 + 4 * size / MEGA
 
 
@@ -88,16 +88,16 @@ def test_commands_refuse_it_too(bombs, words, tmp_path, capsys):
     place = tmp_path / ('page.html' if words[0] == 'report' else 'tables')
     assert main([*words, str(bombs['zstd']), '--output', str(place)]) == 2
     error = capsys.readouterr().err
-    assert len(error.splitlines()) == 1 and MAX_CHUNK_MB in error and not place.exists()
+    assert len(error.splitlines()) == 1 and MAX_CHUNK_VARIABLE in error and not place.exists()
 
 
 def test_the_setting_raises_the_limit(bombs, monkeypatch):
-    monkeypatch.setenv(MAX_CHUNK_MB, '300')
+    monkeypatch.setenv(MAX_CHUNK_VARIABLE, '300')
     assert list(RecordingReader(bombs['lz4'])) == []
-    monkeypatch.setenv(MAX_CHUNK_MB, 'much')
+    monkeypatch.setenv(MAX_CHUNK_VARIABLE, 'much')
     with pytest.raises(UsageError) as error:
         list(RecordingReader(bombs['lz4']))
-    assert str(error.value) == f'{MAX_CHUNK_MB} = much must be a number above 0 [MB].'
+    assert str(error.value) == f'{MAX_CHUNK_VARIABLE} = much must be a number above 0 [MB].'
 
 
 def test_a_chunk_that_is_larger_than_it_says_is_damaged(tmp_path):

@@ -19,7 +19,12 @@ import yaml
 from project_files import ROOT
 
 from flex_robot_sim import read_description
-from flex_robot_sim.nodes.network import PEERS, PROFILES, RANGE, loopback_profile
+from flex_robot_sim.nodes.network import (
+    PEERS_VARIABLE,
+    PROFILE_VARIABLES,
+    RANGE_VARIABLE,
+    loopback_profile,
+)
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DRIFT_SETTINGS,
@@ -225,13 +230,15 @@ def test_rviz_gets_a_file_with_settings_for_the_robot(launch_file, tmp_path):
 @pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name)
 def test_all_programs_are_bound_to_this_machine_unless_the_network_is_asked_for(
         launch_file, monkeypatch, path):
-    for name in (*PROFILES, PEERS):
+    for name in (*PROFILE_VARIABLES, PEERS_VARIABLE):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(RANGE, 'LOCALHOST')
+    monkeypatch.setenv(RANGE_VARIABLE, 'LOCALHOST')
     monkeypatch.setenv('ROS_LOCALHOST_ONLY', '1')
     for given, expected in (
-            ({}, {RANGE: 'SYSTEM_DEFAULT', **dict.fromkeys(PROFILES, loopback_profile())}),
-            ({'network': 'true'}, {RANGE: 'SUBNET', 'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'})):
+            ({}, {RANGE_VARIABLE: 'SYSTEM_DEFAULT',
+                  **dict.fromkeys(PROFILE_VARIABLES, loopback_profile())}),
+            ({'network': 'true'}, {RANGE_VARIABLE: 'SUBNET',
+                                   'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'})):
         _, actions = launch_file(path, PACKAGES, **given)
         nodes = of_kind(actions, 'Node')
         assert len(nodes) == (1 if path == SHAPER else 4)

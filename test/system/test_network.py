@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from flex_robot_sim.nodes.network import (
-    PORT_OF_DOMAIN,
+    FIRST_DOMAIN_PORT,
+    FIRST_RESERVATION_PORT,
     PORTS_PER_DOMAIN,
-    RANGE,
-    RESERVED,
+    RANGE_VARIABLE,
     asks_for_network,
     choose_domain,
     loopback_profile,
@@ -24,12 +24,12 @@ from flex_robot_sim.nodes.network_exposure import open_addresses
 
 SHUT_IN = {'FASTRTPS_DEFAULT_PROFILES_FILE': loopback_profile(),
            'FASTDDS_DEFAULT_PROFILES_FILE': loopback_profile(),
-           RANGE: 'SYSTEM_DEFAULT', 'SKIP_DEFAULT_XML_FILE': '1'}
+           RANGE_VARIABLE: 'SYSTEM_DEFAULT', 'SKIP_DEFAULT_XML_FILE': '1'}
 UDP = {'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}
 
 
 @pytest.mark.parametrize('given', [
-    {}, {RANGE: 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'},
+    {}, {RANGE_VARIABLE: 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'},
     {'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}, {'ROS_STATIC_PEERS': ''}, SHUT_IN], ids=str)
 def test_ros_is_bound_to_this_machine_where_nobody_asks_for_more(given):
     environment = dict(given)
@@ -40,9 +40,9 @@ def test_ros_is_bound_to_this_machine_where_nobody_asks_for_more(given):
 
 
 @pytest.mark.parametrize('given', [
-    {RANGE: 'SUBNET'},
-    {RANGE: 'SYSTEM_DEFAULT'},
-    {RANGE: 'LOCALHOST', 'ROS_STATIC_PEERS': '192.0.2.7'},
+    {RANGE_VARIABLE: 'SUBNET'},
+    {RANGE_VARIABLE: 'SYSTEM_DEFAULT'},
+    {RANGE_VARIABLE: 'LOCALHOST', 'ROS_STATIC_PEERS': '192.0.2.7'},
 ], ids=str)
 def test_who_names_a_range_or_peers_has_asked_for_the_network(given):
     environment = dict(given)
@@ -52,10 +52,10 @@ def test_who_names_a_range_or_peers_has_asked_for_the_network(given):
 
 
 @pytest.mark.parametrize('given, expected', [
-    ({'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}, {RANGE: 'LOCALHOST'}),
-    ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, {RANGE: 'LOCALHOST'}),
+    ({'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}, {RANGE_VARIABLE: 'LOCALHOST'}),
+    ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, {RANGE_VARIABLE: 'LOCALHOST'}),
     ({'ROS_DISTRO': 'humble'}, {'ROS_LOCALHOST_ONLY': '1'}),
-    ({RANGE: 'OFF'}, {**SHUT_IN, RANGE: 'OFF'}),
+    ({RANGE_VARIABLE: 'OFF'}, {**SHUT_IN, RANGE_VARIABLE: 'OFF'}),
 ], ids=['a profile of the user', 'another middleware', 'humble', 'no discovery'])
 def test_what_the_user_has_set_of_the_network_stays(given, expected):
     environment = dict(given)
@@ -63,13 +63,13 @@ def test_what_the_user_has_set_of_the_network_stays(given, expected):
     assert environment == {**given, **expected}
 
 
-@pytest.mark.parametrize('given', [{}, {RANGE: 'LOCALHOST'}, SHUT_IN,
+@pytest.mark.parametrize('given', [{}, {RANGE_VARIABLE: 'LOCALHOST'}, SHUT_IN,
                                    {'ROS_LOCALHOST_ONLY': '1'}], ids=str)
 def test_the_network_is_had_for_the_asking(given):
     environment = dict(given)
     use_network(environment)
     assert environment.pop('SKIP_DEFAULT_XML_FILE', '1') == '1'
-    assert environment == {RANGE: 'SUBNET', **UDP}
+    assert environment == {RANGE_VARIABLE: 'SUBNET', **UDP}
 
 
 def test_a_domain_is_one_that_is_free_or_that_of_the_user():
@@ -77,7 +77,7 @@ def test_a_domain_is_one_that_is_free_or_that_of_the_user():
     first = choose_domain(environment)
     assert environment == {'ROS_DOMAIN_ID': first}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(('127.0.0.1', PORT_OF_DOMAIN + PORTS_PER_DOMAIN * int(first)))
+        taken.bind(('127.0.0.1', FIRST_DOMAIN_PORT + PORTS_PER_DOMAIN * int(first)))
         assert choose_domain({}) != first
     assert choose_domain({'ROS_DOMAIN_ID': '7'}) == '7'
 
@@ -94,7 +94,7 @@ def test_those_who_choose_at_the_same_time_choose_different_domains():
     assert len(chosen) == len(processes)
     first = int(min(chosen))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as left:
-        left.bind(('127.0.0.1', RESERVED + PORTS_PER_DOMAIN * first))
+        left.bind(('127.0.0.1', FIRST_RESERVATION_PORT + PORTS_PER_DOMAIN * first))
 
 
 def test_the_profile_has_one_transport_and_it_is_bound_to_the_loopback_address():
