@@ -48,7 +48,7 @@ def failing(case):
     return {'x': None} if case.run % 4 == 3 else {'twice': 2.0 * case.values['payload']}
 
 
-class HoldMonitor:
+class LockHolder:
     """A run that holds what cannot be sent."""
 
     def __init__(self):

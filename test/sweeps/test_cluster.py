@@ -132,7 +132,7 @@ def test_a_function_that_fails_or_cannot_be_sent_is_told_as_elsewhere(
         there = {'executor': found.executor, 'workers': found.workers, 'watch': found.watch}
         with pytest.warns(RuntimeWarning):
             assert is_same(frs.sweep('single_link', **failing, **there), alone)
-        for run, why in ((own_runs.Holding(), "TypeError: cannot pickle '_thread.lock' object"),
+        for run, why in ((own_runs.LockHolder(), "TypeError: cannot pickle '_thread.lock' object"),
                          (only_here, "ModuleNotFoundError: No module named 'only_here'")):
             with pytest.raises(UsageError) as caught:
                 frs.sweep('single_link', run=run, folder=tmp_path / 'runs', **there)

@@ -26,7 +26,7 @@ from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
 
 @pytest.mark.parametrize('run, why', [
     (lambda case: {}, r"\w+: Can't pickle .*"),
-    (own_runs.Holding(), "TypeError: cannot pickle '_thread.lock' object")])
+    (own_runs.LockHolder(), "TypeError: cannot pickle '_thread.lock' object")])
 def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, run, why):
     with processes(1) as pool, pytest.raises(UsageError) as caught:
         frs.sweep('single_link', run=run, executor=pool, folder=tmp_path / 'runs')
