@@ -93,7 +93,7 @@ def linearise(model: ArmModel, position: ArrayLike | None = None,
 
     For a payload, pass `with_payload(model, ...)`.
 
-    :param position, velocity: see `modes`.
+    :param position: see `modes`; velocity: the same.
     :param effort: of the motors, (joints,) [N m, N]; default: for constant drive velocities.
     :param joints: 'free', or the names of joints whose drives are locked, or 'locked'.
     :param gains: (stiffness, damping) of a servo of the drives, numbers or (joints,) each

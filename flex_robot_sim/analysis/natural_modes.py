@@ -131,7 +131,7 @@ def _eigen(M, D, K, force, inverse_scales):
     """
     Return rates s (k,) of exp(s t), one of each conjugate pair, by magnitude, and shapes (n, k).
 
-    :param force, inverse_scales: error bounds of K, (n,) each, see `_noise`.
+    :param force: error bound of K, (n,); inverse_scales: the same; see `_noise`.
     """
     n = len(M)
     if n == 0:

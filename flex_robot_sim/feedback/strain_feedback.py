@@ -109,7 +109,7 @@ class StrainFeedback(Serializable):
 
         :param position: of the joints, (joints,) [rad, m]; used by a DampingTable only.
         :param curvature: of all flex sensors, (k,) [1/m].
-        :param velocity, reference: not used.
+        :param velocity: not used; reference: the same.
         """
         fade = self._fade_step if self.is_on else -self._fade_step
         self._share = min(1.0, max(0.0, self._share + fade))

@@ -28,7 +28,7 @@ def has_jumped(change: np.ndarray, duration: float, before: np.ndarray, after: n
     Whether the measured position jumped between two states.
 
     :param change: of the positions, (joints,) [rad, m]; duration: between the states [s].
-    :param before, after: velocities in these states, (joints,) each [rad/s, m/s].
+    :param before: velocities in this state, (joints,) [rad/s, m/s]; after: the same.
     """
     if np.abs(after).max(initial=0.0) > MAX_REST_VELOCITY:
         return False

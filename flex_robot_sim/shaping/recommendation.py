@@ -115,7 +115,7 @@ def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = 
     Return the ModeTable and the Stages of a Design, for an OnlineShaper of all poses of an arm.
 
     :param payloads: one known payload, or the candidates for an unknown one.
-    :param progress, count: as of `mode_table`.
+    :param progress: as of `mode_table`; count: the same.
     """
     tables: list[ModeTable] = []
     for payload in tuple(payloads) or (None,):
