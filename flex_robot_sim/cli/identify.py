@@ -140,7 +140,7 @@ def run(arguments: Namespace) -> int:
                              '--calibration names others')
     if omits_delay:
         fit.notes.append('the delay is not fitted: ringing at rest does not determine it, as '
-                           'nothing says when the ringing began')
+                         'nothing says when the ringing began')
     summary = _summary(fit, paths, robot, calibrated)
     if arguments.output:
         _write(arguments.output, fit, paths, arm.description, calibrated,

@@ -142,8 +142,8 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         v, position = qd[driven], q[driven] - 0.5 * h * qd[driven]
         kp, kd = work.servo_stiffness[j], work.servo_damping[j]
         motor, _ = motor_force(
-             v, effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j],
-             kd + 0.5 * h * kp, work.effort_limit[j], work.rate_limit[j])
+            v, effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j],
+            kd + 0.5 * h * kp, work.effort_limit[j], work.rate_limit[j])
         if work.prescribed[j] != 0.0:
             motor += work.prescribed_effort[j]
         work.applied[j] = motor

@@ -35,14 +35,14 @@ def test_an_axis_feels_m_r2_between_none_and_that_of_the_stretched_arm():
         joint('tilt', 'revolute', 'column', 'rod', '<axis xyz="0 1 0"/>'
               '<limit lower="0" upper="1.5707963" effort="0" velocity="0"/>'),
         link('rod', 2.0, '0 0 0.5', (1e-9,) * 3))))
-    felt = joint_space_inertia(arm)
+    found = joint_space_inertia(arm)
     for tilt in (0.0, 0.4, 1.2):
         expected = 0.01 + 2.0 * (0.5 * np.sin(tilt))**2
         assert rigid_inertia(arm, [0.0, tilt])[0, 0] == pytest.approx(expected, rel=1e-6)
     # poses are a sample: they come close to the ends of the range
-    assert 0.01 <= felt.least[0] < 0.03
-    assert 0.45 < felt.largest[0] <= 0.51
-    np.testing.assert_allclose([felt.least[1], felt.largest[1]], 0.5, rtol=1e-6)
+    assert 0.01 <= found.least[0] < 0.03
+    assert 0.45 < found.largest[0] <= 0.51
+    np.testing.assert_allclose([found.least[1], found.largest[1]], 0.5, rtol=1e-6)
 
 
 @pytest.mark.parametrize('name', shipped_robots())
@@ -69,11 +69,11 @@ def test_moments_in_many_poses_at_once_are_the_inertia_that_dynamics_have_in_eac
     arm = frs.load(name)
     poses = poses_within(arm, 3)
     _, moved = moments_beyond(arm.description, dict(zip(arm.joint_names, poses.T)))
-    felt = np.array([np.diag(rigid_inertia(arm, pose)) for pose in poses])
+    found = np.array([np.diag(rigid_inertia(arm, pose)) for pose in poses])
     for k, moving in enumerate(each for each in arm.description.joints if each.moves):
         moments = moved[moving.child]
         across = (moments.mass if moving.kind == 'prismatic'
                   else np.einsum('...ii', moments.second)
                   - np.einsum('i,...ij,j', moving.axis, moments.second, moving.axis))
         # a link that bends is uniform to the dynamics, whatever its <inertial> says: 1 %
-        np.testing.assert_allclose(across + moving.reflected_inertia, felt[:, k], rtol=0.01)
+        np.testing.assert_allclose(across + moving.reflected_inertia, found[:, k], rtol=0.01)

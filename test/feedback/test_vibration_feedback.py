@@ -25,7 +25,7 @@ KINDS = ('strain', 'ppf', 'lqg')
 PUSHED = 0.1
 
 
-class Led:
+class Held:
     """A simulated arm that a joint controller leads by late states and rare strain."""
 
     def __init__(self, name, settings=SETTINGS, place=None):
@@ -80,8 +80,8 @@ def swing(rows, begin, end):
 
 @pytest.fixture(scope='module')
 def designs():
-    led = Led('single_link')
-    return {kind: led.feedback(kind) for kind in KINDS}
+    held = Held('single_link')
+    return {kind: held.feedback(kind) for kind in KINDS}
 
 
 @pytest.fixture
@@ -95,12 +95,12 @@ def law(designs):
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_a_push_rings_less_with_it(law, kind):
-    plain, damped = Led('single_link'), Led('single_link')
+    plain, damped = Held('single_link'), Held('single_link')
     damped.controller.feedback.use(law(kind))
-    for led in (plain, damped):
-        led.run(3.0)
+    for held in (plain, damped):
+        held.run(3.0)
     force = (0.0, 0.2, 0.0)
-    without, with_it = (led.push(6.0, force) for led in (plain, damped))
+    without, with_it = (held.push(6.0, force) for held in (plain, damped))
     assert not damped.controller.saturated.any()
     assert damped.controller.reports == []
     # the slowest mode of this servo swings at about 0.6 Hz, with 0.1 to 0.2 of critical damping
@@ -109,17 +109,17 @@ def test_a_push_rings_less_with_it(law, kind):
 
 def test_between_the_poses_of_its_designs_a_push_rings_less_too():
     place = (0.3, 0.7, -0.9)
-    plain, damped = (Led('two_link', place=place) for _ in range(2))
+    plain, damped = (Held('two_link', place=place) for _ in range(2))
     law = damped.feedback('ppf')
     # shoulder and elbow are far from all of their places
     axes = law.law.design.axes
     assert [axis.size for axis in axes] == [1, 3, 3]
     assert min(np.abs(axis - at).min() for axis, at in zip(axes[1:], place[1:])) > 0.5
     damped.controller.feedback.use(law)
-    for led in (plain, damped):
-        led.run(4.0)
+    for held in (plain, damped):
+        held.run(4.0)
     for force in ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
-        without, with_it = (led.push(3.0, force) for led in (plain, damped))
+        without, with_it = (held.push(3.0, force) for held in (plain, damped))
         # these gains damp most of it themselves: what is left swings with the whole arm
         assert swing(with_it, 2.0, 3.0) < 0.85 * swing(without, 2.0, 3.0)
     assert not damped.controller.saturated.any() and damped.controller.reports == []
@@ -127,33 +127,33 @@ def test_between_the_poses_of_its_designs_a_push_rings_less_too():
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_switching_in_motion_makes_no_jump_of_effort_or_set_point(law, kind):
-    led = Led('single_link')
-    led.run(0.5)
-    led.controller.set_target([0.0])
-    rows = [led.push(0.4, (0.0, 0.2, 0.0))]
+    held = Held('single_link')
+    held.run(0.5)
+    held.controller.set_target([0.0])
+    rows = [held.push(0.4, (0.0, 0.2, 0.0))]
     usual = np.abs(np.diff(rows[0][:, 1])).max()
     for name in (kind, None, kind, 'ppf', None):
-        target = led.controller.target
-        led.controller.feedback.use(name and law(name))
-        rows.append(led.run(0.25))
-        assert (led.controller.target == target).all()
+        target = held.controller.target
+        held.controller.feedback.use(name and law(name))
+        rows.append(held.run(0.25))
+        assert (held.controller.target == target).all()
     steps = np.abs(np.diff(np.concatenate(rows)[:, 1]))
     # a state makes steps of the effort, too: the servo's own while the arm swings fastest
     assert steps.max() < 3 * usual
 
 
 def test_without_strain_the_servo_holds_on_and_a_line_says_so(law):
-    led = Led('single_link')
-    led.hears = False
-    led.controller.feedback.use(law('strain'))
-    rows = led.run(1.0)
-    assert led.controller.reports == ['no strain arrives: the feedback waits, and the servo holds '
-                                      'the arm']
-    plain = Led('single_link').run(1.0)
+    held = Held('single_link')
+    held.hears = False
+    held.controller.feedback.use(law('strain'))
+    rows = held.run(1.0)
+    assert held.controller.reports == [
+        'no strain arrives: the feedback waits, and the servo holds the arm']
+    plain = Held('single_link').run(1.0)
     np.testing.assert_array_equal(rows, plain)
-    led.hears = True
-    led.push(0.3, (0.0, 0.2, 0.0))
-    assert led.controller.reports[1:] == ['strain arrives again: the feedback goes on']
+    held.hears = True
+    held.push(0.3, (0.0, 0.2, 0.0))
+    assert held.controller.reports[1:] == ['strain arrives again: the feedback goes on']
 
 
 def test_arms_without_sensors_or_ringing_get_a_line():
@@ -166,17 +166,17 @@ def test_arms_without_sensors_or_ringing_get_a_line():
 def test_a_payload_that_is_told_is_carried_without_a_jump():
     mass, seen = 0.3, {}
     for told in (False, True):
-        led = Led('two_link', replace(SETTINGS, damping_ratio=0.7), (0.0, 0.4, 0.4))
-        led.simulation.set_payload('tool', mass)
-        led.run(8.0)
-        before = led.run(STATE)[-1, 1:4]
+        held = Held('two_link', replace(SETTINGS, damping_ratio=0.7), (0.0, 0.4, 0.4))
+        held.simulation.set_payload('tool', mass)
+        held.run(8.0)
+        before = held.run(STATE)[-1, 1:4]
         if told:
-            led.controller.use_model(led.controller.build_model(('tool', mass)))
-            assert np.abs(led.run(STATE)[-1, 1:4] - before).max() < 0.05 * np.abs(before).max()
-        led.run(8.0)
-        seen[told] = np.abs(led.simulation.position - led.controller.target)
+            held.controller.use_model(held.controller.build_model(('tool', mass)))
+            assert np.abs(held.run(STATE)[-1, 1:4] - before).max() < 0.05 * np.abs(before).max()
+        held.run(8.0)
+        seen[told] = np.abs(held.simulation.position - held.controller.target)
     # what is left is what the links give, which the weight of a straight arm leaves out
     assert seen[True].max() < 0.2 * seen[False].max()
     with pytest.raises(SettingError, match='no link "hand"'):
-        led.controller.build_model(('hand', 1.0))
-    assert (effort_limits(led.arm) >= led.controller.limits).all()
+        held.controller.build_model(('hand', 1.0))
+    assert (effort_limits(held.arm) >= held.controller.limits).all()

@@ -95,10 +95,10 @@ def test_long_steps_are_solved_for(formulation):
         after = simulation.coordinates, simulation.rates
         middle, rate = (0.5 * (old + new) for old, new in zip(before, after))
         asked = 4e-3 * simulation._drive.accelerations(middle, rate)
-        felt = np.sqrt(arm.arrays.inertia_scale)
+        scale = np.sqrt(arm.arrays.inertia_scale)
         # TOLERANCE is 1e-7 of what is left after an iteration that makes it much less
-        assert np.allclose(felt * (after[1] - before[1]), felt * asked, rtol=0,
-                           atol=1e-5 * np.linalg.norm(felt * rate))
+        assert np.allclose(scale * (after[1] - before[1]), scale * asked, rtol=0,
+                           atol=1e-5 * np.linalg.norm(scale * rate))
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)

@@ -164,10 +164,10 @@ def test_gauges_that_trade_with_masses_are_told_by_those_described():
     free = ['arm.stiffness', 'tip_mass.mass', 'arm.mass', 'arm/root.gain', 'arm/tip.gain']
     values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping', 'tip_mass.mass')}
     result = identify(setup_of(by_motion=True, **values), free)
-    told = {one.path: one.value for one in result.numbers if one.is_identifiable}
-    assert [*told] == ['arm/root.gain', 'arm/tip.gain']
+    identified = {one.path: one.value for one in result.numbers if one.is_identifiable}
+    assert [*identified] == ['arm/root.gain', 'arm/tip.gain']
     # gauges of the truth have a gain of one; encoder steps of 0.1 mrad drive the model
-    assert [*told.values()] == pytest.approx([1.0, 1.0], abs=0.1)
+    assert [*identified.values()] == pytest.approx([1.0, 1.0], abs=0.1)
 
 
 @pytest.mark.parametrize('before, is_identifiable', [(0.0004, True), (0.004, False)])

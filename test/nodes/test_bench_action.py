@@ -1,25 +1,13 @@
 """Goals of FollowJointTrajectory on the bench: emulator, bridge, controller, action; over DDS."""
 
-import pytest
-import rclpy
-from action_client import ABORTED, SUCCEEDED, Client, duration, trajectory
+from action_client import ABORTED, SUCCEEDED, Client, duration, the_observer, trajectory
 from bridge_bench import CALM, enable
-from ros_observer import Observer
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+__all__ = ['the_observer']      # a fixture
 NAMES = ('slide', 'turn')
 GOAL_TOLERANCE_VIOLATED = -5
-
-
-@pytest.fixture(scope='module')
-def the_observer():
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    observer = Observer(context, 'single_threaded')
-    yield observer
-    observer.close()
-    rclpy.try_shutdown(context=context)
 
 
 def test_a_goal_succeeds_on_the_bench_and_is_aborted_without_its_cable(

@@ -5,25 +5,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import rclpy
-from action_client import ABORTED, CANCELED, SUCCEEDED, Client
+from action_client import ABORTED, CANCELED, SUCCEEDED, Client, the_observer
 from node_processes import NodeProcess
-from ros_observer import Observer
 from sensor_msgs.msg import JointState
 
+__all__ = ['the_observer']      # a fixture
 SPACE = '/sagging'
 CANCELS = 4             # in a plain run
 REST = 0.01             # speed of a joint at rest, as the page on ROS has it       [rad/s]
-
-
-@pytest.fixture(scope='module')
-def the_observer():
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    observer = Observer(context, 'single_threaded')
-    yield observer
-    observer.close()
-    rclpy.try_shutdown(context=context)
 
 
 @pytest.fixture(scope='module')

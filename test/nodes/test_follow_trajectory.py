@@ -11,12 +11,19 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-import rclpy
-from action_client import ABORTED, CANCELED, NAMES, SUCCEEDED, Client, duration, trajectory
+from action_client import (
+    ABORTED,
+    CANCELED,
+    NAMES,
+    SUCCEEDED,
+    Client,
+    duration,
+    the_observer,
+    trajectory,
+)
 from control_msgs_build import IS_INSTALLED
 from diagnostic_msgs.msg import DiagnosticStatus
 from node_processes import NodeProcess
-from ros_observer import Observer
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -24,6 +31,7 @@ from flex_robot_sim.motion.reference import REFUSED, TrajectoryEvent
 from flex_robot_sim.nodes.trajectory_messages import trajectory_status
 from flex_robot_sim.util.share import shipped_robots
 
+__all__ = ['the_observer']      # a fixture
 INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -1, -4, -5
 SPACE = '/goals'
 CANCELS = 10            # for each action, in a plain run
@@ -32,17 +40,6 @@ CANCELS = 10            # for each action, in a plain run
 def stamp_of(message):
     stamp = message.header.stamp
     return stamp.sec, stamp.nanosec
-
-
-@pytest.fixture(scope='module')
-def the_observer():
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    # the executor of events is no place for action clients: see nodes/run.py
-    observer = Observer(context, 'single_threaded')
-    yield observer
-    observer.close()
-    rclpy.try_shutdown(context=context)
 
 
 @pytest.fixture(scope='module')
