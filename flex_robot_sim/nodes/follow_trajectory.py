@@ -8,13 +8,13 @@ control_msgs, which defines the action; where it is missing, nodes take trajecto
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from builtin_interfaces.msg import Duration
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.task import Future
 
 from flex_robot_sim.motion.reference import REFUSED, REPLACED
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of
@@ -27,6 +27,7 @@ CHECK_PERIOD = 0.02         # between two checks of the running goal            
 CHECKS_PER_FEEDBACK = 3
 SERVER_TIMEOUT_S = 2.0      # in which the action server of the controller is found
 SUCCEEDED = 4               # status of action_msgs/GoalStatus
+Report = Callable[[Callable[[Any], Any]], None]
 
 
 def follow_joint_trajectory_type() -> Any | None:
@@ -54,8 +55,21 @@ def offer_follow_joint_trajectory(node: Node, name: str, relay: TrajectoryRelay,
 
     client = ActionClient(node, kind, controller) if controller else None
     action = FollowTrajectoryAction(node, relay, kind, client, controller, tolerance)
-    ActionServer(
-        node, kind, name, action.execute,
+
+    class Server(ActionServer):     # type: ignore[misc]
+        """
+        Starts a goal where rclpy would execute it, and calls rclpy when the goal has ended.
+
+        An execute callback that awaits the end would keep a processor busy meanwhile: executors of
+        rclpy resume a coroutine that waits again and again (ros2/rclpy, issue 1405).
+        """
+
+        def notify_execute(self, handle: Any, execute_callback: Any) -> None:
+            report = super().notify_execute
+            action.start(handle, lambda conclude: report(handle, conclude))
+
+    Server(
+        node, kind, name, action.start,
         goal_callback=lambda goal: (GoalResponse.ACCEPT if action.accepts(goal)
                                     else GoalResponse.REJECT),
         cancel_callback=lambda handle: CancelResponse.ACCEPT)
@@ -78,8 +92,10 @@ class FollowTrajectoryAction:
         self._controller, self.tolerance = controller, tolerance
         self._goal: RunningGoal | None = None
         self._controller_goal: Any = None       # ClientGoalHandle of what was forwarded last
-        self._checks, self._next_check = 0, Future()
+        self._checks = 0
         self._server_seen = 0                   # number of the check that saw it last
+        # goals that wait for the action server of the controller, each with its last check
+        self._waiting: list[tuple[Any, Report, int]] = []
 
     def accepts(self, goal: Any) -> bool:
         """Return whether the trajectory of a goal can be followed; log why it cannot."""
@@ -91,29 +107,50 @@ class FollowTrajectoryAction:
             return False
         return True
 
-    async def execute(self, handle: Any) -> Any:
-        """Execute an accepted goal; return its result."""
+    def start(self, handle: Any, report: Report) -> None:
+        """
+        Follow the trajectory of an accepted goal, as soon as the controller answers.
+
+        :param report: called when the goal has ended, with a function that sets the final state of
+            the handle and returns the result.
+        """
+        if self._client is None or self._client.server_is_ready():
+            self._begin(handle, report)
+        else:       # discovery takes a while
+            self._waiting.append((handle, report,
+                                  self._checks + round(SERVER_TIMEOUT_S / CHECK_PERIOD)))
+
+    def _begin(self, handle, report):
         message, codes = handle.request.trajectory, self._kind.Result
-        if not await self._find_server():
-            handle.abort()
-            return self._result(codes.INVALID_GOAL, self._missing)
         try:
             sent = self._relay.shape(self._relay.check(message), stamp_of(message.header),
                                      message.header.frame_id)
         except FlexRobotSimError as error:      # the running goal continues
-            handle.abort()
-            return self._result(codes.INVALID_GOAL, str(error))
-        before = self._goal
-        goal = self._goal = RunningGoal(handle, sent, self.tolerance, codes)
+            self._refuse(report, str(error))
+            return
+
+        def on_end(goal):
+            if self._goal is goal:
+                self._goal = None
+            report(lambda _: self._conclude(goal))
+        before, goal = self._goal, RunningGoal(handle, sent, self.tolerance, codes, on_end)
+        self._goal = goal
         if before is not None:
             before.finish(Outcome(codes.INVALID_GOAL, 'replaced by a new goal', None, True))
         self._send(goal)
-        outcome = await goal.outcome
-        if self._goal is goal:
-            self._goal = None
+
+    def _refuse(self, report, line):
+        def abort(handle):
+            handle.abort()
+            return self._result(self._kind.Result.INVALID_GOAL, line)
+        report(abort)
+
+    def _conclude(self, goal):
+        """Set the final state of the handle; return the result."""
+        handle, outcome = goal.handle, goal.outcome
         if outcome.is_canceled:
             set_canceled(handle)
-        elif outcome.code == codes.SUCCESSFUL:
+        elif outcome.code == self._kind.Result.SUCCESSFUL:
             handle.succeed()
             if self._relay.deviation:
                 outcome = outcome._replace(line=outcome.line or (
@@ -124,13 +161,12 @@ class FollowTrajectoryAction:
 
     def check(self) -> None:
         """Act on cancellations, tolerances and reports of the controller; send feedback."""
-        self._next_check.set_result(None)
-        self._next_check = Future()
         self._checks += 1
         if self._client is not None and self._client.server_is_ready():
             self._server_seen = self._checks
+        self._check_waiting()
         goal, relay = self._goal, self._relay
-        if goal is None or goal.outcome.done():
+        if goal is None:
             return
         state, reason = relay.report_of(goal.sent)
         if state in (REFUSED, REPLACED):
@@ -144,6 +180,16 @@ class FollowTrajectoryAction:
                 self._end(goal, self._missing)
         else:
             self._check_joints(goal)
+
+    def _check_waiting(self):
+        waiting, self._waiting = self._waiting, []
+        for handle, report, last_check in waiting:
+            if self._server_seen == self._checks:
+                self._begin(handle, report)
+            elif self._checks >= last_check:
+                self._refuse(report, self._missing)
+            else:
+                self._waiting.append((handle, report, last_check))
 
     def _check_joints(self, goal):
         relay, now = self._relay, self._relay.now()
@@ -161,14 +207,6 @@ class FollowTrajectoryAction:
     def _missing(self):
         return (f'no action server "{self._controller}" answers: start the controller, or correct '
                 'controller_action')
-
-    async def _find_server(self):
-        """Return whether the action of the controller answers; discovery takes a while."""
-        for _ in range(round(SERVER_TIMEOUT_S / CHECK_PERIOD)):
-            if self._client is None or self._client.server_is_ready():
-                return True
-            await self._next_check
-        return False
 
     def _end(self, goal, line):
         """Abort a goal that the controller does not follow."""
@@ -215,7 +253,8 @@ class FollowTrajectoryAction:
             forwarded.goal_time_tolerance = request.goal_time_tolerance
 
         def is_over():
-            return goal.sent is not sent or goal.outcome.done()     # a stop or a goal replaced it
+            # a stop or another goal replaced it
+            return goal.sent is not sent or goal.outcome is not None
 
         def on_answer(answer):
             handle = answer.result()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration
-from rclpy.task import Future
 
 from flex_robot_sim.nodes.conversions import SECOND
 from flex_robot_sim.nodes.joint_table import JointTable
@@ -35,15 +35,18 @@ class Outcome(NamedTuple):
 class RunningGoal:
     """A goal, the trajectory that carries it out, and its outcome."""
 
-    def __init__(self, handle: Any, sent: SentTrajectory, tolerance: float, codes: Any) -> None:
+    def __init__(self, handle: Any, sent: SentTrajectory, tolerance: float, codes: Any,
+                 on_end: Callable[[RunningGoal], None]) -> None:
         """
         Begin with the SentTrajectory of a goal.
 
         :param handle: ServerGoalHandle; codes: FollowJointTrajectory.Result.
         :param tolerance: at the end and at a stop, of joints for which the goal gives none
             [rad, m]; 0: no limit.
+        :param on_end: called once, when `outcome` is known.
         """
-        self.handle, self.outcome = handle, Future()
+        self.handle, self._on_end = handle, on_end
+        self.outcome: Outcome | None = None
         self.is_stopping = False            # a stop replaced the trajectory
         self.is_forwarded = False           # the action of the controller has yet to answer
         self.failure: Outcome | None = None     # why it is stopped; None: it was canceled
@@ -65,8 +68,9 @@ class RunningGoal:
 
     def finish(self, outcome: Outcome) -> None:
         """End the goal, unless it has ended."""
-        if not self.outcome.done():
-            self.outcome.set_result(outcome)
+        if self.outcome is None:
+            self.outcome = outcome
+            self._on_end(self)
 
     def desired(self, target: JointTable, now: float) -> dict[str, tuple[float, float]]:
         """

@@ -58,7 +58,7 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
     :param name: of the program, for its error line.
     :param make_nodes: function that returns a list of nodes with `parameters` that hold
         NodeSettings; they may have a `close` method, a `failure` that ends the program with its
-        line, `has_ended`, which ends it with code 0, and `has_action_client`.
+        line, and `has_ended`, which ends it with code 0.
     """
     stop = _Stop()
     nodes = []
@@ -101,11 +101,7 @@ def _warn_if_exposed(node):
 
 def _spin(nodes, stop):
     settings = nodes[0].parameters[NodeSettings]
-    # under the events executor of rclpy, a node with an action client and an action server gets
-    # no answers and handles few other messages; the cause is unknown (test_follow_trajectory.py)
-    has_client = any(getattr(node, 'has_action_client', False) for node in nodes)
-    executor = make_executor('single_threaded' if has_client and settings.executor == 'auto'
-                             else settings.executor)
+    executor = make_executor(settings.executor)
     raise_ordinary_threads(settings.thread_priority)
     for node in nodes:
         executor.add_node(node)

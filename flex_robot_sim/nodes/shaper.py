@@ -42,7 +42,6 @@ class ShaperNode(Node):
         self.failure, self._problem, self._stream = None, '', None
         self.parameters = Parameters(self, *SHAPER_SETTINGS)
         settings, robot = self.parameters[ShaperSettings], self.parameters[RobotSettings]
-        self.has_action_client = bool(settings.controller_action)
         needs_arm = bool(settings.design_file) and bool(read_parts(settings.design_file).stages)
         if (settings.frequencies or settings.design_file) and not robot.robot and not needs_arm:
             self._listen(None)

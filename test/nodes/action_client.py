@@ -3,27 +3,13 @@
 import time
 
 import numpy as np
-import pytest
-import rclpy
 from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
-from ros_observer import Observer
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 NAMES = ('waist', 'shoulder', 'elbow')
-SUCCEEDED, CANCELED, ABORTED = 4, 5, 6
-
-
-@pytest.fixture(scope='module')
-def the_observer():
-    """Return an Observer for action clients: see nodes/run.py on the executor of events."""
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    observer = Observer(context, 'single_threaded')
-    yield observer
-    observer.close()
-    rclpy.try_shutdown(context=context)
+EXECUTING, SUCCEEDED, CANCELED, ABORTED = 2, 4, 5, 6
 
 
 def trajectory(points, names=NAMES):

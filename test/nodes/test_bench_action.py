@@ -1,11 +1,9 @@
 """Goals of FollowJointTrajectory on the bench: emulator, bridge, controller, action; over DDS."""
 
-from action_client import ABORTED, SUCCEEDED, Client, duration, the_observer, trajectory
+from action_client import ABORTED, SUCCEEDED, Client, duration, trajectory
 from bridge_bench import CALM, enable
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-__all__ = ['the_observer']      # a fixture
 NAMES = ('slide', 'turn')
 GOAL_TOLERANCE_VIOLATED = -5
 
@@ -25,11 +23,13 @@ def test_a_goal_succeeds_on_the_bench_and_is_aborted_without_its_cable(
     assert observer.call(Trigger, '/bridge/zero').success
     # a controller that holds the arm sends efforts, without which the motors stay off
     observer.spin_until(lambda: enable(observer).success)
-    observer.hear(JointState, '/joint_states', lambda state: not state.header.frame_id)
 
     def place():
         state = client.states[-1]
         return dict(zip(state.name, state.position))
+
+    observer.spin_until(lambda: not client.states[-1].header.frame_id and place()['slide'] > 0.1,
+                        what='a state after the zero')
 
     def goal(slide, turn, seconds, tolerance):
         here = place()

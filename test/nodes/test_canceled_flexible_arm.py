@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
+from contextlib import ExitStack, closing
 
 import numpy as np
 import pytest
-from action_client import ABORTED, CANCELED, SUCCEEDED, Client, the_observer
+from action_client import ABORTED, CANCELED, SUCCEEDED, Client
 from node_processes import NodeProcess
 from sensor_msgs.msg import JointState
 
-__all__ = ['the_observer']      # a fixture
 SPACE = '/sagging'
 CANCELS = 4             # in a plain run
 REST = 0.01             # speed of a joint at rest, as the page on ROS has it       [rad/s]
@@ -17,14 +17,14 @@ REST = 0.01             # speed of a joint at rest, as the page on ROS has it   
 
 @pytest.fixture(scope='module')
 def client(control_msgs, the_observer):
-    processes = [NodeProcess(name, '-r', f'__ns:={SPACE}', environment=control_msgs, plain=True,
-                             robot='two_link') for name in ('simulation', 'trajectory_action')]
-    processes[1].wait_for_line('offers')
-    the_observer.hear(JointState, f'{SPACE}/controller/target')
-    yield Client(the_observer, f'{SPACE}/controller/follow_joint_trajectory',
-                 f'{SPACE}/joint_states')
-    for process in processes:
-        process.close()
+    with ExitStack() as stack:
+        _, action = [stack.enter_context(closing(NodeProcess(
+            name, '-r', f'__ns:={SPACE}', environment=control_msgs, plain=True,
+            robot='two_link'))) for name in ('simulation', 'trajectory_action')]
+        action.wait_for_line('offers')
+        the_observer.hear(JointState, f'{SPACE}/controller/target')
+        yield Client(the_observer, f'{SPACE}/controller/follow_joint_trajectory',
+                     f'{SPACE}/joint_states')
 
 
 def test_a_canceled_goal_of_a_sagging_arm_ends_as_canceled(client, observer, mutants):

@@ -4,21 +4,23 @@ FollowJointTrajectory over DDS: of the shaper, and of the controller, with a sim
 control_msgs is the installed package, or types that control_msgs_build.py builds.
 """
 
+import os
 import re
 import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 from action_client import (
     ABORTED,
     CANCELED,
+    EXECUTING,
     NAMES,
     SUCCEEDED,
     Client,
     duration,
-    the_observer,
     trajectory,
 )
 from control_msgs_build import IS_INSTALLED
@@ -31,7 +33,6 @@ from flex_robot_sim.motion.reference import REFUSED, TrajectoryEvent
 from flex_robot_sim.nodes.trajectory_messages import trajectory_status
 from flex_robot_sim.util.share import shipped_robots
 
-__all__ = ['the_observer']      # a fixture
 INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -1, -4, -5
 SPACE = '/goals'
 CANCELS = 10            # for each action, in a plain run
@@ -40,6 +41,13 @@ CANCELS = 10            # for each action, in a plain run
 def stamp_of(message):
     stamp = message.header.stamp
     return stamp.sec, stamp.nanosec
+
+
+def cpu_seconds(process):
+    """Time that all threads of a process have taken so far."""
+    line = Path(f'/proc/{process.process.pid}/stat').read_text('ascii')
+    user, system = line.rpartition(')')[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf('SC_CLK_TCK')
 
 
 @pytest.fixture(scope='module')
@@ -56,16 +64,15 @@ def simulated(robot, control_msgs, the_observer):
     """Processes of an arm with its controller, the shaper, and both actions."""
     nodes = {'simulation': {'bandwidth': '2.5'}, 'trajectory_action': {},
              'shaper': {'shaper': 'zv', 'frequencies': '[2.3]'}}
-    processes = {name: NodeProcess(name, '-r', f'__ns:={SPACE}', environment=control_msgs,
-                                   plain=True, robot=robot, **parameters)
-                 for name, parameters in nodes.items()}
-    processes['shaper'].wait_for_line('two_link: shapes')
-    processes['trajectory_action'].wait_for_line('offers')
-    # the controller listens to trajectories once it holds the arm
-    the_observer.hear(JointState, f'{SPACE}/controller/target')
-    yield processes
-    for process in processes.values():
-        process.close()
+    with ExitStack() as stack:
+        processes = {name: stack.enter_context(closing(NodeProcess(
+            name, '-r', f'__ns:={SPACE}', environment=control_msgs, plain=True, robot=robot,
+            **parameters))) for name, parameters in nodes.items()}
+        processes['shaper'].wait_for_line('two_link: shapes')
+        processes['trajectory_action'].wait_for_line('offers')
+        # the controller listens to trajectories once it holds the arm
+        the_observer.hear(JointState, f'{SPACE}/controller/target')
+        yield processes
 
 
 @pytest.fixture(params=['shaper', 'controller'])
@@ -99,6 +106,26 @@ def test_a_goal_succeeds_when_the_arm_has_arrived(client):
     client.rest()
     back = client.send(trajectory({0.0: client.position, 0.8: [0.0, 0.2, 0.0]}))
     assert client.result(back)[0] == SUCCEEDED
+
+
+@pytest.mark.parametrize(('name', 'node'), [('shaper', 'shaper'),
+                                            ('controller', 'trajectory_action')])
+def test_a_running_goal_leaves_the_processor_to_others(simulated, observer, name, node):
+    """Executors of rclpy resume a coroutine that waits all the time: a whole processor's worth."""
+    client = Client(observer, f'{SPACE}/{name}/follow_joint_trajectory', f'{SPACE}/joint_states')
+    client.rest()
+
+    def busy():
+        before = cpu_seconds(simulated[node])
+        client.wait(2.0)
+        return cpu_seconds(simulated[node]) - before
+    idle = busy()
+    handle = client.send(trajectory({0.0: client.position, 4.0: client.position}))
+    observer.spin_until(lambda: handle.status == EXECUTING, what='execution of the goal')
+    running = busy()
+    assert handle.status == EXECUTING
+    assert running < idle + 0.5, (idle, running)
+    assert client.result(handle)[0] == SUCCEEDED
 
 
 def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
