@@ -13,10 +13,10 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia, rigid_inertia
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
-from flex_robot_sim.feedback.pose_model import Loop
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
@@ -28,8 +28,8 @@ from flex_robot_sim.planning.rest_to_rest import plan_move
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 from flex_robot_sim.util.share import shipped_robots
 
-LOOP = Loop(1e-3, 1e-3)
-LATE = Loop(5e-3, 50e-3)
+LOOP = LoopTiming(1e-3, 1e-3)
+LATE = LoopTiming(5e-3, 50e-3)
 POSES = {'single_link': (0.0,), 'two_link': (0.0, 0.5, -0.5)}
 PUSHED = 0.05               # how long                                                      [s]
 STIFF = 15.0                # of the joints of the arm with three of them                  [Hz]

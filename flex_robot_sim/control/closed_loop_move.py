@@ -10,11 +10,11 @@ from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
-from flex_robot_sim.control.servo import Sampling, ServoFit
+from flex_robot_sim.control.servo import ServoFit
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
-from flex_robot_sim.feedback.pose_model import Loop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
@@ -138,7 +138,7 @@ def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,
     :param servo: (stiffness, damping) of the parallel servo.
     :param step: time step of the simulation [s].
     """
-    loop = Loop(sample_period(step), 0.0)
+    loop = LoopTiming(sample_period(step), 0.0)
     if kind in KINDS:
         return StrainFeedback(arm, design_damping(arm, goal, *servo, kind, loop))
     axes = [np.unique(np.linspace(min(ends), max(ends), POSES_PER_JOINT))
@@ -156,7 +156,7 @@ def integral_rates(arm: ArmModel, servo: tuple[np.ndarray, np.ndarray], share: f
     :param servo: (stiffness, damping), (joints,) each; share: as of `ServoFit.with_integral`.
     :param step: time step of the simulation [s].
     """
-    fit = ServoFit(arm, Sampling(sample_period(step), False))
+    fit = ServoFit(arm, LoopTiming(sample_period(step), 0.0))
     found = fit.with_integral(fit.evaluate(*servo), share)
     if found.integral is None:
         raise SettingError(found.complaint)

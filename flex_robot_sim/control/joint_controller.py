@@ -17,8 +17,9 @@ from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.payload_model import ControllerModel
-from flex_robot_sim.control.servo import Sampling, Servo
+from flex_robot_sim.control.servo import Servo
 from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.bumpless_transfer import JUMP_THRESHOLD, has_jumped
@@ -46,11 +47,12 @@ class JointController:
     """
 
     def __init__(self, arm: ArmModel, settings: ControllerSettings | None = None,
-                 profile: ProfileSettings | None = None, sampling: Sampling | None = None) -> None:
+                 profile: ProfileSettings | None = None,
+                 sampling: LoopTiming | None = None) -> None:
         """
         Get ready for `arm` (ArmModel), with ControllerSettings and ProfileSettings.
 
-        :param sampling: Sampling of the states, in place of that of the settings.
+        :param sampling: LoopTiming of the states, in place of that of the settings.
         """
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names

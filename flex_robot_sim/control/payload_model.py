@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from flex_robot_sim.control.feed_forward import FeedForward
-from flex_robot_sim.control.servo import Sampling, Servo, ServoFit
+from flex_robot_sim.control.servo import Servo, ServoFit
 from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
+from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -16,7 +17,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 class ControllerModel:
     """An arm with precomputed gains and feed-forward, so that a change at runtime is fast."""
 
-    def __init__(self, arm: ArmModel, sampling: Sampling | None = None) -> None:
+    def __init__(self, arm: ArmModel, sampling: LoopTiming | None = None) -> None:
         """Take an ArmModel; `sampling` of its states overrides that of the settings."""
         self.arm, self._sampling = arm, sampling
         self.feeds = {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
@@ -61,7 +62,7 @@ class ControllerModel:
 
     def _fit_for(self, settings):
         """Return the ServoFit for the sampling and the feedback of ControllerSettings."""
-        key = self._sampling or Sampling(settings.state_period), settings.feedback
+        key = self._sampling or one_period_late(settings.state_period), settings.feedback
         if self._fit is None or self._fit[0] != key:
             self._fit = key, ServoFit(self.arm, *key)
         return self._fit[1]

@@ -19,7 +19,6 @@ the frequency against viscous friction, and a small error at rest against dry fr
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from flex_robot_sim.control.steady_state_error import friction_band, hold_tolera
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.eigenproblem import eigvalsh
 
@@ -56,14 +56,7 @@ MAX_OFFSET_SHARE = 0.1      # offset at rest that triggers it, over hold_toleran
 MAX_DRY_SHARE = 0.2         # the same, for the stiffness of default gains without integral action
 
 
-class Sampling(NamedTuple):
-    """Sampling of the state by a controller."""
-
-    period: float               # between two states; 0: continuous                          [s]
-    is_late: bool = True        # whether an effort acts one period after its state
-
-
-CONTINUOUS = Sampling(0.0, False)
+CONTINUOUS = LoopTiming(0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,18 +73,18 @@ class Servo:
 class ServoFit:
     """Linear models of an arm at several poses, and gains that stabilise all of them."""
 
-    def __init__(self, arm: ArmModel, sampling: Sampling, feedback: str = 'motor',
+    def __init__(self, arm: ArmModel, sampling: LoopTiming, feedback: str = 'motor',
                  poses: np.ndarray | None = None) -> None:
         """
         Linearise the arm at its poses.
 
-        :param arm: ArmModel; sampling: Sampling of the controller.
+        :param sampling: LoopTiming of the controller, with a delay of 0 or one period.
         :param feedback: side of the drives that is measured, 'motor' or 'link'.
         :param poses: (poses, joints) [rad, m]; default: samples of the joint range.
         """
         refuse_massless(arm)
         self.arm, self.sampling = arm, sampling
-        self._loops = [_Loop(arm, pose, sampling, feedback)
+        self._loops = [_SampledPose(arm, pose, sampling, feedback)
                        for pose in (poses_within(arm) if poses is None else poses)]
         self.inertia = np.max([np.diag(loop.inertia) for loop in self._loops], axis=0)
         # fall rate of the rigid arm; stiffness over inertia must exceed its square
@@ -219,7 +212,7 @@ class ServoFit:
             stiffness = np.maximum(stiffness, self._friction_stiffness(rate, ratio))
         damping = 2 * ratio * np.sqrt(stiffness * inertia)
         if self.sampling.period:
-            max_share = share * (MAX_DAMPING_LATE if self.sampling.is_late else MAX_DAMPING_PROMPT)
+            max_share = share * (MAX_DAMPING_LATE if self.sampling.delay else MAX_DAMPING_PROMPT)
             damping = np.minimum(damping, max_share * self._drive_inertia / self.sampling.period)
             preferred, fallback = ((damping / (2 * min(min_ratio, ratio)))**2 / inertia
                                    for min_ratio in (MIN_RATIO, MIN_RATIO_SLOW))
@@ -254,7 +247,7 @@ class ServoFit:
         """Line about drives whose inertia is too small for the state period."""
         arm, sampling = self.arm, self.sampling
         needed = damping * sampling.period / (
-            MAX_DAMPING_LATE if sampling.is_late else MAX_DAMPING_PROMPT)
+            MAX_DAMPING_LATE if sampling.delay else MAX_DAMPING_PROMPT)
         gears = [arm.description.joint(name).gear_ratio for name in arm.joint_names]
         wanted = [f'{name} {_rounded_up(inertia / gear**2):g}' for name, gear, inertia, light
                   in zip(arm.joint_names, gears, needed, self._drive_inertia) if light < inertia]
@@ -272,7 +265,7 @@ def _rounded_up(value):
     return math.ceil(value / digit) * digit
 
 
-class _Loop:
+class _SampledPose:
     """Sampled linear model of an arm at a pose."""
 
     def __init__(self, arm, pose, sampling, feedback):
@@ -314,10 +307,9 @@ class _Loop:
             return np.linalg.eigvals(self._A - self._B @ F).real.max()
         A, B = self._step
         step = A - B @ F
-        if self._sampling.is_late:
+        if self._sampling.delay:
             step = np.block([[A, B], [-F, np.zeros((joints, joints))]])
         return math.log(np.abs(np.linalg.eigvals(step)).max()) / period
-
 
     def _integral_growth(self, stiffness, damping, integral):
         """Growth rate [1/s] with integral action, whose states are v' = -s w K y."""
@@ -333,7 +325,7 @@ class _Loop:
                 [-integral_gain, np.zeros((joints, joints))]])).real.max()
         A, B = self._step
         integral_gain *= period
-        if self._sampling.is_late:
+        if self._sampling.delay:
             step = np.block([[A, B, 0 * B], [-F - integral_gain, 0 * identity, identity],
                              [-integral_gain, 0 * identity, identity]])
         else:
@@ -341,7 +333,7 @@ class _Loop:
         return math.log(np.abs(np.linalg.eigvals(step)).max()) / period
 
 
-def fitting_servo(arm: ArmModel, sampling: Sampling = CONTINUOUS, feedback: str = 'motor',
+def fitting_servo(arm: ArmModel, sampling: LoopTiming = CONTINUOUS, feedback: str = 'motor',
                   frequency: float = DEFAULT_FREQUENCY, ratio: float = DEFAULT_RATIO) -> Servo:
     """
     Return the Servo that holds an ArmModel in all its poses; see ServoFit.

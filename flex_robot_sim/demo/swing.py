@@ -15,8 +15,9 @@ from flex_robot_sim.analysis.joint_space_inertia import rigid_inertia
 from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import DEFAULT_RATIO, Sampling, Servo, ServoFit
+from flex_robot_sim.control.servo import DEFAULT_RATIO, Servo, ServoFit
 from flex_robot_sim.control.steady_state_error import hold_tolerance
+from flex_robot_sim.feedback.loop_timing import one_period_late
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.limits import effort_limits, shortest_durations
@@ -38,7 +39,7 @@ MIN_REST_S, MAX_REST_S = 1.5, 20.0     # [s]
 SERVO_RATIO = 2.5  # frequency of a closed joint over that of the first mode: drives
                                 # that give way would take the ringing out of the links
 MIN_SERVO_HZ, MAX_SERVO_HZ = 2.5, 8.0  # and that of a stiff one                            [Hz]
-SAMPLING = Sampling(4e-3)              # of commands that arrive, some being late
+SAMPLING = one_period_late(4e-3)        # of commands that arrive, some being late
 
 
 class Swing(NamedTuple):

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import (
@@ -28,7 +29,7 @@ from flex_robot_sim.feedback.modal_damping import (
     design_damping,
     refuse_without_sensors,
 )
-from flex_robot_sim.feedback.pose_model import Loop, pose_model
+from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.feedback.strain_feedback import DampingTable, StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
@@ -38,7 +39,7 @@ POSES_PER_JOINT = 3     # for joints that change the modes
 MAX_GROWTH = 1e-2       # that counts as stable: rounding errors                           [1/s]
 
 
-class Timing(NamedTuple):
+class MeasurementTiming(NamedTuple):
     """Timing of the measurements of a joint controller."""
 
     period: float               # between two joint states                                   [s]
@@ -57,11 +58,10 @@ class Feedback(NamedTuple):
     complaint: str
 
 
-def timing_of(settings: FeedbackSettings, state_period: float, is_late: bool) -> Timing:
-    """Return the Timing of FeedbackSettings, for a state period [s]."""
-    period = state_period or DEFAULT_PERIOD_S
-    late = period if is_late else 0.0
-    return Timing(period, late + settings.loop_delay, settings.strain_period if is_late else 0.0)
+def timing_of(settings: FeedbackSettings, loop: LoopTiming) -> MeasurementTiming:
+    """Return the MeasurementTiming of FeedbackSettings and of the loop that sends the efforts."""
+    return MeasurementTiming(loop.period, loop.delay + settings.loop_delay,
+                             settings.strain_period if loop.delay else 0.0)
 
 
 def refuse_feedback(arm: ArmModel, settings: FeedbackSettings) -> None:
@@ -71,7 +71,7 @@ def refuse_feedback(arm: ArmModel, settings: FeedbackSettings) -> None:
 
 
 def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike],
-                    position: ArrayLike, timing: Timing, limits: ArrayLike,
+                    position: ArrayLike, timing: MeasurementTiming, limits: ArrayLike,
                     feedback: str = 'motor',
                     progress: Callable[[int, int], object] | None = None) -> Feedback:
     """
@@ -89,7 +89,7 @@ def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike]
     refuse_without_sensors(arm, kind)
     late = round(0.5 * (timing.period + timing.strain_period) / timing.period
                  ) if timing.strain_period else 0
-    loop = Loop(timing.period, timing.delay)
+    loop = LoopTiming(timing.period, timing.delay)
     table: dict[tuple[int, ...], DampingDesign] = {}
     middle = tuple(axis.size // 2 for axis in axes)
     corners = sorted(itertools.product(*(range(axis.size) for axis in axes)),
@@ -115,7 +115,7 @@ def _lqg(arm, axes, timing, limits, feedback):
     # strain arrives after the effort for its state, and is used with the next state
     is_paired = has_strain and timing.strain_period > 0.0
     late = timing.period if is_paired else 0.0
-    design = design_lqg(arm, axes, Loop(period, timing.delay + late), feedback=feedback)
+    design = design_lqg(arm, axes, LoopTiming(period, timing.delay + late), feedback=feedback)
     return Feedback(Lqg(arm, design, limits), period, has_strain, is_paired,
                     _strain_timeout(timing), '')
 

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.analysis.tangent import driven
+from flex_robot_sim.feedback.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law, outputs_of
-from flex_robot_sim.feedback.pose_model import Loop, checked_loop, closed_loop_step, pose_model
+from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
@@ -35,7 +36,7 @@ STIFFNESS_SAMPLES = 5       # stiffnesses of the plants, in addition to the nomi
 class LqgDesign:
     """Gains over a grid of poses."""
 
-    loop: Loop
+    loop: LoopTiming
     late: int                   # delay in the law, in periods
     sensors: str
     feedback: str
@@ -46,9 +47,10 @@ class LqgDesign:
     complaint: str = ''
 
 
-def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], loop: Loop | None = None,
-               bandwidth: float | None = None, modes: int | None = None,
-               sensors: str | None = None, stiffness: Sequence[float] = (0.8, 1.25),
+def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray],
+               loop: LoopTiming | None = None, bandwidth: float | None = None,
+               modes: int | None = None, sensors: str | None = None,
+               stiffness: Sequence[float] = (0.8, 1.25),
                feedback: str = 'motor') -> LqgDesign:
     """
     Return the LqgDesign of an ArmModel.
@@ -60,7 +62,7 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], loop: Loo
     :param sensors: 'encoders' or 'all'; None: all available ones.
     :param stiffness: smallest and largest one with a stable loop, over that of the description.
     """
-    loop = checked_loop(loop or Loop(2e-3, 2e-3))
+    loop = checked_timing(loop or LoopTiming(2e-3, 2e-3))
     has_gauges = bool(flex_sensors(arm).names)
     sensors = sensors or ('all' if has_gauges else 'encoders')
     if sensors not in SENSORS:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flex_robot_sim.analysis.sampling import zero_order_hold
-from flex_robot_sim.feedback.pose_model import Loop, PoseModel
+from flex_robot_sim.feedback.loop_timing import LoopTiming
+from flex_robot_sim.feedback.pose_model import PoseModel
 from flex_robot_sim.util.summary import summarized
 
 INTEGRAL_RATE_SHARE = 0.3   # rate of the slow efforts, over the bandwidth
@@ -45,7 +46,7 @@ class LqgGains:
     effort: np.ndarray          # (joints,)  at equilibrium                            [N m, N]
 
 
-def gains_at(model: PoseModel, loop: Loop, bandwidth: float, first: float,
+def gains_at(model: PoseModel, loop: LoopTiming, bandwidth: float, first: float,
              sensors: str = 'all') -> LqgGains:
     """
     Return LqgGains for a reduced PoseModel.

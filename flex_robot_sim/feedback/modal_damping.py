@@ -24,14 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.feedback.pose_model import (
-    Loop,
-    PoseModel,
-    checked_loop,
-    closed_loop_step,
-    pose_model,
-    rates_of,
-)
+from flex_robot_sim.feedback.loop_timing import LoopTiming, checked_timing
+from flex_robot_sim.feedback.pose_model import PoseModel, closed_loop_step, pose_model, rates_of
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
@@ -88,7 +82,7 @@ class DampingDesign:
     """Channels for an arm at a pose, and their effect on its modes."""
 
     kind: str
-    loop: Loop
+    loop: LoopTiming
     stiffness: np.ndarray       # (joints,)  of the parallel servo               [N m/rad, N/m]
     damping: np.ndarray         # (joints,)
     channels: tuple
@@ -103,8 +97,9 @@ class DampingDesign:
 
 
 def design_damping(arm: ArmModel, position: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
-                   kind: str = 'strain', loop: Loop | None = None, wanted: float = DEFAULT_RATIO,
-                   modes: int | None = None, feedback: str = 'motor', late: int = 0,
+                   kind: str = 'strain', loop: LoopTiming | None = None,
+                   wanted: float = DEFAULT_RATIO, modes: int | None = None,
+                   feedback: str = 'motor', late: int = 0,
                    like: DampingDesign | None = None) -> DampingDesign:
     """
     Return the DampingDesign for an ArmModel in a pose, held by a servo.
@@ -122,7 +117,7 @@ def design_damping(arm: ArmModel, position: ArrayLike, stiffness: ArrayLike, dam
     if not 0.0 < wanted < 1.0:
         raise SettingError(f'the wanted damping ratio = {wanted!r} must be between 0 and 1')
     refuse_without_sensors(arm, kind)
-    loop = checked_loop(loop or Loop())
+    loop = checked_timing(loop or LoopTiming())
     names = arm.joint_names
     stiffness, damping = checked('stiffness', stiffness, names), checked('damping', damping, names)
     model = pose_model(arm, position, feedback)
@@ -142,7 +137,7 @@ def refuse_without_sensors(arm: ArmModel, what: str) -> None:
                        'which does with encoders')
 
 
-def closed_rates(model: PoseModel, loop: Loop, stiffness: ArrayLike, damping: ArrayLike,
+def closed_rates(model: PoseModel, loop: LoopTiming, stiffness: ArrayLike, damping: ArrayLike,
                  channels: Sequence[Channel] = (), late: int = 0) -> np.ndarray:
     """Closed-loop rates [1/s] of a PoseModel with a servo and channels."""
     law = _law(model, loop, stiffness, damping, channels, late)

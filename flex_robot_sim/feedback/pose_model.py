@@ -24,17 +24,10 @@ from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
 from flex_robot_sim.util.eigenproblem import eigh
-from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
-
-
-class Loop(NamedTuple):
-    """Sampling period and delay of a feedback law."""
-
-    period: float = 1e-3        # between two samples                                       [s]
-    delay: float = 1e-3         # from a sample to the resulting effort                     [s]
 
 
 class SampledArm(NamedTuple):
@@ -76,8 +69,8 @@ class PoseModel:
         """Input matrix (2 p, joints) of the efforts."""
         return np.vstack([np.zeros_like(self.actuation), np.linalg.solve(self.M, self.actuation)])
 
-    def sampled(self, loop: Loop) -> SampledArm:
-        """Return the exact SampledArm of a Loop, also for a fractional delay."""
+    def sampled(self, loop: LoopTiming) -> SampledArm:
+        """Return the exact SampledArm of a LoopTiming, also for a fractional delay."""
         T = loop.period
         count = math.ceil(loop.delay / T - 1e-9)
         newer = count * T - loop.delay           # of the newer effort within a period
@@ -149,17 +142,6 @@ def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
     return PoseModel(arm, mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1], K,
                      units[:, drives], units[encoders], gauges, units, q, rest.effort, q[encoders],
                      gauges @ q)
-
-
-def checked_loop(loop: Loop) -> Loop:
-    """Return a validated Loop; SettingError if it is invalid."""
-    period, delay = float(loop.period), float(loop.delay)
-    if not 0.0 < period < math.inf:
-        raise SettingError(f'the period of a loop = {period!r} must be > 0 and finite [s]')
-    if not 0.0 <= delay <= 1000 * period:
-        raise SettingError(f'the delay of a loop = {delay!r} must be >= 0 and at most 1000 of its '
-                           f'periods of {period:g} s')
-    return Loop(period, delay)
 
 
 def closed_loop_step(arm_step: SampledArm, laws: Sequence[np.ndarray],

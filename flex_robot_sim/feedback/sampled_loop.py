@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.feedback.pose_model import Loop, checked_loop
+from flex_robot_sim.feedback.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.simulation.simulation import Simulation
@@ -38,14 +38,14 @@ class SampledLoop:
     """Steps a Simulation with the efforts of a sampled control law."""
 
     def __init__(self, simulation: Simulation, law: Callable[[Measurement], np.ndarray],
-                 loop: Loop | None = None, feedback: str = 'motor') -> None:
+                 loop: LoopTiming | None = None, feedback: str = 'motor') -> None:
         """
         Start the loop at the present time.
 
         :param law: function of a Measurement that returns efforts (joints,) [N m, N].
-        :param loop: Loop, of whole time steps.
+        :param loop: LoopTiming, of whole time steps.
         """
-        loop = checked_loop(loop or Loop())
+        loop = checked_timing(loop or LoopTiming())
         h = simulation.settings.time_step
         steps = np.array(loop) / h
         if (np.abs(steps - np.round(steps)) > STEP_TOLERANCE).any():

@@ -60,7 +60,6 @@ class BridgeNode(Node):
             self.get_logger().info(why_compiling())
         calibration = calibration_of(settings, arm)
         offer_description(self, parameters[RobotSettings], arm)
-        reserve_message_memory()
         self._outputs = BridgeOutputs(
             self, arm, calibration, parameters[BridgeOutputSettings],
             parameters[EstimatorSettings], parameters[FilterSettings], parameters[TwinSettings])
@@ -82,6 +81,7 @@ class BridgeNode(Node):
                         max_names)
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
+        reserve_message_memory()
         self.get_logger().info(f'{plain(arm.description.name)} at {self._bridge.link.name}: '
                                'disarmed, call ~/enable to let commands move it')
 

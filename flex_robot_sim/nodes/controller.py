@@ -14,9 +14,11 @@ from std_srvs.srv import Trigger
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import CONTINUOUS, Sampling, servo_line
+from flex_robot_sim.control.servo import CONTINUOUS, servo_line
 from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.feedback.feedback_design import DEFAULT_PERIOD_S
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
@@ -79,7 +81,7 @@ class ControllerNode(Node):
         settings = self.parameters[ControllerSettings]
         self._is_in_drives = settings.servo == 'drives' and settings.feedback == 'motor'
         # the controller answers each state at once
-        self._prepare(loop.simulation.arm, Sampling(loop.period, False))
+        self._prepare(loop.simulation.arm, LoopTiming(loop.period, 0.0))
         loop.controller = self.effort
 
     def effort(self, simulation: Simulation) -> np.ndarray:
@@ -142,7 +144,8 @@ class ControllerNode(Node):
             self._call_in_loop)
         self._feedback = FeedbackDesigns(
             self, self.controller, self.parameters[FeedbackSettings],
-            lambda: sampling or Sampling(self.parameters[ControllerSettings].state_period),
+            lambda: sampling or one_period_late(
+                self.parameters[ControllerSettings].state_period or DEFAULT_PERIOD_S),
             self._call_in_loop)
         self._diagnostics = ControllerDiagnostics(self, self.controller, self._call_in_loop,
                                                   self._shaper, self._feedback,

@@ -8,7 +8,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import Sampling
 from flex_robot_sim.feedback.feedback_design import (
     Feedback,
     design_feedback,
@@ -16,6 +15,7 @@ from flex_robot_sim.feedback.feedback_design import (
     timing_of,
 )
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.reporting import POLL_PERIOD_S, log
@@ -136,8 +136,8 @@ class FeedbackDesigns(Designs):
     what = 'feedback'
 
     def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
-                 sampling: Callable[[], Sampling], call_in_loop: InThread) -> None:
-        """Begin with FeedbackSettings, for states with the timing of Sampling; see Designs."""
+                 sampling: Callable[[], LoopTiming], call_in_loop: InThread) -> None:
+        """Begin with FeedbackSettings, for states with a LoopTiming; see Designs."""
         self._sampling = sampling
         super().__init__(node, controller, settings, call_in_loop)
 
@@ -152,8 +152,7 @@ class FeedbackDesigns(Designs):
     def designed(self, settings: FeedbackSettings, arm: ArmModel, gains: Gains,
                  target: np.ndarray, progress: Callable[[int, int], object]) -> Feedback:
         """Return a Feedback."""
-        controller, sampling = self._controller, self._sampling()
-        timing = timing_of(settings, sampling.period, sampling.is_late)
+        controller, timing = self._controller, timing_of(settings, self._sampling())
         return design_feedback(arm, settings.vibration_feedback, gains, target, timing,
                                controller.limits, controller.settings.feedback, progress)
 

@@ -74,12 +74,12 @@ class DynamicsNode(Node):
             self._attach_controller(loop, self._outputs.stamp)
         else:
             max_names = parameters[MessageSettings].max_names
-            reserve_message_memory()
             self._commands = [
                 listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS,
                                        max_names),
                 subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array,
                                 COMMANDS, max_names)]
+            reserve_message_memory()
         loop.start()
         self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')

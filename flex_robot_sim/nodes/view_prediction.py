@@ -10,8 +10,8 @@ import numpy as np
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.payload_model import ControllerModel
-from flex_robot_sim.control.servo import Sampling
 from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.view_remote import GAINS
@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
     payload: tuple | None               # argument of `loaded`
     controller: ControllerSettings | None       # None: the drives are locked
-    sampling: Sampling | None           # None: that of the controller
+    sampling: LoopTiming | None           # None: that of the controller
 
 
 class Prediction:
@@ -91,7 +91,7 @@ def _case(parameters, is_commanded):
                 for name, value in controller_parameters.items()
                 if name in GAINS and value is not None})
             if not is_commanded:
-                sampling = Sampling(parameters.get('dynamics', {}).get('period', 1e-3), False)
+                sampling = LoopTiming(parameters.get('dynamics', {}).get('period', 1e-3), 0.0)
         payload = {name: tuple(value) if name == 'payload_centre' else value
                    for name, value in parameters.get('dynamics', {}).items()
                    if name.startswith('payload_') and value is not None}

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.feedback.pose_model import Loop
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
@@ -20,14 +20,15 @@ class SimulatedTrials:
     """A servo, and the target positions of the tip."""
 
     def __init__(self, arm: ArmModel, link: str, motion: Motion, duration: float,
-                 stiffness: ArrayLike, damping: ArrayLike, loop: Loop, every: int = 10) -> None:
+                 stiffness: ArrayLike, damping: ArrayLike, loop: LoopTiming,
+                 every: int = 10) -> None:
         """
         Compute the targets of the tip: its positions for a quasi-static motion.
 
         :param link: whose origin is the tip; motion: of the drives, from 0 on.
         :param stiffness: of the servo, (joints,) [N m/rad, N/m]; damping: (joints,)
             [N m s/rad, N s/m].
-        :param loop: Loop; every: periods of it between two samples of the tip.
+        :param loop: LoopTiming; every: periods of it between two samples of the tip.
         """
         self.link, self.loop, self.every, self.duration = link, loop, every, duration
         self.servo = np.asarray(stiffness, float), np.asarray(damping, float)

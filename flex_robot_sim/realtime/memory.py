@@ -11,6 +11,7 @@ import ctypes
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3     # parameters of mallopt
 MAX_BLOCK = 32 << 20        # larger blocks always come from the operating system         [bytes]
 NO_LIMIT = (1 << 31) - 1
+MADV_HUGEPAGE, HUGE_PAGE = 14, 2 << 20          # of Linux; the size is that of most processors
 
 
 def reserve_memory(size: int, count: int) -> None:
@@ -18,13 +19,24 @@ def reserve_memory(size: int, count: int) -> None:
     Keep freed memory in this process, and make sure that `count` blocks are at hand.
 
     It helps the calling thread if that is the main one, under glibc, and blocks up to MAX_BLOCK.
+    Huge pages make a copy of what is not in the cache a third faster.
 
     :param size: of a block [bytes].
     """
-    mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)
-    if mallopt is None:         # another C library
+    library = ctypes.CDLL(None)
+    if not hasattr(library, 'mallopt'):         # another C library
         return
-    mallopt(M_MMAP_THRESHOLD, MAX_BLOCK)
-    mallopt(M_TRIM_THRESHOLD, NO_LIMIT)
-    blocks = [b'\1' * size for _ in range(count)]     # zeros would not touch the pages
-    del blocks
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    library.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+    library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    library.mallopt(M_MMAP_THRESHOLD, MAX_BLOCK)
+    library.mallopt(M_TRIM_THRESHOLD, NO_LIMIT)
+    blocks = [block for block in (library.malloc(size) for _ in range(count)) if block]
+    for block in blocks:
+        start = -(-block // HUGE_PAGE) * HUGE_PAGE
+        library.madvise(start, max(block + size - start, 0) // HUGE_PAGE * HUGE_PAGE,
+                        MADV_HUGEPAGE)
+        library.memset(block, 1, size)          # the pages exist once they are written
+    for block in blocks:
+        library.free(block)

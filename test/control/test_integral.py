@@ -9,9 +9,10 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import Sampling, ServoFit
+from flex_robot_sim.control.servo import ServoFit
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.description import read_description
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.trajectory import Trajectory
@@ -57,7 +58,7 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
     # J s^3 + D s^2 + K s + s w K: stable for s w K J < D K, so s < 2 ratio (Routh), and with room
     # for an arm that is 1.7 times heavier, s < 2 ratio / 1.7
     arm = rigid_arm()
-    fit = ServoFit(arm, Sampling(0.0, False))
+    fit = ServoFit(arm, LoopTiming(0.0, 0.0))
     stiffness = np.array([INERTIA * 100.0])
     for ratio, share, part in ((0.5, 0.55, 1.0), (0.5, 0.8, 0.7), (0.1, 1.0, 0.1), (0.01, 1.0, 0)):
         servo = fit.with_integral(

@@ -14,11 +14,12 @@ from numpy.linalg import norm
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import CONTINUOUS, Sampling, ServoFit, fitting_servo
+from flex_robot_sim.control.servo import CONTINUOUS, ServoFit, fitting_servo
+from flex_robot_sim.feedback.loop_timing import one_period_late
 from flex_robot_sim.model.assembly import build_arm
 
 PERIOD = 2e-3
-SAMPLED = Sampling(PERIOD)
+SAMPLED = one_period_late(PERIOD)
 HELD = ['rcm', 'rig', 'single_link', 'spin_up_8m', 'two_link', 'seven_joints']
 SAID = {'canadarm2', 'dual_screw_arm', 'element_sum_arm_1', 'element_sum_arm_2', 'ella'}
 
@@ -123,7 +124,7 @@ def test_a_damper_that_is_a_state_late_shakes_a_mass_from_its_closed_form_on(per
     arm = build_arm(frs.read_description(robot(
         joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
         link('arm', 1.0, '0 0 0', (0.4,) * 3))), gravity=(0.0, 0.0, 0.0))
-    fit = ServoFit(arm, Sampling(period))
+    fit = ServoFit(arm, one_period_late(period))
     for share, holds in ((0.95, True), (1.05, False)):
         damping = np.array([share * 0.4 / period])
         assert (fit.evaluate(np.array([1e-3]), damping).complaint == '') == holds

@@ -13,17 +13,18 @@ from scipy.signal import cont2discrete
 
 import flex_robot_sim as frs
 from flex_robot_sim.feedback.gain_table import GainTable
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law
-from flex_robot_sim.feedback.pose_model import Loop, closed_loop_step, pose_model
+from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.util.share import shipped_robots
 
-LOOP = Loop(5e-3, 50e-3)
+LOOP = LoopTiming(5e-3, 50e-3)
 START, GOAL = np.array([0.0]), np.array([0.6])
 BEGIN, DURATION = 0.2, 1.2
 
@@ -121,7 +122,7 @@ def test_eigenvalues_are_those_of_regulator_and_filter_where_the_design_knows_al
 def test_a_rigid_joint_is_closed_as_the_closed_form_of_its_cost_says():
     arm, bandwidth = rigid_arm(), 1.5
     w = 2 * np.pi * bandwidth
-    gains = gains_at(pose_model(arm, [0.0]).reduced(0), Loop(1e-5, 0.0), bandwidth, 1.0,
+    gains = gains_at(pose_model(arm, [0.0]).reduced(0), LoopTiming(1e-5, 0.0), bandwidth, 1.0,
                      'encoders')
     # J s^2 with weights J w^2, J and 1 / (J w^2) has the gains J w^2 and sqrt(3) J w
     np.testing.assert_allclose(gains.regulator[0], [INERTIA * w**2, 3**0.5 * INERTIA * w],
@@ -215,7 +216,7 @@ def test_gains_between_poses_are_bilinear():
 def test_gains_over_poses_lead_an_arm_with_weight_in_space():
     arm = frs.load('two_link')
     design = design_lqg(arm, [[0.0], np.linspace(0.0, 1.6, 5), np.linspace(-1.8, 0.0, 5)],
-                        Loop(2e-3, 2e-3))
+                        LoopTiming(2e-3, 2e-3))
     start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])
     law, simulation = Lqg(arm, design), frs.Simulation(arm)
     place = {}
@@ -268,7 +269,7 @@ def test_what_falls_faster_than_the_loop_answers_is_told():
     upright = build_arm(frs.read_description(robot(
         joint('hinge', child='arm', inside='<axis xyz="0 1 0"/>'),
         link('arm', 1.0, '0 0 0.5', (0.2,) * 3))))
-    design = design_lqg(upright, [0.0], Loop(1e-2, 1.0))
+    design = design_lqg(upright, [0.0], LoopTiming(1e-2, 1.0))
     assert design.complaint == (
         'no bandwidth from 1 Hz down holds test at 0.8 to 1.25 of its stiffness: take a shorter '
         'delay, more damping, or a narrower range')

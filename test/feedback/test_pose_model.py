@@ -6,7 +6,8 @@ from scipy.linalg import eigh, expm
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.feedback.pose_model import Loop, closed_loop_step, pose_model, rates_of
+from flex_robot_sim.feedback.loop_timing import LoopTiming
+from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model, rates_of
 from flex_robot_sim.model.arm_model import with_stiffness
 
 POSE = [0.3, 0.8, -0.9]
@@ -20,7 +21,7 @@ def model():
 @pytest.mark.parametrize('delay', [0.0, 0.7e-3, 2e-3, 4.7e-3])
 def test_a_late_loop_is_what_small_steps_make_of_it(model, delay):
     period, small, random = 2e-3, 1e-4, np.random.default_rng(1)
-    sampled = model.sampled(Loop(period, delay))
+    sampled = model.sampled(LoopTiming(period, delay))
     efforts, joints = random.normal(size=(12, 3)), 3
     n = len(model.A)
     both = expm(np.block([[model.A, model.B], [np.zeros((joints, n + joints))]]) * small)
@@ -38,7 +39,7 @@ def test_a_late_loop_is_what_small_steps_make_of_it(model, delay):
 
 
 def test_closing_is_what_the_samples_do_one_by_one(model):
-    random, loop = np.random.default_rng(3), Loop(2e-3, 4.7e-3)
+    random, loop = np.random.default_rng(3), LoopTiming(2e-3, 4.7e-3)
     sampled = model.sampled(loop)
     outputs = np.hstack([model.encoders, np.zeros_like(model.encoders)])
     P, Q, R, S = (0.3 * random.normal(size=size) for size in ((4, 4), (4, 3), (3, 4), (3, 3)))

@@ -10,19 +10,20 @@ import pytest
 from arms import joint, link, robot
 
 import flex_robot_sim as frs
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.modal_damping import (
     KINDS,
     MEAN_RATE_SHARE,
     closed_rates,
     design_damping,
 )
-from flex_robot_sim.feedback.pose_model import Loop, pose_model
+from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 
-LOOP = Loop(1e-3, 1e-3)
+LOOP = LoopTiming(1e-3, 1e-3)
 STIFFNESS, DAMPING = np.array([60.0]), np.array([0.18])     # the first mode has 0.5 % with them
 FINE = frs.SimulationSettings(scheme='rk4', time_step=1.25e-4)
 PUSHED = 0.05                                               # how long                       [s]
@@ -287,11 +288,11 @@ def test_an_arm_without_flex_sensors_is_told_what_is_missing():
     ({'kind': 'pdf'}, "kind = 'pdf' must be one of strain, ppf"),
     ({'wanted': 1.0}, 'the wanted damping ratio = 1.0 must be between 0 and 1'),
     ({'modes': 9}, 'modes = 9 must be between 1 and 3'),
-    ({'loop': Loop(0.0, 0.0)}, 'the period of a loop = 0.0 must be > 0 and finite [s]'),
-    ({'loop': Loop(1e-3, -1.0)}, 'the delay of a loop = -1.0 must be >= 0 and at most 1000 of its '
-                                 'periods of 0.001 s'),
-    ({'loop': Loop(0.2, 0.2)}, 'a period of 0.2 s is too long for a mode of 1.76 Hz: take four or '
-                               'more in one period of the mode'),
+    ({'loop': LoopTiming(0.0, 0.0)}, 'the period of a loop = 0.0 must be > 0 and finite [s]'),
+    ({'loop': LoopTiming(1e-3, -1.0)}, 'the delay of a loop = -1.0 must be >= 0 and at most '
+                                       '1000 of its periods of 0.001 s'),
+    ({'loop': LoopTiming(0.2, 0.2)}, 'a period of 0.2 s is too long for a mode of 1.76 Hz: '
+                                     'take four or more in one period of the mode'),
 ])
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:

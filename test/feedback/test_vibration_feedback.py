@@ -16,6 +16,7 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_design import design_feedback, refuse_feedback, timing_of
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.feedback.loop_timing import one_period_late
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -42,7 +43,7 @@ class Held:
     def feedback(self, kind):
         """Give the Feedback of a kind for its gains."""
         servo, pose = self.controller.servo, self.simulation.position
-        timing = timing_of(FeedbackSettings(strain_period=STRAIN), STATE, True)
+        timing = timing_of(FeedbackSettings(strain_period=STRAIN), one_period_late(STATE))
         return design_feedback(self.arm, kind, (servo.stiffness, servo.damping), pose, timing,
                                self.controller.limits)
 

@@ -12,7 +12,7 @@ from scipy.interpolate import BSpline
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.payload import with_payload
-from flex_robot_sim.feedback.pose_model import Loop
+from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
@@ -104,7 +104,7 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
             feed = efforts(seen.time) if efforts else 0.0
             return feed + stiffness * (place - seen.position) + damping * (speed - seen.velocity)
 
-        SampledLoop(simulation, control, Loop(1e-3, 1e-3)).advance_to(
+        SampledLoop(simulation, control, LoopTiming(1e-3, 1e-3)).advance_to(
             2.0, lambda simulation, away=away, there=there: away.append(
                 (simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there))))
         time, distance = np.array(away).T

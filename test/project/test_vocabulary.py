@@ -34,6 +34,7 @@ EVERYWHERE = {
     'told_from_before': 'identifiable_from_refit',
     'onlooker': 'polling_node', 'Onlooker': 'PollingNode',
     'state_pairs': 'joint_motor_pairing', 'StatePairs': 'JointMotorPairing',
+    'Loop': 'LoopTiming', 'Sampling': 'LoopTiming', 'Timing': 'MeasurementTiming',
     'Beat': 'RateGate', 'Echo': 'RoundTrip', 'as_built': 'with_realistic_drives',
 }
 # fields of the tables of the kernels, and their parameters and variables

@@ -1,0 +1,29 @@
+"""When a control loop samples, and when its efforts act."""
+
+import math
+from typing import NamedTuple
+
+from flex_robot_sim.util.exceptions import SettingError
+
+
+class LoopTiming(NamedTuple):
+    """Period and delay of a control loop."""
+
+    period: float = 1e-3        # between two samples; 0: continuous, where that is allowed  [s]
+    delay: float = 1e-3         # from a sample to the resulting effort                     [s]
+
+
+def one_period_late(period: float) -> LoopTiming:
+    """Return the timing of efforts that arrive when the next sample is taken."""
+    return LoopTiming(period, period)
+
+
+def checked_timing(loop: LoopTiming) -> LoopTiming:
+    """Return a validated LoopTiming; SettingError if it is invalid."""
+    period, delay = float(loop.period), float(loop.delay)
+    if not 0.0 < period < math.inf:
+        raise SettingError(f'the period of a loop = {period!r} must be > 0 and finite [s]')
+    if not 0.0 <= delay <= 1000 * period:
+        raise SettingError(f'the delay of a loop = {delay!r} must be >= 0 and at most 1000 of its '
+                           f'periods of {period:g} s')
+    return LoopTiming(period, delay)
