@@ -131,7 +131,6 @@ class ControllerNode(Node):
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
         limits = self.parameters[MessageSettings]
-        reserve_message_memory()
         listen_to_joint_states(self, '~/reference', self._on_reference, COMMANDS,
                                limits.max_names)
         self._trajectories = TrajectoryInbox(self, self.controller, limits,
@@ -150,6 +149,7 @@ class ControllerNode(Node):
         self._diagnostics = ControllerDiagnostics(self, self.controller, self._call_in_loop,
                                                   self._shaper, self._feedback,
                                                   () if sampling else ('joint_states',))
+        reserve_message_memory()    # last: what is allocated later may take a part of it
 
     def _on_joints(self, message):
         self._control(message, self._pairing.take_joints)
