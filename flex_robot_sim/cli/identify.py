@@ -90,6 +90,8 @@ def run(arguments: Namespace) -> int:
     if arguments.time_step is not None and not 1e-5 <= arguments.time_step <= 0.1:
         raise UsageError('--time-step must be from 1e-5 to 0.1 s.')
     *paths, robot = arguments.files
+    if Path(robot).suffix.lower() in ('.csv', '.mcap'):
+        raise UsageError(f'{robot}: this is a log. Name the logs first, and the robot last.')
     if arguments.plot:
         from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(arguments.plot)

@@ -231,3 +231,6 @@ def test_the_command_tells_a_wrong_name_in_one_line(tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.startswith('flexsim identify: no parameter "arm.EIzz". Near: arm.EIz')
     assert said.count('\n') == 1
+    assert main(['identify', 'single_link', str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f'flexsim identify: {path}: this is a log. Name the logs first, and the robot last.\n')
