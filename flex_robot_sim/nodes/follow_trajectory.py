@@ -133,7 +133,8 @@ class FollowTrajectoryAction:
             if self._goal is goal:
                 self._goal = None
             report(lambda _: self._conclude(goal))
-        before, goal = self._goal, RunningGoal(handle, sent, self.tolerance, codes, on_end)
+        before, goal = self._goal, RunningGoal(
+            handle, sent, self._relay.measured, self.tolerance, codes, on_end)
         self._goal = goal
         if before is not None:
             before.finish(Outcome(codes.INVALID_GOAL, 'replaced by a new goal', None, True))

@@ -17,6 +17,8 @@ REST_DISTANCE = 1e-3        # from the last set point, of a joint at rest       
 REST_TIME_S = math.pi * REST_DISTANCE / REST_VELOCITY
 """For which both hold at a stop: half a period of the slowest vibration that is still faster."""
 ARRIVAL_DISTANCE = 1e-6     # between the controller's target and the goal              [rad, m]
+MIN_TRAVEL = 0.01           # of a joint that has to move, if its goal is further away [rad, m]
+MIN_TRAVEL_SHARE = 0.5      # of the way to a goal that a joint has to move
 SAG_REST_TIME_S = 1.0       # for which joints that rest further from their set points stay there
 SETTLE_TIMEOUT_S = 10.0     # in which joints come to rest, or reach a goal without a time
 STATES_TIMEOUT_S = 1.0      # in which joint states arrive after the end
@@ -35,12 +37,13 @@ class Outcome(NamedTuple):
 class RunningGoal:
     """A goal, the trajectory that carries it out, and its outcome."""
 
-    def __init__(self, handle: Any, sent: SentTrajectory, tolerance: float, codes: Any,
-                 on_end: Callable[[RunningGoal], None]) -> None:
+    def __init__(self, handle: Any, sent: SentTrajectory, measured: JointTable, tolerance: float,
+                 codes: Any, on_end: Callable[[RunningGoal], None]) -> None:
         """
         Begin with the SentTrajectory of a goal.
 
         :param handle: ServerGoalHandle; codes: FollowJointTrajectory.Result.
+        :param measured: JointTable at the beginning.
         :param tolerance: at the end and at a stop, of joints for which the goal gives none
             [rad, m]; 0: no limit.
         :param on_end: called once, when `outcome` is known.
@@ -55,6 +58,9 @@ class RunningGoal:
         request = handle.request
         self._goal = dict(zip(request.trajectory.joint_names,
                               request.trajectory.points[-1].positions))
+        first = dict(zip(sent.shaped.names, sent.shaped.positions[0].tolist()))
+        self._travel = {name: place - first[name] for name, place in self._goal.items()}
+        self._began = {**first, **measured.positions}
         self._path_tolerances = request.path_tolerance
         self._goal_tolerances = {item.name: item for item in request.goal_tolerance}
         self._goal_time = seconds(request.goal_time_tolerance)
@@ -176,6 +182,14 @@ class RunningGoal:
             measured.velocities[name])
         if off > tolerance > 0.0:
             return f'"{name}" is {off:.4g} from its goal, more than its tolerance {tolerance:.4g}'
+        # less than the tolerance may be all that the goal asks for
+        travel = self._travel[name]
+        if given is None and tolerance and min(abs(travel), off) > MIN_TRAVEL:
+            way = measured.positions[name] - self._began[name]
+            moved = way * math.copysign(1.0, travel) + 0.0      # never -0
+            if moved < MIN_TRAVEL_SHARE * abs(travel):
+                return (f'"{name}" has moved by {moved:.4g} of {abs(travel):.4g} to its goal: the '
+                        'diagnostics of the controller may name the reason')
         if given is not None and velocity > given.velocity > 0.0:
             return (f'"{name}" moves at {velocity:.4g} per s at its goal, more than its tolerance '
                     f'{given.velocity:.4g}')

@@ -277,6 +277,24 @@ def test_success_needs_joint_states(isolated, observer):
     assert line == '"a" is 0.4 from its goal, more than its tolerance 0.1'
 
 
+def test_a_joint_that_has_not_moved_does_not_succeed_within_its_tolerance(isolated, observer):
+    from control_msgs.msg import JointTolerance
+
+    client = isolated('stuck')
+    with resting_joint(observer, '/stuck/joint_states', 0.5):
+        short = client.send(trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']),
+                            goal_time_tolerance=duration(0.1))
+        status, code, line = client.result(short)
+        assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
+        assert line.startswith('"a" has moved by 0 of 0.05 to its goal: ')
+        # a goal where the joint is, and one with a tolerance of its own
+        here = client.send(trajectory({0.0: [0.5], 0.2: [0.5]}, ['a']))
+        assert client.result(here) == (SUCCEEDED, 0, '')
+        wide = client.send(trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']),
+                           goal_tolerance=[JointTolerance(name='a', position=0.06)])
+        assert client.result(wide) == (SUCCEEDED, 0, '')
+
+
 def test_a_canceled_goal_is_aborted_where_a_joint_rests_far_from_its_set_point(isolated, observer):
     client = isolated('blocked')
     with resting_joint(observer, '/blocked/joint_states', 0.5):
