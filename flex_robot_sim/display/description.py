@@ -11,6 +11,8 @@ because `bending_markers` draws the deflected link. Small parts, such as a motor
 flange, stay if they are at the root or at a child joint, and move with it. Meshes cannot be
 classified and are removed.
 
+A robot without any visual gets a stick figure (sticks.py).
+
 Each flexible link also gets the fixed frame LINK/undeformed_tip, the reference of its tip
 deflection.
 """
@@ -23,6 +25,7 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
+from flex_robot_sim.display.sticks import sticks
 from flex_robot_sim.display.turns import roll_pitch_yaw
 from flex_robot_sim.display.visuals import read_visuals
 
@@ -45,6 +48,8 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     for element in root.findall('flexibility'):
         root.remove(element)
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
+    if root.find('link/visual') is None:
+        _draw_sticks(links, arm)
     found = places(arm)
     for place in found:
         beam = arm.description.beam(place.link)
@@ -69,6 +74,14 @@ def is_display_description(text: str) -> bool:
 
 def _by_name(root, tag):
     return {(element.get('name') or '').strip(): element for element in root.findall(tag)}
+
+
+def _draw_sticks(links, arm):
+    for link, tag, size, centre, rpy in sticks(arm.description, arm.segments):
+        visual = _add(links[link], 'visual')
+        _add(visual, 'origin', xyz=_numbers(centre), rpy=_numbers(rpy))
+        _add(_add(visual, 'geometry'), tag,
+             **{name: repr(value) for name, value in size.items()})
 
 
 def _add_virtual_joints(root, place, beam):
