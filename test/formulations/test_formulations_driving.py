@@ -12,7 +12,7 @@ from random_arms import random_robot, random_state
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.formulations import covers, make
-from flex_robot_sim.formulations.driving import Drive
+from flex_robot_sim.formulations.driving import FormulationDynamics
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SimulationError
@@ -58,7 +58,7 @@ def test_bending_arm_is_driven_by_its_own_equations(scheme):
     # the recursion behind the interface goes the way of the recursion in the compiled loop
     arm = load(random_robot(2, links=3, kinds=('modes',)))
     by_hand = moving(arm, scheme, 'dual_screw')
-    by_hand._drive = Drive(make('recursion', arm), arm.arrays)
+    by_hand._drive = FormulationDynamics(make('recursion', arm), arm.arrays)
     compiled = moving(arm, scheme, 'recursion')
     for simulation in (by_hand, compiled):
         simulation.step(10)

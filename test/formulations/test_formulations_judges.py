@@ -226,7 +226,7 @@ def test_a_free_length_that_the_link_does_not_have_is_refused(free):
     link = SlidingLink(1.2, 0.5, 8.0)
     q, qd = np.array([0.0, free, 0.0, 0.0, 0.0]), np.zeros(5)
     for ask in (lambda: link.accelerations(q, qd, qd), lambda: link.energy(q, qd),
-                lambda: link.strain_slope(q), lambda: link.frequencies(free)):
+                lambda: link.strain_energy_gradient(q), lambda: link.frequencies(free)):
         with pytest.raises(SettingError) as caught:
             ask()
         assert str(caught.value) == (f'free length = {free:g} m must be between 0.0012 and 1.2 m, '
