@@ -193,7 +193,7 @@ class Stiffened:
         weighted_J = (mass[:, None, None] * J).reshape(-1, len(h))
         M += weighted_J.T @ J.reshape(-1, len(h))
         h += weighted_J.T @ a.ravel()
-        # the angular velocity of a section is omega + Theta de; R^T dR is a rotation          (5)
+        # angular velocity of a section: omega + Theta de; of a coordinate: R^T dR             (5)
         inertia, Theta = beam.section.inertia, points.Theta
         R_dR = np.einsum('ba,kbc->kac', R, transform.dW[:, :3, :3])
         G = 0.5 * np.stack([R_dR[:, 2, 1] - R_dR[:, 1, 2], R_dR[:, 0, 2] - R_dR[:, 2, 0],
