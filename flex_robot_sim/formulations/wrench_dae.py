@@ -25,7 +25,6 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from flex_robot_sim.formulations.angular_velocity import cross, rotation, skew
 from flex_robot_sim.formulations.sections import (
     Sections,
     displace_attachment,
@@ -33,6 +32,7 @@ from flex_robot_sim.formulations.sections import (
     sample,
     sample_attachments,
 )
+from flex_robot_sim.formulations.turning import cross, rotation, skew
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
