@@ -35,7 +35,7 @@ from flex_robot_sim.formulations.dual_projection import Points, Projections, pos
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-COVERS = 'every arm; what is of second order in its elastic states is left out'
+COVERS = 'every arm; neglects second-order terms of its elastic states'
 
 
 INERTIA_ROUNDING = 1e-14    # smaller entries of a difference of inertias are zero          [SI]
