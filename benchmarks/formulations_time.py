@@ -47,17 +47,17 @@ def measure(quick=False):
         stacked = system.solve(q, qd, force).matrix.toarray()
         conditions['wrench_dae'].append(float(np.linalg.cond(stacked)))
         conditions['wrench_dae_in_base'].append(
-            float(np.linalg.cond(in_base(arm, q, system.start, stacked))))
+            float(np.linalg.cond(in_base(arm, q, system.row_start, stacked))))
     return {'formulation_links': list(LINKS[:4] if quick else LINKS), 'formulation_us': times,
             'formulation_condition': conditions}
 
 
-def in_base(arm, q, start, stacked):
+def in_base(arm, q, row_start, stacked):
     """Stacked matrix whose constraints are written in the base frame, as in (25) of the paper."""
     turned = stacked.copy()
     for link, (body, R, p) in arm.frames.items():
         if body >= 0:
-            rows = slice(start[body], start[body] + 6)
+            rows = slice(row_start[body], row_start[body] + 6)
             place = pose(arm, q, link) @ inverse(frame(R, p))
             turned[rows] = adjoint(place) @ stacked[rows]
     return turned

@@ -72,7 +72,7 @@ def _by_matrices(dual, q, u):
 def _projections(dual, q, u):
     """Projection matrices of all points, and their rates by the geometric rule."""
     projections: Projections = dual.projections
-    return projections.by_speed(projections.links(q), dual.points, q, u)
+    return projections.project_points(projections.links(q), dual.points, q, u)
 
 
 def _by_differences(dual, q, u, step=1e-6):

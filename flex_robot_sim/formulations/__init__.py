@@ -1,21 +1,21 @@
 """
-The papers' own equations of motion, judges of the recursion: four ways to the same accelerations.
+Equations of motion as the papers state them: four independent checks of the recursion.
 
-Each formulation is a module with the name it has here. It offers
+Each formulation is a module of the same name. It provides
 
-    COVERS          which arms it can compute, as a few words
+    COVERS          supported arms, in a few words
     make(arm)       an object for an ArmModel; SettingError, one line, if the arm is not covered
-    PAPER_OPTIONS   options of `make` for the paper's own equations, where ours differ
+    PAPER_OPTIONS   options of `make` for the equations of the paper, where ours differ
 
 and the object has
 
     accelerations(q, qd, force) -> qdd
-    energies(q, qd) -> kinetic energy and energy of height [J], those that its equations keep
+    energies(q, qd) -> kinetic and gravitational potential energy [J] that its equations conserve
 
 with coordinates q and rates qd (n,) in the order of arm.coordinate_names [rad, m], and `force`
-(n,), the generalised forces [N m, N] that are neither inertia nor gravity: springs, dampers,
-motors, friction and stops. Gravity is that of the arm. The judges import nothing of the dynamics:
-`recursion` alone wraps what they judge.
+(n,), the generalised forces [N m, N] of springs, dampers, motors, friction and stops. The arm
+defines gravity. The formulations import nothing of the dynamics; only `recursion` wraps the code
+under test.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ class Formulation(Protocol):
         """Accelerations (n,) of all coordinates."""
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy and energy of height [J]."""
+        """Kinetic energy and gravitational potential energy [J]."""
 
 
 def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
     """
     Return the formulation `name` of an ArmModel.
 
-    :param options: of the `make` of its module.
-    :raises SettingError: if there is no such formulation, or it does not cover the arm.
+    :param options: keyword arguments of `make` in its module.
+    :raises SettingError: if there is no such formulation or it does not support the arm.
     """
     return _module(name).make(arm, **options)
 
 
 def paper_options(name: str) -> dict[str, Any]:
-    """Options of `make` with which the formulation `name` is the paper's own, word by word."""
+    """Options of `make` for exactly the equations of the paper of formulation `name`."""
     return dict(getattr(_module(name), 'PAPER_OPTIONS', {}))
 
 
 def covers(name: str) -> str:
-    """Which arms the formulation `name` can compute, as a few words."""
+    """Return the arms that the formulation `name` supports, in a few words."""
     return _module(name).COVERS
 
 

@@ -1,17 +1,17 @@
 """
-Steps through time with the accelerations of any formulation, in plain Python.
+Time integration with the accelerations of any formulation, in plain Python.
 
-Springs, motors, friction, stops and pushes are those of the simulation: the forces that move the
-arm in the recursion are what inverse dynamics needs for its accelerations, and they move it here
-too. The schemes are those of integrators.py and adaptive.py. The implicit midpoint solves v' = a
-at the middle of the step by a quasi-Newton iteration with the error r = a - v' of an estimate,
+Springs, motors, friction, stops and external forces are those of the simulation: the inverse
+dynamics of the accelerations of the recursion yields the generalised forces. The schemes are those
+of integrators.py and adaptive.py. The implicit midpoint rule solves v' = a at the middle of the
+step by a quasi-Newton iteration with the residual r = a - v' of an estimate,
 
     v' += (1 + W S)^-1 r,    S = h/2 D + h^2/4 K
 
-where K and D are the slopes of springs, dampers, motors, friction and stops. W, the inverse of a
-mass matrix of the recursion, only steers the iteration: where r = 0, the formulation alone has
-decided. It goes on until what is left is what the recursion leaves (T43). A part of a step that
-takes too long for that is halved, and one that never gets there is reported, as in the recursion.
+where K and D are the slopes of springs, dampers, motors, friction and stops. W is the inverse of a
+mass matrix of the recursion. It affects the convergence only: at r = 0 the solution depends on the
+formulation alone. The iteration has the tolerance of the recursion (T43). A substep that needs too
+many iterations is halved. A substep that never converges is reported, as in the recursion.
 """
 
 from __future__ import annotations
@@ -49,77 +49,79 @@ from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.model.arm_model import ArmArrays, Workspace, make_workspace
 
-LARGEST = 1e60              # sum of coordinates and rates whose products are still numbers
+MAX_STATE_SUM = 1e60        # sum of coordinates and rates; beyond it, products may overflow
 
 
-def advance_by(drive: Drive, arm: ArmArrays, loads: LoadArrays, scheme: str, iterations: int,
-               q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, effort: np.ndarray, h: float,
-               steps: int, flow: np.ndarray, watch: Watch, work: Workspace) -> int:
+def advance_with_formulation(dynamics: FormulationDynamics, arm: ArmArrays, loads: LoadArrays,
+                             scheme: str, iterations: int, q: np.ndarray, qd: np.ndarray,
+                             qdd: np.ndarray, effort: np.ndarray, h: float, steps: int,
+                             flow: np.ndarray, watch: Watch, work: Workspace) -> int:
     """
     Take `steps` steps of length h [s]; stop before a state that is not finite.
 
-    :param drive: Drive of the formulation that moves the arm.
-    :param scheme: name of it; the other arguments and the result are those of
+    :param dynamics: FormulationDynamics of the arm.
+    :param scheme: name of the scheme; the other arguments and the result are those of
         `integrators.advance`.
     """
-    drive.begin(arm, loads, effort, flow, work)
-    if work.step[0] == 0.0:         # something else than a step has changed the energy
-        work.step[1], work.step[2] = sum(drive.energies(q, qd)) + spring_energy(arm, q), 0.0
+    dynamics.begin(arm, loads, effort, flow, work)
+    if work.step[0] == 0.0:         # the energy has changed outside of a step
+        work.step[1], work.step[2] = sum(dynamics.energies(q, qd)) + spring_energy(arm, q), 0.0
     if scheme == 'reference':
         return advance_adaptively(arm, loads, q, qd, qdd, effort, h, steps, flow, watch, work,
-                                  drive.set_slopes)
-    step_of: dict[str, Callable[..., Any]] = {
+                                  dynamics.set_slopes)
+    step_functions: dict[str, Callable[..., Any]] = {
         'implicit_midpoint': _midpoint_step, 'rk4': _rk4_step,
         'semi_implicit_euler': _euler_step, 'forward_euler': _euler_step}
     for step in range(steps):
-        before = q.copy(), qd.copy(), flow.copy()
+        previous = q.copy(), qd.copy(), flow.copy()
         with np.errstate(over='ignore', invalid='ignore'):
-            taken = step_of[scheme](drive, q, qd, qdd, h, scheme=scheme, iterations=iterations)
-            if taken is not None:
-                _note(taken, step, watch)
+            outcome = step_functions[scheme](dynamics, q, qd, qdd, h, scheme=scheme,
+                                             iterations=iterations)
+            if outcome is not None:
+                _record_hard_step(outcome, step, watch)
         if not np.isfinite(q.sum() + qd.sum()):
-            q[:], qd[:], flow[:] = before
+            q[:], qd[:], flow[:] = previous
             qdd[:] = 0.0
             return step
         note_validity(arm, q, step, watch, work)
     return steps
 
 
-class Drive:
-    """The formulation that moves an arm, and the arm under its motors and loads."""
+class FormulationDynamics:
+    """Dynamics of an arm with motors and loads, by a formulation."""
 
     def __init__(self, formulation: Formulation, arrays: ArmArrays) -> None:
-        """Let `formulation` (see the package) move ArmArrays."""
+        """Use `formulation` (see the package) for the accelerations of ArmArrays."""
         self.formulation = formulation
-        self._unloaded = make_workspace(arrays)
-        self._springs: Any = None       # K and D of links, gears and dampers
+        self._unloaded_work = make_workspace(arrays)
+        self._spring_matrices: Any = None  # K and D of links, gears and dampers
 
     def begin(self, arm: ArmArrays, loads: LoadArrays, effort: np.ndarray, flow: np.ndarray,
               work: Workspace) -> None:
-        """Take what the next steps are about; the arguments are those of `advance_by`."""
+        """Set the inputs of the next steps; arguments as in `advance_with_formulation`."""
         self.arm, self.loads, self.effort, self.flow, self.work = arm, loads, effort, flow, work
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Accelerations (n,); leaves in the workspace what powers and validity need."""
+        """Accelerations (n,); the workspace then holds the data for powers and validity."""
         qdd, force = np.zeros((2, q.size))
-        if not np.abs(q).sum() + np.abs(qd).sum() < LARGEST:
+        if not np.abs(q).sum() + np.abs(qd).sum() < MAX_STATE_SUM:
             return np.full(q.size, np.nan)
         set_loads(self.arm, self.loads, q, qd, self.work)
         implicit_dynamics(self.arm, q, qd, self.effort, 0.0, qdd, self.work, qdd)
-        inverse_dynamics(self.arm, q, qd, qdd, self._unloaded, force)
+        inverse_dynamics(self.arm, q, qd, qdd, self._unloaded_work, force)
         try:
             return self.formulation.accelerations(q, qd, force)
-        # no inertia left, in a full or a sparse matrix: the state is beyond the formulation
+        # singular inertia, in a full or a sparse matrix: the formulation is not valid here
         except (np.linalg.LinAlgError, RuntimeError):
             return np.full(q.size, np.nan)
 
     def add_powers(self, q: np.ndarray, qd: np.ndarray, weight: float) -> None:
-        """Count work and dissipation over a time `weight` [s] at the latest state."""
+        """Add work and dissipation over a time `weight` [s] at the latest state."""
         add_powers(self.arm, q, qd, q, self.effort, 0.0, weight, self.work, self.flow)
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy and energy of height by the formulation [J], finite or not."""
-        if not np.abs(q).sum() + np.abs(qd).sum() < LARGEST:
+        """Kinetic and gravitational potential energy by the formulation [J], finite or not."""
+        if not np.abs(q).sum() + np.abs(qd).sum() < MAX_STATE_SUM:
             return np.nan, np.nan
         with np.errstate(over='ignore', invalid='ignore'):
             return self.formulation.energies(q, qd)
@@ -127,41 +129,41 @@ class Drive:
     def correct_energy(self, q: np.ndarray, qd: np.ndarray, flow: np.ndarray,
                        has_converged: bool, can_halve: bool) -> tuple[bool, bool]:
         """
-        Scale the rates qd (n,) by what the midpoint rule misses of the energy (T44).
+        Scale the rates qd (n,) to remove the energy error of the midpoint rule (T44).
 
-        :param flow: work and dissipated energy before this part of a step, (2,) [J].
-        :param has_converged: whether that part did.
-        :param can_halve: whether a part that is not good may be taken again in halves; if so,
-            nothing is changed here.
-        :returns: whether the part converged and its energy adds up, and whether it may be taken:
-            one that is not good makes no energy (T46).
+        :param flow: work and dissipated energy before this substep, (2,) [J].
+        :param has_converged: whether the substep converged.
+        :param can_halve: whether a bad substep may be repeated in halves; then a bad one changes
+            nothing here.
+        :returns: whether the substep is good, that is, converged with a balanced energy; and
+            whether to accept it. A bad substep never adds energy (T46).
         """
         step = self.work.step
-        kinetic, height = self.energies(q, qd)
-        now = kinetic + spring_energy(self.arm, q) + height
-        done, taken = self.flow[:2] - flow
-        due = step[1] + done - taken
-        if not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
-            step[1], step[2] = now, 0.0
+        kinetic, potential = self.energies(q, qd)
+        energy = kinetic + spring_energy(self.arm, q) + potential
+        work_done, dissipated = self.flow[:2] - flow
+        expected = step[1] + work_done - dissipated
+        if not isfinite(energy) or self.work.prescribed.any() or kinetic <= 0.0:
+            step[1], step[2] = energy, 0.0
             return has_converged, True
-        is_good = has_converged and abs(now - due) <= (
-            MAX_ENERGY_ERROR * (kinetic + abs(done) + abs(taken))
-            + ENERGY_ROUNDING * (abs(now - kinetic - height) + abs(height)))
+        is_good = has_converged and abs(energy - expected) <= (
+            MAX_ENERGY_ERROR * (kinetic + abs(work_done) + abs(dissipated))
+            + ENERGY_ROUNDING * (abs(energy - kinetic - potential) + abs(potential)))
         if not is_good and can_halve:
             return False, True
         if not is_good:
-            if taken < 0.0:             # no law gives energy
-                due, self.flow[1] = due + taken, flow[1]
-            if now - due > kinetic:     # too much for the rates to give
+            if dissipated < 0.0:                # no joint law generates energy
+                expected, self.flow[1] = expected + dissipated, flow[1]
+            if energy - expected > kinetic:     # exceeds the kinetic energy
                 self.flow[:2] = flow
                 return False, False
-        missing = due - now - step[2]
-        largest = MAX_ENERGY_CORRECTION if is_good else 1.0
-        share = min(max(missing / kinetic, -largest), MAX_ENERGY_CORRECTION)
-        step[1], step[2] = now + share * kinetic, max(share * kinetic - missing, 0.0)
-        step[3] += now - due            # with its sign: what a step misses is of no one sign
-        qd *= sqrt(1.0 + share)
-        self.flow[2] += abs(now - due)
+        deficit = expected - energy - step[2]
+        max_decrease = MAX_ENERGY_CORRECTION if is_good else 1.0
+        correction = min(max(deficit / kinetic, -max_decrease), MAX_ENERGY_CORRECTION)
+        step[1], step[2] = energy + correction * kinetic, max(correction * kinetic - deficit, 0.0)
+        step[3] += energy - expected    # signed, because errors of steps have both signs
+        qd *= sqrt(1.0 + correction)
+        self.flow[2] += abs(energy - expected)
         return is_good, True
 
     def set_slopes(self, arm: ArmArrays, loads: LoadArrays, state: np.ndarray,
@@ -172,117 +174,121 @@ class Drive:
         slopes[:n], slopes[n:2 * n], slopes[2 * n:] = qd, self.accelerations(q, qd), 0.0
         add_powers(arm, q, qd, q, effort, 0.0, 1.0, work, slopes[2 * n:])
 
-    def steering(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
+    def iteration_matrix(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
         """Matrix 1 + W S (n, n) of the implicit step."""
         arm, work = self.arm, self.work
-        if self._springs is None:
-            self._springs = spring_matrices(arm)
-        K, D = (matrix.copy() for matrix in self._springs)
+        if self._spring_matrices is None:
+            self._spring_matrices = spring_matrices(arm)
+        K, D = (matrix.copy() for matrix in self._spring_matrices)
         add_contact_slopes(arm, q, qd, D, K)
         add_motor_slopes(arm, q, qd, self.effort, work, D, K)
         return np.eye(q.size) + np.linalg.solve(mass_matrix(arm, q), h / 2 * D + h * h / 4 * K)
 
 
-def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
-    """Take one step; return in how many parts, and how many of these did not converge."""
-    work, left, part, calls, parts, lost = drive.work, h, h, 0, 0, 0
-    while left > 0.0:
+def _midpoint_step(dynamics, q, qd, qdd, h, scheme, iterations):
+    """Take one step; return the number of substeps, and how many of these did not converge."""
+    work, remaining, substep, calls, substeps, unconverged = dynamics.work, h, h, 0, 0, 0
+    while remaining > 0.0:
         guess = qdd
-        if part == work.step[0]:            # the acceleration goes on changing as it did
+        if substep == work.step[0]:         # linear extrapolation of the acceleration
             guess = 2.0 * qdd - work.last
-        found, count, converged = _solve_midpoint(drive, q, qd, guess, part, iterations)
-        calls += count
-        can_halve = calls < MAX_EVALUATIONS and part > MIN_SUBSTEP_RATIO * h
-        if not converged and can_halve:
-            part *= 0.5
+        acceleration, evaluations, has_converged = _solve_midpoint(dynamics, q, qd, guess, substep,
+                                                                   iterations)
+        calls += evaluations
+        can_halve = calls < MAX_EVALUATIONS and substep > MIN_SUBSTEP_RATIO * h
+        if not has_converged and can_halve:
+            substep *= 0.5
             continue
-        rate = qd + 0.5 * part * found
+        rate = qd + 0.5 * substep * acceleration
         if not np.isfinite(rate).all():
-            parts, lost = parts + 1, lost + (not converged)
+            substeps, unconverged = substeps + 1, unconverged + (not has_converged)
             q[:] = np.nan
             break
-        before = drive.flow[:2].copy()
-        drive.add_powers(q + 0.5 * part * rate, rate, part)
-        new_q, new_qd = q + part * rate, qd + part * found
-        good, is_taken = drive.correct_energy(new_q, new_qd, before, converged, can_halve)
-        if not good and can_halve:
-            drive.flow[:2] = before
-            part *= 0.5
+        previous_flow = dynamics.flow[:2].copy()
+        dynamics.add_powers(q + 0.5 * substep * rate, rate, substep)
+        new_q, new_qd = q + substep * rate, qd + substep * acceleration
+        is_good, is_accepted = dynamics.correct_energy(new_q, new_qd, previous_flow,
+                                                       has_converged, can_halve)
+        if not is_good and can_halve:
+            dynamics.flow[:2] = previous_flow
+            substep *= 0.5
             continue
-        parts, lost = parts + 1, lost + (not good)
-        if is_taken:
+        substeps, unconverged = substeps + 1, unconverged + (not is_good)
+        if is_accepted:
             q[:], qd[:] = new_q, new_qd
-        work.last[:], work.step[0] = qdd, part
-        qdd[:] = found if is_taken else 0.0
-        left -= part
-        if left < MIN_SUBSTEP_RATIO * h:
-            left = 0.0
-        part = left if calls >= MAX_EVALUATIONS else min(
-            2.0 * part if count < STEP_GROWTH_ITERATIONS else part, left)
-    return parts, lost
+        work.last[:], work.step[0] = qdd, substep
+        qdd[:] = acceleration if is_accepted else 0.0
+        remaining -= substep
+        if remaining < MIN_SUBSTEP_RATIO * h:
+            remaining = 0.0
+        substep = remaining if calls >= MAX_EVALUATIONS else min(
+            2.0 * substep if evaluations < STEP_GROWTH_ITERATIONS else substep, remaining)
+    return substeps, unconverged
 
 
-def _solve_midpoint(drive, q, qd, guess, h, iterations):
-    """Accelerations of one part of a step, evaluations, and whether they have converged."""
-    weights, qdd, lost = drive.arm.inertia_scale, guess.copy(), np.full_like(guess, np.nan)
-    steering, move, before = None, None, inf
+def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
+    """Accelerations of one substep, number of evaluations, and whether they converged."""
+    weights, qdd, no_solution = (dynamics.arm.inertia_scale, guess.copy(),
+                                 np.full_like(guess, np.nan))
+    iteration_matrix, correction, previous_change = None, None, inf
     for count in range(1, MAX_ITERATIONS + 1):
         rate = qd + 0.5 * h * qdd
-        middle = q + 0.5 * h * rate
-        error = drive.accelerations(middle, rate) - qdd
+        middle_q = q + 0.5 * h * rate
+        error = dynamics.accelerations(middle_q, rate) - qdd
         try:
-            if steering is not None:
-                wanted = np.linalg.solve(steering, error)
-                change = weights @ (h * wanted)**2
-                if change > before:         # beyond a corner of a law: go back half of the way
-                    move *= 0.5
-                    qdd -= move
+            if iteration_matrix is not None:
+                newton_step = np.linalg.solve(iteration_matrix, error)
+                change = weights @ (h * newton_step)**2
+                if change > previous_change:    # beyond a kink of a joint law: undo half of it
+                    correction *= 0.5
+                    qdd -= correction
                     continue
-            if steering is None or change > MAX_RATIO_FOR_REUSE * before:
-                steering = drive.steering(middle, rate, h)
-                wanted = np.linalg.solve(steering, error)
-                change = weights @ (h * wanted)**2
-        except np.linalg.LinAlgError:           # no inertia left that could steer
-            return lost, count, False
+            if iteration_matrix is None or change > MAX_RATIO_FOR_REUSE * previous_change:
+                iteration_matrix = dynamics.iteration_matrix(middle_q, rate, h)
+                newton_step = np.linalg.solve(iteration_matrix, error)
+                change = weights @ (h * newton_step)**2
+        except np.linalg.LinAlgError:           # singular mass matrix of the recursion
+            return no_solution, count, False
         if not isfinite(change):
-            return lost, count, False
-        move = wanted
-        qdd += move
-        size = weights @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
-        # what is left is about change * change / before                                  (T43)
+            return no_solution, count, False
+        correction = newton_step
+        qdd += correction
+        scale = weights @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
+        # the remaining error is about change * change / previous_change                  (T43)
         if count >= iterations and (
-                change * min(change, before) <= RATE_TOLERANCE**2 * size * before):
+                change * min(change, previous_change)
+                <= RATE_TOLERANCE**2 * scale * previous_change):
             return qdd, count, True
-        before = change
+        previous_change = change
     return qdd, count, False
 
 
-def _note(taken, step, watch):
-    """Note a step that was hard, as the recursion does."""
-    parts, lost = taken
-    watch.hard[0] += parts > 1
-    watch.hard[1] += lost
-    if lost and watch.hard[2] < 0:
+def _record_hard_step(outcome, step, watch):
+    """Record a step with several or unconverged substeps, as the recursion does."""
+    substeps, unconverged = outcome
+    watch.hard[0] += substeps > 1
+    watch.hard[1] += unconverged
+    if unconverged and watch.hard[2] < 0:
         watch.hard[2] = step
 
 
-def _rk4_step(drive, q, qd, qdd, h, scheme, iterations):
+def _rk4_step(dynamics, q, qd, qdd, h, scheme, iterations):
     x, v, sum_v, sum_a = q, qd, 0.0, 0.0
-    for part in range(4):
-        a = drive.accelerations(x, v)
-        weight = h / 6.0 if part in (0, 3) else h / 3.0
-        drive.add_powers(x, v, weight)
+    for stage in range(4):
+        a = dynamics.accelerations(x, v)
+        weight = h / 6.0 if stage in (0, 3) else h / 3.0
+        dynamics.add_powers(x, v, weight)
         sum_v, sum_a = sum_v + weight * v, sum_a + weight * a
-        reach = 0.5 * h if part < 2 else h
-        x, v = q + reach * v, qd + reach * a
+        stage_step = 0.5 * h if stage < 2 else h
+        x, v = q + stage_step * v, qd + stage_step * a
     q += sum_v
     qd += sum_a
     qdd[:] = a
 
 
-def _euler_step(drive, q, qd, qdd, h, scheme, iterations):
-    qdd[:] = drive.accelerations(q, qd)
-    drive.add_powers(q, qd, h)
-    before = qd.copy()
+def _euler_step(dynamics, q, qd, qdd, h, scheme, iterations):
+    qdd[:] = dynamics.accelerations(q, qd)
+    dynamics.add_powers(q, qd, h)
+    previous_qd = qd.copy()
     qd += h * qdd
-    q += h * (qd if scheme == 'semi_implicit_euler' else before)
+    q += h * (qd if scheme == 'semi_implicit_euler' else previous_qd)

@@ -1,15 +1,15 @@
 """
-The groups G1 of dual rotations and G2 of dual poses: frames that are turned, and bent a little.
+The groups G1 of dual rotations and G2 of dual poses: frames with a small elastic rotation.
 
-An element X = (A, [theta] A) of G1 is the rotation A followed by the small turn theta, both in one
-real matrix (8). It takes dual vectors from one frame to another, as a rotation takes vectors (39).
-An element Y = (X, v) of G2 also moves the origin by the dual vector v (14), as a pose does.
+An element X = (A, [theta] A) of G1 is the rotation A followed by the small rotation theta, both in
+one real matrix (8). It maps dual vectors between frames, as a rotation maps vectors (39). An
+element Y = (X, v) of G2 also moves the origin by the dual vector v (14), as a pose does.
 
     G1    X = [A, 0; [theta] A, A]                           (6, 6)
     G2    Y = [X, v; 0, 1]                                   (7, 7)
 
-Both have inverses, adjoints, an exponential and a logarithm in closed form. G1 is built like the
-adjoint matrices of SE(3), and its exponential is theirs; theta is a turn there, no distance.
+Both have inverses, adjoints, an exponential and a logarithm in closed form. G1 has the structure
+of the adjoint matrices of SE(3) and the same exponential, but theta is a rotation, not a distance.
 
 Equation numbers: Cibicik & Egeland (2021), see dual_numbers.py.
 """
@@ -20,16 +20,16 @@ import numpy as np
 
 from flex_robot_sim.formulations.dual_numbers import dual_hat, dual_matrix, hat
 
-SMALL = 1.0         # angle below which series are summed: beyond, closed forms lose no digit [rad]
+MAX_SERIES_ANGLE = 1.0      # below it, series; above it, closed forms lose no digits       [rad]
 
 
 def g1(A: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """Element X (6, 6) of G1 from a rotation (3, 3) and a small turn after it (3,) [rad] (8)."""
+    """Element X (6, 6) of G1, a rotation A (3, 3) and a small rotation theta (3,) [rad] (8)."""
     return dual_matrix(A, hat(theta) @ A)
 
 
 def g1_parts(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation A (3, 3) and small turn theta (3,) of an element of G1."""
+    """Rotation A (3, 3) and small rotation theta (3,) of an element of G1."""
     A = X[:3, :3]
     return A, vee(X[3:, :3] @ A.T)
 
@@ -57,9 +57,9 @@ def g1_vee(W: np.ndarray) -> np.ndarray:
 
 def g1_exp(w: np.ndarray) -> np.ndarray:
     """Exponential (6, 6) of a vector (u, w) of the algebra of G1 (136)."""
-    u, turned = w[:3], left_jacobian(w[:3]) @ w[3:]
+    u, theta = w[:3], left_jacobian(w[:3]) @ w[3:]
     A = rotation(u)
-    return dual_matrix(A, hat(turned) @ A)
+    return dual_matrix(A, hat(theta) @ A)
 
 
 def g1_log(X: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ def g1_log(X: np.ndarray) -> np.ndarray:
 
 
 def g2(X: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Element Y (7, 7) of G2 from one of G1 and the dual vector (6,) of the origin [m] (14)."""
+    """Element Y (7, 7) of G2 from X of G1 and the dual vector v (6,) of the origin [m] (14)."""
     Y = np.eye(7)
     Y[:6, :6], Y[:6, 6] = X, v
     return Y
@@ -84,12 +84,12 @@ def g2_parts(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def g2_inverse(Y: np.ndarray) -> np.ndarray:
     """Inverse (7, 7) of an element of G2: (X^-1, -X^-1 v), which is (51)."""
     X, v = g2_parts(Y)
-    back = g1_inverse(X)
-    return g2(back, -back @ v)
+    X_inverse = g1_inverse(X)
+    return g2(X_inverse, -X_inverse @ v)
 
 
 def g2_adjoint(Y: np.ndarray) -> np.ndarray:
-    """Adjoint map (12, 12) of G2, which takes dual twists to another frame (19)."""
+    """Adjoint map (12, 12) of G2, which maps dual twists to another frame (19)."""
     X, v = g2_parts(Y)
     Ad = np.zeros((12, 12))
     Ad[:6, :6] = Ad[6:, 6:] = X
@@ -99,9 +99,9 @@ def g2_adjoint(Y: np.ndarray) -> np.ndarray:
 
 def g2_hat(t: np.ndarray) -> np.ndarray:
     """Element (7, 7) of the Lie algebra of G2 from a dual twist (12,) (55)."""
-    out = np.zeros((7, 7))
-    out[:6, :6], out[:6, 6] = g1_hat(t[:6]), t[6:]
-    return out
+    T = np.zeros((7, 7))
+    T[:6, :6], T[:6, 6] = g1_hat(t[:6]), t[6:]
+    return T
 
 
 def g2_vee(T: np.ndarray) -> np.ndarray:
@@ -134,8 +134,8 @@ def g1_left_jacobian(w: np.ndarray) -> np.ndarray:
 
 
 def _factors(angle):
-    """Return the three factors of (144), by their series where the closed forms lose digits."""
-    if angle < SMALL:
+    """Return the three factors of (144), by series where the closed forms lose digits."""
+    if angle < MAX_SERIES_ANGLE:
         t = angle * angle
         c3, c4, c5 = (_series(k, t) for k in (3, 4, 5))
     else:
@@ -155,7 +155,7 @@ def rotation(phi: np.ndarray) -> np.ndarray:
 
 def rotation_vector(A: np.ndarray) -> np.ndarray:
     """Logarithm (3,) of a rotation matrix, of an angle up to pi, through its quaternion [rad]."""
-    # four times the products of the quaternion (w, x, y, z); its largest row loses no digit
+    # four times the products of the quaternion (w, x, y, z); the largest row loses no digits
     products = np.empty((4, 4))
     products[0, 0] = 1.0 + np.trace(A)
     products[0, 1:] = products[1:, 0] = 2.0 * vee(A)
@@ -173,7 +173,7 @@ def left_jacobian(phi: np.ndarray) -> np.ndarray:
 
 
 def _series(k, t):
-    """Sum over j of (-t)^j / (k + 2 j)!; terms up to an angle of pi and beyond."""
+    """Sum over j of (-t)^j / (k + 2 j)!; enough terms for angles beyond pi."""
     total, term = 0.0, 1.0
     for factor in range(2, k + 1):
         term /= factor

@@ -1,11 +1,11 @@
 """
-Dual lines, screws, twists and wrenches, and how they are moved, turned and differentiated.
+Dual lines, screws, twists and wrenches: their translation, rotation and differentiation.
 
 A screw is (angular, linear), and each half is a dual vector, so that a dual screw has the twelve
-components [r omega; d omega; r v; d v] (56). A joint is a dual line (58), times its rate a dual
-twist (57). A mode of a bending link is a dual screw. In the Jacobian form its real part is zero,
-because its rate is small (67) to (72); in the projecting form its real part is the mode, because a
-force works on the mode and not on its rate (93) to (95). N swaps the two (70).
+components [r omega; d omega; r v; d v] (56). A joint is a dual line (58); times its rate, it is a
+dual twist (57). A mode of a bending link is a dual screw. In the Jacobian form its real part is
+zero, because its rate is small (67) to (72). In the projecting form its real part is the mode,
+because a force does work on the mode, not on its rate (93) to (95). N swaps the two (70).
 
     reference   U(p) = [1, 0; [p]^, 1]     p from the new point to the old one             (60)
     coordinates R = diag(X, X)                                                             (63)
@@ -22,8 +22,8 @@ import numpy as np
 from flex_robot_sim.formulations.dual_groups import g2_adjoint, g2_inverse
 from flex_robot_sim.formulations.dual_numbers import dual_cross, dual_hat
 
-PI = np.eye(6)[[3, 4, 5, 0, 1, 2]]                  # swaps real and dual part of a vector (70)
-N = np.kron(np.eye(2), PI)                          # likewise of a screw (70)
+PI = np.eye(6)[[3, 4, 5, 0, 1, 2]]                  # swaps real and dual parts of a vector (70)
+N = np.kron(np.eye(2), PI)                          # the same for a screw (70)
 
 
 def joint_line(axis: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ def mode_screws(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the dual screws (12, n) of modes, in the Jacobian form and in the projecting form.
 
-    :param shapes: Psi of (71), (6, n): turn and displacement of the section by mode.
+    :param shapes: Psi of (71), (6, n): rotation and displacement of the section by mode.
     """
     projecting = screw_basis() @ shapes             # (95)
     return N @ projecting, projecting               # (68), (69)
@@ -50,12 +50,13 @@ def mode_screws(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def jacobian_form(projecting: np.ndarray, elastic: np.ndarray) -> np.ndarray:
     """
-    Turn columns in the projecting form into the Jacobian form (92).
+    Convert columns in the projecting form into the Jacobian form (92).
 
-    What the projecting form has as the real part is the dual part here, and its own dual part,
-    times a small rate, is of second order.
+    The real part of the projecting form becomes the dual part. The dual part of the projecting
+    form, times a small rate, is of second order and is dropped.
 
-    :param projecting: (..., 12, n); :param elastic: which columns are modes, (n,) bool.
+    :param projecting: (..., 12, n).
+    :param elastic: mask of the columns that are modes, (n,) bool.
     """
     out = projecting.copy()
     out[..., 3:6, elastic], out[..., 9:12, elastic] = (projecting[..., 0:3, elastic],
@@ -65,24 +66,24 @@ def jacobian_form(projecting: np.ndarray, elastic: np.ndarray) -> np.ndarray:
 
 
 def reference_matrix(p: np.ndarray) -> np.ndarray:
-    """Matrix U (12, 12) that moves the point of reference (60); p (6,) is new one to old one."""
+    """Matrix U (12, 12) that moves the point of reference (60); p (6,) points from new to old."""
     U = np.eye(12)
     U[6:, :6] = dual_hat(p)
     return U
 
 
 def coordinate_matrix(X: np.ndarray) -> np.ndarray:
-    """Matrix R (12, 12) that turns the coordinates of a screw by an element X of G1 (63)."""
+    """Matrix R (12, 12) that rotates the axes of a screw by an element X of G1 (63)."""
     return np.kron(np.eye(2), X)
 
 
 def screw_matrix(Y: np.ndarray) -> np.ndarray:
-    """Matrix V (12, 12) that takes screws of a frame to its child with the dual pose Y (66)."""
+    """Matrix V (12, 12) that maps screws of a frame to its child with the dual pose Y (66)."""
     return g2_adjoint(g2_inverse(Y))
 
 
-def moved(screws: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Screws (..., 12, n) for another point of reference, U(p) of (60) at once for many points."""
+def shift_screws(screws: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Apply U(p) of (60) to screws (..., 12, n) for many points of reference at once."""
     out = np.empty((*p.shape[:-1], *screws.shape[-2:]))
     out[..., :6, :] = screws[..., :6, :]
     out[..., 6:, :] = screws[..., 6:, :] + dual_hat(p) @ screws[..., :6, :]
@@ -97,21 +98,23 @@ def differentiation_matrix(w: np.ndarray, y: np.ndarray) -> np.ndarray:
     return d
 
 
-def screw_rates(carriers: np.ndarray, point: np.ndarray, screws: np.ndarray) -> np.ndarray:
+def screw_rates(screw_link_twists: np.ndarray, point_twist: np.ndarray, screws: np.ndarray
+                ) -> np.ndarray:
     """
     Rates (..., 12, n) of screws that are fixed to moving links: the geometric rule (76), (77).
 
-    The paper builds w and y link by link (78). That sum is the difference of two twists which are
-    at hand: w is the angular velocity of the link that carries the screw, against that of the link
-    in whose coordinates it is seen; y is the velocity of the point of reference, less that which
-    it would have on the carrying link.
+    The paper sums w and y over the links (78). That sum is the difference of two known twists. The
+    angular velocity w is that of the link of the screw, relative to the link in whose axes the
+    screw is expressed. The velocity y is that of the point of reference, minus the velocity of the
+    coincident point on the link of the screw.
 
-    :param carriers: dual twists (..., 12, n) of the carrying links, for that point of reference.
-    :param point: (..., 12) angular velocity of the coordinates, and velocity of the point.
+    :param screw_link_twists: dual twists (..., 12, n) of the links to which the screws are fixed,
+        at the same point of reference.
+    :param point_twist: (..., 12) angular velocity of the axes, and velocity of the point.
     :param screws: (..., 12, n).
     """
-    against = carriers - point[..., None]
-    w, minus_y = against[..., :6, :], against[..., 6:, :]
+    relative_twist = screw_link_twists - point_twist[..., None]
+    w, minus_y = relative_twist[..., :6, :], relative_twist[..., 6:, :]
     angular = screws[..., :6, :]
     return np.concatenate([dual_cross(w, angular), dual_cross(w, screws[..., 6:, :])
                            + dual_cross(minus_y, angular)], axis=-2)

@@ -1,9 +1,9 @@
 """
-Dual numbers, vectors and matrices, written as real ones: only what is linear survives.
+Dual numbers, vectors and matrices as real matrices, for first-order expansions in the bending.
 
-A dual number is r + eps d with eps^2 = 0. Let r be what an expression is worth in an arm that does
-not bend, and d what it gains, to first order, by the bending: then every product drops its terms
-of second order by itself. Written as real matrices, so that plain linear algebra does the rest,
+A dual number is r + eps d with eps^2 = 0. The real part r is the value in an arm that does not
+bend, the dual part d its first-order change by the bending. Products then contain no terms of
+second order. Real matrices represent dual quantities, so plain linear algebra applies:
 
     number  [r, 0; d, r]      vector  [r; d]      matrix  [R, 0; D, R]
 
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 
 def dual_vector(real: np.ndarray, dual: np.ndarray) -> np.ndarray:
-    """Vector [r; d] (2 m,), or with more axes behind, (2 m, ...), as in (37)."""
+    """Vector [r; d] (2 m,), or with trailing axes (2 m, ...), as in (37)."""
     return np.concatenate([real, dual])
 
 
@@ -44,28 +44,28 @@ def parts(values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return values[:m], values[m:]
 
 
-def applied(function: Callable[[float], float], derivative: Callable[[float], float],
-            number: np.ndarray) -> np.ndarray:
+def apply_function(function: Callable[[float], float], derivative: Callable[[float], float],
+                   number: np.ndarray) -> np.ndarray:
     """Value of a smooth function at a dual number (2, 2): f(r) + eps f'(r) d."""
     real, dual = (float(part[0, 0]) for part in parts(number))
     return dual_matrix(function(real), derivative(real) * dual)
 
 
 def hat(a: np.ndarray) -> np.ndarray:
-    """Matrix (3, 3) of the vector product, [a] b = a x b."""
+    """Matrix (3, 3) of the cross product, [a] b = a x b."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
-HATS = np.array([dual_matrix(hat(a[:3]), hat(a[3:])) for a in np.eye(6)])    # of unit vectors
+UNIT_DUAL_HATS = np.array([dual_matrix(hat(a[:3]), hat(a[3:])) for a in np.eye(6)])
 
 
 def dual_hat(a: np.ndarray) -> np.ndarray:
-    """Matrices [a]^ (..., 6, 6) of the product of dual vectors (..., 6) with others (13), (38)."""
-    return (a @ HATS.reshape(6, 36)).reshape(*a.shape[:-1], 6, 6)
+    """Matrices [a]^ (..., 6, 6) of the dual cross product, from vectors (..., 6) (13), (38)."""
+    return (a @ UNIT_DUAL_HATS.reshape(6, 36)).reshape(*a.shape[:-1], 6, 6)
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Vector products (..., 3, k) of columns; np.cross takes ten times as long."""
+    """Cross products (..., 3, k) of columns; np.cross takes ten times as long."""
     ax, ay, az = a[..., 0, :], a[..., 1, :], a[..., 2, :]
     bx, by, bz = b[..., 0, :], b[..., 1, :], b[..., 2, :]
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))

@@ -9,7 +9,7 @@ from flex_robot_sim.jit.compiled import compiled
 
 @compiled
 def copy_rows(rows, out):
-    """Copy rows: Numba takes seconds for a slice, whose error it gets ready to word."""
+    """Copy rows; a slice would cost Numba seconds to compile, because of its error messages."""
     for a in range(rows.shape[0]):
         for b in range(rows.shape[1]):
             out[a, b] = rows[a, b]
@@ -23,13 +23,13 @@ def clear(row):
 
 
 @compiled
-def is_any(rows):
-    """Whether rows are not all zero."""
-    found = False
+def is_any_nonzero(rows):
+    """Whether any entry of the rows is not zero."""
+    is_nonzero = False
     for a in range(rows.shape[0]):
         for b in range(rows.shape[1]):
-            found |= rows[a, b] != 0.0
-    return found
+            is_nonzero |= rows[a, b] != 0.0
+    return is_nonzero
 
 
 @compiled
@@ -49,11 +49,11 @@ def move_screw(p, screw):
 
 
 @compiled
-def add_cross(share, a, b, out):
-    """Add `share` of the vector product of a and b (3,)."""
-    out[0] += share * (a[1] * b[2] - a[2] * b[1])
-    out[1] += share * (a[2] * b[0] - a[0] * b[2])
-    out[2] += share * (a[0] * b[1] - a[1] * b[0])
+def add_cross(scale, a, b, out):
+    """Add `scale` times the cross product of a and b (3,)."""
+    out[0] += scale * (a[1] * b[2] - a[2] * b[1])
+    out[1] += scale * (a[2] * b[0] - a[0] * b[2])
+    out[2] += scale * (a[0] * b[1] - a[1] * b[0])
 
 
 @compiled
@@ -65,16 +65,16 @@ def add_dual_cross(a, b, out):
 
 
 @compiled
-def add_turned(point, momentum, out):
-    """Add W (103) times a half (6,) of what D made: [w, dw; 0, w]."""
+def add_gyroscopic_product(point, momentum, out):
+    """Add W (103) times a half (6,) of a momentum D t; W = [w, dw; 0, w]."""
     add_cross(1.0, point[0:3], momentum[0:3], out[0:3])
     add_cross(1.0, point[3:6], momentum[3:6], out[0:3])
     add_cross(1.0, point[0:3], momentum[3:6], out[3:6])
 
 
 @compiled
-def join_halves(rows):
-    """Make dual screws (k, 12) plain ones: the sum of both halves is real, the dual half zero."""
+def merge_halves(rows):
+    """Add the dual parts of screws (k, 12) to their real parts, and set the dual parts to zero."""
     for k in range(rows.shape[0]):
         for half in range(0, 12, 6):
             for c in range(3):
@@ -83,17 +83,17 @@ def join_halves(rows):
 
 
 @compiled
-def add_small_turn(theta, row, out):
-    """Add to `out` what a turn by 1 - [theta] of the frame changes of a dual screw (12,) (62)."""
+def add_small_rotation(theta, row, out):
+    """Add to `out` the change of a dual screw (12,) by a frame rotation 1 - [theta] (62)."""
     add_cross(-1.0, theta, row[0:3], out[3:6])
     add_cross(-1.0, theta, row[6:9], out[9:12])
 
 
 @compiled
-def take_to_frame(p, turn, row):
-    """Take a dual screw (12,) to a frame with its origin at p and the rotation `turn` (65)."""
+def transform_to_frame(p, rotation, row):
+    """Transform a dual screw (12,) to a frame with the origin p and a rotation (3, 3) (65)."""
     move_screw(p, row)
     for half in range(0, 12, 3):
         x, y, z = row[half], row[half + 1], row[half + 2]
         for c in range(3):
-            row[half + c] = turn[0, c] * x + turn[1, c] * y + turn[2, c] * z
+            row[half + c] = rotation[0, c] * x + rotation[1, c] * y + rotation[2, c] * z

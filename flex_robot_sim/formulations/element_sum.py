@@ -2,16 +2,16 @@
 The element-sum formulation: the mass matrix as a sum over small rigid elements.
 
 Chu and others, A novel mathematical approach for finite element formulation of flexible robot
-dynamics. Every link is cut into small elements. The rigid motion of an element and the flexible
-one on top of it each have a Jacobian, and their sums J_T and J_R are those of a small rigid body.
-So the mass matrix of a flexible robot has the form of that of a rigid one, (25), and needs no
-symbolic integral over shape functions: an element has a mass, a moment of inertia and a place.
+dynamics. Each link is divided into small elements. The rigid and the flexible motion of an element
+have a Jacobian each; their sums J_T and J_R are those of a small rigid body. So the mass matrix of
+a flexible robot has the form of a rigid one, (25), without symbolic integrals of shape functions:
+an element has a mass, a moment of inertia and a position.
 
-The price is the size of the elements. Within one, the deflection counts at its middle and the
-slope through its moment of inertia, which leaves an error that falls with the square of their
-number. The paper is planar and takes C and K from earlier work; here the arm is spatial, and the
-velocity terms come from the same Jacobians. Equation numbers are the paper's; a pose of an element
-is seen in the base frame, as there.
+The accuracy depends on the size of the elements. The deflection is evaluated at the middle of an
+element, and the slope enters by its moment of inertia. The error falls with the square of the
+number of elements. The paper is planar and takes C and K from earlier work. Here the arm is
+spatial, and the velocity terms come from the same Jacobians. Equation numbers are the paper's; as
+in the paper, poses of elements are expressed in the base frame.
 """
 
 from __future__ import annotations
@@ -21,41 +21,46 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flex_robot_sim.formulations.positive_definite import solve_positive_definite
-from flex_robot_sim.formulations.sections import carried_sections, carrying, displaced, sample
+from flex_robot_sim.formulations.sections import (
+    displace_attachment,
+    displace_sections,
+    sample,
+    sample_attachments,
+)
 from flex_robot_sim.formulations.turning import cross, rotation, skew
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and fixed prismatic joints'
-ELEMENTS = 64               # per beam, unless told otherwise
+DEFAULT_ELEMENTS = 64       # per beam
 
 
 class Motion(NamedTuple):
-    """A frame in the base frame, its Jacobians, and its accelerations when no rate changes."""
+    """A frame in the base frame, its Jacobians, and its accelerations at constant rates."""
 
-    R: np.ndarray           # (3, 3)
-    p: np.ndarray           # (3,)    [m]
-    J_T: np.ndarray         # (3, n)  of its origin
-    J_R: np.ndarray         # (3, n)
-    omega: np.ndarray       # (3,)    [rad/s]
-    a: np.ndarray           # (3,)    of the origin, less gravity           [m/s2]
-    alpha: np.ndarray       # (3,)    [rad/s2]
+    R: np.ndarray           # (3, 3)  rotation
+    p: np.ndarray           # (3,)    origin                                [m]
+    J_T: np.ndarray         # (3, n)  translational Jacobian of the origin
+    J_R: np.ndarray         # (3, n)  rotational Jacobian
+    omega: np.ndarray       # (3,)    angular velocity                      [rad/s]
+    a: np.ndarray           # (3,)    acceleration of the origin minus gravity  [m/s2]
+    alpha: np.ndarray       # (3,)    angular acceleration                  [rad/s2]
 
 
 class Elements(NamedTuple):
     """The elements of one beam."""
 
-    sections: object        # Sections at their middles
+    sections: object        # Sections at the middles of the elements
     mass: np.ndarray        # (k,)                                          [kg]
     inertia: np.ndarray     # (k, 3)  about their middles                   [kg m2]
 
 
-def make(arm: ArmModel, elements: int = ELEMENTS) -> ElementSum:
+def make(arm: ArmModel, elements: int = DEFAULT_ELEMENTS) -> ElementSum:
     """
     Return the formulation of an ArmModel.
 
-    :param elements: into which every beam is cut, at least; its smooth pieces get as many each.
+    :param elements: minimum number per beam; all smooth pieces of a beam get the same number.
     """
     return ElementSum(arm, elements)
 
@@ -63,18 +68,19 @@ def make(arm: ArmModel, elements: int = ELEMENTS) -> ElementSum:
 class ElementSum:
     """Dynamics of an arm, rigid, flexible or mixed, as a sum over elements."""
 
-    def __init__(self, arm: ArmModel, elements: int = ELEMENTS) -> None:
-        """Cut the beams of `arm` (ArmModel)."""
+    def __init__(self, arm: ArmModel, elements: int = DEFAULT_ELEMENTS) -> None:
+        """Divide the beams of `arm` (ArmModel) into elements."""
         self.arm = arm
-        self.elements = {i: _cut(beam, elements, arm.coupling) for i, beam in arm.beams.items()}
-        self._carried = carried_sections(arm)
+        self.elements = {i: _cut_beam(beam, elements, arm.coupling)
+                         for i, beam in arm.beams.items()}
+        self._attachment_sections = sample_attachments(arm)
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray) -> np.ndarray:
         """
         Accelerations of all coordinates (n,).
 
         :param q: coordinates, (n,) [rad, m]; qd are their rates.
-        :param force: on the coordinates, all that is neither inertia nor gravity (n,) [N m, N].
+        :param force: forces on the coordinates except inertia and gravity, (n,) [N m, N].
         """
         M, h = self.mass_matrix_and_bias(q, qd)
         return solve_positive_definite(M, force - h)                                        # (7)
@@ -90,117 +96,121 @@ class ElementSum:
         for i, motion in enumerate(self._motions(q, qd)):
             self._add_rigid(i, motion, M, h)
             if i in self.elements:
-                part = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
-                self._add_elements(self.elements[i], motion, part, q[part], qd[part], M, h)
+                modes = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
+                self._add_elements(self.elements[i], motion, modes, q[modes], qd[modes], M, h)
         for j, m in enumerate(arrays.motor):
             k = j if m < 0 else m
             M[k, k] += arrays.rotor[j]
         return M, h
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy and energy of height of all elements [J]."""
-        arrays, up = self.arm.arrays, self.arm.arrays.base_acceleration[3:]
-        height = 0.0
-        for i, at in enumerate(self._motions(q, qd)):
+        """Kinetic energy and gravitational potential energy of all elements [J]."""
+        arrays, a_base = self.arm.arrays, self.arm.arrays.base_acceleration[3:]
+        potential = 0.0
+        for i, motion in enumerate(self._motions(q, qd)):
             I = arrays.inertia[i]
-            height += up @ (I[3, 3] * at.p + at.R @ np.array([I[2, 4], I[0, 5], I[1, 3]]))
+            potential += a_base @ (I[3, 3] * motion.p
+                                   + motion.R @ np.array([I[2, 4], I[0, 5], I[1, 3]]))
             if i in self.elements:
                 elements = self.elements[i]
-                part = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
-                d, _, _ = displaced(elements.sections, q[part], qd[part])
-                height += up @ (elements.mass.sum() * at.p + at.R @ (elements.mass @ d))
-        return 0.5 * qd @ self.mass_matrix(q) @ qd, height
+                modes = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
+                d, _, _ = displace_sections(elements.sections, q[modes], qd[modes])
+                potential += a_base @ (elements.mass.sum() * motion.p
+                                       + motion.R @ (elements.mass @ d))
+        return 0.5 * qd @ self.mass_matrix(q) @ qd, potential
 
     def _motions(self, q: np.ndarray, qd: np.ndarray) -> list[Motion]:
-        """Motions of all bodies."""
+        """Return the Motions of all bodies."""
         motions: list[Motion] = []
         for i in range(self.arm.arrays.parent.size):
             motions.append(self._motion(i, motions, q, qd))
         return motions
 
     def _motion(self, i, motions, q, qd):
-        """Motion of the frame of body i, as the transformations of (3) and (4) give it."""
+        """Motion of the frame of body i, by the transformations (3) and (4)."""
         arrays, n = self.arm.arrays, self.arm.size
         parent = arrays.parent[i]
         if parent < 0:
             zero = np.zeros(3)
-            at = Motion(np.eye(3), zero, np.zeros((3, n)), np.zeros((3, n)), zero,
-                        arrays.base_acceleration[3:], zero)
+            motion = Motion(np.eye(3), zero, np.zeros((3, n)), np.zeros((3, n)), zero,
+                            arrays.base_acceleration[3:], zero)
         else:
-            at = motions[parent]
-        if i in self._carried:
-            part = slice(arrays.first[parent], arrays.first[parent] + arrays.modes[parent])
-            at = _on_section(at, carrying(self._carried[i], q[part], qd[part]), part)
-        at = _shifted(at, at.R @ arrays.home_p[i])
-        R, j, axis = at.R @ arrays.home_R[i], arrays.joint[i], arrays.screw[i]
-        at = at._replace(R=R)
+            motion = motions[parent]
+        if i in self._attachment_sections:
+            modes = slice(arrays.first[parent], arrays.first[parent] + arrays.modes[parent])
+            motion = _section_motion(motion, displace_attachment(
+                self._attachment_sections[i], q[modes], qd[modes]), modes)
+        motion = _shift_origin(motion, motion.R @ arrays.home_p[i])
+        R, j, axis = motion.R @ arrays.home_R[i], arrays.joint[i], arrays.screw[i]
+        motion = motion._replace(R=R)
         if j < 0:
-            return at
+            return motion
         if axis[:3].any():
-            z, J_R = R @ axis[:3], at.J_R.copy()
+            z, J_R = R @ axis[:3], motion.J_R.copy()
             J_R[:, j] += z
-            return at._replace(R=R @ rotation(axis[:3], q[j]), J_R=J_R,
-                               omega=at.omega + z * qd[j],
-                               alpha=at.alpha + cross(at.omega, z) * qd[j])
-        z = R @ axis[3:]                    # a fixed prismatic joint: the link is pushed as it is
-        at = _shifted(at, z * q[j])
-        J_T = at.J_T.copy()
+            return motion._replace(R=R @ rotation(axis[:3], q[j]), J_R=J_R,
+                                   omega=motion.omega + z * qd[j],
+                                   alpha=motion.alpha + cross(motion.omega, z) * qd[j])
+        z = R @ axis[3:]                    # a fixed prismatic joint moves the link as a whole
+        motion = _shift_origin(motion, z * q[j])
+        J_T = motion.J_T.copy()
         J_T[:, j] += z
-        return at._replace(J_T=J_T, a=at.a + 2 * cross(at.omega, z) * qd[j])
+        return motion._replace(J_T=J_T, a=motion.a + 2 * cross(motion.omega, z) * qd[j])
 
-    def _add_rigid(self, i, at, M, h):
+    def _add_rigid(self, i, motion, M, h):
         """Add a rigid body, the last column of table 1."""
         I = self.arm.arrays.inertia[i].copy()
         beam = self.arm.beams.get(i)
-        if beam is not None:                # the sections come with the elements
+        if beam is not None:                # _add_elements adds the sections
             I[range(3), range(3)] -= beam.section.inertia * beam.length
         mass = I[3, 3]
         if not I.any():
             return
-        J = np.vstack([at.R.T @ at.J_R, at.R.T @ at.J_T])
-        rest = np.concatenate([at.R.T @ at.alpha, at.R.T @ at.a])
-        omega = at.R.T @ at.omega
-        first = np.array([I[2, 4], I[0, 5], I[1, 3]])       # mass times centre
-        turning = np.concatenate([cross(omega, I[:3, :3] @ omega),
-                                  cross(omega, cross(omega, first)) if mass else np.zeros(3)])
+        J = np.vstack([motion.R.T @ motion.J_R, motion.R.T @ motion.J_T])
+        bias = np.concatenate([motion.R.T @ motion.alpha, motion.R.T @ motion.a])
+        omega = motion.R.T @ motion.omega
+        first_moment = np.array([I[2, 4], I[0, 5], I[1, 3]])  # mass times centre
+        gyroscopic = np.concatenate([
+            cross(omega, I[:3, :3] @ omega),
+            cross(omega, cross(omega, first_moment)) if mass else np.zeros(3)])
         M += J.T @ I @ J
-        h += J.T @ (I @ rest + turning)
+        h += J.T @ (I @ bias + gyroscopic)
 
     @staticmethod
-    def _add_elements(elements, at, part, e, de, M, h):
-        """Add the elements of one beam, (23) to (25), all of them at once."""
-        R, k = at.R, elements.mass.size
-        d, D, rest = displaced(elements.sections, e, de)
-        r = d @ R.T                                     # (6), of the middles from the root
+    def _add_elements(elements, motion, modes, e, de, M, h):
+        """Add all elements of one beam, (23) to (25), vectorised."""
+        R, k = motion.R, elements.mass.size
+        d, D, bias = displace_sections(elements.sections, e, de)
+        r = d @ R.T                                     # (6), from the root to the middles
         # J_T = J_T^r - u~ J_R^r + A J^f                                     (10), (12) and (20)
-        J = np.empty((k, 3, at.J_T.shape[1]))
-        J[:, 0] = at.J_T[0] + r[:, 2:3] * at.J_R[1] - r[:, 1:2] * at.J_R[2]
-        J[:, 1] = at.J_T[1] - r[:, 2:3] * at.J_R[0] + r[:, 0:1] * at.J_R[2]
-        J[:, 2] = at.J_T[2] + r[:, 1:2] * at.J_R[0] - r[:, 0:1] * at.J_R[1]
-        J[:, :, part] += R @ D
-        # what is left of the accelerations
-        W = skew(at.omega)
-        a = (at.a + r @ (skew(at.alpha) + W @ W).T + 2 * (D @ de) @ (W @ R).T + rest @ R.T)
-        root = np.sqrt(elements.mass)[:, None]
-        J = (root[:, :, None] * J).reshape(3 * k, -1)
+        J = np.empty((k, 3, motion.J_T.shape[1]))
+        J[:, 0] = motion.J_T[0] + r[:, 2:3] * motion.J_R[1] - r[:, 1:2] * motion.J_R[2]
+        J[:, 1] = motion.J_T[1] - r[:, 2:3] * motion.J_R[0] + r[:, 0:1] * motion.J_R[2]
+        J[:, 2] = motion.J_T[2] + r[:, 1:2] * motion.J_R[0] - r[:, 0:1] * motion.J_R[1]
+        J[:, :, modes] += R @ D
+        # bias accelerations
+        W = skew(motion.omega)
+        a = (motion.a + r @ (skew(motion.alpha) + W @ W).T + 2 * (D @ de) @ (W @ R).T + bias @ R.T)
+        sqrt_weights = np.sqrt(elements.mass)[:, None]
+        J = (sqrt_weights[:, :, None] * J).reshape(3 * k, -1)
         M += J.T @ J                                                                        # (25)
-        h += J.T @ (root * a).ravel()
+        h += J.T @ (sqrt_weights * a).ravel()
         # J_R = J_R^r + J_R^f in the axes of the link                               (16) and (21)
-        G = np.repeat((R.T @ at.J_R)[None], k, axis=0)
-        turning = R.T @ at.omega
-        rest = np.repeat((R.T @ at.alpha)[None], k, axis=0)
-        rigid = np.tensordot(elements.inertia, np.ones(k), (0, 0)) * turning
-        rigid += (elements.inertia * (elements.sections.Theta @ de)).sum(axis=0)
-        h += (R.T @ at.J_R).T @ cross(turning, rigid)
-        G[:, :, part] += elements.sections.Theta
-        root = np.sqrt(elements.inertia)
-        G = (root[:, :, None] * G).reshape(3 * k, -1)
+        G = np.repeat((R.T @ motion.J_R)[None], k, axis=0)
+        omega = R.T @ motion.omega
+        bias = np.repeat((R.T @ motion.alpha)[None], k, axis=0)
+        angular_momentum = np.tensordot(elements.inertia, np.ones(k), (0, 0)) * omega
+        angular_momentum += (elements.inertia * (elements.sections.Theta @ de)).sum(axis=0)
+        h += (R.T @ motion.J_R).T @ cross(omega, angular_momentum)
+        G[:, :, modes] += elements.sections.Theta
+        sqrt_weights = np.sqrt(elements.inertia)
+        G = (sqrt_weights[:, :, None] * G).reshape(3 * k, -1)
         M += G.T @ G                                                                        # (25)
-        h += G.T @ (root * rest).ravel()
+        h += G.T @ (sqrt_weights * bias).ravel()
 
 
-def _cut(beam, elements, coupling):
-    """Cut a Beam into Elements of equal length, as many in each of its smooth pieces."""
+def _cut_beam(beam, elements, coupling):
+    """Divide a Beam into Elements of equal length, the same number in each smooth piece."""
     breaks = max((shapes.breaks for shapes in beam.shapes.values()), key=len,
                  default=np.array([0.0, beam.length]))
     pieces = len(breaks) - 1
@@ -212,22 +222,22 @@ def _cut(beam, elements, coupling):
                     np.full(count, mass), np.tile(inertia, (count, 1)))
 
 
-def _shifted(at, r):
-    """Motion of a point of the same frame, r (3,) away in the axes of the base."""
-    turned = cross(at.omega, r)
-    return at._replace(p=at.p + r, J_T=at.J_T - skew(r) @ at.J_R,
-                       a=at.a + cross(at.alpha, r) + cross(at.omega, turned))
+def _shift_origin(motion, r):
+    """Motion of the frame with its origin shifted by r (3,), in the axes of the base."""
+    velocity = cross(motion.omega, r)
+    return motion._replace(p=motion.p + r, J_T=motion.J_T - skew(r) @ motion.J_R,
+                           a=motion.a + cross(motion.alpha, r) + cross(motion.omega, velocity))
 
 
-def _on_section(at, section, part):
-    """Motion of a cross-section of an elastic link with the motion `at`."""
-    R = at.R
-    rate, turning = R @ section.rate, R @ section.turning
-    on = _shifted(at, R @ section.d)
-    J_T, J_R = on.J_T, on.J_R.copy()
-    J_T[:, part] += R @ section.D
-    J_R[:, part] += R @ section.T
+def _section_motion(motion, section, modes):
+    """Motion of a cross-section of an elastic link with the motion `motion`."""
+    R = motion.R
+    velocity, omega = R @ section.velocity, R @ section.angular_velocity
+    shifted = _shift_origin(motion, R @ section.d)
+    J_T, J_R = shifted.J_T, shifted.J_R.copy()
+    J_T[:, modes] += R @ section.D
+    J_R[:, modes] += R @ section.T
     return Motion(
-        R @ section.R, on.p, J_T, J_R, at.omega + turning,
-        on.a + 2 * cross(at.omega, rate) + R @ section.rest,
-        at.alpha + cross(at.omega, turning) + R @ section.turning_rest)
+        R @ section.R, shifted.p, J_T, J_R, motion.omega + omega,
+        shifted.a + 2 * cross(motion.omega, velocity) + R @ section.bias_acceleration,
+        motion.alpha + cross(motion.omega, omega) + R @ section.angular_bias)

@@ -4,13 +4,13 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 
-def solve_positive_definite(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def solve_positive_definite(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """
-    Return the solution x (n,) of matrix x = right, by a Cholesky factorisation.
+    Return the solution x (n,) of matrix x = rhs, by a Cholesky factorisation.
 
-    :raises numpy.linalg.LinAlgError: if the matrix is not positive definite, or not finite.
+    :raises numpy.linalg.LinAlgError: if the matrix is not positive definite or not finite.
     """
-    # SciPy raises ValueError for a matrix that is not finite, as it does for a wrong shape
+    # for a matrix that is not finite, SciPy raises ValueError, as for a wrong shape
     if not np.isfinite(matrix).all():
         raise np.linalg.LinAlgError('the matrix is not finite')
-    return cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
+    return cho_solve(cho_factor(matrix, check_finite=False), rhs, check_finite=False)

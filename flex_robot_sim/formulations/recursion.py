@@ -1,8 +1,8 @@
 """
-The recursion of dynamics.py behind the interface of the papers' formulations, to be compared.
+The recursion of `dynamics/` behind the interface of the formulations, for comparisons.
 
-It solves M qdd = force - h with the mass matrix M and the bias h of the inverse dynamics, so that
-any generalised force can be given. A Simulation runs the recursion itself, which is faster.
+It solves M qdd = force - h with the mass matrix M and the bias h of the inverse dynamics, so it
+accepts any generalised force. A Simulation calls the recursion directly, which is faster.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Recursion:
         self._arrays, self._work = arm.arrays, make_workspace(arm.arrays)
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """Accelerations (n,) of all coordinates; parameters as in the package's docstring."""
+        """Accelerations (n,) of all coordinates; parameters as in the docstring of the package."""
         bias = np.zeros(q.size)
         inverse_dynamics(self._arrays, q, qd, np.zeros(q.size), self._work, bias)
         return np.linalg.solve(mass_matrix(self._arrays, q, self._work), force - bias)
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy and energy of height [J]."""
-        out = np.zeros(3)
-        set_energies(self._arrays, q, qd, self._work, out)
-        return float(out[0]), float(out[2])
+        """Kinetic energy and gravitational potential energy [J]."""
+        energies = np.zeros(3)
+        set_energies(self._arrays, q, qd, self._work, energies)
+        return float(energies[0]), float(energies[2])

@@ -61,7 +61,7 @@ def derivative_costs(arm: ArmModel, count: int = 3) -> tuple[float, float]:
     points = DualScrew(arm).points          # centres of mass, and sections
 
     def matrices(x):
-        return projections.by_speed(projections.links(x), points, x, u)
+        return projections.project_points(projections.links(x), points, x, u)
 
     def by_chain_rule():
         rate, step = 0.0, 1e-6

@@ -7,7 +7,7 @@ from scipy.signal import butter, sosfiltfilt
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.formulations.sections import displaced, sample
+from flex_robot_sim.formulations.sections import displace_sections, sample
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.motion import Effort, Run
 from flex_robot_sim.reproduce.report import Pictures
@@ -168,7 +168,8 @@ def fields(arm: ArmModel, run: Run) -> Pictures:
         beam = arm.beams[body]
         first = arm.arrays.first[body]
         sections = sample(beam, np.array(STATIONS) * beam.length, arm.coupling)
-        moved = np.array([displaced(sections, e, 0 * e)[0] - np.outer(sections.x, [1, 0, 0])
+        moved = np.array([displace_sections(sections, e, 0 * e)[0]
+                          - np.outer(sections.x, [1, 0, 0])
                           for e in run.q[:, first:first + beam.size]])
         for row, axis in enumerate(AXES):
             curves = tuple(Curve(f'{share:g} L', run.time, 1e3 * moved[:, k, row],

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.formulations import FORMULATIONS, Formulation, make
-from flex_robot_sim.formulations.driving import Drive
+from flex_robot_sim.formulations.driving import FormulationDynamics
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
@@ -31,8 +31,9 @@ class VariantSimulation(Simulation):
         self._variant = variant
         super().__init__(arm, settings)
 
-    def _make_drive(self) -> Drive:
-        return Drive(self._variant(replace(self.arm, arrays=self._arrays)), self._arrays)
+    def _make_drive(self) -> FormulationDynamics:
+        return FormulationDynamics(self._variant(replace(self.arm, arrays=self._arrays)),
+                                   self._arrays)
 
 
 class Run(NamedTuple):

@@ -15,7 +15,7 @@ from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.forces import store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
-from flex_robot_sim.formulations.driving import Drive
+from flex_robot_sim.formulations.driving import FormulationDynamics
 from flex_robot_sim.model.arguments import is_known
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Workspace
 from flex_robot_sim.util.exceptions import SettingError
@@ -53,7 +53,7 @@ class Queries:
     _query_work: Workspace
     _flow: np.ndarray
     _start_energy: float
-    _drive: Drive | None
+    _drive: FormulationDynamics | None
 
     def pose(self, link: str, station: float | str | None = None) -> np.ndarray:
         """

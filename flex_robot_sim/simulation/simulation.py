@@ -22,7 +22,7 @@ from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.monitors import make_watch, report_lines, turn_limits
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.formulations import make
-from flex_robot_sim.formulations.driving import Drive, advance_by
+from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
 from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arguments import (
     checked,
@@ -376,8 +376,9 @@ class Simulation(PrescribedDrives, Serializable):
                 self._effort, h, steps, self._flow, self._watch, self._stage, self._work),)
         motion = (self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch)
         if self._drive is not None:
-            return advance_by, ((self._drive, self._arrays, self._loads, self.settings.scheme,
-                                 self.settings.iterations, *motion, self._work),)
+            return advance_with_formulation, ((
+                self._drive, self._arrays, self._loads, self.settings.scheme,
+                self.settings.iterations, *motion, self._work),)
         if self.settings.scheme == 'reference':
             return advance_adaptively, ((self._arrays, self._loads, *motion, self._work),)
         if self.settings.scheme in EXPLICIT_SCHEMES:
@@ -394,7 +395,7 @@ class Simulation(PrescribedDrives, Serializable):
         if self.settings.formulation == 'recursion':
             return None
         arm = replace(self.arm, arrays=self._arrays)
-        return Drive(make(self.settings.formulation, arm), self._arrays)
+        return FormulationDynamics(make(self.settings.formulation, arm), self._arrays)
 
     def _set_joints(self, coordinates, values):
         """Write joint values (joints,) to the link and the motor side of coordinates (n,)."""

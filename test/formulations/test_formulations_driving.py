@@ -1,4 +1,4 @@
-"""Any formulation drives a simulation, as the recursion does where both know the same arm."""
+"""Simulations by any formulation agree with the recursion where both model the same arm."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from random_arms import random_robot, random_state
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.formulations import covers, make
-from flex_robot_sim.formulations.driving import Drive
+from flex_robot_sim.formulations.driving import FormulationDynamics
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SimulationError
@@ -21,7 +21,7 @@ from flex_robot_sim.util.settings import FIXED_STEP_SCHEMES, FORMULATIONS, Simul
 STEP = 1e-4
 
 
-def moving(arm, scheme, formulation, seed=1, **more):
+def make_moving_simulation(arm, scheme, formulation, seed=1, **more):
     simulation = Simulation(arm, SimulationSettings(
         time_step=STEP, scheme=scheme, formulation=formulation, **more))
     q, qd = random_state(arm, seed, turn=1.0, bend=0.02)
@@ -38,7 +38,7 @@ def test_rigid_arm_moves_as_with_the_recursion(scheme):
     arm = load(random_robot(5, links=5, kinds=('rigid',), damping=True))
     found = []
     for formulation in ('recursion', 'dual_screw'):
-        simulation = moving(arm, scheme, formulation)
+        simulation = make_moving_simulation(arm, scheme, formulation)
         simulation.step(5)
         simulation.set_payload('link_4', 0.7, centre=(0.1, 0.0, 0.2))
         simulation.step(5)
@@ -54,12 +54,12 @@ def test_rigid_arm_moves_as_with_the_recursion(scheme):
 
 # forward Euler shakes undamped modes apart
 @pytest.mark.parametrize('scheme', FIXED_STEP_SCHEMES[:3])
-def test_bending_arm_is_driven_by_its_own_equations(scheme):
+def test_bending_arm_moves_as_in_the_compiled_loop(scheme):
     # the recursion behind the interface goes the way of the recursion in the compiled loop
     arm = load(random_robot(2, links=3, kinds=('modes',)))
-    by_hand = moving(arm, scheme, 'dual_screw')
-    by_hand._drive = Drive(make('recursion', arm), arm.arrays)
-    compiled = moving(arm, scheme, 'recursion')
+    by_hand = make_moving_simulation(arm, scheme, 'dual_screw')
+    by_hand._drive = FormulationDynamics(make('recursion', arm), arm.arrays)
+    compiled = make_moving_simulation(arm, scheme, 'recursion')
     for simulation in (by_hand, compiled):
         simulation.step(10)
     # the compiled midpoint puts right what the energy misses, of third order in the step (T44)
@@ -69,8 +69,8 @@ def test_bending_arm_is_driven_by_its_own_equations(scheme):
                        atol=1e3 * near * abs(compiled.rates).max())
 
 
-def test_implicit_scheme_does_not_mind_stiff_modes():
-    # a fixed point without steering would diverge: torsion rings at 12,000 rad/s
+def test_implicit_scheme_is_stable_with_stiff_modes():
+    # a fixed-point iteration would diverge: torsion has 12,000 rad/s
     arm = load('dual_screw_arm')
     simulation = Simulation(arm, SimulationSettings(formulation='dual_screw'))
     simulation.set_state([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
@@ -94,10 +94,10 @@ def test_long_steps_are_solved_for(formulation):
         assert simulation.hard_steps == (0, 0)
         after = simulation.coordinates, simulation.rates
         middle, rate = (0.5 * (old + new) for old, new in zip(before, after))
-        asked = 4e-3 * simulation._drive.accelerations(middle, rate)
+        expected = 4e-3 * simulation._drive.accelerations(middle, rate)
         scale = np.sqrt(arm.arrays.inertia_scale)
         # TOLERANCE is 1e-7 of what is left after an iteration that makes it much less
-        assert np.allclose(scale * (after[1] - before[1]), scale * asked, rtol=0,
+        assert np.allclose(scale * (after[1] - before[1]), scale * expected, rtol=0,
                            atol=1e-5 * np.linalg.norm(scale * rate))
 
 
@@ -107,7 +107,7 @@ def test_an_arm_runs_into_its_stop_and_keeps_its_state(formulation):
     arm = load(random_robot(120, 1, ('modes', 'rigid'), ('continuous',)))
     q, qd = random_state(arm, 121, turn=1.0, bend=2e-3)
     q[0], qd[0] = arm.arrays.lower[0] + 0.02, -20.0
-    depth, taken = [], []
+    depth, dissipated = [], []
     for name, scheme, step in (('recursion', 'reference', 1e-3),
                                (formulation, 'implicit_midpoint', 2.5e-4)):
         simulation = Simulation(arm, SimulationSettings(
@@ -118,11 +118,11 @@ def test_an_arm_runs_into_its_stop_and_keeps_its_state(formulation):
             simulation.step(round(1e-3 / step))
             lowest = min(lowest, simulation.position[0] - arm.arrays.lower[0])
         depth.append(lowest)
-        taken.append(simulation.energy().dissipated)
+        dissipated.append(simulation.energy().dissipated)
     assert simulation.hard_steps[1] == 0
     # damping sets in over 1 mrad, a fifth of a step: the error is of first order in the step
     assert depth[0] < -0.02 and depth[1] == pytest.approx(depth[0], rel=0.03)
-    assert taken[1] == pytest.approx(taken[0], rel=0.12)
+    assert dissipated[1] == pytest.approx(dissipated[0], rel=0.12)
 
 
 @pytest.mark.parametrize('formulation', ['element_sum', 'stiffened'])
@@ -151,7 +151,7 @@ def test_limits_of_the_drives_take_few_steps_in_parts(formulation):
     assert in_parts < 20 and lost == 0      # of 500, 100 and more without these slopes
 
 
-def test_a_step_that_does_not_converge_is_told():
+def test_a_step_that_does_not_converge_is_reported():
     arm = load(random_robot(2, links=3, kinds=('rigid',)))
     simulation = Simulation(arm, SimulationSettings(time_step=0.5, formulation='stiffened'))
     simulation.set_state(velocity=np.full(len(arm.joint_names), 1e4))
@@ -161,9 +161,9 @@ def test_a_step_that_does_not_converge_is_told():
     assert 'did not converge, not in parts either' in simulation.reports[0]
 
 
-def test_every_formulation_says_what_it_covers():
+def test_formulations_state_the_arms_that_they_cover():
     assert [covers(name) for name in ('recursion', 'dual_screw')] == [
-        'every arm', 'every arm; what is of second order in its elastic states is left out']
+        'every arm', 'every arm; neglects second-order terms of its elastic states']
     assert FORMULATIONS[0] == 'recursion'
 
 
@@ -218,7 +218,7 @@ def test_simulate_reports_a_state_that_blows_up(capsys, formulation):
 def test_adaptive_scheme_takes_any_formulation(formulation):
     # nothing bends, so that all of them are the recursion: gears, friction, a push and a servo
     arm = load(random_robot(5, links=4, kinds=('rigid',), damping=True))
-    found = [moving(arm, 'reference', name) for name in ('recursion', formulation)]
+    found = [make_moving_simulation(arm, 'reference', name) for name in ('recursion', formulation)]
     for simulation in found:
         simulation.step(5)
     expected, other = found

@@ -29,15 +29,15 @@ from flex_robot_sim.formulations.dual_lines import (
     differentiation_matrix,
     joint_line,
     mode_screws,
-    moved,
     reference_matrix,
     screw_basis,
     screw_matrix,
     screw_rates,
+    shift_screws,
     wrench,
 )
 from flex_robot_sim.formulations.dual_numbers import (
-    applied,
+    apply_function,
     dual_cross,
     dual_hat,
     dual_matrix,
@@ -71,7 +71,7 @@ def test_product_of_dual_matrices_drops_the_square_of_eps(rng):
 
 def test_function_of_a_dual_number_carries_its_derivative():
     x = dual_matrix(0.7, 1.0)
-    square_of_sine = applied(np.sin, np.cos, x) @ applied(np.sin, np.cos, x)
+    square_of_sine = apply_function(np.sin, np.cos, x) @ apply_function(np.sin, np.cos, x)
     real, dual = parts(square_of_sine)
     assert real[0, 0] == pytest.approx(np.sin(0.7)**2, rel=ROUNDING)
     assert dual[0, 0] == pytest.approx(np.sin(1.4), rel=ROUNDING)       # d sin^2 = sin 2x
@@ -144,7 +144,8 @@ def test_screw_matrix_is_that_of_reference_and_coordinates(rng):
     expected = coordinate_matrix(back) @ reference_matrix(-p)
     assert np.allclose(screw_matrix(Y), expected, rtol=0, atol=10 * ROUNDING)
     screws = rng.normal(size=(12, 4))
-    assert np.allclose(moved(screws, -p), reference_matrix(-p) @ screws, rtol=0, atol=ROUNDING)
+    assert np.allclose(shift_screws(screws, -p), reference_matrix(-p) @ screws, rtol=0,
+                       atol=ROUNDING)
 
 
 def test_line_of_a_joint_is_that_of_the_paper():

@@ -129,13 +129,13 @@ def test_geometric_rule_gives_the_rate_of_the_projection_matrices(seed):
     q, qd = random_state(arm, seed)
     projections = Projections(arm)
     count = arm.arrays.parent.size
-    rigid = projections.centres(range(count), np.full((count, 3), 0.2))
-    for points in (rigid, *(projections.sections(i, beam.stations[:2])
+    rigid = projections.rigid_points(range(count), np.full((count, 3), 0.2))
+    for points in (rigid, *(projections.beam_points(i, beam.stations[:2])
                             for i, beam in arm.beams.items())):
         def jacobians(x, points=points):
-            return projections.by_speed(projections.links(x), points, x, qd).jacobian
+            return projections.project_points(projections.links(x), points, x, qd).jacobian
 
-        rate = projections.by_speed(projections.links(q), points, q, qd).rate
+        rate = projections.project_points(projections.links(q), points, q, qd).jacobian_rate
         difference = along(lambda s, of=jacobians: of(q + s * qd), step=2e-3)
         assert np.allclose(rate, difference, rtol=0, atol=1e-9 * abs(difference).max())
 
@@ -147,17 +147,17 @@ def test_auxiliary_velocity_is_the_sum_of_the_paper():
     projections = Projections(arm)
     links = projections.links(q)
     centre = np.array([0.2, 0.0, 0.0])
-    last = projections.by_speed(links, projections.centres([3], [centre]), q, qd)
+    last = projections.project_points(links, projections.rigid_points([3], [centre]), q, qd)
 
     def dual(real, bent=(0.0, 0.0, 0.0)):
         return np.concatenate([real, bent])
 
     X = [link.pose[:6, :6] for link in links]
     to_4 = [g1_inverse(X[3]) @ x for x in X]
-    seat = [projections.seats[i] for i in (2, 3)]
-    theta = [dual(np.zeros(3), s.Theta[0] @ qd) for s in seat]
-    shift = [dual(np.zeros(3), s.Phi[0] @ qd) for s in seat]
-    p = [dual([length, 0, 0], s.Phi[0] @ q) for length, s in zip((1.2, 1.0), seat)]
+    attachments = [projections.attachments[i] for i in (2, 3)]
+    theta = [dual(np.zeros(3), s.Theta[0] @ qd) for s in attachments]
+    shift = [dual(np.zeros(3), s.Phi[0] @ qd) for s in attachments]
+    p = [dual([length, 0, 0], s.Phi[0] @ q) for length, s in zip((1.2, 1.0), attachments)]
     line = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     w21 = -to_4[1] @ line * qd[1]                           # of link 1 against link 2, in 4
     w2d1 = w21 - to_4[1] @ theta[0]                         # against the end of link 2
@@ -167,7 +167,7 @@ def test_auxiliary_velocity_is_the_sum_of_the_paper():
     y = (_dual_product(w41, dual(-centre)) + _dual_product(w31, -to_4[2] @ p[1])
          + _dual_product(w21, -to_4[1] @ p[0]) + to_4[2] @ shift[1] + to_4[1] @ shift[0])
 
-    carrier, point = last.jacobian[0, :, 0] * qd[0], last.point[0]
+    carrier, point = last.jacobian[0, :, 0] * qd[0], last.point_twist[0]
     assert np.allclose(carrier[:6] - point[:6], w41, rtol=0, atol=1e-12)
     assert np.allclose(point[6:] - carrier[6:], y, rtol=0, atol=1e-12)
 
@@ -194,12 +194,12 @@ def test_velocities_are_those_of_appendix_b():
     projections = Projections(arm)
     links = projections.links(q)
     x, L2 = 0.37, 1.2
-    section3 = projections.sections(2, np.array([x]))
-    seat = projections.seats[2]
-    _, r2, r3 = seat.Phi[0] @ q
-    _, dr2, dr3 = seat.Phi[0] @ u
-    th1, th2, th3 = seat.Theta[0] @ q
-    d1, d2, d3 = seat.Theta[0] @ u
+    section3 = projections.beam_points(2, np.array([x]))
+    attachment = projections.attachments[2]
+    _, r2, r3 = attachment.Phi[0] @ q
+    _, dr2, dr3 = attachment.Phi[0] @ u
+    th1, th2, th3 = attachment.Theta[0] @ q
+    d1, d2, d3 = attachment.Theta[0] @ u
     _, k2, k3 = section3.Phi[0] @ q
     _, dk2, dk3 = section3.Phi[0] @ u
     u1, u2, u3 = u[:3]
@@ -221,7 +221,7 @@ def test_velocities_are_those_of_appendix_b():
             - u2 * k2 * c3 * x2 - u2 * k2 * s3 * y2
             + u3 * x * (real3 + dual3)[:, 1] - u3 * k2 * real3[:, 0]
             + d1 * x * s3 * z2 - d2 * x * c3 * z2 - d3 * x * s3 * x2 + d3 * x * c3 * y2)
-    velocity = projections.by_speed(links, section3, q, u).section[0, 6:]
+    velocity = projections.project_points(links, section3, q, u).section_twist[0, 6:]
     X = links[2].pose[:6, :6]
     real, dual = np.split(X @ velocity, 2)                          # into the base frame
     assert np.allclose(real + dual, v03 + tail, rtol=0, atol=1e-12)
@@ -244,7 +244,7 @@ def test_paper_leaves_out_how_the_end_of_a_link_turns_at_second_order():
         assert lost[0][part] / lost[1][part] == pytest.approx(2.0, rel=1e-6)
 
 
-def test_sections_of_the_paper_feel_the_turning_of_a_stiff_link():
+def test_sections_of_the_paper_have_gyroscopic_moments_on_a_rigid_link():
     # a section with unequal inertias that spins about an oblique axis: omega x J omega by (104)
     arm = load('element_sum_arm_2', coupling='zero_order')
     beam = arm.beams[0]
@@ -253,10 +253,10 @@ def test_sections_of_the_paper_feel_the_turning_of_a_stiff_link():
     omega = arm.arrays.screw[0, :3] * qd[0]
     moment = np.cross(omega, beam.section.inertia * omega)
     held, paper = DualScrew(arm, LINEAR), DualScrew(arm, PAPER)
-    part = held.projections.modes_of(0)
-    felt = (paper.system(q, qd).C @ qd - held.system(q, qd).C @ qd)[part]
+    modes = held.projections.modes_of(0)
+    found = (paper.system(q, qd).C @ qd - held.system(q, qd).C @ qd)[modes]
     expected = np.einsum('g,gai,a->i', beam.weights, beam.Theta, moment)
-    assert np.allclose(felt, expected, rtol=0, atol=1e-12)
+    assert np.allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_unknown_formulation_is_refused():
@@ -283,7 +283,7 @@ def test_accelerations_are_those_of_the_matrices(seed, variant):
 def test_linearised_inertia_loses_its_sign_where_a_link_is_bent_far():
     # twisting a link that is bent by v moves m v^2 at its end, which is of second order
     arm = load('dual_screw_arm', coupling='zero_order')
-    linear, kept, exact = DualScrew(arm, LINEAR), DualScrew(arm), Reference(arm)
+    linear, default, exact = DualScrew(arm, LINEAR), DualScrew(arm), Reference(arm)
     bent = arm.coordinate_names.index('link_2/bending_y_1')
     signs = []
     for v in (0.002, 0.05):
@@ -291,6 +291,6 @@ def test_linearised_inertia_loses_its_sign_where_a_link_is_bent_far():
         q[1:4], q[bent] = 1.0, v
         signs.append(np.linalg.eigvalsh(linear.system(q, np.zeros(arm.size)).M)[0] > 0.0)
         # a sum of squares has no other sign
-        assert np.linalg.eigvalsh(kept.system(q, np.zeros(arm.size)).M)[0] > 0.0
+        assert np.linalg.eigvalsh(default.system(q, np.zeros(arm.size)).M)[0] > 0.0
         assert np.linalg.eigvalsh(exact.mass_matrix(q))[0] > 0.0
     assert signs == [True, False]

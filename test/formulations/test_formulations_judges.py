@@ -33,8 +33,8 @@ def in_motion(text, coupling, seed):
     return arm, q, qd, work.force.copy(), qdd
 
 
-def apart(found, expected):
-    """Largest difference over the largest value."""
+def relative_error(found, expected):
+    """Largest difference relative to the largest value."""
     return abs(found - expected).max() / abs(expected).max()
 
 
@@ -44,7 +44,7 @@ def test_accelerations_are_those_of_the_recursion(make, coupling):
     for seed, text in enumerate(robots()):
         arm, q, qd, force, expected = in_motion(text, coupling, seed)
         # both solve systems with a condition of 1e6 and more
-        assert apart(make(arm).accelerations(q, qd, force), expected) < 1e-9
+        assert relative_error(make(arm).accelerations(q, qd, force), expected) < 1e-9
 
 
 @couplings
@@ -52,8 +52,8 @@ def test_the_element_sum_converges_with_the_square_of_the_elements(coupling):
     for seed, text in enumerate(robots()):
         arm, q, qd, force, expected = in_motion(text, coupling, seed)
         # 48 and 96: so that beams of 1, 2 or 3 finite elements get exactly twice as many
-        errors = [apart(element_sum.make(arm, count).accelerations(q, qd, force), expected)
-                  for count in (48, 96)]
+        errors = [relative_error(element_sum.make(arm, count).accelerations(q, qd, force),
+                                 expected) for count in (48, 96)]
         assert errors[1] < 0.02
         # what is left is of fourth order
         assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
@@ -61,7 +61,7 @@ def test_the_element_sum_converges_with_the_square_of_the_elements(coupling):
 
 def test_a_rigid_arm_needs_no_elements():
     arm, q, qd, force, expected = in_motion(random_robot(7, kinds=('rigid',)), 'zero_order', 7)
-    assert apart(element_sum.make(arm, 1).accelerations(q, qd, force), expected) < 1e-9
+    assert relative_error(element_sum.make(arm, 1).accelerations(q, qd, force), expected) < 1e-9
 
 
 @pytest.mark.parametrize('seed', [1, 2])
@@ -93,7 +93,7 @@ def test_the_matrix_of_another_link_has_the_old_one_within_it():
 def test_ends_that_do_not_turn_change_nothing_where_nothing_bends():
     arm, q, qd, force, expected = in_motion(random_robot(5, kinds=('rigid',)), 'zero_order', 5)
     found = wrench_dae.make(arm, sections_turn=False).accelerations(q, qd, force)
-    assert apart(found, expected) < 1e-9
+    assert relative_error(found, expected) < 1e-9
 
 
 def test_ends_that_do_not_turn_overrate_the_frequency_of_two_links():
@@ -121,18 +121,18 @@ def test_ends_of_first_order_differ_in_first_order(coupling):
     arm, q, qd, *_ = in_motion(random_robot(0), coupling, 0)
     elastic = arm.size - arm.arrays.modes.sum()
     found = []
-    for share in (1 / 16, 1 / 32):
+    for scale in (1 / 16, 1 / 32):
         q_part, qd_part = q.copy(), qd.copy()
-        q_part[elastic:] *= share
-        qd_part[elastic:] *= share
+        q_part[elastic:] *= scale
+        qd_part[elastic:] *= scale
         whole, first = [stiffened.make(arm, exact).mass_matrix_and_bias(q_part, qd_part)[1]
                         for exact in (True, False)]
         found.append(abs(whole - first).max())
     assert found[0] / found[1] == pytest.approx(2.0, rel=0.05)
 
 
-def still(arm):
-    """Forces of the springs of a simple arm without gears."""
+def spring_forces(arm):
+    """Return the spring forces of an arm without gears, as a function."""
     K = np.zeros((arm.size, arm.size))
     for i in arm.beams:
         part = slice(arm.arrays.first[i], arm.arrays.first[i] + arm.arrays.modes[i])
@@ -148,22 +148,22 @@ def test_links_drift_apart_with_the_square_of_the_step():
         motion = WrenchMotion(arm, q, 0.1 * qd)
         assert max(motion.drift()) < 1e-12
         for _ in range(round(4e-3 / step)):
-            motion.step(step, still(arm))
+            motion.step(step, spring_forces(arm))
         drifts.append(motion.drift())
     assert drifts[0].rate / drifts[1].rate == pytest.approx(4.0, rel=0.1)
     assert 0 < drifts[1].rate < 1e-3
 
 
-def test_links_that_fly_apart_are_reported():
+def test_diverging_links_are_reported():
     arm = frs.load('ella')
     motion = WrenchMotion(arm, np.full(arm.size, 0.01))
     with pytest.raises(SimulationError) as caught:
         for _ in range(1000):
-            motion.step(1e-3, still(arm), 'forward_euler')
+            motion.step(1e-3, spring_forces(arm), 'forward_euler')
     assert str(caught.value) == (f'the links fly apart after {motion.time:.6g} s. '
                                  'Take a shorter step')
     with pytest.raises(SettingError) as caught:
-        motion.step(1e-3, still(arm), 'euler')
+        motion.step(1e-3, spring_forces(arm), 'euler')
     assert str(caught.value) == "scheme = 'euler' must be one of: forward_euler, midpoint"
 
 
@@ -226,7 +226,7 @@ def test_a_free_length_that_the_link_does_not_have_is_refused(free):
     link = SlidingLink(1.2, 0.5, 8.0)
     q, qd = np.array([0.0, free, 0.0, 0.0, 0.0]), np.zeros(5)
     for ask in (lambda: link.accelerations(q, qd, qd), lambda: link.energy(q, qd),
-                lambda: link.strain_slope(q), lambda: link.frequencies(free)):
+                lambda: link.strain_energy_gradient(q), lambda: link.frequencies(free)):
         with pytest.raises(SettingError) as caught:
             ask()
         assert str(caught.value) == (f'free length = {free:g} m must be between 0.0012 and 1.2 m, '

@@ -14,9 +14,9 @@ from flex_robot_sim.formulations.frames import (
     exponential,
     frame,
     inverse,
-    shift,
+    rotation_adjoint,
     tilde,
-    turn,
+    translation_adjoint,
 )
 from flex_robot_sim.formulations.screw_kinematics import (
     FORMS,
@@ -26,7 +26,7 @@ from flex_robot_sim.formulations.screw_kinematics import (
     poses_by_body_frames,
     poses_by_joint_frames,
     system_jacobian,
-    transfer,
+    transfer_matrix,
     twists,
 )
 from flex_robot_sim.model.assembly import load
@@ -73,7 +73,8 @@ def test_adjoint_turns_screws_as_conjugation_does():
     assert np.allclose(exponential(moved, 0.7), C @ exponential(screw, 0.7) @ inverse(C),
                        rtol=0, atol=ROUNDING)                                       # (92)
     assert np.allclose(adjoint(C @ D), adjoint(C) @ adjoint(D), rtol=0, atol=ROUNDING)  # (90)
-    assert np.allclose(adjoint(C), shift(C[:3, 3]) @ turn(C[:3, :3]), rtol=0, atol=ROUNDING)
+    assert np.allclose(adjoint(C), translation_adjoint(C[:3, 3]) @ rotation_adjoint(C[:3, :3]),
+                       rtol=0, atol=ROUNDING)
 
 
 @pytest.mark.parametrize('seed', SEEDS)
@@ -202,7 +203,7 @@ def test_wrong_arms_and_forms_are_refused():
     assert str(caught.value) == ('screw kinematics is for rigid arms, and link "upper_arm" bends. '
                                  'Leave its <flexibility> out')
     with pytest.raises(SettingError) as caught:
-        transfer(np.eye(4), np.eye(4), 'world')
+        transfer_matrix(np.eye(4), np.eye(4), 'world')
     assert str(caught.value) == "form = 'world' must be one of body, spatial, hybrid, mixed"
 
 
