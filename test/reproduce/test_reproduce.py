@@ -1,4 +1,4 @@
-"""Experiments of the papers, cut short: what they leave, and what they find."""
+"""Experiments of the papers, cut short: their files, summaries and results."""
 
 import json
 
@@ -8,9 +8,9 @@ import pytest
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli.reproduce_together import ORDER, reproduce_together
 from flex_robot_sim.reproduce import EXPERIMENTS, reproduce
-from flex_robot_sim.reproduce.courses import JUDGES
+from flex_robot_sim.reproduce.courses import PAPER_FORMULATIONS
 from flex_robot_sim.reproduce.motion import integrate
-from flex_robot_sim.reproduce.spin_up import kane_text, linear_model, speed
+from flex_robot_sim.reproduce.spin_up import hub_motion, kane_text, solve_linear_model
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts, write_charts
 
@@ -29,7 +29,7 @@ def run(name, folder, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('name', SHORT)
-def test_an_experiment_leaves_figures_numbers_and_words(name, tmp_path, capsys):
+def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsys):
     found = run(name, tmp_path, capsys)
     assert set(found) == KEYS
     assert found['experiment'] == name
@@ -42,20 +42,20 @@ def test_an_experiment_leaves_figures_numbers_and_words(name, tmp_path, capsys):
     assert isinstance(found['largest_disagreement'], float) and found['wall_s'] > 0.0
     judged = found['formulations']
     assert {one['ran'] for one in judged.values()} == {'through'}
-    assert set(judged) == set(JUDGES)
+    assert set(judged) == set(PAPER_FORMULATIONS)
     for formulation in ('wrench_dae', 'stiffened'):
-        # both are the recursion in other words
+        # both are equivalent to the recursion
         assert judged[formulation]['accelerations'] < 1e-9
-        # the recursion puts its energy right, by the order of h^3 in a step (T44); and its dry
+        # the recursion corrects its energy, by the order of h^3 in a step (T44); and its dry
         # friction sticks (T33), where that of a formulation in plain Python is smoothed
         assert judged[formulation]['trajectories'] < (0.03 if name == 'rig' else 1e-3)
-    # 64 elements to a beam, in motions that start with a jolt
+    # 64 elements to a beam, in motions that start abruptly
     assert judged['element_sum']['accelerations'] < 0.1
     assert found['largest_disagreement'] >= judged['element_sum']['trajectories']
 
 
 @pytest.mark.slow
-def test_experiments_together_are_those_by_themselves(tmp_path):
+def test_parallel_experiments_give_the_results_of_single_runs(tmp_path):
     shares = {}
     found = {facts['experiment']: facts for facts in reproduce_together(
         ['rcm', 'spin_up'], tmp_path,
@@ -68,7 +68,7 @@ def test_experiments_together_are_those_by_themselves(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2 * (1 + 4)
 
 
-def test_the_mistake_of_one_experiment_ends_all_of_them(tmp_path):
+def test_an_error_of_one_experiment_ends_all_of_them(tmp_path):
     (tmp_path / 'file').write_text('')
     with pytest.raises(UsageError) as caught:
         list(reproduce_together(['rcm', 'rig'], tmp_path / 'file', lambda name, share: None))
@@ -76,11 +76,11 @@ def test_the_mistake_of_one_experiment_ends_all_of_them(tmp_path):
                                  'written.')
 
 
-def test_all_experiments_have_a_place_in_the_queue():
+def test_the_queue_has_all_experiments():
     assert sorted(ORDER) == sorted(EXPERIMENTS)
 
 
-def test_every_experiment_is_tried():
+def test_every_experiment_has_a_short_run():
     assert set(SHORT) == set(EXPERIMENTS)
 
 
@@ -88,24 +88,24 @@ def test_the_linear_model_of_a_beam_that_stands_still_keeps_its_shape():
     from flex_robot_sim.model.assembly import load
 
     beam = next(iter(load('spin_up_8m').beams.values()))
-    times, lags = linear_model(beam, 0.0, 5.0, True)
+    times, lags = solve_linear_model(beam, 0.0, 5.0, True)
     assert times[-1] == 5.0 and not lags.any()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('w0, largest', [(0.6, 0.0855), (2.0, 0.2801), (3.0, 0.4111)])
-def test_first_order_has_the_converged_lag(w0, largest):
+@pytest.mark.parametrize('w0, max_lag', [(0.6, 0.0855), (2.0, 0.2801), (3.0, 0.4111)])
+def test_first_order_has_the_converged_lag(w0, max_lag):
     from flex_robot_sim.model.assembly import load
 
     beam = next(iter(load('spin_up_8m').beams.values()))
-    _, lags = linear_model(beam, w0, 9.0, True)
+    _, lags = solve_linear_model(beam, w0, 9.0, True)
     # within 0.5 %: three shapes of a beam in one piece, see test_spin_up.py
-    assert lags.max() == pytest.approx(largest, rel=5e-3)
+    assert lags.max() == pytest.approx(max_lag, rel=5e-3)
 
 
 def test_the_hub_speeds_up_as_the_paper_says():
     t = np.linspace(0.0, 16.0, 200)
-    rates, accelerations = np.array([speed(one, 3.0) for one in t]).T
+    rates, accelerations = np.array([hub_motion(time, 3.0) for time in t]).T
     assert rates[0] == 0.0 and rates[-1] == 3.0
     # central differences on a grid of 0.08 s
     np.testing.assert_allclose(np.gradient(rates, t)[1:-1], accelerations[1:-1], atol=2e-4)
