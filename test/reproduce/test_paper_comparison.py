@@ -53,20 +53,20 @@ def test_a_short_run_has_no_verdict_and_names_the_time_that_it_needs():
 
 
 def test_a_run_of_a_second_decides_only_what_needs_no_motion():
-    found = spin_up.run(lambda fraction: None, Options(1.0, runs_formulations=False))
-    decided = [row.what for row in found.comparisons if row.verdict != 'not comparable']
+    reproduction = spin_up.run(lambda fraction: None, Options(1.0, runs_formulations=False))
+    decided = [row.what for row in reproduction.comparisons if row.verdict != 'not comparable']
     assert decided == ['first frequency of the beam at rest']
-    assert {row.shown_reason for row in found.comparisons if row.place == 'figure 5'} == {
+    assert {row.shown_reason for row in reproduction.comparisons if row.place == 'figure 5'} == {
         'needs --seconds 25 or more'}
 
 
 def test_text_and_table_show_verdict_reason_and_place():
-    found = Reproduction((), (
+    reproduction = Reproduction((), (
         check_number('first frequency', 'section 4', 0.464, 0.4633, 'Hz', 5e-4,
                      reason='closed form'),
         check_claim('lag', 'figure 4', 'diverges', np.inf, 'm', 'length', upper=8.0),
         not_comparable('curve', 'figure 5', 'printed as a picture', 'no number')))
-    facts = summary('spin_up', found, (), 1.0, 1.0)
+    facts = summary('spin_up', reproduction, (), 1.0, 1.0)
     lines = [*as_text(facts)]
     assert lines[1] == '  2 differs, 1 not comparable'
     assert lines[2:4] == [
@@ -83,10 +83,10 @@ def test_text_and_table_show_verdict_reason_and_place():
 
 
 def test_effects_of_a_variant_have_a_table():
-    found = Reproduction((), (), effects=(Effect('EA as printed', 'v_y', 112.34),
-                                          Effect('ends', 'v_y', 3.0, 2.21)),
-                         findings=('the motion is lost at 2.21 of 2.5 s',))
-    facts = summary('canadarm2', found, (), 1.0, 1.0, 'paper')
+    reproduction = Reproduction((), (), effects=(Effect('EA as printed', 'v_y', 112.34),
+                                                 Effect('ends', 'v_y', 3.0, 2.21)),
+                                findings=('the motion is lost at 2.21 of 2.5 s',))
+    facts = summary('canadarm2', reproduction, (), 1.0, 1.0, 'paper')
     assert make_table(facts) == (
         'From `flexsim reproduce canadarm2 --variant paper`:\n\n| deviation | moves | by |\n'
         '|---|---|---|\n| EA as printed | v_y | 112 % of its range |\n'
@@ -146,11 +146,11 @@ def test_set_changes_a_parameter_of_the_arm():
 
 
 def test_the_smallest_change_that_changes_a_verdict_is_found():
-    turn = find_smallest_change(rcm, seconds=0.5)
+    change = find_smallest_change(rcm, seconds=0.5)
     # the axes of joints 4 and 5 meet where a length of 0.25 m puts them, to 1e-8 m
-    assert turn.name in ('offset of joint_5', 'offset of remote_centre_mount',
-                         'offset of instrument_mount')
-    assert abs(turn.share) < 0.01 and (turn.before, turn.after) == ('agrees', 'differs')
+    assert change.name in ('offset of joint_5', 'offset of remote_centre_mount',
+                           'offset of instrument_mount')
+    assert abs(change.share) < 0.01 and (change.before, change.after) == ('agrees', 'differs')
 
 
 @pytest.mark.parametrize('module', [rcm, spin_up, rig])
@@ -171,9 +171,9 @@ def test_a_motion_whose_inertia_vanishes_ends_early_without_a_traceback(error):
             raise error('singular')         # as solvers of full and of sparse matrices do
         return np.ones(1)
 
-    found = integrate(accelerations, lambda q, qd, t: 0 * q, np.zeros(1), np.zeros(1), 0.01, 5.0)
+    motion = integrate(accelerations, lambda q, qd, t: 0 * q, np.zeros(1), np.zeros(1), 0.01, 5.0)
     # q = t^2 / 2 reaches 0.5 after a second
-    assert found.time[-1] == pytest.approx(1.0, abs=0.11)
+    assert motion.time[-1] == pytest.approx(1.0, abs=0.11)
 
 
 @pytest.mark.slow

@@ -40,8 +40,8 @@ def test_motions_are_compared_kind_by_kind(arm):
     place = arm.coordinate_names.index('link_3/torsion_1')
     other[place] += 2e-6        # negligible compared with the joints, and 2 % of the torsion
     other[0] += 2e-3
-    share, where = error_by_kind(arm, run_of(arm, ends), run_of(arm, other))
-    assert where == 'link_3/torsion_1' and share == pytest.approx(0.02)
+    error, coordinate = error_by_kind(arm, run_of(arm, ends), run_of(arm, other))
+    assert coordinate == 'link_3/torsion_1' and error == pytest.approx(0.02)
 
 
 def test_coordinates_at_rest_are_not_compared(arm):
@@ -66,11 +66,11 @@ def test_a_result_has_status_end_time_and_remark(arm):
         lost = 0.5 if name == 'dual_screw' else seconds
         return run_of(arm, ends, TIMES[TIMES <= lost + 1e-9])
 
-    found = run_formulations(arm, motion, lambda q, qd, t: 0 * q, 1.0,
-                             time_limits={'wrench_dae': 0.7},
-                             remarks={'element_sum': 'chosen'})
+    results = run_formulations(arm, motion, lambda q, qd, t: 0 * q, 1.0,
+                               time_limits={'wrench_dae': 0.7},
+                               remarks={'element_sum': 'chosen'})
     assert {name: (result.status, result.end_time, result.remark)
-            for name, result in found.items()} == {
+            for name, result in results.items()} == {
         'dual_screw': ('until', 0.5, 'its state is lost there'),
         'element_sum': ('through', 1.0, 'chosen'),
         'wrench_dae': ('until', pytest.approx(0.7), 'further would take minutes'),
@@ -82,25 +82,25 @@ def result_of(status='through', end_time=1.0, error=0.0, remark=''):
 
 
 def test_worst_results_has_the_worst_of_several_runs():
-    found = worst_results(
+    results = worst_results(
         [{'stiffened': result_of(error=1e-3)}, {'stiffened': result_of('until', 0.5, 1e-5)}])
-    assert found['stiffened'] == ('until', 0.5, '', 1e-3, 'q', 1e-3)
+    assert results['stiffened'] == ('until', 0.5, '', 1e-3, 'q', 1e-3)
 
 
 def test_max_error_excludes_linearised_formulations():
-    found = {'dual_screw': result_of(error=0.3), 'stiffened': result_of(error=1e-6),
-             'wrench_dae': FormulationResult('cannot', None, 'why', None, '', None)}
-    assert max_error(found) == 1e-6
-    assert max_error(found, linearised=True) == 0.3
+    results = {'dual_screw': result_of(error=0.3), 'stiffened': result_of(error=1e-6),
+               'wrench_dae': FormulationResult('cannot', None, 'why', None, '', None)}
+    assert max_error(results) == 1e-6
+    assert max_error(results, linearised=True) == 0.3
 
 
 def test_the_table_has_status_and_reason_of_each_formulation():
-    found = Reproduction((), (), (), {
+    reproduction = Reproduction((), (), (), {
         'dual_screw': result_of(error=0.3), 'stiffened': result_of('until', 0.5, 2e-6, 'so far'),
         'wrench_dae': FormulationResult('cannot', None, 'link "a" is too strange', None, '',
                                         None)},
         2e-6, 'all')
-    facts = summary('one', found, (), 3.0, 2.0)
+    facts = summary('one', reproduction, (), 3.0, 2.0)
     assert facts['formulations']['stiffened'] == {
         'ran': 'until', 'until_s': 0.5, 'words': 'so far', 'trajectories': 2e-6,
         'farthest_off': 'q', 'accelerations': 2e-6}

@@ -8,18 +8,19 @@ from flex_robot_sim.reproduce import dual_screw, rcm
 from flex_robot_sim.reproduce.options import Options
 
 
-def ours(found):
-    return {row.what: row.ours for row in found.comparisons}
+def ours(reproduction):
+    return {row.what: row.ours for row in reproduction.comparisons}
 
 
 def test_linearised_and_nonlinear_arm_move_alike():
-    found = dual_screw.run(lambda fraction: None, Options(0.02))
+    reproduction = dual_screw.run(lambda fraction: None, Options(0.02))
     # a run of 20 ms decides nothing, and says how long it takes
-    assert {row.shown_reason for row in found.comparisons if row.place == 'figure 6'} == {
+    assert {row.shown_reason for row in reproduction.comparisons if row.place == 'figure 6'} == {
         'needs --seconds 6 or more'}
-    assert found.formulations['wrench_dae'].acceleration_error < 1e-9
-    assert found.formulations['dual_screw'].acceleration_error < 0.01
-    assert [picture.name for picture in found.figures] == [f'figure_{k}' for k in range(5, 11)]
+    assert reproduction.formulations['wrench_dae'].acceleration_error < 1e-9
+    assert reproduction.formulations['dual_screw'].acceleration_error < 0.01
+    assert [figure.name for figure in reproduction.figures] == [
+        f'figure_{k}' for k in range(5, 11)]
 
 
 def test_targets_of_the_manoeuvre_are_those_of_the_paper():
@@ -35,16 +36,17 @@ def test_targets_of_the_manoeuvre_are_those_of_the_paper():
 
 
 def test_the_remote_centre_is_at_rest_in_the_experiment():
-    found = rcm.run(lambda fraction: None, Options(2.0))
-    assert {row.verdict for row in found.comparisons} == {'agrees', 'not comparable'}
-    numbers = ours(found)
+    reproduction = rcm.run(lambda fraction: None, Options(2.0))
+    assert {row.verdict for row in reproduction.comparisons} == {'agrees', 'not comparable'}
+    numbers = ours(reproduction)
     assert numbers['poses in three ways, largest difference'] < 1e-12
     assert numbers['Jacobians in four forms, against those of the package'] < 1e-12
     assert numbers['joint rates from the twists of all bodies'] < 1e-12
     # nothing bends: the rest is the energy correction of the recursion in each step (T44)
-    assert found.largest_disagreement < 1e-3
-    assert found.numbers[0].what.startswith('tool moves') and found.numbers[0].ours > 0.05
-    assert max(one.acceleration_error for one in found.formulations.values()) < 1e-10
+    assert reproduction.largest_disagreement < 1e-3
+    assert reproduction.numbers[0].what.startswith('tool moves')
+    assert reproduction.numbers[0].ours > 0.05
+    assert max(result.acceleration_error for result in reproduction.formulations.values()) < 1e-10
 
 
 def test_rates_of_the_swing_are_those_of_its_positions():

@@ -113,8 +113,8 @@ def test_the_page_has_the_verdicts_of_the_run(full, name):
 def test_figures_have_numbers_of_the_paper_or_say_what_they_show(full, name):
     stems = {path.rsplit('/', 1)[1].removeprefix(f'{name}_').rsplit('.', 1)[0]
              for path in full[name]['figures']}
-    others = {stem for stem in stems if not stem.startswith('figure')}
-    assert others <= {'beam_of_kane', 'schemes'} and stems - others
+    named_stems = {stem for stem in stems if not stem.startswith('figure')}
+    assert named_stems <= {'beam_of_kane', 'schemes'} and stems - named_stems
 
 
 @pytest.mark.parametrize('name', SENSITIVE_PARAMETERS)
@@ -122,6 +122,6 @@ def test_a_parameter_that_is_20_percent_off_changes_a_verdict(name):
     number, factor, seconds = SENSITIVE_PARAMETERS[name]
     module = module_of(name)
     rows = module.run(lambda fraction: None, Options(seconds, runs_formulations=False)).comparisons
-    found = changed_verdicts(
+    changes = changed_verdicts(
         module, replace(scaled_options(module)[number](factor), seconds=seconds), rows)
-    assert found and all(old != new and new != N for _, old, new in found)
+    assert changes and all(old != new and new != N for _, old, new in changes)
