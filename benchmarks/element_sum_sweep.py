@@ -14,15 +14,15 @@ import numpy as np
 import flex_robot_sim as frs
 from flex_robot_sim.reproduce.element_sum_1 import (
     FORCE,
-    HALVES,
+    REVOLUTE,
     ROBOT,
     SECONDS,
+    SWITCH_TIMES,
     TIP,
     TORQUE,
-    TURN,
 )
 from flex_robot_sim.reproduce.element_sums import bang_bang
-from flex_robot_sim.reproduce.motion import apart, simulate
+from flex_robot_sim.reproduce.motion import curve_error, simulate
 from flex_robot_sim.util.plots import WIDE, Chart, Curve, write_charts
 from flex_robot_sim.util.share import shipped_robots
 
@@ -41,12 +41,12 @@ def measure(quick=False):
             arm = frs.load(varied(quantity, factor))
             # a short link gets less torque, so that it stays off its stop
             size = min(factor, 1.0) if quantity == 'length' else 1.0
-            effort = bang_bang([FORCE, size * TORQUE], HALVES, RISE)
+            effort = bang_bang([FORCE, size * TORQUE], SWITCH_TIMES, RISE)
             rest, seconds = np.zeros(arm.size), 0.02 if quick else SECONDS
-            runs = [simulate(arm, effort, rest, rest, STEP, seconds, every=EVERY, formulation=name)
-                    for name in ('recursion', 'element_sum')]
-            tips, joints = ([curve(arm, run) for run in runs] for curve in (TIP, TURN))
-            found[quantity][factor] = runs[0].time, *tips, apart(*joints)
+            runs = [simulate(arm, effort, rest, rest, STEP, seconds, stride=EVERY,
+                             formulation=name) for name in ('recursion', 'element_sum')]
+            tips, joints = ([curve(arm, run) for run in runs] for curve in (TIP, REVOLUTE))
+            found[quantity][factor] = runs[0].time, *tips, curve_error(*joints)
     return found
 
 
@@ -84,7 +84,8 @@ def as_text(found):
     for quantity, rows in found.items():
         for factor, (_, usual, proposed, joint) in rows.items():
             yield (f'{quantity} times {factor:g}: tip of link 2, and its joint, off by',
-                   f'{100 * apart(usual, proposed):.2g} % and {100 * joint:.2g} % of the range')
+                   f'{100 * curve_error(usual, proposed):.2g} % and {100 * joint:.2g} % of the '
+                   f'range')
 
 
 def draw(path, found):

@@ -52,11 +52,11 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     from flex_robot_sim.reproduce import EXPERIMENTS, module_of, pages, reproduce
-    from flex_robot_sim.reproduce.options import Options, values_of
+    from flex_robot_sim.reproduce.options import Options, parse_values
 
     expect_within('--seconds', arguments.seconds, 1e3)
-    options = Options(arguments.seconds, arguments.variant, values_of(arguments.set),
-                      formulations=not arguments.no_formulations)
+    options = Options(arguments.seconds, arguments.variant, parse_values(arguments.set),
+                      runs_formulations=not arguments.no_formulations)
     if arguments.sensitivity:
         return _print_sensitivity(arguments)
     if arguments.name == ALL:
@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> int:
         module_of(arguments.name, options)
         names = [arguments.name]
     if arguments.page:
-        pages.check(arguments.page, names, arguments.variant)
+        pages.check_pages(arguments.page, names, arguments.variant)
     if arguments.name == ALL:
         return _run_all(arguments, names)
     progress = _ShareLines() if arguments.share else _Progress(names)
@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> int:
     finally:
         progress.clear()
     if arguments.page:
-        pages.write(arguments.page, results)
+        pages.write_page(arguments.page, results)
     print_result(arguments, results, as_text)
     return 0
 
@@ -90,7 +90,7 @@ def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
             results[facts['experiment']] = facts
             progress(facts['experiment'], 1.0)
             if arguments.page:
-                pages.write(arguments.page, facts)
+                pages.write_page(arguments.page, facts)
             if not arguments.json:
                 progress.clear()
                 print('\n'.join(as_text(facts)), flush=True)
@@ -131,7 +131,7 @@ def _options_of_each(arguments):
 
 def _print_sensitivity(arguments):
     from flex_robot_sim.reproduce import module_of
-    from flex_robot_sim.reproduce.sensitivity import as_lines, smallest_turn
+    from flex_robot_sim.reproduce.sensitivity import as_lines, find_smallest_change
 
     if arguments.name == ALL:
         raise UsageError('--sensitivity takes one experiment. Name it.')
@@ -140,9 +140,9 @@ def _print_sensitivity(arguments):
                          '--set out.')
     progress = _Progress([arguments.name])
     try:
-        turn = smallest_turn(module_of(arguments.name),
-                             lambda share: progress(arguments.name, share),
-                             arguments.seconds)
+        turn = find_smallest_change(module_of(arguments.name),
+                                    lambda share: progress(arguments.name, share),
+                                    arguments.seconds)
     finally:
         progress.clear()
     print_result(arguments, {'experiment': arguments.name, 'turn': turn and turn._asdict()},

@@ -70,8 +70,8 @@ class ViewNode(PollingNode):
                               self.count_publishers('joint_commands') > 0)
         self._frame_count += 1
         # each frame is packed separately for each browser
-        if self._page.watchers <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:
-            self._view.turn(now)
+        if self._page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:
+            self._view.update(now)
 
     def close(self) -> None:
         """End pushes, and close the page."""

@@ -53,8 +53,8 @@ class ViewRemote:
     def __init__(self, node: Node) -> None:
         """Make clients and publishers of `node`."""
         self._node = node
-        self._clients = {what: node.create_client(kind, name)
-                         for what, (kind, name) in SERVICES.items()}
+        self._clients = {command: node.create_client(kind, name)
+                         for command, (kind, name) in SERVICES.items()}
         self._setters = {name: node.create_client(SetParameters, f'{name}/set_parameters')
                          for name in READ_PARAMETERS}
         self._getters = {name: node.create_client(GetParameters, f'{name}/get_parameters')
@@ -87,17 +87,17 @@ class ViewRemote:
 
     # interface of the page: see viewer/remote.py
 
-    def why_not(self, what: str) -> str:
+    def unavailable_reason(self, command: str) -> str:
         """Why a request is unavailable at present; '' if it is available."""
-        return self._reasons[what]
+        return self._reasons[command]
 
-    def choices(self, what: str) -> tuple[str, ...]:
+    def choices(self, command: str) -> tuple[str, ...]:
         """Return the choices of SHAPER or FEEDBACK."""
-        return CHOICES[what]
+        return CHOICES[command]
 
-    def value(self, what: str) -> str:
+    def value(self, command: str) -> str:
         """Return the value of a parameter of the controller, or ''."""
-        return self.parameters.get('controller', {}).get(what, '')
+        return self.parameters.get('controller', {}).get(command, '')
 
     def pause(self, is_paused: bool) -> None:
         """Pause or resume the simulation."""
@@ -128,28 +128,28 @@ class ViewRemote:
         self._push.publish(message)
         (self._pushed_links.add if np.any(force) else self._pushed_links.discard)(link)
 
-    def carry(self, link: str, mass: float, informs_controller: bool) -> None:
+    def attach_payload(self, link: str, mass: float, informs_controller: bool) -> None:
         """Set a payload mass [kg] at a link."""
         self._set('dynamics', payload_link=link, payload_mass=mass)
         self._set('controller', payload_link=link,
                   payload_mass=mass if informs_controller else 0.0)
 
-    def choose(self, what: str, value: str) -> None:
+    def choose(self, command: str, value: str) -> None:
         """Set SHAPER or FEEDBACK."""
-        self.parameters.setdefault('controller', {})[what] = value
-        self._set('controller', **{what: value})
+        self.parameters.setdefault('controller', {})[command] = value
+        self._set('controller', **{command: value})
 
-    def news(self) -> str:
+    def pop_message(self) -> str:
         """Return a line about a refused request, or ''."""
         return self._news.popleft() if self._news else ''
 
     def _check_availability(self):
         reasons = self._reasons
         has_bench = self._clients[DISARM].service_is_ready()
-        for what in (PAUSE, STEP, RESET):
-            reasons[what] = '' if self._clients[what].service_is_ready() else (
+        for command in (PAUSE, STEP, RESET):
+            reasons[command] = '' if self._clients[command].service_is_ready() else (
                 'a bench cannot be stopped like a simulation' if has_bench else
-                f'there is no service {SERVICES[what][1]}')
+                f'there is no service {SERVICES[command][1]}')
         reasons[DISARM] = '' if has_bench else 'there is no bench'
         reasons[COMMAND_JOINT] = '' if self._reference.get_subscription_count() else (
             'controller/reference has no subscriber')
@@ -160,9 +160,10 @@ class ViewRemote:
         has_controller = self._setters['controller'].service_is_ready()
         if not has_controller:
             self.parameters.pop('controller', None)
-        for what in (SHAPER, FEEDBACK):
-            reasons[what] = ('there is no controller' if not has_controller else
-                             '' if self.value(what) else f'the controller has no parameter {what}')
+        for command in (SHAPER, FEEDBACK):
+            reasons[command] = ('there is no controller' if not has_controller else
+                                '' if self.value(command)
+                                else f'the controller has no parameter {command}')
 
     def _refresh(self, name):
         client = self._getters[name]
@@ -190,15 +191,15 @@ class ViewRemote:
             Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]),
             on_response, name)
 
-    def _call(self, what, request):
+    def _call(self, command, request):
         def on_response(response):
             if not response.success:
-                self._news.append(f'{what}: {response.message}')
-        name = SERVICES[what][1]
-        if not self._clients[what].service_is_ready():
-            self._news.append(f'{what}: {self._reasons[what]}')
+                self._news.append(f'{command}: {response.message}')
+        name = SERVICES[command][1]
+        if not self._clients[command].service_is_ready():
+            self._news.append(f'{command}: {self._reasons[command]}')
             return
-        self._request(self._clients[what], request, on_response, name)
+        self._request(self._clients[command], request, on_response, name)
 
     def _request(self, client, request, on_response, name):
         self._pending.append((client, client.call_async(request),

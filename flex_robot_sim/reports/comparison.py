@@ -18,7 +18,7 @@ from flex_robot_sim.util.summary import summarized
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
-MOTION_START_SHARE = 0.01   # share of its range beyond which a signal has started to move
+MOTION_START_RATIO = 0.01   # change over range at which the motion of a signal starts
 MIN_MOTION_RANGE = 1e-4     # a signal with a smaller range does not move               [rad, m]
 LEAD_TIME_S = 0.5           # shown before the motion starts                               [s]
 SAMPLE_COUNT = 4000         # points of the common time grid
@@ -85,7 +85,7 @@ def motion_start(run: RecordedRun) -> tuple[float, str]:
         if span.max() < MIN_MOTION_RANGE:
             continue
         has_moved = np.abs(series.values - series.values[0]) > np.maximum(
-            MOTION_START_SHARE * span.max(), MIN_MOTION_RANGE)
+            MOTION_START_RATIO * span.max(), MIN_MOTION_RANGE)
         return float(series.time[np.flatnonzero(has_moved.any(axis=1))[0]]), signal
     return 0.0, 'beginning'
 

@@ -44,7 +44,7 @@ def coordinates(run: RecordedRun, arm: ArmModel, time: np.ndarray
 
 
 def instants(run: RecordedRun, max_count: int = MAX_INSTANTS, rate: float = np.inf) -> np.ndarray:
-    """Times of complete states of the arm [s], limited in their number and rate [Hz]."""
+    """Return times of complete arm states [s]; max_count, rate [Hz]: limits of the result."""
     time = run.flex.time if len(run.flex.time) else run.position.time
     time = time[(time >= run.position.time[0]) & (time <= run.position.time[-1])]
     if len(time) < 2:
@@ -79,7 +79,7 @@ def energies(run: RecordedRun) -> Series | None:
 
 
 def _work(run, arm):
-    """Times [s] and the motor work since the first of them [J]."""
+    """Return times [s] and the motor work since the first time [J]."""
     time = run.effort.time
     speed = np.column_stack([
         np.interp(time, run.motor_velocity.time, run.motor_velocity.column(name))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FRAME_RATE_HZ, MAX_FRAMES = 30.0, 1800  # frames per second; frames altogether
 PIECES_PER_LINK = 12                    # of a drawn flexible link
-MAX_FACES = 4000                        # of all solids: a page draws each face by itself
+MAX_FACES = 4000                        # of all solids: a page draws each face separately
 INT16_MAX = 32767                       # largest signed 16-bit integer
 
 
@@ -88,7 +88,7 @@ def _limit_faces(shown_solids):
 
 
 def _encode_int16(values, unit):
-    """Little-endian 16-bit integers in base64."""
+    """Return values in `unit` as little-endian 16-bit integers in base64."""
     integers = np.clip(np.round(np.asarray(values, float) / unit),
                        -INT16_MAX, INT16_MAX).astype('<i2')
     return base64.b64encode(integers.tobytes()).decode()

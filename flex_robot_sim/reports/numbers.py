@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
 MILLI = 1e3
-END_SHARE = 0.05            # share of the samples that count as the end of a run
+END_FRACTION = 0.05         # final fraction of the samples that counts as the end of a run
 
 
 def numbers_of(run: RecordedRun, vibration: ResidualVibration | None,
@@ -48,7 +48,7 @@ def _joint(run, name):
            'largest_velocity': max_abs(run.velocity.column(name))
            if name in run.velocity.names else None,
            'error_rms': rms(error), 'error_largest': max_abs(error),
-           'error_at_end': float(np.mean(error[-max(1, round(END_SHARE * len(error))):]))
+           'error_at_end': float(np.mean(error[-max(1, round(END_FRACTION * len(error))):]))
            if len(error) else None,
            'effort_rms': rms(effort), 'effort_largest': max_abs(effort)}
     if run.arm is not None and name in run.arm.joint_names:

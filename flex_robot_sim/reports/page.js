@@ -1,4 +1,4 @@
-// The arm in motion, and a line through all plots at the time that is shown. Nothing is fetched.
+// Animation of the arm, and a cursor in all plots at the shown time. The page sends no requests.
 'use strict';
 
 function numbers(text) {
@@ -181,7 +181,7 @@ class Stage {
       for (let k = 0; k < solid.faces.length; k += 3) {
         const [a, b, c] = [0, 1, 2].map(i => solid.faces[k + i]);
         const A = seen[a], B = seen[b], C = seen[c];
-        // what is turned away is hidden by the rest
+        // back faces are hidden
         if ((B[0] - A[0]) * (C[1] - A[1]) - (B[1] - A[1]) * (C[0] - A[0]) >= 0) continue;
         const light = shade(world[a], world[b], world[c], this.back);
         const colour = css(solid.rgb, light);
@@ -203,7 +203,7 @@ class Stage {
   addLinks(frame, parts) {
     const {data, axes, loads, ramp} = this, unit = data.unit;
     for (const link of data.links) {
-      // segments of a link follow each other, each with nodes of its own at both ends
+      // consecutive segments of a link, each with its own nodes at both ends
       const count = link.pieces[1] - link.pieces[0], nodes = link.nodes[1] - link.nodes[0];
       const segments = nodes - count, each = count / segments;
       for (let k = 0; k < count; k++) {

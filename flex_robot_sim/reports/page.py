@@ -37,7 +37,7 @@ def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping
 
     :param lines: shown below the title; notes: about missing data.
     :param motion: result of `motion_of`; tables: (title, heading, rows).
-    :param folded: tables that open on a click.
+    :param collapsed: tables that open on a click.
     """
     parts = [f'<h1>{_escape(title)}</h1>',
              *(f'<p class="faint">{_escape(line)}</p>' for line in lines),

@@ -65,7 +65,7 @@ class RecordedRun:
 
     @property
     def name(self) -> str:
-        """Name of the robot, as far as the recording has it."""
+        """Name of the robot, if the recording has it."""
         if self.arm is not None:
             return self.arm.description.name
         return self.metadata.get('robot', 'an unknown robot')
@@ -245,7 +245,7 @@ class _MessageCollector:
 
     def _take_event(self, name, time, message):
         if not self.events or self.events[-1][1] != EVENT_TOPICS[name] or (
-                time - self.events[-1][0]) * NANOSECOND > 1.0:     # messages in succession are one
+                time - self.events[-1][0]) * NANOSECOND > 1.0:     # close messages are one event
             self.events.append((time, EVENT_TOPICS[name]))
 
 

@@ -66,7 +66,7 @@ def heading_lines(run: RecordedRun) -> list[str]:
         feedback = run.parameters['controller'].get('vibration_feedback', 'none')
         lines.append(f'controller: shaper {shaper}, vibration feedback {feedback}')
     if run.events:
-        lines.append('what came from outside: ' + ', '.join(
+        lines.append('external inputs: ' + ', '.join(
             f'{what} at {time:.2f} s' for time, what in run.events[:8])
             + (f' and {len(run.events) - 8} more' if len(run.events) > 8 else ''))
     return lines
@@ -74,7 +74,7 @@ def heading_lines(run: RecordedRun) -> list[str]:
 
 def setup_tables(run: RecordedRun) -> Tables:
     """Return tables of the node parameters and of the topics in the file."""
-    topics: Tables = [('What is in the file', ['topic', 'type', 'messages', 'rate'], [
+    topics: Tables = [('Topics in the file', ['topic', 'type', 'messages', 'rate'], [
         [tally.name, tally.kind, str(tally.count), f'{tally.rate:.1f} Hz' if tally.rate else '']
         for tally in sorted(run.tallies, key=lambda tally: tally.name)])]
     parameters: Tables = [(f'Parameters of {node}', ['parameter', 'value'], [

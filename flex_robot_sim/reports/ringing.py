@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
-TARGET_REST_SHARE = 1e-4       # a step of the target below this share of its range is none
+TARGET_REST_RATIO = 1e-4       # a smaller step of the target, over its range, counts as rest
 MIN_REST_S = 0.5               # shorter intervals do not count                              [s]
 MIN_SPECTRUM_SAMPLES = 64      # needed for a spectrum
-MAX_MODES = 4                  # that are listed
+MAX_MODES = 4                  # in the list of predicted modes
 MIN_RELATIVE_MODE_SIZE = 1e-2  # smaller modes, relative to the largest, are left out
 
 
@@ -50,7 +50,7 @@ def rest_intervals(run: RecordedRun) -> list[RestInterval]:
     if len(time) < 2:
         return []
     span = np.ptp(values, axis=0).max()
-    is_moving = np.abs(np.diff(values, axis=0)).max(axis=1) > max(TARGET_REST_SHARE * span, 1e-9)
+    is_moving = np.abs(np.diff(values, axis=0)).max(axis=1) > max(TARGET_REST_RATIO * span, 1e-9)
     edges = [0, *(np.flatnonzero(is_moving) + 1).tolist(), len(time) - 1]
     intervals = []
     for first, last in zip(edges, edges[1:]):
@@ -65,7 +65,7 @@ def residual_vibration(run: RecordedRun) -> ResidualVibration | None:
     tips = {link: tip for link, tip in run.tips.items() if len(tip.time) >= MIN_SPECTRUM_SAMPLES}
     if not tips:
         return None
-    # skip the rest before the first motion, if there is one: the arm still sags from its start
+    # skip the interval before the first motion, if any: the arm is still sagging from its start
     intervals = rest_intervals(run)
     candidates = intervals[1:] or intervals
     spans = [rest for rest in candidates if all(
@@ -89,7 +89,7 @@ def residual_vibration(run: RecordedRun) -> ResidualVibration | None:
 
 def amplitude_spectrum(rate: float, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Frequencies [Hz] and amplitudes (k,) of detrended samples (n, columns) under a Hann window.
+    Return frequencies [Hz] and amplitudes (k,) of detrended samples (n, columns), Hann window.
 
     A steady oscillation of amplitude a has the peak a; columns are components of one vector.
     """
@@ -104,7 +104,7 @@ def amplitude_spectrum(rate: float, samples: np.ndarray) -> tuple[np.ndarray, np
 
 
 def mean_residual_amplitude(run: RecordedRun, link: str) -> float:
-    """Half the range of a tip at rest after a motion, mean of all rests; nan if none [m]."""
+    """Return half the range of a tip at rest after a motion, mean of all; nan if none [m]."""
     amplitudes = []
     for rest in rest_intervals(run)[1:]:
         rows = run.tips[link].within(*rest).values
@@ -121,7 +121,7 @@ def _resample(tip: Series) -> tuple[float, np.ndarray]:
 
 
 def _predicted(run, span):
-    """Frequencies, damping ratios of modes that joint motion excites, and the drive condition."""
+    """Return frequencies and damping ratios of excited modes, and the drive condition."""
     arm = run.arm
     if arm is None:
         return np.zeros(0), np.zeros(0), ''
@@ -132,8 +132,8 @@ def _predicted(run, span):
         excited = excited_modes(arm, pose, gains)
     except (FlexRobotSimError, ValueError, np.linalg.LinAlgError):
         return np.zeros(0), np.zeros(0), ''
-    rows = np.flatnonzero(excited.shares > MIN_RELATIVE_MODE_SIZE)[:MAX_MODES]
-    return excited.frequencies[rows], excited.ratios[rows], drive_condition
+    largest_modes = np.flatnonzero(excited.shares > MIN_RELATIVE_MODE_SIZE)[:MAX_MODES]
+    return excited.frequencies[largest_modes], excited.ratios[largest_modes], drive_condition
 
 
 def recorded_servo_gains(run: RecordedRun, arm: ArmModel

@@ -1,16 +1,16 @@
 """
-The experiments of the papers, each as one module that `flexsim reproduce` runs.
+The experiments of the papers, one module each, run by `flexsim reproduce`.
 
-A module has `run(progress, options) -> Reproduction`: `progress` is called with the share that is
-done. It also has
+A module has `run(progress, options) -> Reproduction`. It calls `progress` with the fraction that
+is complete, 0 to 1. It also has
 
-    SECONDS         how long the experiment takes in the paper [s]
-    ROBOT           name or text of the robot whose numbers `--set` changes
+    SECONDS         duration of the experiment in the paper [s]
+    ROBOT           name or URDF text of the robot whose parameters `--set` changes
     VARIANT         what `--variant paper` changes, in words; '': the equations are the paper's
-    VARIED          words of numbers of joints that the experiment itself varies
+    VARIED          joint parameters that the experiment itself varies
 
-For `sensitivity`, HAS_FORCES is False where lengths alone count, and COMPARES_MODELS is True where
-both sides of a comparison are ours.
+`sensitivity` reads two more. HAS_FORCES is False if the experiment depends on lengths only.
+COMPARES_MODELS is True if both sides of a comparison are models of this package.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ EXPERIMENTS = {
     'spin_up': 'a beam that is set turning, at five speeds (stiffened arm, section 4.1)',
     'canadarm2': 'the arm of the space station drops (stiffened arm, section 4.2)',
 }
-FIGURE_WIDTH = 7.0      # letters of 8 to 10 pt are legible at 600 px                  [inch]
+FIGURE_WIDTH = 7.0      # text of 8 to 10 pt is legible at 600 px                     [inch]
 
 
 def module_of(name: str, options: Options | None = None) -> ModuleType:
     """
-    Return the module of an experiment; UsageError if it is unknown or the options do not fit it.
+    Return the module of an experiment; UsageError if it is unknown or the options do not apply.
 
-    :param options: that it is to be run with.
+    :param options: options of the intended run; None: defaults.
     """
     if name not in EXPERIMENTS:
         raise UsageError(f'no experiment "{name}". Known: {", ".join([*EXPERIMENTS, "all"])}.')
@@ -58,12 +58,12 @@ def module_of(name: str, options: Options | None = None) -> ModuleType:
 
 
 def reproduce(name: str, folder: str | Path,
-              progress: Callable[[float], None] = lambda share: None,
+              progress: Callable[[float], None] = lambda fraction: None,
               options: Options | None = None) -> dict[str, Any]:
     """
     Run the experiment `name`, write its figures into `folder`, and return its summary as a dict.
 
-    :param progress: called with the share that is done.
+    :param progress: called with the fraction that is complete, 0 to 1.
     """
     options = options or Options()
     module = module_of(name, options)
@@ -73,11 +73,11 @@ def reproduce(name: str, folder: str | Path,
     except OSError as error:
         raise UsageError(f'{folder}: {error.strerror}. Name a folder that can be written.'
                          ) from error
-    started, worked = time.perf_counter(), time.process_time()
-    found = module.run(progress, options)
+    wall_start, cpu_start = time.perf_counter(), time.process_time()
+    reproduction = module.run(progress, options)
     paths = []
-    for figure in found.figures:
+    for figure in reproduction.figures:
         paths += write_charts_of_both_kinds(folder / f'{name}_{figure.name}', figure.title,
                                             figure.charts, figure.columns, FIGURE_WIDTH)
-    return summary(name, found, paths, time.perf_counter() - started,
-                   time.process_time() - worked, options.variant)
+    return summary(name, reproduction, paths, time.perf_counter() - wall_start,
+                   time.process_time() - cpu_start, options.variant)

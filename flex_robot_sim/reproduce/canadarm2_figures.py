@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.reproduce.report import Pictures
+from flex_robot_sim.reproduce.report import Figure
 from flex_robot_sim.util.plots import Chart, Curve
 
 if TYPE_CHECKING:
@@ -15,91 +15,91 @@ if TYPE_CHECKING:
 
     Values = Callable[[Drop], np.ndarray]       # a curve (k,) of a Drop
 
-PLACES = (0.0, 0.5, 1.0, 1.5, 2.0)          # of the stick figure                   [s]
-EARLY = 0.1                                 # of the fall, shown by itself          [s]
-LOOKS = ((4, 0), (1, 1), (0, 2), (2, 3))    # colours and dashes
-LARGER = 30.0                               # scale of the bending in figure 8
-WRIST = 4                                   # points of the outline beyond the booms
+OUTLINE_TIMES = (0.0, 0.5, 1.0, 1.5, 2.0)   # of the stick figure                   [s]
+CLOSE_UP_SECONDS = 0.1                      # start of the fall, in a separate chart [s]
+LINE_STYLES = ((4, 0), (1, 1), (0, 2), (2, 3))  # colours and dashes
+BENDING_SCALE = 30.0                        # scale of the bending in figure 8
+WRIST_POINTS = 4                            # points of the outline that follow the booms
 
 
-def falling(one: Drop, booms: int) -> tuple[Pictures, ...]:
+def make_fall_figures(drop: Drop, booms: int) -> tuple[Figure, ...]:
     """
-    Figure 8: the arm from the side, and from ahead, where its offset shows.
+    Return figure 8: the arm from the side, and from the front, which shows its offset.
 
-    :param booms: how many flexible links begin the outline, in equal numbers of points.
+    :param booms: number of flexible links at the start of the outline, with equal point counts.
     """
-    pictures = []
-    for view, title, across, label in (
-            ('side', f'bending of the booms drawn {LARGER:g} times', 0, 'x [m]'),
+    figures = []
+    for view, title, column, label in (
+            ('side', f'bending of the booms drawn {BENDING_SCALE:g} times', 0, 'x [m]'),
             ('front', 'the booms lie 0.475 m apart', 1, 'y, along the joint axes [m]')):
         curves = []
-        for k, time in enumerate(PLACES):
-            row = int(np.abs(one.places - time).argmin())
-            if abs(one.places[row] - time) < 0.01:
-                points = one.outline[row].copy()
+        for k, time in enumerate(OUTLINE_TIMES):
+            row = int(np.abs(drop.outline_time - time).argmin())
+            if abs(drop.outline_time[row] - time) < 0.01:
+                points = drop.outline[row].copy()
                 if view == 'side':
                     _enlarge(points, booms)
-                curves.append(Curve(f'{time:g} s', points[:, across], points[:, 2],
+                curves.append(Curve(f'{time:g} s', points[:, column], points[:, 2],
                                     (4, 1, 0, 2, 3)[k], k))
-        pictures.append(Pictures(
+        figures.append(Figure(
             f'figure_8_{view}', f'Fig. 8: Canadarm2 drops, from the {view}',
             (Chart(title, label, 'height [m]', tuple(curves), has_equal_scales=view == 'side'),),
             1))
-    return tuple(pictures)
+    return tuple(figures)
 
 
 def _enlarge(points, booms):
-    """Enlarge the distance of each boom from the chord between its ends, in place."""
-    size = (len(points) - WRIST) // booms
-    for first in range(0, booms * size, size):
-        boom = points[first:first + size]
-        along = np.linspace(0.0, 1.0, size)[:, None]
+    """Scale the distance of each boom from the chord between its ends, in place."""
+    points_per_boom = (len(points) - WRIST_POINTS) // booms
+    for first in range(0, booms * points_per_boom, points_per_boom):
+        boom = points[first:first + points_per_boom]
+        along = np.linspace(0.0, 1.0, points_per_boom)[:, None]
         chord = boom[0] + along * (boom[-1] - boom[0])
-        boom[:] = chord + LARGER * (boom - chord)
+        boom[:] = chord + BENDING_SCALE * (boom - chord)
 
 
-def twists(by_rotor: Mapping[str, Drop], twist: Values,
-           of_tip: Callable[[Drop, int], np.ndarray]) -> tuple[Pictures, ...]:
-    """Figure 9, and figures 10 to 13."""
+def make_twist_figures(by_rotor: Mapping[str, Drop], joint_twist: Values,
+                       tip_displacement: Callable[[Drop, int], np.ndarray]) -> tuple[Figure, ...]:
+    """Return figure 9, and figures 10 to 13."""
     early = (Chart('Fig. 9: torsional angle of joint 1', 'time [s]', 'angle [rad]',
-                   _curves(by_rotor, twist)),
-             Chart(f'Fig. 9, its first {EARLY:g} s', 'time [s]', 'angle [rad]',
-                   _curves(by_rotor, twist, EARLY)))
+                   _curves(by_rotor, joint_twist)),
+             Chart(f'Fig. 9, its first {CLOSE_UP_SECONDS:g} s', 'time [s]', 'angle [rad]',
+                   _curves(by_rotor, joint_twist, CLOSE_UP_SECONDS)))
     charts = []
     for row, name, unit in ((0, 'u_x', 'm'), (1, 'v_y', 'm'), (2, 'w_z', 'm'),
                             (3, 'theta_x', 'rad')):
         charts.append(Chart(f'Fig. {10 + row}: {name} of the upper boom', 'time [s]',
                             f'{name} [{unit}]',
-                            _curves(by_rotor, lambda one, row=row: of_tip(one, row))))
-    return (Pictures('figure_9', 'Canadarm2: inertia of the rotors', early),
-            Pictures('figures_10_to_13', 'Canadarm2: inertia of the rotors', tuple(charts)))
+                            _curves(by_rotor, lambda drop, row=row: tip_displacement(drop, row))))
+    return (Figure('figure_9', 'Canadarm2: inertia of the rotors', early),
+            Figure('figures_10_to_13', 'Canadarm2: inertia of the rotors', tuple(charts)))
 
 
-def joints(by_stiffness: Mapping[str, Drop]) -> tuple[Pictures, ...]:
-    """Figures 14 to 18, and next to each of them what stiffness changes."""
+def make_joint_figures(by_stiffness: Mapping[str, Drop]) -> tuple[Figure, ...]:
+    """Return figures 14 to 18, each with the difference from the stiffest joints."""
     charts, (*softer, hardest) = [], by_stiffness
     stiff = by_stiffness[hardest].run.q
 
-    def change(one, k):
-        size = min(len(one.run.q), len(stiff))
-        return one.run.q[:size, k] - stiff[:size, k]
+    def change(drop, k):
+        size = min(len(drop.run.q), len(stiff))
+        return drop.run.q[:size, k] - stiff[:size, k]
 
     for k in range(5):
         charts += [
             Chart(f'Fig. {14 + k}: joint {k + 1}', 'time [s]', 'angle q2 [rad]',
-                  _curves(by_stiffness, lambda one, k=k: one.run.q[:, k])),
+                  _curves(by_stiffness, lambda drop, k=k: drop.run.q[:, k])),
             Chart(f'less that of {hardest}', 'time [s]', 'difference [rad]',
                   _curves({name: by_stiffness[name] for name in softer},
-                          lambda one, k=k: change(one, k)))]
-    return (Pictures('figures_14_to_18', 'Canadarm2: stiffness of the joints [N m/rad]',
-                     tuple(charts)),)
+                          lambda drop, k=k: change(drop, k)))]
+    return (Figure('figures_14_to_18', 'Canadarm2: stiffness of the joints [N m/rad]',
+                   tuple(charts)),)
 
 
-def _curves(cases, values, until=np.inf):
+def _curves(cases, values, end_time=np.inf):
     curves = []
-    # the last ones reach farthest, and lie below
-    for (name, one), look in reversed(list(zip(cases.items(), LOOKS))):
-        shown = values(one)
-        times = one.run.time[:len(shown)]
-        curves.append(Curve(name, times[times <= until], shown[times <= until], *look))
+    # draw the last ones first: their range is the largest
+    for (name, drop), style in reversed(list(zip(cases.items(), LINE_STYLES))):
+        shown = values(drop)
+        times = drop.run.time[:len(shown)]
+        curves.append(Curve(name, times[times <= end_time], shown[times <= end_time], *style))
     return tuple(curves)

@@ -1,8 +1,8 @@
 """
-An experiment run through with every formulation, from start to end, beside the recursion.
+An experiment simulated with all formulations, compared with the recursion.
 
-All of them take the same scheme and the same steps, so that what parts two trajectories is what
-parts their equations, and what convergence leaves of a step.
+All formulations use the same scheme and the same steps. So two trajectories differ only by their
+equations and by the discretisation error.
 """
 
 from __future__ import annotations
@@ -14,93 +14,98 @@ import numpy as np
 
 from flex_robot_sim.formulations import FORMULATIONS, make
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.motion import Force, Progress, Run, agreement, within
+from flex_robot_sim.reproduce.motion import Force, Progress, Run, acceleration_errors, subprogress
 from flex_robot_sim.util.exceptions import SettingError
 
-JUDGES = tuple(name for name in FORMULATIONS if name != 'recursion')
-LINEARISED = ('dual_screw',)            # of what bends; part from the others by design
-STILL = 1e-9                            # range of coordinates that do not move     [rad, m]
-THROUGH, UNTIL, CANNOT = 'through', 'until', 'cannot'
+PAPER_FORMULATIONS = tuple(name for name in FORMULATIONS if name != 'recursion')
+LINEARISED = ('dual_screw',)            # in the elastic coordinates; they differ by design
+ROUNDING_TOLERANCE = 1e-9               # ranges and times below it count as zero   [rad, m, s]
+COMPLETED, STOPPED, UNSUPPORTED = 'through', 'until', 'cannot'
 
 Motion = Callable[[str, float, Progress], Run]      # of a formulation, seconds and progress
 
 
-class Course(NamedTuple):
-    """How far a formulation came through an experiment, and how near to the recursion."""
+class FormulationResult(NamedTuple):
+    """How far a formulation completed an experiment, and its difference from the recursion."""
 
-    ran: str                            # THROUGH, UNTIL or CANNOT
-    until: float | None                 # where it ended                                [s]
-    words: str                          # why it ended there, or what was chosen for it
-    trajectories: float | None          # largest difference over the range of its kind
-    farthest: str                       # the coordinate that this is about
-    accelerations: float | None         # likewise, along the motion of the recursion
+    status: str                         # COMPLETED, STOPPED or UNSUPPORTED
+    end_time: float | None              # end of its motion                             [s]
+    remark: str                         # why it ended there, or its settings
+    trajectory_error: float | None      # largest difference over the range of its kind
+    worst_coordinate: str               # coordinate with this difference
+    acceleration_error: float | None    # the same of accelerations, at states of the recursion
 
 
-def courses(arm: ArmModel, motion: Motion, force: Force, seconds: float,
-            progress: Progress = lambda share: None, shorter: Mapping[str, float] | None = None,
-            words: Mapping[str, str] | None = None) -> dict[str, Course]:
+def run_formulations(arm: ArmModel, motion: Motion, force: Force, seconds: float,
+                     progress: Progress = lambda fraction: None,
+                     time_limits: Mapping[str, float] | None = None,
+                     remarks: Mapping[str, str] | None = None) -> dict[str, FormulationResult]:
     """
-    Run `motion` with every formulation; return a Course for each.
+    Run `motion` with every formulation; return a FormulationResult for each.
 
-    :param force: on the coordinates, function of q, qd and time, for accelerations on the way.
-    :param shorter: {formulation: seconds}, of those that would take minutes.
-    :param words: {formulation: what was chosen for it}.
+    :param force: on the coordinates, function of q, qd and time; to compare accelerations.
+    :param time_limits: {formulation: seconds}, for those that would take minutes.
+    :param remarks: {formulation: its settings in words}.
     """
-    shorter, words = dict(shorter or {}), dict(words or {})
-    usual = motion('recursion', seconds, within(progress, 0.0, 0.05))
-    judged = agreement(arm, usual, force)
-    found = {}
-    for k, name in enumerate(JUDGES):
-        refusal = _refusal(name, arm)
-        if refusal:
-            found[name] = Course(CANNOT, None, refusal, None, '', None)
+    time_limits, remarks = dict(time_limits or {}), dict(remarks or {})
+    reference = motion('recursion', seconds, subprogress(progress, 0.0, 0.05))
+    errors = acceleration_errors(arm, reference, force)
+    results = {}
+    for k, name in enumerate(PAPER_FORMULATIONS):
+        reason = _unsupported_reason(name, arm)
+        if reason:
+            results[name] = FormulationResult(UNSUPPORTED, None, reason, None, '', None)
             continue
-        asked = min(seconds, shorter.get(name, seconds))
-        run = motion(name, asked, within(progress, 0.05 + 0.95 * k / len(JUDGES),
-                                         0.05 + 0.95 * (k + 1) / len(JUDGES)))
-        until, is_whole = float(run.time[-1]), len(run.time) >= len(usual.time)
-        said = [words[name]] if name in words else []
-        if not is_whole:
-            is_lost = until < asked - np.diff(usual.time).max() - STILL
-            said.append('its state is lost there' if is_lost or asked == seconds
-                        else 'further would take minutes')
-        accelerations = judged[name]
-        found[name] = Course(
-            THROUGH if is_whole else UNTIL, until, '; '.join(said),
-            *apart_by_kind(arm, usual, run),
-            None if isinstance(accelerations, str) else float(accelerations))
-    return found
+        requested_seconds = min(seconds, time_limits.get(name, seconds))
+        run = motion(name, requested_seconds, subprogress(
+            progress, 0.05 + 0.95 * k / len(PAPER_FORMULATIONS),
+            0.05 + 0.95 * (k + 1) / len(PAPER_FORMULATIONS)))
+        end_time, is_complete = float(run.time[-1]), len(run.time) >= len(reference.time)
+        notes = [remarks[name]] if name in remarks else []
+        if not is_complete:
+            has_diverged = end_time < (requested_seconds - np.diff(reference.time).max()
+                                       - ROUNDING_TOLERANCE)
+            notes.append('its state is lost there' if has_diverged or requested_seconds == seconds
+                         else 'further would take minutes')
+        acceleration_error = errors[name]
+        results[name] = FormulationResult(
+            COMPLETED if is_complete else STOPPED, end_time, '; '.join(notes),
+            *error_by_kind(arm, reference, run),
+            None if isinstance(acceleration_error, str) else float(acceleration_error))
+    return results
 
 
-def merged(rows: Sequence[Mapping[str, Course]]) -> dict[str, Course]:
-    """Return the worst Course of each formulation over several runs."""
-    found = {}
+def worst_results(rows: Sequence[Mapping[str, FormulationResult]]) -> dict[str, FormulationResult]:
+    """Return the worst FormulationResult of each formulation over several runs."""
+    results = {}
     for name in rows[0]:
-        several = [row[name] for row in rows]
-        if any(one.ran == CANNOT for one in several):
-            found[name] = next(one for one in several if one.ran == CANNOT)
+        runs = [row[name] for row in rows]
+        if any(result.status == UNSUPPORTED for result in runs):
+            results[name] = next(result for result in runs if result.status == UNSUPPORTED)
             continue
-        shortest = min(several, key=lambda one: one.until or 0.0)
-        off = max(several, key=lambda one: one.trajectories or 0.0)
-        found[name] = shortest._replace(
-            trajectories=off.trajectories, farthest=off.farthest,
-            accelerations=max(one.accelerations or 0.0 for one in several))
-    return found
+        shortest = min(runs, key=lambda result: result.end_time or 0.0)
+        least_accurate = max(runs, key=lambda result: result.trajectory_error or 0.0)
+        results[name] = shortest._replace(
+            trajectory_error=least_accurate.trajectory_error,
+            worst_coordinate=least_accurate.worst_coordinate,
+            acceleration_error=max(result.acceleration_error or 0.0 for result in runs))
+    return results
 
 
-def largest(found: Mapping[str, Course], linearised: bool = False) -> float:
+def max_error(results: Mapping[str, FormulationResult], linearised: bool = False) -> float:
     """
-    Largest difference of trajectories among formulations that should be the same.
+    Return the largest trajectory error of the formulations that should equal the recursion.
 
-    :param linearised: whether those that are linear in what bends should be, too.
+    :param linearised: True: include formulations linearised in the elastic coordinates.
     """
-    return max((one.trajectories for name, one in found.items() if one.trajectories is not None
+    return max((result.trajectory_error for name, result in results.items()
+                if result.trajectory_error is not None
                 and (linearised or name not in LINEARISED)), default=0.0)
 
 
-def apart_by_kind(arm: ArmModel, run: Run, other: Run) -> tuple[float, str]:
+def error_by_kind(arm: ArmModel, run: Run, other: Run) -> tuple[float, str]:
     """
-    Return how far two motions are apart, over the range of coordinates of a kind, and where.
+    Return the largest difference of two motions over the range of its kind, and its coordinate.
 
     Kinds are turning and sliding joints with their motors, and each kind of elastic coordinate.
     """
@@ -111,23 +116,23 @@ def apart_by_kind(arm: ArmModel, run: Run, other: Run) -> tuple[float, str]:
     for columns in kinds.values():
         before, after = run.q[:size, columns], other.q[:size, columns]
         span = np.ptp(run.q[:, columns], axis=0).max()
-        if span < STILL:
+        if span < ROUNDING_TOLERANCE:
             continue
-        off = np.abs(before - after).max(axis=0) / span
-        worst = max(worst, (float(off.max()), arm.coordinate_names[columns[off.argmax()]]))
+        errors = np.abs(before - after).max(axis=0) / span
+        worst = max(worst, (float(errors.max()), arm.coordinate_names[columns[errors.argmax()]]))
     return worst
 
 
 def _kind(arm, name, k):
-    row = k if k < len(arm.joint_names) else next(
+    joint_row = k if k < len(arm.joint_names) else next(
         (j for j, motor in enumerate(arm.arrays.motor) if motor == k), None)
-    if row is not None:
-        body = int(np.flatnonzero(arm.arrays.joint == row)[0])
+    if joint_row is not None:
+        body = int(np.flatnonzero(arm.arrays.joint == joint_row)[0])
         return 'turning' if arm.arrays.screw[body, :3].any() else 'sliding'
     return name.split('/')[-1].rsplit('_', 1)[0]
 
 
-def _refusal(name, arm):
+def _unsupported_reason(name, arm):
     try:
         make(name, arm)
     except SettingError as error:

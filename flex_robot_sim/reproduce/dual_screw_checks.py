@@ -1,4 +1,4 @@
-"""What dual screws cost, and how near their linearised inertia comes to losing its sign."""
+"""CPU time of dual screws, and the margin before their linearised inertia becomes indefinite."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from flex_robot_sim.reproduce.motion import Run
 from flex_robot_sim.reproduce.report import Number
 
 
-def validity(arm: ArmModel, run: Run, start: np.ndarray) -> Iterator[Number]:
-    """Numbers that say how near the linearised mass matrix comes to losing its sign."""
-    linear, still = DualScrew(arm, Variant(keeps_energy=False)), np.zeros(arm.size)
+def inertia_margins(arm: ArmModel, run: Run, start: np.ndarray) -> Iterator[Number]:
+    """Yield Numbers for the margin before the linearised mass matrix becomes indefinite."""
+    linear, zeros = DualScrew(arm, Variant(keeps_energy=False)), np.zeros(arm.size)
 
-    def share(q):
-        """Smallest inertia of a motion, linearised over exact."""
-        return eigh(linear.mass_matrix_and_bias(q, still)[0], mass_matrix(arm.arrays, q),
+    def inertia_ratio(q):
+        """Return the smallest ratio of linearised to exact inertia over all velocities."""
+        return eigh(linear.mass_matrix_and_bias(q, zeros)[0], mass_matrix(arm.arrays, q),
                     eigvals_only=True)[0]
 
     rows = np.linspace(0, len(run.q) - 1, 40).round().astype(int)
     yield Number('inertia of any motion on the way, linearised over exact, at least',
-                 min(share(run.q[row]) for row in rows), '')
-    bent = arm.coordinate_names.index('link_2/bending_y_1')
+                 min(inertia_ratio(run.q[row]) for row in rows), '')
+    bending_row = arm.coordinate_names.index('link_2/bending_y_1')
     for name, pose in (('as at the start', start), ('stretched', np.zeros(4))):
-        q = still.copy()
+        q = zeros.copy()
         q[:4] = pose
 
-        def share_if(v, q=q):
-            return share(np.where(np.arange(arm.size) == bent, v, q))
+        def inertia_ratio_if_bent(v, q=q):
+            return inertia_ratio(np.where(np.arange(arm.size) == bending_row, v, q))
 
         yield Number(f'{name}, no inertia is left if link 2 bends by',
-                     1e3 * brentq(share_if, 0.0, 0.1), 'mm')
+                     1e3 * brentq(inertia_ratio_if_bent, 0.0, 0.1), 'mm')
 
 
 def evaluation_costs(arm: ArmModel, count: int = 20) -> tuple[float, float]:
-    """Time [s] of the accelerations as machine code, and by the matrices of `system`."""
+    """Return CPU times [s] of the accelerations: machine code, and the matrices of `system`."""
     dual, force = DualScrew(arm), np.zeros(arm.size)
     q, u = 1e-3 * np.random.default_rng(0).normal(size=(2, arm.size))
 
@@ -50,11 +50,12 @@ def evaluation_costs(arm: ArmModel, count: int = 20) -> tuple[float, float]:
         M, C, _, tau = dual.system(q, u)
         return np.linalg.solve(M, force + tau - C @ u)
 
-    return _best(lambda: dual.accelerations(q, u, force), count), _best(by_matrices, count)
+    return (_min_cpu_time(lambda: dual.accelerations(q, u, force), count),
+            _min_cpu_time(by_matrices, count))
 
 
 def derivative_costs(arm: ArmModel, count: int = 3) -> tuple[float, float]:
-    """Time [s] of the rates of all projection matrices, geometric and by the chain rule."""
+    """Return CPU times [s] of the rates of all projection matrices: geometric, chain rule."""
     rng = np.random.default_rng(0)
     q, u = 0.1 * rng.normal(size=(2, arm.size))
     projections = Projections(arm)
@@ -70,13 +71,13 @@ def derivative_costs(arm: ArmModel, count: int = 3) -> tuple[float, float]:
             rate = rate + (ahead.jacobian - behind.jacobian) * (u[k] / (2 * step))
         return rate
 
-    return _best(lambda: matrices(q), count), _best(by_chain_rule, count)
+    return _min_cpu_time(lambda: matrices(q), count), _min_cpu_time(by_chain_rule, count)
 
 
-def _best(function, count):
+def _min_cpu_time(function, count):
     times = []
     for _ in range(count):
-        started = time.process_time()
+        start = time.process_time()
         function()
-        times.append(time.process_time() - started)
+        times.append(time.process_time() - start)
     return min(times)

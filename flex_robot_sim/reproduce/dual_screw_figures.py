@@ -9,30 +9,30 @@ import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.reproduce.motion import Run
-from flex_robot_sim.reproduce.report import Pictures
+from flex_robot_sim.reproduce.report import Figure
 from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-FIRST, SECOND = 0.5, 3.0                    # when the targets change               [s]
-CLOSE = 0.3                 # of the ringing after a change, drawn apart            [s]
-NAMES = {'linear': 'linearised', 'exact': 'nonlinear'}
-GROUPS = {'bending_y': ('figure_7', 'Fig. 7: bending in the xy planes', 'm', 3.0),
-          'torsion': ('figure_8', 'Fig. 8: torsion', 'rad', None),
-          'bending_z': ('figure_9', 'Fig. 9: bending in the xz planes', 'm', None)}
+FIRST_TARGET_TIME, SECOND_TARGET_TIME = 0.5, 3.0    # when the targets change       [s]
+CLOSE_UP_DURATION = 0.3     # of the vibration after a change, in separate charts   [s]
+CURVE_NAMES = {'linear': 'linearised', 'exact': 'nonlinear'}
+ELASTIC_GROUPS = {'bending_y': ('figure_7', 'Fig. 7: bending in the xy planes', 'm', 3.0),
+                  'torsion': ('figure_8', 'Fig. 8: torsion', 'rad', None),
+                  'bending_z': ('figure_9', 'Fig. 9: bending in the xz planes', 'm', None)}
 
 
-def pictures(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.ndarray]
-             ) -> tuple[Pictures, ...]:
-    """Return all Pictures of two Runs and their efforts (k, joints), by the keys of NAMES."""
-    until = runs['exact'].time[-1]
-    pictures = [Pictures('figure_6', 'Fig. 6: joints', tuple(
-        _pair(runs, f'joint {j + 1}', scale, label, lambda one, j=j, rate=rate: (
-            one.qd if rate else one.q)[:, j])
+def make_figures(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.ndarray]
+                 ) -> tuple[Figure, ...]:
+    """Return all figures of two Runs and their efforts (k, joints), keyed as CURVE_NAMES."""
+    end_time = runs['exact'].time[-1]
+    figures = [Figure('figure_6', 'Fig. 6: joints', tuple(
+        _plot_pair(runs, f'joint {j + 1}', scale, label, lambda run, j=j, rate=rate: (
+            run.qd if rate else run.q)[:, j])
         for j in range(4) for rate, scale, label in ((False, 180 / np.pi, 'angle [deg]'),
                                                      (True, 180 / np.pi, 'rate [deg/s]'))))]
-    for kind, (name, title, unit, shown) in GROUPS.items():
+    for kind, (name, title, unit, shown) in ELASTIC_GROUPS.items():
         charts = []
         for k, coordinate in enumerate(arm.coordinate_names):
             if f'/{kind}_' in coordinate:
@@ -40,30 +40,34 @@ def pictures(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.nd
                 heading = f'{link.replace("_", " ")}, shape {mode[-1]}'
                 scale, prefix = (1e3, 'm') if unit == 'm' else (1.0, '')
                 charts += [
-                    _pair(runs, heading, scale, f'coordinate [{prefix}{unit}]',
-                          lambda one, k=k: one.q[:, k], shown),
-                    _pair(runs, heading, scale, f'rate [{prefix}{unit}/s]',
-                          lambda one, k=k: one.qd[:, k], shown)]
-        if shown is None and until > SECOND:
-            charts += [_pair(runs, f'{link.replace("_", " ")}, shape 1, closer', scale,
-                             f'coordinate [{prefix}{unit}]', lambda one, k=k: one.q[:, k],
-                             SECOND + CLOSE, SECOND)
+                    _plot_pair(runs, heading, scale, f'coordinate [{prefix}{unit}]',
+                               lambda run, k=k: run.q[:, k], shown),
+                    _plot_pair(runs, heading, scale, f'rate [{prefix}{unit}/s]',
+                               lambda run, k=k: run.qd[:, k], shown)]
+        if shown is None and end_time > SECOND_TARGET_TIME:
+            charts += [_plot_pair(runs, f'{link.replace("_", " ")}, shape 1, closer', scale,
+                                  f'coordinate [{prefix}{unit}]', lambda run, k=k: run.q[:, k],
+                                  SECOND_TARGET_TIME + CLOSE_UP_DURATION, SECOND_TARGET_TIME)
                        for link, k in _first_shapes(arm, kind)]
-        pictures.append(Pictures(name, title, tuple(charts)))
+        figures.append(Figure(name, title, tuple(charts)))
     torques = tuple(
-        _chart(f'joint {j + 1}', 'torque [N m]', {
-            one: (runs[one].time, efforts[one][:, j]) for one in runs}, 4.0) for j in range(4))
+        _make_chart(f'joint {j + 1}', 'torque [N m]', {
+            name: (runs[name].time, efforts[name][:, j]) for name in runs}, 4.0)
+        for j in range(4))
     torques += tuple(
-        _chart(f'joint {j + 1}, closer', 'torque [N m]', {
-            one: (runs[one].time, efforts[one][:, j]) for one in runs}, since + CLOSE, since)
-        for j, since in ((0, SECOND), (1, FIRST)) if until > since)
-    return (manoeuvre_picture(arm, runs['exact']), *pictures,
-            Pictures('figure_10', 'Fig. 10: torques', torques))
+        _make_chart(f'joint {j + 1}, closer', 'torque [N m]', {
+            name: (runs[name].time, efforts[name][:, j]) for name in runs},
+            start_time + CLOSE_UP_DURATION, start_time)
+        for j, start_time in ((0, SECOND_TARGET_TIME), (1, FIRST_TARGET_TIME))
+        if end_time > start_time)
+    return (make_manoeuvre_figure(arm, runs['exact']), *figures,
+            Figure('figure_10', 'Fig. 10: torques', torques))
 
 
-def manoeuvre_picture(arm: ArmModel, run: Run) -> Pictures:
-    """Figure 5: the arm at the start, when joint 1 begins to turn, and at the end."""
-    shown = (('initial', 0.0, 5, 1), ('intermediate', SECOND, 0, 0), ('final', np.inf, 4, 0))
+def make_manoeuvre_figure(arm: ArmModel, run: Run) -> Figure:
+    """Return figure 5: the arm at the start, when joint 1 begins to turn, and at the end."""
+    shown = (('initial', 0.0, 5, 1), ('intermediate', SECOND_TARGET_TIME, 0, 0),
+             ('final', np.inf, 4, 0))
     charts = []
     for title, a, b, labels in (('Fig. 5: from the side', 0, 2, ('x [m]', 'z [m]')),
                                 ('Fig. 5: from above', 0, 1, ('x [m]', 'y [m]'))):
@@ -75,39 +79,41 @@ def manoeuvre_picture(arm: ArmModel, run: Run) -> Pictures:
                 pose(arm, q, link, station)[:3, 3] for link, station in _outline(arm))])
             curves.append(Curve(name, points[:, a], points[:, b], colour, dashes))
         charts.append(Chart(title, *labels, tuple(curves), has_equal_scales=True))
-    return Pictures('figure_5', 'Fig. 5: manoeuvre', tuple(charts))
+    return Figure('figure_5', 'Fig. 5: manoeuvre', tuple(charts))
 
 
 def _outline(arm):
-    """Links and stations of the line that stands for the arm, base to tip."""
+    """Yield links and stations of the stick figure of the arm, base to tip."""
     for link in arm.description.links[1:]:
         yield link.name, None
         if link.beam is not None:
-            for share in (0.25, 0.5, 0.75, 1.0):
-                yield link.name, share * link.beam.length
+            for fraction in (0.25, 0.5, 0.75, 1.0):
+                yield link.name, fraction * link.beam.length
 
 
 def _first_shapes(arm, kind):
-    """Link and coordinate of every first shape of a kind."""
+    """Return link and coordinate of every first shape of a kind."""
     return [(name.split('/')[0], k) for k, name in enumerate(arm.coordinate_names)
             if name.endswith(f'/{kind}_1')]
 
 
-def _pair(runs, title, scale, label, values_of, until=None, since=0.0):
-    return _chart(title, label, {name: (run.time, scale * values_of(run))
-                                 for name, run in runs.items()}, until, since)
+def _plot_pair(runs, title, scale, label, values_of, end_time=None, start_time=0.0):
+    return _make_chart(title, label, {name: (run.time, scale * values_of(run))
+                                      for name, run in runs.items()}, end_time, start_time)
 
 
-def _chart(title, label, curves, until=None, since=0.0):
+def _make_chart(title, label, curves, end_time=None, start_time=0.0):
     return Chart(title, 'time [s]', label, tuple(
-        Curve(NAMES[one], *_cut(*curves[one], until, since), *style) for one, style in _styles()))
+        Curve(CURVE_NAMES[name], *_select_interval(*curves[name], end_time, start_time), *style)
+        for name, style in _line_styles()))
 
 
-def _styles():
-    """Solid for linearised, dashed for nonlinear, as in the paper; the solid one wide, below."""
+def _line_styles():
+    """Return styles: linearised solid, nonlinear dashed; the wide solid line is drawn first."""
     return ('linear', (5, 0, False, WIDE)), ('exact', (4, 1))
 
 
-def _cut(times, values, until, since=0.0):
-    shown = (times >= since - 1e-9) & (times <= (np.inf if until is None else until) + 1e-9)
+def _select_interval(times, values, end_time, start_time=0.0):
+    shown = ((times >= start_time - 1e-9)
+             & (times <= (np.inf if end_time is None else end_time) + 1e-9))
     return times[shown], values[shown]

@@ -1,4 +1,4 @@
-"""Motions of any formulation, integrated alike, and how far formulations are apart on the way."""
+"""Simulated motions of any formulation, and differences between formulations along a motion."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
 
-LARGEST = 1e9               # of a coordinate that is still a motion
+MAX_COORDINATE = 1e9        # above it, an integration has diverged           [rad, m]
 
-Progress = Callable[[float], None]                                  # told the share that is done
+Progress = Callable[[float], None]                                  # of the fraction complete
 Force = Callable[[np.ndarray, np.ndarray, float], np.ndarray]       # of q, qd and time
 Effort = Callable[[float, np.ndarray, np.ndarray], np.ndarray]      # of time, q and qd
 Accelerations = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-Variant = Callable[[ArmModel], Formulation]                         # makes one for an arm
+Variant = Callable[[ArmModel], Formulation]                         # makes it for an arm
 
 
 class VariantSimulation(Simulation):
@@ -43,34 +43,34 @@ class Run(NamedTuple):
     q: np.ndarray           # (k, n)  coordinates
     qd: np.ndarray          # (k, n)
 
-    def of(self, arm: ArmModel, name: str) -> np.ndarray:
+    def coordinate(self, arm: ArmModel, name: str) -> np.ndarray:
         """Coordinate `name` of an ArmModel over time, (k,)."""
         return self.q[:, arm.coordinate_names.index(name)]
 
 
-def springs(arm: ArmModel) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness K and damping D (n, n) of links, gears and drives; without dry friction."""
+def stiffness_and_damping(arm: ArmModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return stiffness K and damping D (n, n) of links, gears and drives, no dry friction."""
     arrays, K, D = arm.arrays, np.zeros((arm.size, arm.size)), np.zeros((arm.size, arm.size))
     for i, n in enumerate(arrays.modes):
-        part = slice(arrays.first[i], arrays.first[i] + n)
-        K[part, part], D[part, part] = arrays.stiffness[i, :n, :n], arrays.damping[i, :n, :n]
+        rows = slice(arrays.first[i], arrays.first[i] + n)
+        K[rows, rows], D[rows, rows] = arrays.stiffness[i, :n, :n], arrays.damping[i, :n, :n]
     for j, m in enumerate(arrays.motor):
         k = j if m < 0 else m
         D[k, k] += arrays.viscous[j]
         if m >= 0:
-            pair = np.ix_([j, m], [j, m])
-            K[pair] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])
-            D[pair] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
+            block = np.ix_([j, m], [j, m])
+            K[block] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])
+            D[block] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
     return K, D
 
 
-def forces_of(arm: ArmModel, effort: Effort) -> Force:
+def make_force(arm: ArmModel, effort: Effort) -> Force:
     """
-    Return the forces on all coordinates as a function of q, qd and time.
+    Return a function of q, qd and time that computes the forces on all coordinates.
 
-    :param effort: function of time, q and qd that gives the efforts of the motors (joints,).
+    :param effort: function of time, q and qd that returns the efforts of the motors (joints,).
     """
-    K, D = springs(arm)
+    K, D = stiffness_and_damping(arm)
     joints = len(arm.joint_names)
     driven = np.where(arm.arrays.motor >= 0, arm.arrays.motor, np.arange(joints))
 
@@ -83,33 +83,34 @@ def forces_of(arm: ArmModel, effort: Effort) -> Force:
 
 
 def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray, step: float,
-             seconds: float, scheme: str = 'implicit_midpoint', every: int = 10,
-             look: Callable[[Simulation], None] | None = None,
+             seconds: float, scheme: str = 'implicit_midpoint', stride: int = 10,
+             on_sample: Callable[[Simulation], None] | None = None,
              servo: Callable[[Simulation, float], None] | None = None,
-             formulation: str = 'recursion', progress: Progress = lambda share: None,
+             formulation: str = 'recursion', progress: Progress = lambda fraction: None,
              variant: Variant | None = None) -> Run:
     """
-    Let a Simulation run, efforts held for each step at what they are in its middle.
+    Run a Simulation; each step takes the effort at its middle, with the state at its start.
 
-    A motion that another formulation than the recursion loses ends there.
+    If a formulation other than the recursion fails, the Run ends there.
 
     :param effort: function of time, q and qd, or None.
-    :param look: called with the Simulation at every sample.
-    :param servo: in the place of effort, called with the Simulation and the time to set inputs.
-    :param variant: makes the formulation that moves the arm, in the place of `formulation`.
+    :param stride: steps between two samples.
+    :param on_sample: called with the Simulation at every sample.
+    :param servo: replaces `effort`; called with the Simulation and the time to set inputs.
+    :param variant: makes the formulation that moves the arm; replaces `formulation`.
     """
     settings = SimulationSettings(time_step=step, scheme=scheme, formulation=formulation)
     simulation = (Simulation(arm, settings) if variant is None
                   else VariantSimulation(arm, settings, variant))
     simulation.set_state(coordinates=q, rates=qd)
-    rows, total, k = [], max(round(seconds / step), 1), 0
+    samples, total_steps, k = [], max(round(seconds / step), 1), 0
     while True:
-        if k % every == 0 or k == total:
-            rows.append((k * step, simulation.coordinates, simulation.rates))
-            progress(k / total)
-            if look is not None:
-                look(simulation)
-        if k == total:
+        if k % stride == 0 or k == total_steps:
+            samples.append((k * step, simulation.coordinates, simulation.rates))
+            progress(k / total_steps)
+            if on_sample is not None:
+                on_sample(simulation)
+        if k == total_steps:
             break
         steps = 1
         if servo is not None:
@@ -117,7 +118,7 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
         elif effort is not None:
             simulation.effort = effort((k + 0.5) * step, simulation.coordinates, simulation.rates)
         else:
-            steps = min(every, total - k)
+            steps = min(stride, total_steps - k)
         try:
             simulation.step(steps)
         except SimulationError:
@@ -125,51 +126,51 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
                 raise
             break
         k += steps
-    return Run(*(np.array(column) for column in zip(*rows)))
+    return Run(*(np.array(column) for column in zip(*samples)))
 
 
 def integrate(accelerations: Accelerations, force: Force, q: np.ndarray, qd: np.ndarray,
-              step: float, seconds: float, every: int = 10,
-              progress: Progress = lambda share: None, scheme: str = 'rk4') -> Run:
+              step: float, seconds: float, stride: int = 10,
+              progress: Progress = lambda fraction: None, scheme: str = 'rk4') -> Run:
     """
-    Integrate a formulation; a motion that grows without bound ends before `seconds`.
+    Integrate a formulation; the Run of a motion that diverges ends before `seconds`.
 
     :param accelerations: of a formulation, function of q, qd and force.
     :param force: function of q, qd and time.
-    :param every: steps between two samples.
+    :param stride: steps between two samples.
     :param scheme: 'rk4' or 'forward_euler'.
     """
     n, state = len(q), np.concatenate([q, qd]).astype(float)
 
     def rates(time, state):
-        if not np.abs(state).max() < LARGEST:
+        if not np.abs(state).max() < MAX_COORDINATE:
             return np.full_like(state, np.nan)
         q, qd = state[:n], state[n:]
         return np.concatenate([qd, accelerations(q, qd, force(q, qd, time))])
 
     times, states = [0.0], [state.copy()]
-    total = max(round(seconds / step), 1)
-    for k in range(total):
+    total_steps = max(round(seconds / step), 1)
+    for k in range(total_steps):
         try:
             state = _next_state(rates, k * step, state, step, scheme)
-        # no inertia left, in a full or a sparse matrix: the motion is lost
+        # singular mass matrix, full or sparse: the integration cannot continue
         except (np.linalg.LinAlgError, RuntimeError):
             break
-        if not np.abs(state).max() < LARGEST:
+        if not np.abs(state).max() < MAX_COORDINATE:
             break
-        if (k + 1) % every == 0 or k + 1 == total:
+        if (k + 1) % stride == 0 or k + 1 == total_steps:
             times.append((k + 1) * step)
             states.append(state.copy())
-            progress((k + 1) / total)
-    table = np.array(states)
-    return Run(np.array(times), table[:, :n], table[:, n:])
+            progress((k + 1) / total_steps)
+    state_table = np.array(states)
+    return Run(np.array(times), state_table[:, :n], state_table[:, n:])
 
 
 def _next_state(rates, t, state, step, scheme):
     """Return the state after one step."""
     first = rates(t, state)
     if scheme == 'rk4':
-        # inputs jump between steps only, so that the end of a step sees those before the jump
+        # inputs jump only between steps; evaluate the end of a step just before the jump
         second = rates(t + step / 2, state + step / 2 * first)
         third = rates(t + step / 2, state + step / 2 * second)
         fourth = rates(t + step * (1 - 1e-9), state + step * third)
@@ -177,36 +178,39 @@ def _next_state(rates, t, state, step, scheme):
     return state + step * first
 
 
-def agreement(arm: ArmModel, run: Run, force: Force, count: int = 12) -> dict[str, float | str]:
+def acceleration_errors(arm: ArmModel, run: Run, force: Force, count: int = 12
+                        ) -> dict[str, float | str]:
     """
-    Return {formulation: largest difference of its accelerations from the recursion, or why not}.
+    Return {formulation: largest relative difference of its accelerations from the recursion}.
 
-    :param run: Run from which `count` states are taken; force: function of q, qd and time.
+    The value is a reason in words if the formulation does not cover the arm.
+
+    :param run: Run that provides `count` states; force: function of q, qd and time.
     """
-    chosen = np.linspace(0, len(run.time) - 1, count).round().astype(int)
-    states = [(run.q[k], run.qd[k], force(run.q[k], run.qd[k], run.time[k])) for k in chosen]
-    judged = make('recursion', arm)
-    expected = [judged.accelerations(*state) for state in states]
+    sample_rows = np.linspace(0, len(run.time) - 1, count).round().astype(int)
+    states = [(run.q[k], run.qd[k], force(run.q[k], run.qd[k], run.time[k])) for k in sample_rows]
+    recursion = make('recursion', arm)
+    expected = [recursion.accelerations(*state) for state in states]
     scale = max(np.abs(row).max() for row in expected) or 1.0
-    found: dict[str, float | str] = {}
+    errors: dict[str, float | str] = {}
     for name in FORMULATIONS:
         if name == 'recursion':
             continue
         try:
             formulation = make(name, arm)
-            found[name] = max(np.abs(formulation.accelerations(*state) - row).max()
-                              for state, row in zip(states, expected)) / scale
+            errors[name] = max(np.abs(formulation.accelerations(*state) - row).max()
+                               for state, row in zip(states, expected)) / scale
         except SettingError as error:
-            found[name] = f'not covered: {error}'
-    return found
+            errors[name] = f'not covered: {error}'
+    return errors
 
 
-def within(progress: Progress, start: float, end: float) -> Progress:
-    """Return what tells `progress` of a part that goes from one share to another."""
-    return lambda share: progress(start + (end - start) * share)
+def subprogress(progress: Progress, start: float, end: float) -> Progress:
+    """Return a Progress that maps 0 to 1 of a part to `start` to `end` of the whole."""
+    return lambda fraction: progress(start + (end - start) * fraction)
 
 
-def apart(run: np.ndarray, other: np.ndarray) -> float:
-    """Largest difference of two curves (k,) over the range of the first."""
-    size = min(len(run), len(other))
-    return float(np.abs(run[:size] - other[:size]).max() / (np.ptp(run[:size]) or 1.0))
+def curve_error(curve: np.ndarray, other: np.ndarray) -> float:
+    """Return the largest difference of two curves (k,) over the range of the first."""
+    size = min(len(curve), len(other))
+    return float(np.abs(curve[:size] - other[:size]).max() / (np.ptp(curve[:size]) or 1.0))

@@ -1,4 +1,4 @@
-"""What is asked of an experiment: how long, in which variant, with which numbers of the robot."""
+"""Options of an experiment: duration, variant, and parameters of the robot."""
 
 from __future__ import annotations
 
@@ -26,42 +26,47 @@ class Options:
 
     seconds: float | None = None        # None: as long as in the paper                 [s]
     variant: str = ''                   # PAPER: the paper's own equations; '': ours
-    values: Mapping[str, float] = field(default_factory=dict)   # numbers of the robot by name
-    second: Mapping[str, float] = field(default_factory=dict)   # of one of two models only
-    origins: Mapping[str, float] = field(default_factory=dict)  # joint -> factor of its offset
-    formulations: bool = True           # whether the other formulations run through it
+    # parameters of the robot by name
+    values: Mapping[str, float] = field(default_factory=dict)
+    # parameters of the second model only, if an experiment compares two models
+    second_model_values: Mapping[str, float] = field(default_factory=dict)
+    # joint -> factor of its offset
+    offset_factors: Mapping[str, float] = field(default_factory=dict)
+    runs_formulations: bool = True      # whether the other formulations run the experiment, too
 
     @property
     def is_paper(self) -> bool:
-        """Whether the paper's own variant is asked for."""
+        """Whether the run uses the paper's own variant."""
         return self.variant == PAPER
 
-    def described(self, source: str) -> RobotDescription:
+    def load_description(self, source: str) -> RobotDescription:
         """
-        Return a robot with the numbers that are set.
+        Return the description of a robot with the parameters of these options.
 
-        :param source: name or text of a robot. Numbers that it does not have are left out: a rigid
-            version of an arm has no stiffness. `check_values` refuses those of the main robot.
+        :param source: name or URDF text of a robot. Parameters that it does not have are ignored:
+            a rigid version of an arm has no stiffness. `check_values` rejects unknown parameters
+            of the main robot.
         """
         description = read_description(source)
         known = parameters_of(description)
         description = with_parameters(description, {
             name: value for name, value in self.values.items() if name in known})
         return replace(description, joints=tuple(
-            replace(joint, position=joint.position * self.origins.get(joint.name, 1.0))
+            replace(joint, position=joint.position * self.offset_factors.get(joint.name, 1.0))
             for joint in description.joints))
 
-    def arm(self, source: str, coupling: str = 'shortening') -> ArmModel:
-        """Return the ArmModel of `described`."""
-        return build_arm(self.described(source), coupling)
+    def load_arm(self, source: str, coupling: str = 'shortening') -> ArmModel:
+        """Return the ArmModel of `load_description`."""
+        return build_arm(self.load_description(source), coupling)
 
 
 def check_values(experiment: str, source: str, values: Mapping[str, float],
                  varied: tuple[str, ...] = ()) -> None:
     """
-    Refuse numbers that the robot of an experiment does not have or cannot have.
+    Reject parameters that the robot does not have, and values that are out of range.
 
-    :param source: name or text of the robot; varied: words of numbers that the experiment varies.
+    :param source: name or URDF text of the robot.
+    :param varied: joint parameters that the experiment varies, such as 'stiffness'.
     """
     description = read_description(source)
     known = parameters_of(description)
@@ -75,23 +80,24 @@ def check_values(experiment: str, source: str, values: Mapping[str, float],
 
 
 def is_varied(description: RobotDescription, varied: tuple[str, ...], name: str) -> bool:
-    """Whether the number `name` is one of the words of a joint that an experiment varies."""
+    """Whether `name` is a joint parameter that the experiment varies."""
     joint, _, word = name.rpartition('.')
     return word in varied and joint in description.joint_names
 
 
-def values_of(words: list[str]) -> dict[str, float]:
-    """Return {name: value} of words NAME=VALUE; UsageError about one that is none."""
-    found: dict[str, float] = {}
-    for word in words:
-        name, sign, value = word.partition('=')
+def parse_values(assignments: list[str]) -> dict[str, float]:
+    """Return {name: value} of assignments NAME=VALUE; UsageError if one is malformed."""
+    values: dict[str, float] = {}
+    for assignment in assignments:
+        name, separator, value = assignment.partition('=')
         try:
-            if not (name and sign):
+            if not (name and separator):
                 raise ValueError
             number = float(value)
         except ValueError:
-            raise UsageError(f'--set {word}: write NAME=VALUE, such as forearm.EIz=12.') from None
-        if name in found:
+            raise UsageError(f'--set {assignment}: write NAME=VALUE, such as forearm.EIz=12.'
+                             ) from None
+        if name in values:
             raise UsageError(f'--set {name} is given twice. Give it once.')
-        found[name] = number
-    return found
+        values[name] = number
+    return values

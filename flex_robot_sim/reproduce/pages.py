@@ -1,4 +1,4 @@
-"""Tables of comparisons and of effects in the pages of the papers, between two marks."""
+"""Tables of comparisons and effects in docs/papers, each between two HTML comments (marks)."""
 
 from __future__ import annotations
 
@@ -15,43 +15,44 @@ PAGES = {'dual_screw': 'dual_screw.md', 'element_sum_1': 'element_sum.md',
          'element_sum_2': 'element_sum.md', 'rig': 'element_sum.md', 'ella': 'wrench_dae.md',
          'rcm': 'screw_kinematics.md', 'spin_up': 'stiffened.md', 'canadarm2': 'stiffened.md'}
 COMPARISONS, EFFECTS = 'comparisons', 'effects'
-WORDS = {COMPARISONS: 'flexsim reproduce {}', EFFECTS: 'flexsim reproduce {} --variant paper'}
+COMMANDS = {COMPARISONS: 'flexsim reproduce {}', EFFECTS: 'flexsim reproduce {} --variant paper'}
 
 
-def check(folder: str | Path, names: Iterable[str], variant: str) -> None:
-    """Refuse a folder without the pages of experiments, or pages without marks."""
+def check_pages(folder: str | Path, names: Iterable[str], variant: str) -> None:
+    """Raise UsageError if a page is missing from the folder, or has no marks."""
     for name in names:
         path, kind = Path(folder) / PAGES[name], EFFECTS if variant else COMPARISONS
         try:
             text = path.read_text(encoding='utf-8')
         except OSError as error:
             raise UsageError(f'{path}: {error.strerror}. Name the folder docs/papers.') from error
-        if not _between(name, kind).search(text):
+        if not _table_pattern(name, kind).search(text):
             raise UsageError(f'{path}: no table between <!-- {kind} of {name} --> and '
                              '<!-- end -->.')
 
 
-def write(folder: str | Path, facts: Mapping[str, Any]) -> None:
-    """Write the table of a `summary` into the page of its paper."""
+def write_page(folder: str | Path, facts: Mapping[str, Any]) -> None:
+    """Replace the table of an experiment in the page of its paper; facts: a `summary`."""
     name, kind = facts['experiment'], EFFECTS if facts['variant'] else COMPARISONS
     path = Path(folder) / PAGES[name]
     text = path.read_text(encoding='utf-8')
-    table = table_of(facts)
+    table = make_table(facts)
     with open_atomic(path, 'w', encoding='utf-8') as file:
-        file.write(_between(name, kind).sub(lambda found: f'{found[1]}{table}{found[2]}', text))
+        file.write(_table_pattern(name, kind).sub(
+            lambda match: f'{match[1]}{table}{match[2]}', text))
 
 
-def table_of(facts: Mapping[str, Any]) -> str:
-    """Return the table of a `summary`: comparisons, or the effects of a variant."""
+def make_table(facts: Mapping[str, Any]) -> str:
+    """Return the Markdown table of a `summary`: comparisons, or the effects of a variant."""
     name = facts['experiment']
     if facts['variant']:
-        rows = [f'From `{WORDS[EFFECTS].format(name)}`:', '', '| deviation | moves | by |',
+        rows = [f'From `{COMMANDS[EFFECTS].format(name)}`:', '', '| deviation | moves | by |',
                 '|---|---|---|']
         rows += [_row(row['deviation'], row['quantity'], effect_text(row))
                  for row in facts['effects']]
         rows += [f'\n{_cell(line[:1].upper() + line[1:])}.' for line in facts['findings']]
         return '\n'.join(rows) + '\n'
-    rows = [f'From `{WORDS[COMPARISONS].format(name)}`:', '',
+    rows = [f'From `{COMMANDS[COMPARISONS].format(name)}`:', '',
             '| place | what | paper | ours | tolerance | verdict |', '|---|---|---|---|---|---|']
     for row in facts['comparisons']:
         verdict = f'*{row["verdict"]}*' + (f': {row["reason"]}' if row['reason'] else '')
@@ -60,18 +61,18 @@ def table_of(facts: Mapping[str, Any]) -> str:
     return '\n'.join(rows) + '\n'
 
 
-def verdicts_on(folder: str | Path, name: str) -> list[tuple[str, str, str]]:
+def read_verdicts(folder: str | Path, name: str) -> list[tuple[str, str, str]]:
     """Return (place, what, verdict) of the comparisons on the page of an experiment."""
     text = (Path(folder) / PAGES[name]).read_text(encoding='utf-8')
-    found = _between(name, COMPARISONS).search(text)
-    assert found, name
-    cells = [line.strip('|').split(' | ') for line in found[0].splitlines()
+    match = _table_pattern(name, COMPARISONS).search(text)
+    assert match, name
+    cells = [line.strip('|').split(' | ') for line in match[0].splitlines()
              if line.startswith('|') and '*' in line]
     return [(row[0].strip(), row[1], re.findall(r'\*(.+?)\*', row[-1])[0]) for row in cells]
 
 
-def _between(name, kind):
-    """Pattern of what stands between the marks of an experiment, marks included."""
+def _table_pattern(name, kind):
+    """Pattern of a table and the marks around it."""
     return re.compile(rf'(<!-- {kind} of {name} -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
@@ -80,5 +81,5 @@ def _row(*cells):
 
 
 def _cell(text):
-    """Return a text without signs that a table or Markdown takes for its own."""
+    """Return a text with the special characters of Markdown tables replaced."""
     return re.sub(r'(?<=\w)~', '\\\\~', text.replace('|', '/').replace('<', '&lt;'))

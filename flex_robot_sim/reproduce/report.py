@@ -1,4 +1,4 @@
-"""What an experiment leaves: figures, comparisons with the paper, and further numbers."""
+"""Results of an experiment: figures, comparisons with the paper, and further numbers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.reproduce.comparison import DIFFERS, Comparison, as_dict
-from flex_robot_sim.reproduce.courses import LINEARISED, Course
+from flex_robot_sim.reproduce.courses import LINEARISED, FormulationResult
 from flex_robot_sim.util.plots import Chart
 
-LINEAR = 0.05           # difference that linearised equations of motion usually keep
-BEYOND_LINEAR = 'its equations are linear in the elastic coordinates'
+MAX_LINEARISATION_ERROR = 0.05      # usual limit of the error of linearised equations, over range
+LINEARISED_REMARK = 'its equations are linear in the elastic coordinates'
 
 
-class Pictures(NamedTuple):
-    """One file of charts."""
+class Figure(NamedTuple):
+    """One figure file with several charts."""
 
     name: str
     title: str
@@ -26,68 +26,71 @@ class Pictures(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A further number, next to a reference that is not the paper."""
+    """A further number, with a reference other than the paper."""
 
     what: str
     ours: float | str
     unit: str
-    theirs: float | str | None = None   # of another program or publication; None: there is none
-    source: str = ''        # of `theirs`
+    reference: float | str | None = None    # of another program or publication; None: no reference
+    source: str = ''        # of `reference`
 
 
 class Effect(NamedTuple):
-    """How far one deviation from our equations or numbers moves a result of the experiment."""
+    """Change of a result caused by one deviation from our equations or numbers."""
 
     deviation: str
     quantity: str
-    change: float           # largest difference over the range without it              [%]
-    until: float | None = None      # where the run with it ended early                 [s]
+    change: float           # largest difference, over the range without the deviation  [%]
+    end_time: float | None = None   # of a run with the deviation that ended early      [s]
 
 
 class Reproduction(NamedTuple):
-    """All that an experiment leaves."""
+    """Results of an experiment."""
 
-    figures: tuple[Pictures, ...]
+    figures: tuple[Figure, ...]
     comparisons: tuple[Comparison, ...]
     numbers: tuple[Number, ...] = ()
-    formulations: Mapping[str, Course] = {}
+    formulations: Mapping[str, FormulationResult] = {}
     largest_disagreement: float = 0.0   # of trajectories that should be the same, over their range
-    disagreement_of: str = ''           # what that is about
-    chosen: tuple[str, ...] = ()        # sentences: parameters that the paper does not print
-    effects: tuple[Effect, ...] = ()    # of the deviations that make up a variant
-    findings: tuple[str, ...] = ()      # lines: where a variant could not be finished
+    disagreement_of: str = ''           # trajectories and quantities that it covers
+    assumptions: tuple[str, ...] = ()   # sentences: parameters that the paper does not print
+    effects: tuple[Effect, ...] = ()    # of the deviations that a variant consists of
+    findings: tuple[str, ...] = ()      # lines: where a variant ended early
 
 
-def summary(name: str, found: Reproduction, paths: Sequence[str], wall: float, cpu: float,
+def summary(name: str, reproduction: Reproduction, paths: Sequence[str], wall: float, cpu: float,
             variant: str = '') -> dict[str, Any]:
-    """Return a Reproduction as JSON may hold it; wall and cpu: time that it took [s]."""
+    """Return a Reproduction as a dict of JSON types; wall, cpu: time of the experiment [s]."""
     return {
         'experiment': name,
         'variant': variant,
-        'comparisons': [as_dict(row) for row in found.comparisons],
-        'findings': list(found.findings),
+        'comparisons': [as_dict(row) for row in reproduction.comparisons],
+        'findings': list(reproduction.findings),
         'effects': [{'deviation': row.deviation, 'quantity': row.quantity,
-                     'change_percent': _plain(row.change), 'until_s': _plain(row.until)}
-                    for row in found.effects],
+                     'change_percent': _json_value(row.change),
+                     'until_s': _json_value(row.end_time)}
+                    for row in reproduction.effects],
         'figures': list(paths),
         'formulations': {key: {
-            'ran': one.ran, 'until_s': _plain(one.until), 'words': _said(key, one),
-            'trajectories': _plain(one.trajectories), 'farthest_off': one.farthest,
-            'accelerations': _plain(one.accelerations)}
-            for key, one in found.formulations.items()},
-        'largest_disagreement': _plain(found.largest_disagreement),
-        'disagreement_of': found.disagreement_of,
+            'ran': result.status, 'until_s': _json_value(result.end_time),
+            'words': _remark(key, result),
+            'trajectories': _json_value(result.trajectory_error),
+            'farthest_off': result.worst_coordinate,
+            'accelerations': _json_value(result.acceleration_error)}
+            for key, result in reproduction.formulations.items()},
+        'largest_disagreement': _json_value(reproduction.largest_disagreement),
+        'disagreement_of': reproduction.disagreement_of,
         'wall_s': round(wall, 3),
         'cpu_s': round(cpu, 3),
-        'numbers': [{'what': row.what, 'unit': row.unit, 'ours': _plain(row.ours),
-                     'theirs': _plain(row.theirs), 'source': row.source}
-                    for row in found.numbers],
-        'chosen': list(found.chosen),
+        'numbers': [{'what': row.what, 'unit': row.unit, 'ours': _json_value(row.ours),
+                     'theirs': _json_value(row.reference), 'source': row.source}
+                    for row in reproduction.numbers],
+        'chosen': list(reproduction.assumptions),
     }
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Return the lines of a `summary` for people."""
+    """Return the lines of a `summary` as text for the terminal."""
     variant = f', variant {facts["variant"]}' if facts['variant'] else ''
     yield (f'{facts["experiment"]}{variant}: {facts["wall_s"]:.1f} s, of processor time '
            f'{facts["cpu_s"]:.1f} s')
@@ -105,9 +108,9 @@ def as_text(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts['numbers']:
         yield f'  {"further numbers":44s} {"here":>12s} {"reference":>12s}'
     for row in facts['numbers']:
-        theirs = '-' if row['theirs'] is None else _text(row['theirs'])
+        reference = '-' if row['theirs'] is None else _text(row['theirs'])
         source = f'  {row["source"]}' if row['source'] else ''
-        yield f'  {_with_unit(row):44s} {_text(row["ours"]):>12s} {theirs:>12s}{source}'
+        yield f'  {_with_unit(row):44s} {_text(row["ours"]):>12s} {reference:>12s}{source}'
     if facts['formulations']:
         yield from _formulations_text(facts)
     yield from (f'  chosen: {line}' for line in facts['chosen'])
@@ -119,8 +122,8 @@ def paper_text(row: Mapping[str, Any]) -> str:
     paper = row['paper']
     if isinstance(paper, str):
         return paper
-    span = '' if row['upper'] is None else f' +- {row["upper"] - paper:.2g}'
-    return f'{paper:.5g}{span}{_unit(row)}'
+    tolerance = '' if row['upper'] is None else f' +- {row["upper"] - paper:.2g}'
+    return f'{paper:.5g}{tolerance}{_unit(row)}'
 
 
 def ours_text(row: Mapping[str, Any]) -> str:
@@ -138,26 +141,27 @@ def effect_text(row: Mapping[str, Any]) -> str:
     """Return the size of an effect in words."""
     if row['change_percent'] is None:
         return 'more than any bound'
-    ended = '' if row['until_s'] is None else f' until the run ends at {row["until_s"]:.3g} s'
-    return f'{row["change_percent"]:.3g} % of its range{ended}'
+    end_note = '' if row['until_s'] is None else f' until the run ends at {row["until_s"]:.3g} s'
+    return f'{row["change_percent"]:.3g} % of its range{end_note}'
 
 
 def _formulations_text(facts):
     yield '  formulations, largest difference from the recursion over the range:'
     yield f'    {"":14s} {"ran":>14s} {"trajectories":>14s} {"accelerations":>14s}'
-    for name, one in facts['formulations'].items():
-        ran = one['ran'] if one['ran'] != 'until' else f'until {one["until_s"]:.3g} s'
-        words = f'  {one["words"]}' if one['words'] else ''
-        sizes = ' '.join(f'{"-" if one[key] is None else format(one[key], ".2g"):>14s}'
+    for name, result in facts['formulations'].items():
+        status = result['ran'] if result['ran'] != 'until' else f'until {result["until_s"]:.3g} s'
+        remark = f'  {result["words"]}' if result['words'] else ''
+        sizes = ' '.join(f'{"-" if result[key] is None else format(result[key], ".2g"):>14s}'
                          for key in ('trajectories', 'accelerations'))
-        yield f'    {name:14s} {ran:>14s} {sizes}{words}'
+        yield f'    {name:14s} {status:>14s} {sizes}{remark}'
     yield (f'  largest disagreement: {facts["largest_disagreement"]:.2g} '
            f'({facts["disagreement_of"]})')
 
 
-def _said(name, one):
-    is_far = name in LINEARISED and max(one.trajectories or 0.0, one.accelerations or 0.0) > LINEAR
-    return '; '.join(line for line in (one.words, BEYOND_LINEAR if is_far else '') if line)
+def _remark(name, result):
+    is_far = name in LINEARISED and max(result.trajectory_error or 0.0,
+                                        result.acceleration_error or 0.0) > MAX_LINEARISATION_ERROR
+    return '; '.join(line for line in (result.remark, LINEARISED_REMARK if is_far else '') if line)
 
 
 def _unit(row):
@@ -172,8 +176,8 @@ def _text(value):
     return '-' if value is None else value if isinstance(value, str) else f'{value:.5g}'
 
 
-def _plain(value):
-    """Return a number that JSON knows, None for one that is not finite."""
+def _json_value(value):
+    """Return a number as a JSON type; None for one that is not finite."""
     if value is None or isinstance(value, str):
         return value
     return float(value) if np.isfinite(value) else None

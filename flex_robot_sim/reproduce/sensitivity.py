@@ -1,10 +1,10 @@
 """
-The smallest change of one number of a robot that turns a verdict.
+The smallest change of one parameter of a robot that changes a verdict.
 
-A verdict that no number turns says nothing about the model. Each stiffness and mass of the robot
-changes by a share that grows, up and down, until a verdict is another one; halving intervals then
-finds the smallest share. An arm without forces has the offsets of its joints in their place. Where
-two of our models are compared, one of them changes.
+A verdict that no parameter changes says nothing about the model. The search scales each stiffness
+and mass by growing factors, up and down, until a verdict changes. Bisection then finds the
+smallest change. If an experiment has no forces, the search scales the offsets of its joints
+instead. If it compares two of our models, the search changes one of them.
 """
 
 from __future__ import annotations
@@ -21,108 +21,111 @@ from flex_robot_sim.reproduce.comparison import Comparison
 from flex_robot_sim.reproduce.options import Options, is_varied
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)      # of the number
-HALVINGS = 3
-GROUPS = ('stiffness', 'mass')
+RELATIVE_CHANGES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)      # of the parameter
+BISECTION_STEPS = 3
+VARIED_GROUPS = ('stiffness', 'mass')
 
 
-class Turn(NamedTuple):
-    """The smallest change of a number that turns a verdict."""
+class VerdictChange(NamedTuple):
+    """The smallest change of a parameter that changes a verdict; printed as JSON."""
 
-    name: str               # of the number
-    share: float            # by which it changes
+    name: str               # of the parameter
+    share: float            # relative change
     what: str               # of the Comparison
     before: str
     after: str
 
 
-def numbers_of(module: ModuleType) -> dict[str, Callable[[float], Options]]:
-    """Return {name: Options with that number times a factor} of an experiment."""
+def scaled_options(module: ModuleType) -> dict[str, Callable[[float], Options]]:
+    """Return {name: function that makes Options with this parameter times a factor}."""
     description = read_description(module.ROBOT)
     if not getattr(module, 'HAS_FORCES', True):
-        return {f'offset of {joint.name}': partial(_with_offset, joint.name)
+        return {f'offset of {joint.name}': partial(_options_with_offset, joint.name)
                 for joint in description.joints if joint.position.any()}
-    change = _with_second if getattr(module, 'COMPARES_MODELS', False) else _with_value
-    return {name: partial(change, name, one.value)
-            for name, one in parameters_of(description).items()
-            if one.group in GROUPS and one.value > 0.0
+    make_options = (_options_with_second_model if getattr(module, 'COMPARES_MODELS', False)
+                    else _options_with_value)
+    return {name: partial(make_options, name, parameter.value)
+            for name, parameter in parameters_of(description).items()
+            if parameter.group in VARIED_GROUPS and parameter.value > 0.0
             and not is_varied(description, module.VARIED, name)}
 
 
-def _with_value(name, value, factor):
-    return Options(values={name: factor * value}, formulations=False)
+def _options_with_value(name, value, factor):
+    return Options(values={name: factor * value}, runs_formulations=False)
 
 
-def _with_second(name, value, factor):
-    return Options(second={name: factor * value}, formulations=False)
+def _options_with_second_model(name, value, factor):
+    return Options(second_model_values={name: factor * value}, runs_formulations=False)
 
 
-def _with_offset(joint, factor):
-    return Options(origins={joint: factor}, formulations=False)
+def _options_with_offset(joint, factor):
+    return Options(offset_factors={joint: factor}, runs_formulations=False)
 
 
-def turned(module: ModuleType, options: Options, before: tuple[Comparison, ...]
-           ) -> list[tuple[str, str, str]]:
+def changed_verdicts(module: ModuleType, options: Options, before: tuple[Comparison, ...]
+                     ) -> list[tuple[str, str, str]]:
     """
-    Return (what, verdict before, verdict after) of all verdicts that another run turns.
+    Return (what, verdict before, verdict after) of all verdicts that change with `options`.
 
-    A run that the arm does not survive has no verdicts, and turns none.
+    A run that fails has no verdicts, and changes none.
     """
     try:
-        after = module.run(lambda share: None, options).comparisons
+        after = module.run(lambda fraction: None, options).comparisons
     except FlexRobotSimError:
         return []
     return [(old.what, old.verdict, new.verdict) for old, new in zip(before, after)
             if new.verdict != old.verdict]
 
 
-def smallest_turn(module: ModuleType, progress: Callable[[float], None] = lambda share: None,
-                  seconds: float | None = None) -> Turn | None:
-    """Return the smallest Turn of an experiment, or None if none of SHARES turns a verdict."""
-    usual = Options(seconds, formulations=False)
-    before, numbers = module.run(lambda share: None, usual).comparisons, numbers_of(module)
+def find_smallest_change(module: ModuleType,
+                         progress: Callable[[float], None] = lambda fraction: None,
+                         seconds: float | None = None) -> VerdictChange | None:
+    """Return the smallest VerdictChange; None if none of RELATIVE_CHANGES changes a verdict."""
+    baseline = Options(seconds, runs_formulations=False)
+    before, options_by_name = (module.run(lambda fraction: None, baseline).comparisons,
+                               scaled_options(module))
 
-    def turn_by(name, share):
-        options = replace(numbers[name](1.0 + share), seconds=seconds)
-        for what, old, new in turned(module, options, before):
-            return Turn(name, share, what, old, new)
+    def verdict_change_at(name, relative_change):
+        options = replace(options_by_name[name](1.0 + relative_change), seconds=seconds)
+        for what, old, new in changed_verdicts(module, options, before):
+            return VerdictChange(name, relative_change, what, old, new)
         return None
 
-    done, total = 0, 2 * len(SHARES) * len(numbers)
+    done, total = 0, 2 * len(RELATIVE_CHANGES) * len(options_by_name)
     lower = 0.0
-    for size in SHARES:
-        found = []
-        for name in numbers:
-            for share in (size, -size):
+    for magnitude in RELATIVE_CHANGES:
+        changes = []
+        for name in options_by_name:
+            for relative_change in (magnitude, -magnitude):
                 done += 1
                 progress(done / total)
-                turn = turn_by(name, share)
-                if turn is not None:
-                    found.append(turn)
-        if found:
-            return min((_refined(turn, turn_by, lower) for turn in found),
-                       key=lambda turn: abs(turn.share))
-        lower = size
+                change = verdict_change_at(name, relative_change)
+                if change is not None:
+                    changes.append(change)
+        if changes:
+            return min((_bisect(change, verdict_change_at, lower) for change in changes),
+                       key=lambda change: abs(change.share))
+        lower = magnitude
     return None
 
 
-def _refined(turn, turn_by, lower):
-    """Halve the interval from a share that turns nothing to one that does."""
-    upper, sign = abs(turn.share), 1.0 if turn.share > 0.0 else -1.0
-    for _ in range(HALVINGS):
+def _bisect(change, verdict_change_at, lower):
+    """Return the change after bisection between `lower`, which changes nothing, and `change`."""
+    upper, sign = abs(change.share), 1.0 if change.share > 0.0 else -1.0
+    for _ in range(BISECTION_STEPS):
         middle = 0.5 * (lower + upper)
-        smaller = turn_by(turn.name, sign * middle)
-        if smaller is None:
+        closer_change = verdict_change_at(change.name, sign * middle)
+        if closer_change is None:
             lower = middle
         else:
-            turn, upper = smaller, middle
-    return turn
+            change, upper = closer_change, middle
+    return change
 
 
-def as_lines(name: str, turn: Turn | None) -> Iterator[str]:
-    """Return the lines about a Turn for people."""
-    if turn is None:
-        yield f'{name}: no stiffness or mass turns a verdict by up to {SHARES[-1]:.0%}'
+def as_lines(name: str, change: VerdictChange | None) -> Iterator[str]:
+    """Yield the lines about a VerdictChange as text for the terminal."""
+    if change is None:
+        yield f'{name}: no stiffness or mass changes a verdict by up to {RELATIVE_CHANGES[-1]:.0%}'
         return
-    yield f'{name}: {turn.name} {turn.share:+.2%} turns a verdict'
-    yield f'  {turn.what}: {turn.before} -> {turn.after}'
+    yield f'{name}: {change.name} {change.share:+.2%} changes a verdict'
+    yield f'  {change.what}: {change.before} -> {change.after}'

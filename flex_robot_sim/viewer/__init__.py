@@ -1,1 +1,1 @@
-"""An arm in a web browser: what rviz draws, with sliders and buttons beside it."""
+"""An arm in a web browser: the display of rviz, with sliders and buttons."""

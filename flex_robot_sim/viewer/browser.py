@@ -47,9 +47,9 @@ class Page:
         """
         Start to listen.
 
-        :param port: None: the first free one, see port.py; 0: any.
+        :param port: None: the first free port, see port.py; 0: any.
         """
-        # do not log aborted connections and clients that are no browsers
+        # do not log aborted connections and clients other than browsers
         logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
         self._filter, self._last_error = MessageFilter(), ''
         self._server, access = _listen(plain(title), port, self._filter)
@@ -58,23 +58,23 @@ class Page:
         self._server.request_share_url = lambda *_, **__: None
         self.address = f'http://{HOST}:{self.port}'
         self.private_address = self.address + access.path
-        """With the token: for the terminal of the user, and not for a log or a command line."""
+        """Address with the token; only for the terminal, never for a log or a command line."""
         self._lock, self._presses, self._controls = threading.Lock(), 0, 0
         self._pending: dict[int, tuple[Reaction, Any]] = {}
         self._server.scene.configure_default_lights(True, cast_shadow=False)
-        self.dark(False)
+        self.set_dark(False)
         self._add_common_parts(title)
         self._server._websock_server.queue_message(
             viser_messages.RunJavascriptMessage(COLLAPSE_ON_NARROW_SCREENS))
 
     @property
-    def watchers(self) -> int:
+    def browser_count(self) -> int:
         """Number of connected browsers."""
         return len(self._server._websock_server._client_state_from_id)
 
     @property
     def dropped(self) -> int:
-        """Number of dropped messages of browsers, which no widget of the page allows."""
+        """Number of dropped browser messages; no widget of the page allows them."""
         return self._filter.dropped
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ class Page:
         self._server.gui.reset()
         self._add_common_parts(title)
 
-    def dark(self, is_dark: bool) -> None:
+    def set_dark(self, is_dark: bool) -> None:
         """Set a dark or a bright background."""
         self._server.gui.configure_theme(
             control_width='medium', dark_mode=is_dark, show_logo=False, show_share_button=False,
@@ -103,7 +103,7 @@ class Page:
         with self._lock:
             pending, self._pending = self._pending, {}
         for reaction, value in pending.values():
-            self.say('')
+            self.show_message('')
             self.attempt(partial(reaction, value))
 
     def attempt(self, act: Callable[[], object]) -> None:
@@ -111,25 +111,25 @@ class Page:
         try:
             act()
         except FlexRobotSimError as error:
-            self.say(str(error))
+            self.show_message(str(error))
         except Exception as error:      # a bug
             line = f'{type(error).__name__}: {error}'
-            self.say(f'this did not work: {line}')
+            self.show_message(f'this did not work: {line}')
             if self._last_error != line:    # an error of drawing repeats 30 times a second
                 self._last_error = line
                 log = logging.getLogger(__name__)
                 log.error('the page goes on after %s', line)
                 log.debug('where it failed:', exc_info=True)
 
-    def say(self, line: str) -> None:
-        """Show a line in the panel until the next one; an empty line removes it."""
+    def show_message(self, line: str) -> None:
+        """Show a line in the panel until the next call; an empty line removes it."""
         style = f'{_BOX_STYLE};color:#c05621;overflow-wrap:anywhere'
         text = f'<div style="{style}">{as_html(line)}</div>'
         if bool(line) != self._notice.visible or line and self._notice.content != text:
             self._notice.content, self._notice.visible = text, bool(line)
 
     @contextlib.contextmanager
-    def at_once(self) -> Iterator[None]:
+    def atomic_update(self) -> Iterator[None]:
         """Send all changes of this context to browsers as one update."""
         with self._server.atomic():
             yield
@@ -149,7 +149,7 @@ class Page:
                                              hint=plain(hint) or None)
         return self._control(handle, reaction, slider_value(low, high, handle.precision))
 
-    def tick(self, label: str, value: bool, reaction: Reaction, hint: str = '') -> Control:
+    def checkbox(self, label: str, value: bool, reaction: Reaction, hint: str = '') -> Control:
         """Add a checkbox."""
         return self._control(self._server.gui.add_checkbox(
             plain(label), value, hint=plain(hint) or None), reaction, switch_value)
@@ -167,8 +167,8 @@ class Page:
         self._offer(handle, control, button_value)
         return control
 
-    def choice(self, label: str, options: Sequence[str], value: str, reaction: Reaction,
-               hint: str = '') -> Control:
+    def dropdown(self, label: str, options: Sequence[str], value: str, reaction: Reaction,
+                 hint: str = '') -> Control:
         """Add a dropdown."""
         return self._control(self._server.gui.add_dropdown(
             plain(label), options, initial_value=value, hint=plain(hint) or None),
@@ -224,8 +224,8 @@ class Page:
 
     # scene
 
-    def look(self, at: np.ndarray, distance: float, direction: np.ndarray) -> None:
-        """Set the camera of all browsers, `distance` [m] from a point (3,) [m]."""
+    def set_camera(self, at: np.ndarray, distance: float, direction: np.ndarray) -> None:
+        """Set the camera of all browsers to look at a point (3,) [m] from `distance` [m]."""
         camera = self._server.initial_camera
         camera.position = at + distance * direction / np.linalg.norm(direction)
         camera.look_at, camera.fov = at, np.radians(45.0)
@@ -241,7 +241,7 @@ class Page:
                     client._websock_connection.queue_message(message)
 
     def grid(self, cell: float, size: float) -> None:
-        """Draw a floor through the origin of squares with sides of `cell` [m]."""
+        """Draw a floor grid through the origin, with cells of `cell` [m] and a `size` [m]."""
         self._server.scene.add_grid(
             '/floor', size, size, cell_size=cell, section_size=cell, cell_thickness=0.5,
             section_thickness=0.5, cell_color=(150, 155, 160), section_color=(150, 155, 160),

@@ -16,12 +16,12 @@ class Control:
 
     @property
     def value(self) -> Any:
-        """Value that it shows."""
+        """Value that the widget shows."""
         return self._handle.value
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is shown and enabled."""
+        """Whether the widget is visible and enabled."""
         return self._handle.visible and not self._handle.disabled
 
     def show(self, value: Any) -> None:
@@ -30,18 +30,18 @@ class Control:
             self._handle.value = value
 
     def label(self, text: str) -> None:
-        """Change its label."""
+        """Change the label."""
         if self._handle.label != (text := plain(text)):
             self._handle.label = text
 
-    def appear(self, is_there: bool) -> None:
-        """Show or hide it."""
-        if self._handle.visible != is_there:
-            self._handle.visible = is_there
+    def set_visible(self, is_visible: bool) -> None:
+        """Show or hide the widget."""
+        if self._handle.visible != is_visible:
+            self._handle.visible = is_visible
 
-    def allow(self, why_not: str = '') -> None:
-        """Enable it, or disable it with the reason as hint."""
-        if self._handle.disabled != bool(why_not):
-            self._handle.disabled = bool(why_not)
-        if self._handle.hint != (hint := plain(why_not) or self._hint):
+    def disable_if(self, reason: str = '') -> None:
+        """Disable the widget with a reason as its hint; '' enables it."""
+        if self._handle.disabled != bool(reason):
+            self._handle.disabled = bool(reason)
+        if self._handle.hint != (hint := plain(reason) or self._hint):
             self._handle.hint = hint

@@ -26,8 +26,8 @@ class FollowedTargets:
         """
         Start at rest at `position` (joints,) [rad, m].
 
-        :param travel: largest step of a target [rad, m]: its acceleration w^2 travel bends links
-            by about the share BENDING of their length.
+        :param travel: largest step of a target [rad, m]. Its acceleration w^2 travel bends links
+            by about MAX_BENDING_RATIO of their length.
         """
         self.position, self.velocity = np.array(position, float), np.zeros(len(position))
         self.target = self.position.copy()

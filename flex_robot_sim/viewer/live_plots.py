@@ -33,7 +33,7 @@ class LivePlots:
         """
         Add the plots to a Page.
 
-        :param rate: of the calls of `note` [Hz]; span: of the plots [s].
+        :param rate: of the calls of `add_observation` [Hz]; span: of the plots [s].
         """
         self._arm, self._span = arm, span
         joints, self._tips = len(arm.joint_names), Tips(arm)
@@ -72,13 +72,13 @@ class LivePlots:
         """Set the natural frequencies (m,) [Hz] of the arm at its present pose."""
         self._predicted = np.asarray(frequencies, float)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear all plots."""
         for history in (self._joint_history, self._tip_history, self._energy_history):
             history.clear()
 
-    def note(self, observed: ObservedArm, is_paused: bool = False) -> None:
-        """Add new observations of an arm; time of the plots stops while it is paused."""
+    def add_observation(self, observed: ObservedArm, is_paused: bool = False) -> None:
+        """Add new observations of an arm; the time of the plots stops while it is paused."""
         if is_paused:
             self._paused_time = observed.stamp - max(self._joint_history.newest, 0.0)
             observed.flex_samples.clear()
@@ -101,7 +101,7 @@ class LivePlots:
             self._energy_received_at = status.received_at
             self._energy_history.add(now, [float(status.figures[ENERGY_KEY])])
 
-    def words(self) -> dict[str, str]:
+    def tip_rows(self) -> dict[str, str]:
         """Return the tip deflections as text."""
         _, rows = self._tip_history.last(0.0)
         return {} if not len(rows) else {'tips': ', '.join(

@@ -35,7 +35,7 @@ def read_mesh(name: str, source: str) -> Mesh:
         faces: np.ndarray = np.array(loaded.faces)
         if not len(faces) or not np.isfinite(vertices).all():
             raise ValueError('it has no triangles')
-    # the readers of many formats raise any exception
+    # readers of some formats raise arbitrary exceptions
     except Exception as error:
         raise SettingError(f'mesh {bearable(path, 200)} cannot be read: '
                            f'{bearable(error, 200) or type(error).__name__}') from error
@@ -105,6 +105,6 @@ def _colour(visual):
             colour = visual.vertex_colors if visual.vertex_colors.ndim == 1 else None
         colour = visual.main_color if colour is None else colour
         red, green, blue = (float(part) / 255 for part in colour[:3])
-    except Exception:       # no error about a colour prevents that a mesh is drawn
+    except Exception:       # draw the mesh even if its colour is unreadable
         return None
     return red, green, blue

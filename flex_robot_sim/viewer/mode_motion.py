@@ -43,7 +43,7 @@ class ModeMotion:
         rate = 2 * np.pi * min(MAX_SHOWN_HZ, self.frequencies[mode])
         return self._q + (shape * np.exp(1j * rate * time)).real
 
-    def slower(self, mode: int) -> float:
+    def slowdown(self, mode: int) -> float:
         """Factor by which the animation of a mode is slowed down."""
         return float(max(self.frequencies[mode] / MAX_SHOWN_HZ, 1.0))
 
@@ -51,8 +51,8 @@ class ModeMotion:
         shape = self._shapes[:, mode].real
         step = DIFFERENCE_STEP * self._reach / max(np.abs(shape).max(), 1e-300)
         before, after = self._points(self._q), self._points(self._q + step * shape)
-        moved = np.linalg.norm(after - before, axis=1).max() / step
-        return MODE_AMPLITUDE * self._reach / max(moved, 1e-12)
+        displacement = np.linalg.norm(after - before, axis=1).max() / step
+        return MODE_AMPLITUDE * self._reach / max(displacement, 1e-12)
 
     def _points(self, q):
         """Points at LEVER_ARM from frames and tips, so that rotations move them, too."""

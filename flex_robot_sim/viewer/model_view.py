@@ -48,20 +48,20 @@ class ModelView:
                                                 '0: none; drives are locked')
         if arm.size:
             with page.folder('Motion'):
-                page.button('drop', lambda: self._start(False), 'Motors let go, from this pose')
+                page.button('drop', lambda: self._start(False), 'Motors off, from this pose')
                 page.button('swing', lambda: self._start(True),
                             'Drives swing the arm about this pose; its links vibrate')
                 self._pause_button = page.button('pause', self._pause)
                 page.button(f'step {1e3 * STEP_S:g} ms', self._step)
                 page.button('reset', self._reset, 'Restart the motion, or return to the pose')
         if start_note(arm):
-            page.say(start_note(arm))
+            page.show_message(start_note(arm))
         if arm.joint_names:
             self._attempt(lambda: self._pose(self._sliders.values))
 
     def warm_up(self) -> None:
         """Load or compile the functions of the buttons, so that the first press is fast."""
-        if not self._arm.size:      # without joints there are no such buttons
+        if not self._arm.size:      # without joints, the page has no such buttons
             return
         ModeMotion(self._arm, self._rest, self._stage.reach)
         live = Live(self._arm)
@@ -69,7 +69,7 @@ class ModelView:
             live.start(self._rest, swings)
             live.advance(STEP_S)
 
-    def turn(self, elapsed: float, now: float) -> None:
+    def update(self, elapsed: float, now: float) -> None:
         """Handle user input, advance by `elapsed` [s], and draw at `now` [s]."""
         self._page.react()
         q = self._rest
@@ -80,7 +80,7 @@ class ModelView:
                 q = self._live.simulation.coordinates
         elif self._mode and self._modes is not None:
             q = self._modes.coordinates(self._mode - 1, now - self._mode_began)
-        with self._page.at_once():
+        with self._page.atomic_update():
             self._stage.draw(q, is_traced=self._is_moving)
             if now - self._text_updated_at >= TEXT_PERIOD_S:
                 self._text_updated_at = now
@@ -94,7 +94,7 @@ class ModelView:
             energy = self._live.simulation.energy()
             rows['time'] = f'{self._live.simulation.time:.2f} s' + (
                 ', paused' if self._is_paused else '')
-            rows['motion'] = 'driven' if self._live.is_prescribed else 'let go'
+            rows['motion'] = 'driven' if self._live.is_prescribed else 'falling'
             rows['energy'] = (f'{energy.kinetic:.3g} J moving, '
                               f'{energy.strain:.3g} J bending')
             if self._lost_time > 1.0:
@@ -104,7 +104,7 @@ class ModelView:
             k = self._mode - 1
             rows[f'mode {self._mode}'] = (f'{self._modes.frequencies[k]:.4g} Hz, damping '
                                           f'{self._modes.ratios[k]:.2%}')
-            rows['shown'] = f'{self._modes.slower(k):.3g} times slower, size not to scale'
+            rows['shown'] = f'{self._modes.slowdown(k):.3g} times slower, size not to scale'
             tips = {}
         else:
             rows['pose'] = 'at rest under its weight, motors locked'
@@ -121,11 +121,11 @@ class ModelView:
         try:
             act()
         except FlexRobotSimError as error:
-            self._page.say(str(error))
+            self._page.show_message(str(error))
             self._is_paused = True
 
     def _pose(self, position):
-        """Put the arm to rest at a position, or move its drives there."""
+        """Show the arm at rest at a joint position, or move its drives there."""
         if self._is_moving and self._live is not None and self._live.is_prescribed:
             self._live.set_target(position)
             return
@@ -136,7 +136,7 @@ class ModelView:
             self._rest = equilibrium(self._arm, position).coordinates
         finally:
             self._modes = None
-            self._stage.forget_trace()
+            self._stage.clear_trace()
             if self._mode:
                 self._choose_mode(self._mode)
 
@@ -147,14 +147,14 @@ class ModelView:
     def _choose_mode(self, mode):
         self._is_moving = False
         self._mode = 0
-        self._stage.forget_trace()
+        self._stage.clear_trace()
         if mode:
             if self._modes is None:
                 self._modes = ModeMotion(self._arm, self._rest, self._stage.reach)
             count = len(self._modes.frequencies)
             self._mode, self._mode_began = min(int(mode), count), time.monotonic()
             if mode > count:
-                self._page.say(f'it has {count} modes that swing')
+                self._page.show_message(f'it has {count} oscillating modes')
         self._mode_slider.show(self._mode)
 
     def _start(self, swings):
@@ -162,7 +162,7 @@ class ModelView:
             self._choose_mode(0)
         if self._live is None:
             self._live = Live(self._arm)
-        self._stage.forget_trace()
+        self._stage.clear_trace()
         self._live.start(self._rest, swings)
         self._is_moving, self._lost_time = True, 0.0
         self._set_paused(False)
@@ -173,7 +173,7 @@ class ModelView:
         self._live.advance(time)
         reports = self._live.simulation.reports
         if reports:
-            self._page.say(reports[-1])
+            self._page.show_message(reports[-1])
             reports.clear()
 
     def _pause(self):
@@ -182,7 +182,7 @@ class ModelView:
 
     def _set_paused(self, is_paused):
         self._is_paused = is_paused
-        self._pause_button.label('go on' if is_paused else 'pause')
+        self._pause_button.label('resume' if is_paused else 'pause')
 
     def _step(self):
         if not self._is_moving:
@@ -191,7 +191,7 @@ class ModelView:
         self._live.advance(STEP_S)
 
     def _reset(self):
-        self._stage.forget_trace()
+        self._stage.clear_trace()
         if self._is_moving:
             self._live.reset()
             return

@@ -49,9 +49,9 @@ class Tips:
 
 class ObservedArm:
     """
-    Latest observation of every quantity; the subscriber fills it in.
+    Latest observation of every quantity, updated by the subscriber.
 
-    Times `..._received_at` are of the steady clock, stamps are those of the messages.
+    Times `..._received_at` are from the steady clock; stamps are from the messages.
     """
 
     def __init__(self, arm: ArmModel) -> None:

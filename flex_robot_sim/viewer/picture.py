@@ -51,12 +51,13 @@ class DeflectionScaler:
 class ArmPicture:
     """One drawing of an arm; a page may have several."""
 
-    def __init__(self, page: Page, scaler: DeflectionScaler, shown: Sequence[Solid], name: str,
-                 style: tuple[tuple[float, float, float], float] | None = None) -> None:
+    def __init__(self, page: Page, scaler: DeflectionScaler, drawn_solids: Sequence[Solid],
+                 name: str, style: tuple[tuple[float, float, float], float] | None = None
+                 ) -> None:
         """
         Draw the arm in its zero pose.
 
-        :param shown: the Solids of the arm; name: of the drawing, as '/arm'.
+        :param drawn_solids: the Solids of the arm; name: of the drawing, such as '/arm'.
         :param style: colour and opacity of an arm with rigid links; None: its own colours, and
             colours of strain.
         """
@@ -64,12 +65,12 @@ class ArmPicture:
         self._attachments = attachments = Attachments(scaler.arm, bends=style is None)
         if style:
             # a translucent fixed part would only tint the arm behind it
-            shown = [solid for solid in (*shown, *straight_links(scaler.arm))
-                     if attachments.attachment_of(solid.link)[0].body >= 0]
+            drawn_solids = [solid for solid in (*drawn_solids, *straight_links(scaler.arm))
+                            if attachments.attachment_of(solid.link)[0].body >= 0]
         self._shapes = {is_linear: BendingShape(arm) for is_linear, arm in (
             (False, scaler.arm), (True, scaler.linear))}
         page.frame(name)
-        groups = _merge_solids(self._attachments, shown, style[0] if style else None)
+        groups = _merge_solids(self._attachments, drawn_solids, style[0] if style else None)
         frames = [*dict.fromkeys(attachment for attachment, _, _ in groups)]
         self._movers = {attachment: page.frame(f'{name}/{k}')
                         for k, attachment in enumerate(frames)}
@@ -115,7 +116,7 @@ class ArmPicture:
         return self._attachments.pose(link, self._shapes[is_linear].posture)
 
     def show(self, is_shown: bool) -> None:
-        """Show it, or hide it."""
+        """Show or hide the drawing."""
         self._page.show(self._name, is_shown)
 
 

@@ -27,9 +27,9 @@ PUSH_DIRECTIONS = {f'{sign}{axis}': {'+': 1.0, '-': -1.0}[sign] * np.eye(3)[k]
 
 def compliance(arm: ArmModel, link: str) -> np.ndarray:
     """
-    Compliance of a link for forces along x, y, z of the base, each along itself, (3,) [m/N].
+    Return the compliance of a link along forces in x, y, z of the base, (3,) [m/N].
 
-    In the zero pose, with locked motors and without geometric stiffness by gravity.
+    Valid for the zero pose, with locked motors and without geometric stiffness from gravity.
     """
     posture, zero = Posture(arm), np.zeros(arm.size)
     frame = arm.frames[link]

@@ -12,15 +12,15 @@ COMMAND_JOINT, PUSH, PAYLOAD, SHAPER, FEEDBACK = (
 
 
 class Remote(Protocol):
-    """Interface that forwards commands; no method waits for an answer."""
+    """Interface that forwards commands; its methods do not wait for a reply."""
 
-    def why_not(self, what: str) -> str:
-        """Return why a command is not available now; '' if it is."""
+    def unavailable_reason(self, command: str) -> str:
+        """Return the reason why a command is unavailable; '' if it is available."""
 
-    def choices(self, what: str) -> tuple[str, ...]:
+    def choices(self, command: str) -> tuple[str, ...]:
         """Return the options of SHAPER or FEEDBACK."""
 
-    def value(self, what: str) -> str:
+    def value(self, command: str) -> str:
         """Return the value of SHAPER or FEEDBACK; '' if unknown."""
 
     def pause(self, is_paused: bool) -> None:
@@ -41,15 +41,15 @@ class Remote(Protocol):
     def push(self, link: str, force: np.ndarray) -> None:
         """Push a link with a force (3,) in its frame [N] until the next call."""
 
-    def carry(self, link: str, mass: float, informs_controller: bool) -> None:
+    def attach_payload(self, link: str, mass: float, informs_controller: bool) -> None:
         """
         Attach a payload [kg] to a link.
 
         :param informs_controller: whether to set the payload of the controller, too.
         """
 
-    def choose(self, what: str, value: str) -> None:
+    def choose(self, command: str, value: str) -> None:
         """Set SHAPER or FEEDBACK."""
 
-    def news(self) -> str:
+    def pop_message(self) -> str:
         """Return a line about the result of an earlier command, or ''."""

@@ -32,24 +32,25 @@ if TYPE_CHECKING:
 SLIDER_STEPS = 100          # of sliders for forces and masses
 MAX_PUSH_S = 5.0            # longest push on the slider
 PUSH_REPEAT_S = 0.5         # between two messages of a push
-DEFAULT_PUSH_S = 0.3        # duration of a push on the slider at first
-TARGET_HOLD_S = 1.5         # after input on a slider, before it shows targets of other sources
+DEFAULT_PUSH_S = 0.3        # initial duration of a push on the slider
+TARGET_HOLD_S = 1.5         # after slider input, before sliders show targets of other sources
 
 
 class RemotePanel:
-    """Controls of the user, with the reason where one is not available."""
+    """Controls for the user; an unavailable control shows the reason."""
 
     def __init__(self, page: Page, arm: ArmModel, remote: Remote, observed: ObservedArm, tool: str,
-                 turn: Callable[[], np.ndarray]) -> None:
+                 tool_rotation: Callable[[], np.ndarray]) -> None:
         """
-        Add it to a Page.
+        Add the controls to a Page.
 
         :param remote: Remote; observed: ObservedArm.
-        :param tool: link that pushes and payloads act on; turn: returns its rotation (3, 3).
+        :param tool: link that pushes and payloads act on.
+        :param tool_rotation: returns the rotation (3, 3) of this link.
         """
         self._page, self._arm, self._remote, self._observed = page, arm, remote, observed
-        self._tool, self._turn = tool, turn
-        # by the clock of `look` [s]
+        self._tool, self._tool_rotation = tool, tool_rotation
+        # by the clock of `update` [s]
         self._commanded_at, self._push_ends_at, self._pushed_at = -np.inf, np.inf, -np.inf
         self._push_force = np.zeros(3)     # in the frame of the tool                          [N]
         self._now = 0.0
@@ -62,7 +63,7 @@ class RemotePanel:
             self._add_push()
             self._add_payload()
         self._add_control()
-        self.look(0.0)
+        self.update(0.0)
 
     @property
     def is_paused(self) -> bool:
@@ -70,7 +71,7 @@ class RemotePanel:
         status = self._observed.status.get('dynamics')
         return status is not None and status.figures.get('state') == 'paused'
 
-    def look(self, now: float) -> None:
+    def update(self, now: float) -> None:
         """Update the controls at time `now` [s], and repeat or end a push."""
         self._now = now
         if now >= self._push_ends_at:
@@ -78,17 +79,17 @@ class RemotePanel:
             self._remote.push(self._tool, np.zeros(3))
         elif self._push_ends_at < np.inf and now >= self._pushed_at + PUSH_REPEAT_S:
             self._send_push()
-        for what, controls in self._controls.items():
-            reason = self._remote.why_not(what)
+        for command, controls in self._controls.items():
+            reason = self._remote.unavailable_reason(command)
             for control in controls:
-                control.allow(reason)
-            if what in self._reason_texts:
-                self._reason_texts[what](reason)
-        self._disarm.appear(not self._remote.why_not(DISARM))
-        self._pause.label('go on' if self.is_paused else 'pause')
-        for what, control in self._choices.items():
-            value = self._remote.value(what)
-            if value in self._remote.choices(what):
+                control.disable_if(reason)
+            if command in self._reason_texts:
+                self._reason_texts[command](reason)
+        self._disarm.set_visible(not self._remote.unavailable_reason(DISARM))
+        self._pause.label('resume' if self.is_paused else 'pause')
+        for command, control in self._choices.items():
+            value = self._remote.value(command)
+            if value in self._remote.choices(command):
                 control.show(value)
         if (now > self._commanded_at + TARGET_HOLD_S
                 and np.isfinite(self._observed.target).all() and self._arm.joint_names):
@@ -97,7 +98,7 @@ class RemotePanel:
     def _add_motion(self):
         page, remote = self._page, self._remote
         with page.folder('Robot'):
-            self._word(PAUSE)
+            self._add_reason_text(PAUSE)
             self._pause = self._add(PAUSE, page.button(
                 'pause', lambda: remote.pause(not self.is_paused)))
             self._add(STEP, page.button('step', remote.step, 'One period, while paused'))
@@ -109,7 +110,7 @@ class RemotePanel:
 
     def _add_targets(self):
         with self._page.folder('Targets', is_open=False):
-            self._word(COMMAND_JOINT)
+            self._add_reason_text(COMMAND_JOINT)
             self._targets = JointSliders(self._page, self._arm, self._command_joint)
             for control in self._targets.controls:
                 self._add(COMMAND_JOINT, control)
@@ -117,11 +118,11 @@ class RemotePanel:
     def _add_push(self):
         page, (max_force, direction) = self._page, largest_push(self._arm, self._tool)
         with page.folder(f'Push "{self._tool}"'):
-            self._word(PUSH)
+            self._add_reason_text(PUSH)
             self._force = self._add(PUSH, page.slider(
                 'force [N]', 0.0, max_force, max_force / SLIDER_STEPS, max_force / 2,
                 lambda _: None))
-            self._direction = self._add(PUSH, page.choice(
+            self._direction = self._add(PUSH, page.dropdown(
                 'direction', [*PUSH_DIRECTIONS], direction, lambda _: None, 'Axes of the base'))
             self._duration = self._add(PUSH, page.slider(
                 'for [s]', 0.1, MAX_PUSH_S, 0.1, DEFAULT_PUSH_S, lambda _: None))
@@ -130,48 +131,48 @@ class RemotePanel:
     def _add_payload(self):
         page = self._page
         with page.folder('Payload', is_open=False):
-            self._word(PAYLOAD)
+            self._add_reason_text(PAYLOAD)
             max_mass = largest_payload(self._arm)
             self._mass = self._add(PAYLOAD, page.slider(
-                'mass [kg]', 0.0, max_mass, max_mass / SLIDER_STEPS, 0.0, lambda _: self._carry(),
-                f'At the origin of "{self._tool}"'))
-            self._informs_controller = self._add(PAYLOAD, page.tick(
-                'tell the controller', False, lambda _: self._carry(),
-                'Otherwise it knows nothing of the payload, and the arm sags'))
+                'mass [kg]', 0.0, max_mass, max_mass / SLIDER_STEPS, 0.0,
+                lambda _: self._attach_payload(), f'At the origin of "{self._tool}"'))
+            self._informs_controller = self._add(PAYLOAD, page.checkbox(
+                'inform the controller', False, lambda _: self._attach_payload(),
+                'Otherwise the controller ignores the payload, and the arm sags'))
 
     def _add_control(self):
         self._choices = {}
-        with self._page.folder('Against ringing'):
-            self._word(SHAPER)
-            for what, label, hint in (
-                    (SHAPER, 'shaper', 'Shapes the motion so that the links do not ring'),
-                    (FEEDBACK, 'feedback', 'Brings the links to rest by what is measured')):
-                self._choices[what] = self._add(what, self._page.choice(
-                    label, self._remote.choices(what), 'none',
-                    partial(self._remote.choose, what), hint))
+        with self._page.folder('Vibration control'):
+            self._add_reason_text(SHAPER)
+            for command, label, hint in (
+                    (SHAPER, 'shaper', 'Shapes the motion to avoid residual vibration'),
+                    (FEEDBACK, 'feedback', 'Damps the links by feedback of measurements')):
+                self._choices[command] = self._add(command, self._page.dropdown(
+                    label, self._remote.choices(command), 'none',
+                    partial(self._remote.choose, command), hint))
 
-    def _add(self, what, control):
-        self._controls.setdefault(what, []).append(control)
+    def _add(self, command, control):
+        self._controls.setdefault(command, []).append(control)
         return control
 
-    def _word(self, what):
-        self._reason_texts[what] = self._page.text()
+    def _add_reason_text(self, command):
+        self._reason_texts[command] = self._page.text()
 
     def _command_joint(self, positions, k):
         self._commanded_at = self._now
         self._remote.command_joint(self._arm.joint_names[k], float(positions[k]))
 
     def _push(self):
-        self._push_force = self._turn().T @ (
+        self._push_force = self._tool_rotation().T @ (
             self._force.value * PUSH_DIRECTIONS[self._direction.value])
         self._push_ends_at = self._now + min(MAX_PUSH_DURATION, self._duration.value)
         self._send_push()
 
     def _send_push(self):
-        """Send the push; it is repeated because the dynamics ends a push without new messages."""
+        """Send the push; repeat it, because the dynamics ends a push without new messages."""
         self._pushed_at = self._now
         self._remote.push(self._tool, self._push_force)
 
-    def _carry(self):
-        self._remote.carry(self._tool, float(self._mass.value),
-                           bool(self._informs_controller.value))
+    def _attach_payload(self):
+        self._remote.attach_payload(self._tool, float(self._mass.value),
+                                    bool(self._informs_controller.value))

@@ -34,7 +34,7 @@ class RobotChoice:
         previous = next_frame = time.monotonic()
         while True:
             now = time.monotonic()
-            self._page.attempt(partial(self._view.turn, now - previous, now))
+            self._page.attempt(partial(self._view.update, now - previous, now))
             if self._requested != self._shown:
                 self._page.attempt(self._change)
             previous, next_frame = now, max(next_frame + 1.0 / FRAME_RATE_HZ, now)
@@ -42,13 +42,13 @@ class RobotChoice:
 
     def _show(self, arm):
         """Fill the page with an arm and warm up its buttons."""
-        self._control = self._page.choice('robot', self._names, self._names[self._shown],
-                                          self._take,
-                                          'Those that come with the package, and your own')
+        self._control = self._page.dropdown('robot', self._names, self._names[self._shown],
+                                            self._request,
+                                            'Robots of the package, and your own')
         self._view = ModelView(self._page, arm)
         self._view.warm_up()
 
-    def _take(self, name):
+    def _request(self, name):
         self._requested = self._names.index(name)
 
     def _change(self):

@@ -26,7 +26,7 @@ PUSH_ARROW_LENGTH = 0.25                   # in reaches
 SILENCE_TIMEOUT_S = 1.0                    # without joint states
 STALE_AFTER_S = 1.5                        # of a target or a twin, which arrive at 50 Hz
 MIN_TARGET_DISTANCE = 0.02                 # a closer target is not drawn               [rad, m]
-RESET_JUMP = 0.3  # of the tip between two pictures that counts as a reset, in reaches
+RESET_JUMP = 0.3            # a larger jump of the tip between two pictures is a reset, in reaches
 TEXT_PERIOD_S, PLOT_PERIOD_S = 0.25, 0.25  # between updates of text and plots
 NODES = 'dynamics', 'bridge', 'controller'
 
@@ -54,7 +54,7 @@ class RobotView:
         self._panel = RemotePanel(page, arm, remote, observed, stage.tool,
                                   lambda: stage.pose(stage.tool)[0])
         self._arrows: dict[str, Callable[[np.ndarray, np.ndarray], None]] = {}
-        self._text_updated_at, self._plots_updated_at, self._looked = -np.inf, -np.inf, -np.inf
+        self._text_updated_at = self._plots_updated_at = -np.inf
         self._tip = np.full(3, np.nan)
         self._label = ''
 
@@ -64,29 +64,29 @@ class RobotView:
         self._label = f'{label}: {", ".join(f"{f:.3g}" for f in frequencies)} Hz' if len(
             frequencies) else ''
 
-    def turn(self, now: float) -> None:
+    def update(self, now: float) -> None:
         """Handle user input and draw the observations at time `now` [s]."""
         self._page.react()
-        with self._page.at_once():
+        with self._page.atomic_update():
             self._draw(now)
-            self._plots.note(self._observed, self._panel.is_paused)
+            self._plots.add_observation(self._observed, self._panel.is_paused)
             if now - self._plots_updated_at >= PLOT_PERIOD_S:
                 self._plots_updated_at = now
                 self._plots.draw()
             if now - self._text_updated_at >= TEXT_PERIOD_S:
                 self._text_updated_at = now
-                self._panel.look(now)
-                self._stage.status(table(self._words(now)))
-                news = self._remote.news()
-                if news:
-                    self._page.say(news)
+                self._panel.update(now)
+                self._stage.status(table(self._text_rows(now)))
+                message = self._remote.pop_message()
+                if message:
+                    self._page.show_message(message)
 
     def _draw(self, now):
         observed, stage = self._observed, self._stage
         stage.draw(observed.coordinates)
         tip = stage.pose(stage.tool)[1]
         if np.linalg.norm(tip - self._tip) > RESET_JUMP * stage.reach:
-            stage.forget_trace()
+            stage.clear_trace()
         self._tip = tip
         drive_position = observed.coordinates[driven(self._arm)]
         is_prescribed = (now - observed.target_received_at < STALE_AFTER_S
@@ -126,7 +126,7 @@ class RobotView:
             size > 0.0) else np.zeros(3)
         self._arrows[link](p - along, p)
 
-    def _words(self, now):
+    def _text_rows(self, now):
         observed, rows = self._observed, {'robot': self._arm.description.name}
         rows['state'] = self._state(now)
         rows['drawn'] = (f'deflections x {self._stage.factor:g}' + (
@@ -139,7 +139,7 @@ class RobotView:
         for link, size in forces.items():
             if size > 0.0:
                 rows[f'push at {link}'] = f'{size:.3g} N'
-        rows.update(self._plots.words())
+        rows.update(self._plots.tip_rows())
         if self._label:
             rows['predicted'] = self._label
         return rows
@@ -149,13 +149,13 @@ class RobotView:
         if observed.problem:
             return observed.problem
         if observed.received_at == -np.inf:
-            return 'nothing heard yet: waits for joint_states'
-        silent = now - observed.received_at
-        if silent > SILENCE_TIMEOUT_S:
-            return f'silent for {silent:.0f} s: no joint_states'
+            return 'no data yet: waiting for joint_states'
+        silence_s = now - observed.received_at
+        if silence_s > SILENCE_TIMEOUT_S:
+            return f'no joint_states for {silence_s:.0f} s'
         if self._panel.is_paused:
             return 'paused'
         if self._arm.tips and now - observed.flex_received_at > SILENCE_TIMEOUT_S:
-            return 'moving; without flex_states links are drawn as they were'
+            return 'moving; no flex_states: links keep their last shape'
         return 'live' if observed.is_prescribed else 'live, but commands do not move it'
 

@@ -44,19 +44,19 @@ class Attachments:
         """
         Take `arm` (ArmModel).
 
-        :param bends: whether links bend; if not, all of a link is fixed to its body.
+        :param bends: whether links bend; if not, each whole link is fixed to its body.
         """
         self._attachments = {name: (Attachment(frame.body), frame.R, frame.p)
                              for name, frame in arm.frames.items()}
-        for place in places(arm):
-            axes = arm.description.beam(place.link).axes
-            self._attachments[place.name] = (
-                Attachment(place.body, place.station), axes.T, np.zeros(3))
+        for origin in places(arm):
+            axes = arm.description.beam(origin.link).axes
+            self._attachments[origin.name] = (
+                Attachment(origin.body, origin.station), axes.T, np.zeros(3))
         if not bends:
             straight = Posture(arm)
             straight.take(np.zeros(arm.size))
-            self._attachments = {name: _on_body(straight, *seated)
-                                 for name, seated in self._attachments.items()}
+            self._attachments = {name: _on_body(straight, *attached)
+                                 for name, attached in self._attachments.items()}
 
     def attachment_of(self, name: str) -> tuple[Attachment, np.ndarray, np.ndarray]:
         """Return the Attachment of a link or place, and rotation (3, 3) and origin (3,) in it."""
@@ -74,17 +74,18 @@ class Attachments:
 
     def pose(self, name: str, posture: Posture) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] in the base frame, in a Posture of the arm."""
-        attachment, turn, place = self._attachments[name]
+        attachment, turn, origin = self._attachments[name]
         R, p = self.pose_of(attachment, posture)
-        return R @ turn, R @ place + p
+        return R @ turn, R @ origin + p
 
 
 def _on_body(straight, attachment, R, p):
     """Return the result of `attachment_of` for a link that stays rigid in a Posture."""
     if attachment.station < 0:
         return attachment, R, p
-    turn, place = straight.station_R[attachment.station], straight.station_p[attachment.station]
-    return Attachment(attachment.body), turn @ R, turn @ p + place
+    rotation, origin = (straight.station_R[attachment.station],
+                        straight.station_p[attachment.station])
+    return Attachment(attachment.body), rotation @ R, rotation @ p + origin
 
 
 def solids(arm: ArmModel) -> tuple[list[Solid], list[str]]:

@@ -38,7 +38,7 @@ class Stage:
         self._ghost_is_shown = bool(self.arm.tips or arm.motor_names)
         self._path = ToolPath(TRACE_POINTS, TRACE_SPACING * self.reach)
         page.grid(round_length(GRID_CELL * self.reach / 2), 3 * self.reach)
-        page.look(middle(arm), CAMERA_DISTANCE * self.reach, CAMERA_DIRECTION)
+        page.set_camera(middle(arm), CAMERA_DISTANCE * self.reach, CAMERA_DIRECTION)
         self._picture = ArmPicture(page, self.scaler, self.solids, '/arm')
         self._ghost = ArmPicture(page, self.scaler, self.solids, '/ghost', GHOST_STYLE)
         self._ghost.show(self._ghost_is_shown)
@@ -51,12 +51,12 @@ class Stage:
         with page.folder('Picture'):
             self._factor_control = page.slider(
                 'deflections x', 1, MAX_SCALE, 1, 1, self._set_scale,
-                'How much larger than life deflections are drawn; colours stay those of the arm')
-            page.tick('rigid ghost', self._ghost_is_shown, self._show_ghost,
-                      'The arm as it would stand if nothing gave')
-            self._shows_trace = page.tick('tip trace', True, lambda _: self.forget_trace(),
-                                          f'Where "{self.tool}" has been')
-            page.tick('dark', False, page.dark)
+                'Scale of the drawn deflections; colours show the true strain')
+            page.checkbox('rigid ghost', self._ghost_is_shown, self._show_ghost,
+                          'The arm without deflections')
+            self._shows_trace = page.checkbox('tip trace', True, lambda _: self.clear_trace(),
+                                              f'Where "{self.tool}" has been')
+            page.checkbox('dark', False, page.set_dark)
 
     def draw(self, q: np.ndarray, is_traced: bool = True) -> None:
         """Draw the arm at coordinates (n,)."""
@@ -71,7 +71,7 @@ class Stage:
         """Rotation (3, 3) and origin (3,) [m] of a link in the last drawing."""
         return self._picture.pose(link)
 
-    def forget_trace(self) -> None:
+    def clear_trace(self) -> None:
         """Clear the trace of the tip."""
         self._path.clear()
         self._trace(self._path.points)
@@ -79,7 +79,7 @@ class Stage:
     def _set_scale(self, factor):
         self.factor = float(factor)
         self._factor_label(f'deflections x {factor:g}' if factor != 1 else '')
-        self.forget_trace()
+        self.clear_trace()
 
     def _show_ghost(self, is_shown):
         self._ghost_is_shown = is_shown

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 MAX_CAMERA_VALUE = 1e9      # of any number of a camera
-RESTORE_DELAY_S = 1.0       # from a refused value until the page shows the present one: a number
-#                         that is typed digit by digit may leave the range on its way        [s]
+# from a refused value until the page shows the present value again: a number that the user types
+# digit by digit may leave the range in between [s]
+RESTORE_DELAY_S = 1.0
 
 
 class _Message(msgspec.Struct, tag=True, tag_field='type', forbid_unknown_fields=True):
@@ -97,7 +98,7 @@ class MessageFilter:
 
     def offer(self, uuid: str, check: Check, is_usable: Callable[[], bool],
               restore: Callable[[], object]) -> None:
-        """Let values of a widget pass that `check` returns."""
+        """Accept those values of a widget that `check` returns."""
         self._widgets[uuid] = _Widget(check, is_usable, restore)
 
     def clear(self) -> None:
@@ -113,7 +114,7 @@ class MessageFilter:
         return None
 
     def restore(self, now: float) -> None:
-        """Show the present values of widgets again whose values were refused before `now` [s]."""
+        """Show the present value of widgets whose input was refused before `now` [s]."""
         for uuid in [uuid for uuid, when in self._refused_at.copy().items()
                      if now - when > RESTORE_DELAY_S]:
             self._refused_at.pop(uuid, None)
@@ -127,7 +128,7 @@ class MessageFilter:
             if not self._has_warned:
                 self._has_warned = True
                 logging.getLogger(__name__).warning(
-                    'a browser sent what no page sends: such messages are dropped')
+                    'a browser sent an invalid message: such messages are dropped')
             return None
         if isinstance(message, ViewerCameraMessage):
             return message

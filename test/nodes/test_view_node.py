@@ -57,8 +57,8 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
 
     browser.press('pause')
     observer.hear(DiagnosticArray, '/diagnostics', lambda it: state_of(it) == 'paused')
-    browser.wait_for(lambda: 'go on' in browser.text, 'the button to go on')
-    browser.press('go on')
+    browser.wait_for(lambda: 'resume' in browser.text, 'the resume button')
+    browser.press('resume')
     observer.hear(DiagnosticArray, '/diagnostics', lambda it: state_of(it) == 'running')
 
     browser.wait_for(lambda: not browser.is_grey('push'), 'the button to push')
@@ -121,7 +121,7 @@ def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
         browser.wait_for(lambda browser=browser: 'state\tpaused' in browser.text, 'the robot')
     # everyone may press, and everyone sees it
     three[1].wait_for(lambda: not three[1].is_grey('reset'), 'the services')
-    three[1].press('go on')
+    three[1].press('resume')
     for browser in three:
         browser.wait_for(lambda browser=browser: 'state\tlive' in browser.text, 'the motion')
 

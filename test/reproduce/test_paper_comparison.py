@@ -8,30 +8,30 @@ from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.reproduce import ella, rcm, rig, spin_up
 from flex_robot_sim.reproduce.comparison import (
     as_dict,
-    claim,
-    needing,
+    check_claim,
+    check_curves,
+    check_number,
     not_comparable,
-    number,
-    same_curve,
+    require_duration,
 )
 from flex_robot_sim.reproduce.motion import integrate
-from flex_robot_sim.reproduce.options import Options, values_of
-from flex_robot_sim.reproduce.pages import table_of
+from flex_robot_sim.reproduce.options import Options, parse_values
+from flex_robot_sim.reproduce.pages import make_table
 from flex_robot_sim.reproduce.report import Effect, Reproduction, as_text, summary
-from flex_robot_sim.reproduce.sensitivity import smallest_turn
+from flex_robot_sim.reproduce.sensitivity import find_smallest_change
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts
 
 
 @pytest.mark.parametrize('row, verdict', [
-    (number('f', 'table 1', 2.0, 2.04, 'Hz', 0.05), 'agrees'),
-    (number('f', 'table 1', 2.0, 2.06, 'Hz', 0.05), 'differs'),
-    (number('f', 'table 1', 2.0, np.nan, 'Hz', 0.05), 'not comparable'),
-    (number('f', 'table 1', 2.0, np.inf, 'Hz', 0.05), 'differs'),
-    (claim('growth', 'figure 1', 'grows', 1.1, '%', 'line width', lower=1.0), 'agrees'),
-    (claim('growth', 'figure 1', 'grows', 0.9, '%', 'line width', lower=1.0), 'differs'),
-    (same_curve('angle', 'figure 2', 0.009), 'agrees'),
-    (same_curve('angle', 'figure 2', 0.011), 'differs'),
+    (check_number('f', 'table 1', 2.0, 2.04, 'Hz', 0.05), 'agrees'),
+    (check_number('f', 'table 1', 2.0, 2.06, 'Hz', 0.05), 'differs'),
+    (check_number('f', 'table 1', 2.0, np.nan, 'Hz', 0.05), 'not comparable'),
+    (check_number('f', 'table 1', 2.0, np.inf, 'Hz', 0.05), 'differs'),
+    (check_claim('growth', 'figure 1', 'grows', 1.1, '%', 'line width', lower=1.0), 'agrees'),
+    (check_claim('growth', 'figure 1', 'grows', 0.9, '%', 'line width', lower=1.0), 'differs'),
+    (check_curves('angle', 'figure 2', 0.009), 'agrees'),
+    (check_curves('angle', 'figure 2', 0.011), 'differs'),
     (not_comparable('curve', 'figure 3', 'printed as a picture', 'no number'), 'not comparable'),
 ], ids=str)
 def test_a_verdict_follows_from_number_and_bounds(row, verdict):
@@ -39,33 +39,34 @@ def test_a_verdict_follows_from_number_and_bounds(row, verdict):
     assert as_dict(row)['verdict'] == verdict
 
 
-def test_a_reason_is_given_only_where_the_verdict_asks_for_one():
-    rows = [number('f', 'table 1', 2.0, ours, 'Hz', 0.05, reason='gains unknown')
+def test_a_reason_is_shown_only_if_the_comparison_does_not_agree():
+    rows = [check_number('f', 'table 1', 2.0, ours, 'Hz', 0.05, reason='gains unknown')
             for ours in (2.0, 3.0)]
     assert [as_dict(row)['reason'] for row in rows] == ['', 'gains unknown']
 
 
 def test_a_short_run_has_no_verdict_and_names_the_time_that_it_needs():
-    rows = [same_curve('angle', 'figure 2', 0.0)]
-    assert [row.verdict for row in needing(2.0, 2.0, rows)] == ['agrees']
-    short, = needing(2.0, 1.9, rows)
-    assert (short.verdict, short.why) == ('not comparable', 'needs --seconds 2 or more')
+    rows = [check_curves('angle', 'figure 2', 0.0)]
+    assert [row.verdict for row in require_duration(2.0, 2.0, rows)] == ['agrees']
+    short, = require_duration(2.0, 1.9, rows)
+    assert (short.verdict, short.shown_reason) == ('not comparable', 'needs --seconds 2 or more')
 
 
 def test_a_run_of_a_second_decides_only_what_needs_no_motion():
-    found = spin_up.run(lambda share: None, Options(1.0, formulations=False))
-    decided = [row.what for row in found.comparisons if row.verdict != 'not comparable']
+    reproduction = spin_up.run(lambda fraction: None, Options(1.0, runs_formulations=False))
+    decided = [row.what for row in reproduction.comparisons if row.verdict != 'not comparable']
     assert decided == ['first frequency of the beam at rest']
-    assert {row.why for row in found.comparisons if row.place == 'figure 5'} == {
+    assert {row.shown_reason for row in reproduction.comparisons if row.place == 'figure 5'} == {
         'needs --seconds 25 or more'}
 
 
 def test_text_and_table_show_verdict_reason_and_place():
-    found = Reproduction((), (
-        number('first frequency', 'section 4', 0.464, 0.4633, 'Hz', 5e-4, reason='closed form'),
-        claim('lag', 'figure 4', 'diverges', np.inf, 'm', 'length', upper=8.0),
+    reproduction = Reproduction((), (
+        check_number('first frequency', 'section 4', 0.464, 0.4633, 'Hz', 5e-4,
+                     reason='closed form'),
+        check_claim('lag', 'figure 4', 'diverges', np.inf, 'm', 'length', upper=8.0),
         not_comparable('curve', 'figure 5', 'printed as a picture', 'no number')))
-    facts = summary('spin_up', found, (), 1.0, 1.0)
+    facts = summary('spin_up', reproduction, (), 1.0, 1.0)
     lines = [*as_text(facts)]
     assert lines[1] == '  2 differs, 1 not comparable'
     assert lines[2:4] == [
@@ -74,7 +75,7 @@ def test_text_and_table_show_verdict_reason_and_place():
         '(closed form)']
     assert lines[5] == (
         '                 paper diverges; ours beyond all bounds; tolerance: length')
-    assert table_of(facts).splitlines()[4:] == [
+    assert make_table(facts).splitlines()[4:] == [
         '| section 4 | first frequency | 0.464 +- 0.0005 Hz | 0.4633 Hz | print resolution '
         '| *differs*: closed form |',
         '| figure 4 | lag | diverges | beyond all bounds | length | *differs* |',
@@ -82,11 +83,11 @@ def test_text_and_table_show_verdict_reason_and_place():
 
 
 def test_effects_of_a_variant_have_a_table():
-    found = Reproduction((), (), effects=(Effect('EA as printed', 'v_y', 112.34),
-                                          Effect('ends', 'v_y', 3.0, 2.21)),
-                         findings=('the motion is lost at 2.21 of 2.5 s',))
-    facts = summary('canadarm2', found, (), 1.0, 1.0, 'paper')
-    assert table_of(facts) == (
+    reproduction = Reproduction((), (), effects=(Effect('EA as printed', 'v_y', 112.34),
+                                                 Effect('ends', 'v_y', 3.0, 2.21)),
+                                findings=('the motion is lost at 2.21 of 2.5 s',))
+    facts = summary('canadarm2', reproduction, (), 1.0, 1.0, 'paper')
+    assert make_table(facts) == (
         'From `flexsim reproduce canadarm2 --variant paper`:\n\n| deviation | moves | by |\n'
         '|---|---|---|\n| EA as printed | v_y | 112 % of its range |\n'
         '| ends | v_y | 3 % of its range until the run ends at 2.21 s |\n'
@@ -122,13 +123,13 @@ def test_effects_of_a_variant_have_a_table():
      'no experiment "nonsense". Known: dual_screw, element_sum_1, element_sum_2, rig, ella, rcm, '
      'spin_up, canadarm2, all.'),
 ], ids=lambda value: ' '.join(value) if isinstance(value, list) else '')
-def test_an_option_that_cannot_be_is_one_line(words, line, tmp_path, capsys):
+def test_an_invalid_option_ends_with_one_line(words, line, tmp_path, capsys):
     assert main(['reproduce', *words, '--output', str(tmp_path / 'new')]) == 2
     assert capsys.readouterr().err == f'flexsim reproduce: {line}\n'
     assert not (tmp_path / 'new').exists()
 
 
-def test_pages_without_marks_are_refused(tmp_path, capsys):
+def test_pages_without_marks_are_an_error(tmp_path, capsys):
     (tmp_path / 'stiffened.md').write_text('# nothing\n')
     assert main(['reproduce', 'spin_up', '--page', str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
@@ -136,25 +137,26 @@ def test_pages_without_marks_are_refused(tmp_path, capsys):
         '<!-- comparisons of spin_up --> and <!-- end -->.\n')
 
 
-def test_a_number_that_is_set_reaches_the_arm():
-    arms = [Options(values=values_of(words)).arm('spin_up_8m')
+def test_set_changes_a_parameter_of_the_arm():
+    arms = [Options(values=parse_values(words)).load_arm('spin_up_8m')
             for words in ([], ['beam.EIz=1133.41918', 'beam.mass=3.2'])]
     rates = [spin_up.first_frequency(arm) for arm in arms]
     # EI doubled, mass by 1.98: both known to the digits of the description
     assert rates[1] / rates[0] == pytest.approx(np.sqrt(2 / (3.2 / 1.61504452)), rel=1e-6)
 
 
-def test_the_smallest_change_that_turns_a_verdict_is_found():
-    turn = smallest_turn(rcm, seconds=0.5)
+def test_the_smallest_change_that_changes_a_verdict_is_found():
+    change = find_smallest_change(rcm, seconds=0.5)
     # the axes of joints 4 and 5 meet where a length of 0.25 m puts them, to 1e-8 m
-    assert turn.name in ('offset of joint_5', 'offset of remote_centre_mount',
-                         'offset of instrument_mount')
-    assert abs(turn.share) < 0.01 and (turn.before, turn.after) == ('agrees', 'differs')
+    assert change.name in ('offset of joint_5', 'offset of remote_centre_mount',
+                           'offset of instrument_mount')
+    assert abs(change.share) < 0.01 and (change.before, change.after) == ('agrees', 'differs')
 
 
 @pytest.mark.parametrize('module', [rcm, spin_up, rig])
 def test_every_chart_has_a_legend_and_axes_with_units(module):
-    for picture in module.run(lambda share: None, Options(0.2, formulations=False)).figures:
+    for picture in module.run(lambda fraction: None,
+                              Options(0.2, runs_formulations=False)).figures:
         for chart in picture.charts:
             assert chart.across.endswith(']') and chart.label.endswith(']')
             assert chart.title and all(curve.label for curve in chart.curves)
@@ -169,18 +171,18 @@ def test_a_motion_whose_inertia_vanishes_ends_early_without_a_traceback(error):
             raise error('singular')         # as solvers of full and of sparse matrices do
         return np.ones(1)
 
-    found = integrate(accelerations, lambda q, qd, t: 0 * q, np.zeros(1), np.zeros(1), 0.01, 5.0)
+    motion = integrate(accelerations, lambda q, qd, t: 0 * q, np.zeros(1), np.zeros(1), 0.01, 5.0)
     # q = t^2 / 2 reaches 0.5 after a second
-    assert found.time[-1] == pytest.approx(1.0, abs=0.11)
+    assert motion.time[-1] == pytest.approx(1.0, abs=0.11)
 
 
 @pytest.mark.slow
-def test_a_variant_moves_an_arm_in_the_place_of_our_equations():
-    arm = Options().arm(ella.robot_text(ella.ONE_SHAPE))
+def test_a_variant_replaces_our_equations_of_motion():
+    arm = Options().load_arm(ella.robot_text(ella.ONE_SHAPE))
     controller = ella.Controller(arm, True)
-    runs = [ella.move(arm, controller, 0.05, **words) for words in (
+    runs = [ella.simulate_move(arm, controller, 0.05, **words) for words in (
         {'formulation': 'wrench_dae'}, {'variant': wrench_dae.make},
-        {'variant': ella.shifting_ends})]
+        {'variant': ella.make_shifting_ends})]
     assert np.array_equal(runs[0].q, runs[1].q)
     # ends that do not turn make the arm stiffer, which shows as soon as it vibrates
     assert np.abs(runs[2].q - runs[0].q).max() > 1e-4
@@ -199,7 +201,7 @@ def test_a_title_stands_above_the_multiplier_of_its_axis():
     assert not title.overlaps(offset.get_window_extent(renderer))
 
 
-def test_numbers_of_set_are_names_with_values():
-    assert values_of(['a.b=1', 'c.d=2e3']) == {'a.b': 1.0, 'c.d': 2000.0}
+def test_set_takes_names_with_values():
+    assert parse_values(['a.b=1', 'c.d=2e3']) == {'a.b': 1.0, 'c.d': 2000.0}
     with pytest.raises(UsageError):
-        values_of(['=3'])
+        parse_values(['=3'])

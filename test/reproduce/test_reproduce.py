@@ -1,4 +1,4 @@
-"""Experiments of the papers, cut short: what they leave, and what they find."""
+"""Experiments of the papers, cut short: their files, summaries and results."""
 
 import json
 
@@ -8,9 +8,9 @@ import pytest
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli.reproduce_together import ORDER, reproduce_together
 from flex_robot_sim.reproduce import EXPERIMENTS, reproduce
-from flex_robot_sim.reproduce.courses import JUDGES
+from flex_robot_sim.reproduce.courses import PAPER_FORMULATIONS
 from flex_robot_sim.reproduce.motion import integrate
-from flex_robot_sim.reproduce.spin_up import kane_text, linear_model, speed
+from flex_robot_sim.reproduce.spin_up import hub_motion, kane_text, solve_linear_model
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts, write_charts
 
@@ -29,58 +29,59 @@ def run(name, folder, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('name', SHORT)
-def test_an_experiment_leaves_figures_numbers_and_words(name, tmp_path, capsys):
-    found = run(name, tmp_path, capsys)
-    assert set(found) == KEYS
-    assert found['experiment'] == name
-    assert found['comparisons'] and found['chosen'] and not found['findings']
-    assert sorted(found['figures']) == sorted(map(str, tmp_path.iterdir()))
-    for path in map(str, found['figures']):
+def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsys):
+    facts = run(name, tmp_path, capsys)
+    assert set(facts) == KEYS
+    assert facts['experiment'] == name
+    assert facts['comparisons'] and facts['chosen'] and not facts['findings']
+    assert sorted(facts['figures']) == sorted(map(str, tmp_path.iterdir()))
+    for path in map(str, facts['figures']):
         start = b'\x89PNG' if path.endswith('png') else b'<?xml'
         with open(path, 'rb') as file:
             assert file.read(5).startswith(start)
-    assert isinstance(found['largest_disagreement'], float) and found['wall_s'] > 0.0
-    judged = found['formulations']
-    assert {one['ran'] for one in judged.values()} == {'through'}
-    assert set(judged) == set(JUDGES)
+    assert isinstance(facts['largest_disagreement'], float) and facts['wall_s'] > 0.0
+    results = facts['formulations']
+    assert {result['ran'] for result in results.values()} == {'through'}
+    assert set(results) == set(PAPER_FORMULATIONS)
     for formulation in ('wrench_dae', 'stiffened'):
-        # both are the recursion in other words
-        assert judged[formulation]['accelerations'] < 1e-9
-        # the recursion puts its energy right, by the order of h^3 in a step (T44); and its dry
+        # both are equivalent to the recursion
+        assert results[formulation]['accelerations'] < 1e-9
+        # the recursion corrects its energy, by the order of h^3 in a step (T44); and its dry
         # friction sticks (T33), where that of a formulation in plain Python is smoothed
-        assert judged[formulation]['trajectories'] < (0.03 if name == 'rig' else 1e-3)
-    # 64 elements to a beam, in motions that start with a jolt
-    assert judged['element_sum']['accelerations'] < 0.1
-    assert found['largest_disagreement'] >= judged['element_sum']['trajectories']
+        assert results[formulation]['trajectories'] < (0.03 if name == 'rig' else 1e-3)
+    # 64 elements to a beam, in motions that start abruptly
+    assert results['element_sum']['accelerations'] < 0.1
+    assert facts['largest_disagreement'] >= results['element_sum']['trajectories']
 
 
 @pytest.mark.slow
-def test_experiments_together_are_those_by_themselves(tmp_path):
-    shares = {}
-    found = {facts['experiment']: facts for facts in reproduce_together(
+def test_parallel_experiments_give_the_results_of_single_runs(tmp_path):
+    fractions = {}
+    results = {facts['experiment']: facts for facts in reproduce_together(
         ['rcm', 'spin_up'], tmp_path,
-        lambda name, share: shares.setdefault(name, []).append(share), ['--seconds', '0.2'])}
-    assert set(found) == set(shares) == {'rcm', 'spin_up'}
-    for name, facts in found.items():
+        lambda name, fraction: fractions.setdefault(name, []).append(fraction),
+        ['--seconds', '0.2'])}
+    assert set(results) == set(fractions) == {'rcm', 'spin_up'}
+    for name, facts in results.items():
         assert set(facts) == KEYS
         assert facts['cpu_s'] > 0.0
-        assert shares[name] == sorted(shares[name]) and 0.0 <= shares[name][-1] <= 1.0
+        assert fractions[name] == sorted(fractions[name]) and 0.0 <= fractions[name][-1] <= 1.0
     assert len(list(tmp_path.iterdir())) == 2 * (1 + 4)
 
 
-def test_the_mistake_of_one_experiment_ends_all_of_them(tmp_path):
+def test_an_error_of_one_experiment_ends_all_of_them(tmp_path):
     (tmp_path / 'file').write_text('')
     with pytest.raises(UsageError) as caught:
-        list(reproduce_together(['rcm', 'rig'], tmp_path / 'file', lambda name, share: None))
+        list(reproduce_together(['rcm', 'rig'], tmp_path / 'file', lambda name, fraction: None))
     assert str(caught.value) == (f'{tmp_path / "file"}: File exists. Name a folder that can be '
                                  'written.')
 
 
-def test_all_experiments_have_a_place_in_the_queue():
+def test_the_queue_has_all_experiments():
     assert sorted(ORDER) == sorted(EXPERIMENTS)
 
 
-def test_every_experiment_is_tried():
+def test_every_experiment_has_a_short_run():
     assert set(SHORT) == set(EXPERIMENTS)
 
 
@@ -88,24 +89,24 @@ def test_the_linear_model_of_a_beam_that_stands_still_keeps_its_shape():
     from flex_robot_sim.model.assembly import load
 
     beam = next(iter(load('spin_up_8m').beams.values()))
-    times, lags = linear_model(beam, 0.0, 5.0, True)
+    times, lags = solve_linear_model(beam, 0.0, 5.0, True)
     assert times[-1] == 5.0 and not lags.any()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('w0, largest', [(0.6, 0.0855), (2.0, 0.2801), (3.0, 0.4111)])
-def test_first_order_has_the_converged_lag(w0, largest):
+@pytest.mark.parametrize('w0, max_lag', [(0.6, 0.0855), (2.0, 0.2801), (3.0, 0.4111)])
+def test_first_order_has_the_converged_lag(w0, max_lag):
     from flex_robot_sim.model.assembly import load
 
     beam = next(iter(load('spin_up_8m').beams.values()))
-    _, lags = linear_model(beam, w0, 9.0, True)
+    _, lags = solve_linear_model(beam, w0, 9.0, True)
     # within 0.5 %: three shapes of a beam in one piece, see test_spin_up.py
-    assert lags.max() == pytest.approx(largest, rel=5e-3)
+    assert lags.max() == pytest.approx(max_lag, rel=5e-3)
 
 
 def test_the_hub_speeds_up_as_the_paper_says():
     t = np.linspace(0.0, 16.0, 200)
-    rates, accelerations = np.array([speed(one, 3.0) for one in t]).T
+    rates, accelerations = np.array([hub_motion(time, 3.0) for time in t]).T
     assert rates[0] == 0.0 and rates[-1] == 3.0
     # central differences on a grid of 0.08 s
     np.testing.assert_allclose(np.gradient(rates, t)[1:-1], accelerations[1:-1], atol=2e-4)
@@ -125,17 +126,17 @@ def test_the_beam_of_kane_has_its_length_and_mass():
 def test_integration_has_its_order(scheme, order):
     errors = []
     for step in (0.02, 0.01):
-        found = integrate(lambda q, qd, force: force, lambda q, qd, t: -q, np.array([1.0]),
-                          np.array([0.0]), step, 1.0, scheme=scheme)
-        errors.append(abs(found.q[-1, 0] - np.cos(1.0)))
+        motion = integrate(lambda q, qd, force: force, lambda q, qd, t: -q, np.array([1.0]),
+                           np.array([0.0]), step, 1.0, scheme=scheme)
+        errors.append(abs(motion.q[-1, 0] - np.cos(1.0)))
     # the next order is still seen at these steps
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
 
 
 def test_a_motion_without_bound_ends_early():
-    found = integrate(lambda q, qd, force: force, lambda q, qd, t: 1e6 * q, np.array([1.0]),
-                      np.array([0.0]), 0.01, 10.0)
-    assert found.time[-1] < 1.0 and np.isfinite(found.q).all()
+    motion = integrate(lambda q, qd, force: force, lambda q, qd, t: 1e6 * q, np.array([1.0]),
+                       np.array([0.0]), 0.01, 10.0)
+    assert motion.time[-1] < 1.0 and np.isfinite(motion.q).all()
 
 
 def test_an_unknown_experiment_is_one_line(tmp_path, capsys):
@@ -166,8 +167,8 @@ def test_charts_have_titles_labels_and_legends(tmp_path):
                     has_equal_scales=True),
               Chart('Fig. 3: three', 'time [s]', 'b [m]', (Curve('only', time, time),)))
     axes = draw_charts('all', charts).axes
-    assert [one.get_title(loc='left') for one in axes[:3]] == [chart.title for chart in charts]
-    assert [one.get_xlabel() for one in axes[:3]] == [chart.across for chart in charts]
+    assert [panel.get_title(loc='left') for panel in axes[:3]] == [chart.title for chart in charts]
+    assert [panel.get_xlabel() for panel in axes[:3]] == [chart.across for chart in charts]
     assert axes[0].get_legend() is None
     assert [text.get_text() for text in axes[1].get_legend().get_texts()] == ['left', 'right']
     assert axes[1].get_aspect() == 1.0

@@ -8,18 +8,19 @@ from flex_robot_sim.reproduce import dual_screw, rcm
 from flex_robot_sim.reproduce.options import Options
 
 
-def ours(found):
-    return {row.what: row.ours for row in found.comparisons}
+def ours(reproduction):
+    return {row.what: row.ours for row in reproduction.comparisons}
 
 
-def test_linearised_arm_goes_the_way_of_the_nonlinear_one():
-    found = dual_screw.run(lambda share: None, Options(0.02))
+def test_linearised_and_nonlinear_arm_move_alike():
+    reproduction = dual_screw.run(lambda fraction: None, Options(0.02))
     # a run of 20 ms decides nothing, and says how long it takes
-    assert {row.why for row in found.comparisons if row.place == 'figure 6'} == {
+    assert {row.shown_reason for row in reproduction.comparisons if row.place == 'figure 6'} == {
         'needs --seconds 6 or more'}
-    assert found.formulations['wrench_dae'].accelerations < 1e-9
-    assert found.formulations['dual_screw'].accelerations < 0.01
-    assert [picture.name for picture in found.figures] == [f'figure_{k}' for k in range(5, 11)]
+    assert reproduction.formulations['wrench_dae'].acceleration_error < 1e-9
+    assert reproduction.formulations['dual_screw'].acceleration_error < 0.01
+    assert [figure.name for figure in reproduction.figures] == [
+        f'figure_{k}' for k in range(5, 11)]
 
 
 def test_targets_of_the_manoeuvre_are_those_of_the_paper():
@@ -34,17 +35,18 @@ def test_targets_of_the_manoeuvre_are_those_of_the_paper():
     assert change[1:] == pytest.approx(0.0, abs=1e-9)       # turning about the vertical
 
 
-def test_remote_centre_stands_in_the_reproduced_experiment():
-    found = rcm.run(lambda share: None, Options(2.0))
-    assert {row.verdict for row in found.comparisons} == {'agrees', 'not comparable'}
-    numbers = ours(found)
+def test_the_remote_centre_is_at_rest_in_the_experiment():
+    reproduction = rcm.run(lambda fraction: None, Options(2.0))
+    assert {row.verdict for row in reproduction.comparisons} == {'agrees', 'not comparable'}
+    numbers = ours(reproduction)
     assert numbers['poses in three ways, largest difference'] < 1e-12
     assert numbers['Jacobians in four forms, against those of the package'] < 1e-12
     assert numbers['joint rates from the twists of all bodies'] < 1e-12
-    # nothing bends: what is left is the energy that the recursion puts right in a step (T44)
-    assert found.largest_disagreement < 1e-3
-    assert found.numbers[0].what.startswith('tool moves') and found.numbers[0].ours > 0.05
-    assert max(one.accelerations for one in found.formulations.values()) < 1e-10
+    # nothing bends: the rest is the energy correction of the recursion in each step (T44)
+    assert reproduction.largest_disagreement < 1e-3
+    assert reproduction.numbers[0].what.startswith('tool moves')
+    assert reproduction.numbers[0].ours > 0.05
+    assert max(result.acceleration_error for result in reproduction.formulations.values()) < 1e-10
 
 
 def test_rates_of_the_swing_are_those_of_its_positions():

@@ -1,4 +1,4 @@
-"""Every verdict of the experiments in full length; one run of all serves all tests here."""
+"""Verdicts of all experiments in full length; all tests here share one run."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,8 +9,8 @@ from project_files import ROOT
 from flex_robot_sim.cli.reproduce_together import reproduce_together
 from flex_robot_sim.reproduce import EXPERIMENTS, module_of
 from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.pages import verdicts_on
-from flex_robot_sim.reproduce.sensitivity import numbers_of, turned
+from flex_robot_sim.reproduce.pages import read_verdicts
+from flex_robot_sim.reproduce.sensitivity import changed_verdicts, scaled_options
 
 pytestmark = pytest.mark.slow
 A, D, N = 'agrees', 'differs', 'not comparable'
@@ -61,8 +61,8 @@ VERDICTS = {
         'CPU time, nonlinear': N, 'CPU time, linearised': N,
         'CPU time, linearised, generated': N, 'values of the curves': N},
 }
-# one number of each robot, and a length of the run that decides; a change of 20 % turns a verdict
-TURNS = {
+# a parameter of each robot, a factor that changes a verdict, and the shortest run that shows it
+SENSITIVE_PARAMETERS = {
     'spin_up': ('beam.EIz', 1.2, None),             # 3 rad/s is below its first frequency
     'canadarm2': ('upper_boom.EIz', 1.2, 0.02),     # section 4.2 prints it
     'ella': ('payload.mass', 1.2, None),            # the base carries it
@@ -79,11 +79,11 @@ def full(tmp_path_factory):
     """Return {experiment: summary} of all experiments in full length."""
     folder = tmp_path_factory.mktemp('reproduced')
     return {facts['experiment']: facts for facts in reproduce_together(
-        EXPERIMENTS, folder, lambda name, share: None, ['--no-formulations'])}
+        EXPERIMENTS, folder, lambda name, fraction: None, ['--no-formulations'])}
 
 
 @pytest.mark.parametrize('name', EXPERIMENTS)
-def test_every_verdict_is_the_one_that_we_stand_for(full, name):
+def test_every_verdict_is_the_documented_one(full, name):
     rows = full[name]['comparisons']
     expected = VERDICTS[name]
     assert len(rows) == len(expected)
@@ -105,7 +105,7 @@ def test_a_verdict_has_a_place_bounds_and_where_it_is_known_a_reason(full, name)
 
 @pytest.mark.parametrize('name', EXPERIMENTS)
 def test_the_page_has_the_verdicts_of_the_run(full, name):
-    assert verdicts_on(ROOT / 'docs/papers', name) == [
+    assert read_verdicts(ROOT / 'docs/papers', name) == [
         (row['place'], row['what'], row['verdict']) for row in full[name]['comparisons']]
 
 
@@ -113,14 +113,15 @@ def test_the_page_has_the_verdicts_of_the_run(full, name):
 def test_figures_have_numbers_of_the_paper_or_say_what_they_show(full, name):
     stems = {path.rsplit('/', 1)[1].removeprefix(f'{name}_').rsplit('.', 1)[0]
              for path in full[name]['figures']}
-    others = {stem for stem in stems if not stem.startswith('figure')}
-    assert others <= {'beam_of_kane', 'schemes'} and stems - others
+    named_stems = {stem for stem in stems if not stem.startswith('figure')}
+    assert named_stems <= {'beam_of_kane', 'schemes'} and stems - named_stems
 
 
-@pytest.mark.parametrize('name', TURNS)
-def test_a_number_that_is_20_percent_off_turns_a_verdict(name):
-    number, factor, seconds = TURNS[name]
+@pytest.mark.parametrize('name', SENSITIVE_PARAMETERS)
+def test_a_parameter_that_is_20_percent_off_changes_a_verdict(name):
+    number, factor, seconds = SENSITIVE_PARAMETERS[name]
     module = module_of(name)
-    rows = module.run(lambda share: None, Options(seconds, formulations=False)).comparisons
-    found = turned(module, replace(numbers_of(module)[number](factor), seconds=seconds), rows)
-    assert found and all(old != new and new != N for _, old, new in found)
+    rows = module.run(lambda fraction: None, Options(seconds, runs_formulations=False)).comparisons
+    changes = changed_verdicts(
+        module, replace(scaled_options(module)[number](factor), seconds=seconds), rows)
+    assert changes and all(old != new and new != N for _, old, new in changes)

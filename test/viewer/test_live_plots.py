@@ -154,7 +154,7 @@ def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
                 q = seen.coordinates.copy()
                 q[first] = 1e-3 * np.sin(2 * np.pi * 3.0 * (time + part / 90))
                 seen.flex_samples.append((time + part / 90, q))
-            plots.note(seen, is_paused)
+            plots.add_observation(seen, is_paused)
             assert not seen.flex_samples
     live(0.0, 20.0)
     plots.draw()
@@ -185,7 +185,7 @@ def test_predicted_frequencies_are_beside_the_spectrum():
     for time in np.arange(0.0, 10.0, 0.01):
         seen.stamp = time
         seen.flex_samples.append((time, np.full(arm.size, 1e-3 * np.sin(15.0 * time))))
-        plots.note(seen)
+        plots.add_observation(seen)
     plots.draw()
     frequencies, values = paper.plots['spectrum of the tips [mm]']
     assert frequencies[values[:, -1] > 0.0].tolist() == [2.0, 7.0] and frequencies[-1] <= 10.5
@@ -199,7 +199,7 @@ def test_joints_that_give_are_seen_against_their_motors():
     for time in np.arange(0.0, 2.0, 1 / 30):
         seen.stamp, seen.coordinates[:] = time, (0.3, 0.3 - 0.004 * time)
         seen.effort[:] = 7.0
-        plots.note(seen)
+        plots.add_observation(seen)
     plots.draw()
     x, twist = paper.plots['joints against their motors']
     assert twist[:, 0] == pytest.approx(4.0 * (seen.stamp + x))       # mrad

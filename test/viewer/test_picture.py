@@ -338,9 +338,9 @@ def test_a_page_counts_the_browsers_that_show_it():
 
     page = Page('arm', 0)
     try:
-        assert page.watchers == 0
+        assert page.browser_count == 0
         with open_socket(page.private_address):
-            assert eventually(lambda: page.watchers == 1)
-        assert eventually(lambda: page.watchers == 0)
+            assert eventually(lambda: page.browser_count == 1)
+        assert eventually(lambda: page.browser_count == 0)
     finally:
         page.close()

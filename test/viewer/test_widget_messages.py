@@ -29,11 +29,11 @@ class Offer:
         self.page, self.heard = Page('arm', 0), []
         for label, (low, high, step, _) in SLIDERS.items():
             self.page.slider(label, low, high, step, low, self._note(label))
-        self.page.tick('trace', True, self._note('trace'))
-        self.page.choice('axis', OPTIONS, 'x', self._note('axis'))
+        self.page.checkbox('trace', True, self._note('trace'))
+        self.page.dropdown('axis', OPTIONS, 'x', self._note('axis'))
         self.page.button('press', lambda: self.heard.append(('press', True)))
-        self.page.button('off', lambda: self.heard.append(('off', True))).allow('no arm')
-        self.page.button('gone', lambda: self.heard.append(('gone', True))).appear(False)
+        self.page.button('off', lambda: self.heard.append(('off', True))).disable_if('no arm')
+        self.page.button('gone', lambda: self.heard.append(('gone', True))).set_visible(False)
 
     def _note(self, label):
         return lambda value: self.heard.append((label, value))
@@ -146,7 +146,7 @@ def test_files_and_all_else_that_viser_would_take_are_dropped(offer, client, cap
     client.set('force', 3)
     assert eventually(lambda: offer.reacts('force', 3.0))
     assert [record.getMessage() for record in caplog.records] == [
-        'a browser sent what no page sends: such messages are dropped']
+        'a browser sent an invalid message: such messages are dropped']
 
 
 def test_a_reaction_that_fails_is_a_line_on_the_page_and_the_page_goes_on(offer, client, caplog):
