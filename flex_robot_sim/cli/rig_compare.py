@@ -11,7 +11,7 @@ from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.rig.bridge.comparison import compare, summary
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.rig.calibration.file import read_calibration
-from flex_robot_sim.rig.estimation.shape_tracker import ESTIMATORS
+from flex_robot_sim.rig.estimation.estimator_settings import ESTIMATORS
 
 
 def add_to(commands: Any, about: str) -> None:

@@ -16,7 +16,7 @@ from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_sta
 from flex_robot_sim.model.arm_model import ArmModel
 
 if TYPE_CHECKING:
-    from flex_robot_sim.control.servo import Servo
+    from flex_robot_sim.control.servo_gains import Servo
 
 REST_SPEED = 0.3                                # below it a joint is at rest   [rad/s, m/s]
 WINDOW_S = 1.0                                  # of samples that are evaluated          [s]

@@ -17,7 +17,7 @@ from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.payload_model import ControllerModel
-from flex_robot_sim.control.servo import Servo
+from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback

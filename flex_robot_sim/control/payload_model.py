@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from flex_robot_sim.control.feed_forward import FeedForward
-from flex_robot_sim.control.servo import Servo, ServoFit
+from flex_robot_sim.control.servo import ServoFit
+from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.model.arguments import checked

@@ -18,7 +18,7 @@ the frequency against viscous friction, and a small error at rest against dry fr
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_iner
 from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import friction_band, hold_tolerance
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
@@ -57,17 +58,6 @@ MAX_DRY_SHARE = 0.2         # the same, for the stiffness of default gains witho
 
 
 CONTINUOUS = LoopTiming(0.0, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Servo:
-    """PD gains of the joints of an arm, and integral rates."""
-
-    stiffness: np.ndarray       # (joints,)                                 [N m/rad, N/m]
-    damping: np.ndarray         # (joints,)                                 [N m s/rad, N s/m]
-    frequency: float            # of the slowest closed joint if the arm were rigid         [Hz]
-    complaint: str = ''         # why the gains do not hold the arm, and a remedy
-    integral: np.ndarray | None = None  # (joints,)  rates of an integral action         [1/s]
 
 
 class ServoFit:

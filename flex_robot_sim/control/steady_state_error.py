@@ -14,7 +14,7 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 
 if TYPE_CHECKING:
-    from flex_robot_sim.control.servo import Servo
+    from flex_robot_sim.control.servo_gains import Servo
 
 MAX_TURN_ERROR, MAX_SLIDE_ERROR = 0.05, 0.01    # position error of a held joint     [rad, m]
 NOTABLE_SHARE = 0.02    # of these distances, from which on an error has a line

@@ -24,7 +24,7 @@ from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import sensor_names
 
 if TYPE_CHECKING:
-    from flex_robot_sim.identification.identify import Identification
+    from flex_robot_sim.identification.identification import Identification
     from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_DISTANCE_STDS = 5.0     # of a fitted parameter from its calibrated value

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Rows
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from flex_robot_sim.analysis.recorded_vibration import Resonance
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
-from flex_robot_sim.identification.fit import Fit, Problem, solve
+from flex_robot_sim.identification.fit import Problem, solve
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
     identifiable_from_refit,
     robust_cost,
 )
+from flex_robot_sim.identification.identification import Identification, Number
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
     horizon_start,
@@ -36,10 +36,8 @@ from flex_robot_sim.identification.prediction import (
 )
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
-from flex_robot_sim.util.summary import summarized
 
 HELD_OUT_RATIO = 0.25           # share of each log, at its end, for validation
-MIN_EXPLAINED_VARIANCE = 0.9    # of each channel in the validation of a good model
 MIN_PERIODS = 3.0               # periods of the slowest resonance in a log
 MIN_EFFORT_CORRELATION = 0.8    # of logged efforts and those that the motion requires
 STIFF_SERVO_RATIO = 5.0         # frequency of the servo of this check, over the soft servo
@@ -53,52 +51,6 @@ MIN_BEST_EXPLAINED = 0.8        # of the best channel; the fit restarts if it is
 BOUND_DISTANCE = 0.05           # in z: a parameter this close to a bound has diverged
 RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.0, 1.25, 1.6
 DEFAULT_FREQUENCY_HZ = 1.0      # for the first horizons of a log without resonances
-
-
-class Number(NamedTuple):
-    """Estimate of a parameter."""
-
-    path: str
-    unit: str
-    before: float
-    value: float
-    deviation: float        # standard deviation; inf: the log does not determine it
-    interval: tuple[float, float]       # confidence interval of 95 %
-    is_identifiable: bool
-    trades_with: str        # path of a strongly correlated parameter, or ''
-    hint: str               # excitation that would determine it better, or ''
-
-
-@summarized
-@dataclass(frozen=True, eq=False)
-class Identification:
-    """Result of an identification."""
-
-    numbers: list[Number]
-    explained: dict[str, float]             # share of the variance by channel, in the fit
-    held_out: dict[str, float]              # share of the non-noise variance, in validation data
-    effort_explained: dict[str, float]      # the same for efforts, by joint; {} if by motion
-    silent: tuple[str, ...]                 # validation signals that do not exceed their noise
-    resonances: list[Resonance]             # of the log
-    notes: list[str]
-    correlations: np.ndarray                # (numbers, numbers)
-    measured: list[np.ndarray]              # validation data, (k, c) each
-    predicted: list[np.ndarray]
-    times: list[np.ndarray]
-    channels: tuple[str, ...]
-    fit: Fit
-    setup: Setup
-
-    @property
-    def is_good(self) -> bool:
-        """Whether the model explains all validation signals that exceed their noise."""
-        return bool(self.held_out) and all(share >= MIN_EXPLAINED_VARIANCE for share in (
-            *self.held_out.values(), *self.effort_explained.values()))
-
-    @property
-    def values(self) -> dict[str, float]:
-        """Parameters that the logs determine, by path."""
-        return {number.path: number.value for number in self.numbers if number.is_identifiable}
 
 
 def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] = (),

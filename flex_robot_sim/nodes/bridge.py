@@ -31,8 +31,8 @@ from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.twin import TwinSettings
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
-from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
 from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.util.exceptions import plain
 

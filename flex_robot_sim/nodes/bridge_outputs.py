@@ -34,8 +34,9 @@ from flex_robot_sim.rig.bridge.batches import Batches
 from flex_robot_sim.rig.bridge.bridge import RigState
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
 from flex_robot_sim.rig.calibration.calibration import Calibration
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
-from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
+from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import State
 from flex_robot_sim.util.exceptions import SettingError
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.formulations import make, stiffened
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.reproduce.canadarm2_drop import Drop
 from flex_robot_sim.reproduce.canadarm2_figures import (
     make_fall_figures,
     make_joint_figures,
@@ -30,7 +30,6 @@ from flex_robot_sim.reproduce.comparison import (
 from flex_robot_sim.reproduce.courses import FormulationResult, max_error, run_formulations
 from flex_robot_sim.reproduce.motion import (
     Progress,
-    Run,
     Variant,
     curve_error,
     integrate,
@@ -62,16 +61,6 @@ PRINTED_EA, PRINTED_EI = 2.84e7, 3.8e6      # section 4.2                       
 MIN_KINETIC_ENERGY = 100.0                  # smallest divisor of an energy error       [J]
 MAX_ENERGY_ERROR = 0.05                     # of the energy balance, over the kinetic energy
 DEFORMATIONS = ('u_x', 'v_y', 'w_z', 'theta_x')         # of figures 10 to 13
-
-
-class Drop(NamedTuple):
-    """One simulated fall."""
-
-    arm: ArmModel
-    run: Run
-    outline_time: np.ndarray    # (k,)             times of `outline`                   [s]
-    outline: np.ndarray         # (k, points, 3)   of the arm, in the base frame        [m]
-    energy_error: np.ndarray    # (k,)             of the energy balance, over the kinetic energy
 
 
 def run(progress: Progress, options: Options) -> Reproduction:

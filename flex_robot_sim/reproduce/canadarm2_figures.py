@@ -11,7 +11,7 @@ from flex_robot_sim.reproduce.report import Figure
 from flex_robot_sim.util.plots import Chart, Curve
 
 if TYPE_CHECKING:
-    from flex_robot_sim.reproduce.canadarm2 import Drop
+    from flex_robot_sim.reproduce.canadarm2_drop import Drop
 
     Values = Callable[[Drop], np.ndarray]       # a curve (k,) of a Drop
 

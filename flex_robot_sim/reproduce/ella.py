@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.analysis.equations import gravity_forces
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.courses import FormulationResult, max_error, run_formulations
 from flex_robot_sim.reproduce.ella_comparisons import comparisons, stretch_frequency
+from flex_robot_sim.reproduce.ella_controller import (
+    DAMPING,
+    GOAL,
+    MOVE_DURATION,
+    STIFFNESS,
+    Controller,
+)
 from flex_robot_sim.reproduce.ella_figures import JOINTS, MotionSamples, make_all_figures
 from flex_robot_sim.reproduce.ella_schemes import (
     RUN_DURATION,
@@ -39,41 +44,11 @@ from flex_robot_sim.util.share import shipped_robots
 ROBOT, VARIED = 'ella', ()
 VARIANT = ('PD alone (83), ends of links that only shift (23), one clamped-free shape in each '
            'direction and no torsion')
-GOAL = np.array([-0.4928, 0.6922, 0.4270])      # theta_y1, theta_z1, theta_z2          [rad]
-STIFFNESS = np.array([3000.0, 3000.0, 800.0])   # of PD                                 [N m/rad]
-DAMPING = np.array([250.0, 250.0, 60.0])        #                                       [N m s/rad]
-MOVE_DURATION, SECONDS = 1.5, 4.0               # time to the goal; of the run          [s]
+SECONDS = 4.0                                   # of the run                            [s]
 ROTOR_ELEMENT = '<joint name="{}" rotor_inertia="1e-4" gear_ratio="100"/>'
 TIP_START = (0.0065, -0.0083)   # transverse deflection of the tip of link 2            [m]
 PAPER_MODES = '<modes bending_y="1" bending_z="1" torsion="0" stretch="1" boundary="free"/>'
 ONE_SHAPE = '<modes bending_y="1" bending_z="1" torsion="0"/>'
-
-
-class Controller(NamedTuple):
-    """PD along a minimum-jerk motion (83), with optional gravity compensation."""
-
-    arm: ArmModel
-    compensates_gravity: bool
-
-    def effort(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Return torques (joints,) as a function of time, coordinates and rates [N m]."""
-        fraction, rate = minimum_jerk(t)
-        return (STIFFNESS * (GOAL * fraction - q[:3]) + DAMPING * (GOAL * rate - qd[:3])
-                + self.gravity_torque(q[:3]))
-
-    def servo(self, simulation: Simulation, t: float) -> None:
-        """Set the same inputs as gains, which a step treats implicitly: 1 ms is long for them."""
-        fraction, rate = minimum_jerk(t)
-        simulation.hold(GOAL * fraction, STIFFNESS, DAMPING)
-        simulation.effort = DAMPING * GOAL * rate + self.gravity_torque(simulation.position)
-
-    def gravity_torque(self, angles: np.ndarray) -> np.ndarray:
-        """Return the gravity torques [N m] of the undeformed arm at joint angles (3,)."""
-        if not self.compensates_gravity:
-            return np.zeros(3)
-        q = np.zeros(self.arm.size)
-        q[:3] = angles
-        return gravity_forces(self.arm, q)[:3]
 
 
 def run(progress: Progress, options: Options) -> Reproduction:
@@ -163,12 +138,6 @@ def simulate_rigid_torques(options: Options, compensates_gravity: bool, seconds:
              servo=controller.servo, on_sample=lambda simulation: torques.append(
                  controller.effort(simulation.time, simulation.coordinates, simulation.rates)))
     return np.array(torques)
-
-
-def minimum_jerk(t: float) -> tuple[float, float]:
-    """Return the completed fraction of a minimum-jerk move at time t, and its rate [1/s]."""
-    s = min(t / MOVE_DURATION, 1.0)
-    return s**3 * (10 - 15 * s + 6 * s * s), 30 * s * s * (1 - s)**2 / MOVE_DURATION
 
 
 def start_coordinates(arm: ArmModel) -> np.ndarray:

@@ -17,7 +17,7 @@ from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.plots import Chart, Curve
 
 if TYPE_CHECKING:
-    from flex_robot_sim.reproduce.ella import Controller
+    from flex_robot_sim.reproduce.ella_controller import Controller
 
 STEP = 1e-3                     # of the paper                                          [s]
 REFERENCE_STEP, RUN_DURATION = 2.5e-4, 0.5      # of the compared formulations          [s]

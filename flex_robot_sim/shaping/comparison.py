@@ -26,10 +26,10 @@ from flex_robot_sim.shaping.impulses import (
     convolved,
     of_kind,
 )
+from flex_robot_sim.shaping.shaper_candidate import Design, ShaperCandidate
 from flex_robot_sim.shaping.shaper_stages import for_frequency, units_of
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.util.summary import summarized
 
 if TYPE_CHECKING:       # circular import
     from flex_robot_sim.shaping.validation_moves import ValidationMoves
@@ -49,38 +49,6 @@ class Case(NamedTuple):
     sizes: np.ndarray           # (m,) deflection of the tool over its acceleration        [s2]
     name: str = ''
     pose: int = -1              # index of cases with unknown payload; -1: it is known
-
-
-class Design(NamedTuple):
-    """A shaper whose delays follow the pose: arguments of `shaper_stages.stages_of` but tables."""
-
-    kind: str
-    tolerance: float
-    uncertainty: float = 0.0
-    grouped: bool = False
-
-
-@summarized
-class ShaperCandidate(NamedTuple):
-    """A shaper, and its worst results over all cases."""
-
-    shaper: Shaper
-    vibration: float            # largest residual vibration, over the unshaped one
-    acceleration: float         # of the tool at the allowed vibration                   [m/s2]
-    added: float                # time, maximum                                             [s]
-    design: Design | None = None        # if delays follow the pose; `shaper` is that of the first
-    units: tuple = ()           # of a shaper by pose, as of `shaper_stages.units_of`
-    moving: float = np.nan      # largest vibration in trial moves (lower bound); nan: not tried
-
-    @property
-    def follows(self) -> bool:
-        """Whether its delays follow the pose."""
-        return self.design is not None
-
-    @property
-    def name(self) -> str:
-        """Name of the shaper, with `by pose` if it follows the pose."""
-        return f'{self.shaper.name} by pose' if self.follows else self.shaper.name
 
 
 def compare_shapers(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = TOLERANCE,

@@ -14,15 +14,10 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import (
-    Case,
-    Design,
-    ShaperCandidate,
-    compare_shapers,
-    meets_tolerance,
-)
+from flex_robot_sim.shaping.comparison import Case, compare_shapers, meets_tolerance
 from flex_robot_sim.shaping.impulses import TOLERANCE
 from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
+from flex_robot_sim.shaping.shaper_candidate import Design, ShaperCandidate
 from flex_robot_sim.shaping.shaper_stages import Stage, stages_of
 from flex_robot_sim.shaping.validation_moves import ValidationMoves
 from flex_robot_sim.util.exceptions import SettingError

@@ -9,7 +9,7 @@ from controlled import POSE, feed, started
 import flex_robot_sim as frs
 from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import Servo
+from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import ControllerSettings
 
 NAMES = ('waist', 'shoulder', 'elbow')

@@ -9,7 +9,8 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import Servo, servo_line
+from flex_robot_sim.control.servo import servo_line
+from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import friction_band, steady_state_error
 
 TARGET = np.array([0.1, 0.2, 0.3])

@@ -29,8 +29,9 @@ from flex_robot_sim.rig.bench.effort_profile import segments_of
 from flex_robot_sim.rig.bench.parts import SLIDE, BenchParts
 from flex_robot_sim.rig.calibration.calibration import Calibration, nominal
 from flex_robot_sim.rig.calibration.file import read_calibration
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
-from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, sensor_names
+from flex_robot_sim.rig.estimation.shape_tracker import sensor_names
 from flex_robot_sim.rig.host.commands import describe_faults, name_of, state_name
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.host.session import Reading

@@ -16,8 +16,9 @@ from flex_robot_sim.rig.bench.parts import SLIDE
 from flex_robot_sim.rig.bridge.bridge import RigState
 from flex_robot_sim.rig.bridge.experiment_log import Experiment, durations
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import MAX_READING_GAP, JointTracker
-from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
+from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized

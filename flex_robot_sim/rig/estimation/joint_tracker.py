@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 
 if TYPE_CHECKING:
-    from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
+    from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
     from flex_robot_sim.rig.wire.protocol import Telemetry
 
 MAX_READING_GAP = 0.05          # a longer gap between readings restarts the observer    [s]

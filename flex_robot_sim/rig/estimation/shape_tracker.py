@@ -8,7 +8,6 @@ the motion of the stepper. Values that a broken sensor leaves undetermined are n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,33 +16,19 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.rig.bench.bench import check_bench_arm
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import Tracker
 from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings, ShapeFilter
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, MOVING
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.wire.protocol import Telemetry
 
-ESTIMATORS = ('least_squares', 'kalman')
 # outside these shares of the ADC range a sensor counts as open or shorted
 MIN_ADC_SHARE, MAX_ADC_SHARE = 0.01, 0.99
-
-
-@dataclass(frozen=True)
-class EstimatorSettings(Settings):
-    """Settings of the state estimation from readings."""
-
-    estimator: str = setting('least_squares', 'of the bent link', choices=ESTIMATORS)
-    velocity_bandwidth: float = setting(20.0, 'of the joint velocities', 'Hz', above=0.0)
-    turn_velocity_bandwidth: float = setting(
-        2.0, 'of the velocity of the turn beyond the pulses, while the stepper holds it: below '
-        'the ringing of the link, which it would drive otherwise', 'Hz', above=0.0)
-    rate_bandwidth: float = setting(
-        50.0, 'of the rates of the elastic coordinates by least squares', 'Hz', above=0.0)
 
 
 class BentLink(NamedTuple):

@@ -15,8 +15,8 @@ from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.drives import Drives
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
-from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
 from flex_robot_sim.rig.wire.vocabulary import State
 
 READING = 2e-3              # between readings; a set point comes with every third one         [s]

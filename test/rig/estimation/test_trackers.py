@@ -12,8 +12,9 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.calibration.calibration import nominal
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import MAX_READING_GAP, Tracker
-from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
+from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import SettingError
 

@@ -9,7 +9,8 @@ import flex_robot_sim as frs
 from flex_robot_sim.rig.bridge import bridge as bridge_module
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
 from flex_robot_sim.rig.bridge.twin import Twin
-from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
+from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.host.session import MAX_EVENTS, MAX_PENDING_TIMES, LinkState, Session
 from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, encode
 from flex_robot_sim.rig.wire.layout import BOUNDS
