@@ -56,7 +56,7 @@ def offer_follow_joint_trajectory(node: Node, name: str, relay: TrajectoryRelay,
     client = ActionClient(node, kind, controller) if controller else None
     action = FollowTrajectoryAction(node, relay, kind, client, controller, tolerance)
 
-    class Server(ActionServer):     # type: ignore[misc]
+    class Server(ActionServer):
         """
         Starts a goal where rclpy would execute it, and calls rclpy when the goal has ended.
 

@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
     payload: tuple | None               # argument of `loaded`
     controller: ControllerSettings | None       # None: the drives are locked
-    sampling: LoopTiming | None           # None: that of the controller
+    sampling: LoopTiming | None         # None: that of the controller
 
 
 class Prediction:
