@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
     from flex_robot_sim.analysis.linear import LinearModel, linearise
     from flex_robot_sim.analysis.natural_modes import Modes, frequencies, modes
-    from flex_robot_sim.analysis.payload import with_payload
     from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
     from flex_robot_sim.analysis.twists import convert_rate, convert_twist, convert_wrench
     from flex_robot_sim.batch.batch import Batch
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.dynamics.loads import Push
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.model.assembly import load
+    from flex_robot_sim.model.payload import with_payload
     from flex_robot_sim.simulation.simulation import Simulation
     from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
     from flex_robot_sim.sweeps.sweep import sweep
@@ -52,7 +52,7 @@ _LATER = {
     'analysis.jacobians': ('jacobian', 'pose', 'twist', 'twist_rate'),
     'analysis.linear': ('LinearModel', 'linearise'),
     'analysis.natural_modes': ('Modes', 'frequencies', 'modes'),
-    'analysis.payload': ('with_payload',),
+    'model.payload': ('with_payload',),
     'analysis.statics': ('Equilibrium', 'equilibrium'),
     'analysis.twists': ('convert_rate', 'convert_twist', 'convert_wrench'),
     'batch.batch': ('Batch',),

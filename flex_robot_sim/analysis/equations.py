@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import driven, set_required_force, set_residual_force
+from flex_robot_sim.analysis.tangent import set_required_force, set_residual_force
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics import mass_matrix as mass
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
@@ -87,7 +87,7 @@ def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
 def driven_coordinates(model: ArmModel) -> np.ndarray:
     """Return the coordinate of each motor, (joints,): the motor side of an elastic gear."""
     expect_arm(model)
-    return driven(model)
+    return model.motor_q
 
 
 @compiled

@@ -21,7 +21,7 @@ from flex_robot_sim.analysis.operating_point import (
     servo_gains,
     state_at,
 )
-from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, driven, scales, tangent
+from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arguments import checked
@@ -101,7 +101,7 @@ def linearise(model: ArmModel, position: ArrayLike | None = None,
     """
     loads = make_loads(model, pushes)
     q, qd, slopes = state_at(model, loads, position, velocity)
-    motors, locked = driven(model), locked_drives(model, joints)
+    motors, locked = model.motor_q, locked_drives(model, joints)
     if effort is not None:
         effort, slopes = checked('effort', effort, model.joint_names), None     # not at rest
     qdd, effort = accelerations(model, loads, q, qd, effort, locked)
@@ -131,7 +131,7 @@ def linearise(model: ArmModel, position: ArrayLike | None = None,
 def _output_matrix(model, q, qd, free, states):
     """C and names of all outputs, for the coordinates `free` and their rates."""
     n = free.size
-    joint_side = np.flatnonzero(free < len(model.joint_names) + len(model.motor_names))
+    joint_side = np.flatnonzero(free < model.elastic_q.start)
     joints = np.concatenate([joint_side, n + joint_side])
     no_rows = np.zeros((0, model.size))
     tips = np.vstack([no_rows, *(_tip_slopes(model, link, q) for link in model.tips)])

@@ -21,10 +21,9 @@ from flex_robot_sim.analysis.joint_space_inertia import (
     rigid_moves,
 )
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
@@ -91,7 +90,7 @@ def excited_modes(arm: ArmModel, position: np.ndarray,
 
     :param gains: (stiffness, damping) of the servo of the joints; None: locked joints.
     """
-    motors, q = driven(arm), equilibrium(arm, position).coordinates
+    motors, q = arm.motor_q, equilibrium(arm, position).coordinates
     all_modes = modes(arm, q, gains=gains)
     is_oscillating = (all_modes.damping_ratios < RINGS) & (all_modes.frequencies > 0.0)
     M = mass_matrix(arm, q)

@@ -18,7 +18,7 @@ from flex_robot_sim.analysis.operating_point import (
     servo_gains,
     state_at,
 )
-from flex_robot_sim.analysis.tangent import driven, residual_force, scales, tangent
+from flex_robot_sim.analysis.tangent import residual_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import STOP_CONTACT_DEPTH, beyond_limits, stop_contact
@@ -91,9 +91,9 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
         raise SettingError("gains hold drives that are not locked, and joints = 'locked' leaves "
                            'none. Leave joints out, or name those that are locked')
     locked = locked_drives(model, joints)
-    qdd, _ = accelerations(model, loads, q, qd, None, driven(model))
+    qdd, _ = accelerations(model, loads, q, qd, None, model.motor_q)
     D, K = slopes or tangent(model, loads, q, qd, qdd)
-    motors = driven(model)
+    motors = model.motor_q
     for matrix, values in zip((K, D), servo_gains(model, gains)):
         matrix[motors, motors] += values
     free = np.setdiff1d(np.arange(model.size), locked)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.statics import equilibrium_and_slopes
-from flex_robot_sim.analysis.tangent import Slopes, driven, residual_force
+from flex_robot_sim.analysis.tangent import Slopes, residual_force
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.model.arguments import checked, positive
 from flex_robot_sim.util.exceptions import SettingError
@@ -37,14 +37,14 @@ def state_at(model: ArmModel, loads: LoadArrays, position: ArrayLike | None,
 def locked_drives(model: ArmModel, joints: str | Sequence[str]) -> np.ndarray:
     """Return the coordinates of the locked drives."""
     if isinstance(joints, str) and joints in ('free', 'locked'):
-        return driven(model) if joints == 'locked' else np.zeros(0, int)
+        return model.motor_q if joints == 'locked' else np.zeros(0, int)
     if isinstance(joints, str) or not isinstance(joints, Sequence):
         raise SettingError(f"joints = {joints!r} must be 'locked', 'free', or names of joints")
     for name in joints:
         if name not in model.joint_names:
             raise SettingError(f'no joint "{name}" to lock. Known: '
                                f'{", ".join(model.joint_names)}')
-    return driven(model)[[model.joint_names.index(name) for name in joints]]
+    return model.motor_q[[model.joint_names.index(name) for name in joints]]
 
 
 def servo_gains(model: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None) -> np.ndarray:
@@ -62,7 +62,7 @@ def servo_gains(model: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None) -> n
 def accelerations(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
                   effort: np.ndarray | None, locked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return accelerations, zero if locked, and efforts; effort None: for constant velocity."""
-    motors = driven(model)
+    motors = model.motor_q
     force = residual_force(model, loads, q, qd, np.zeros(model.size))
     if effort is None:
         locked = motors

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.tangent import (
     Slopes,
-    driven,
     residual_force,
     scales,
     spring_stiffness,
@@ -55,7 +54,7 @@ def equilibrium(model: ArmModel, position: ArrayLike | None = None,
     """
     loads = make_loads(model, pushes)
     q, qd, _ = equilibrium_and_slopes(model, loads, position, velocity, stiffness)
-    effort = residual_force(model, loads, q, qd, np.zeros(model.size))[driven(model)]
+    effort = residual_force(model, loads, q, qd, np.zeros(model.size))[model.motor_q]
     return Equilibrium(q, qd, effort)
 
 
@@ -65,13 +64,13 @@ def equilibrium_and_slopes(
         stiffness: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
     """Return coordinates and rates (n,) of `equilibrium`, and its D and K (T50) or None."""
     q, qd, servo = np.zeros((3, model.size))
-    motors = driven(model)
+    motors = model.motor_q
     position = start_position(model) if position is None else position
     for name, values, target in (('position', position, q), ('velocity', velocity, qd)):
         if values is not None:
             values = checked(name, values, model.joint_names)
-            target[:len(values)] = target[motors] = values
-    unknown = np.setdiff1d(np.arange(model.size), motors)
+            model.set_joints(target, values)
+    unknown = model.passive_q
     if stiffness is not None:
         unknown = np.arange(model.size)
         servo[motors] = positive('stiffness', stiffness, model.joint_names)

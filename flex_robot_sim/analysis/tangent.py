@@ -98,12 +98,6 @@ def difference(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray,
                for m, weight in enumerate(DIFFERENCE_WEIGHTS))
 
 
-def driven(model: ArmModel) -> np.ndarray:
-    """Return the coordinate of each motor, (joints,)."""
-    motor = model.arrays.motor
-    return np.where(motor < 0, np.arange(motor.size), motor)
-
-
 @compiled
 def set_required_force(arm, loads, q, qd, qdd, work, force):
     """Set the force on every coordinate that the motion and the loads require."""

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.batch.checks import (
     checked_arms,
     checked_replacements,
@@ -23,18 +22,20 @@ from flex_robot_sim.batch.checks import (
     expect_joint_numbers,
 )
 from flex_robot_sim.batch.live import LiveArrays
-from flex_robot_sim.batch.members import SERVO_FIELDS, Members, payload_of_member
+from flex_robot_sim.batch.members import Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, restore_snapshot, snapshot_of
 from flex_robot_sim.batch.workers import Workers, synchronized
 from flex_robot_sim.dynamics.loads import Push, expect_link
 from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
 from flex_robot_sim.jit.deferred_signals import deliver_signals
-from flex_robot_sim.model.arguments import is_known, settings_or_default, truth, whole
+from flex_robot_sim.model.arguments import settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.payload import expect_payload_link
 from flex_robot_sim.model.start_pose import start_note, state_note
-from flex_robot_sim.simulation.prescribed_drives import non_finite_state_error
-from flex_robot_sim.simulation.simulation import steps_until
+from flex_robot_sim.simulation.simulated_arm import SERVO_FIELDS
+from flex_robot_sim.simulation.state_checks import steps_until
+from flex_robot_sim.simulation.step_monitor import non_finite_state_error
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
 from flex_robot_sim.util.settings import SimulationSettings
@@ -148,12 +149,11 @@ class Batch(LiveArrays, Serializable):
                     raise SettingError(f'{name} and {all_name} say the same: give one of them')
                 out[:] = checked_rows(all_name, total, (len(rows), self.arm.size), rows)
             elif values is not None:
-                joints = checked_rows(name, values, (len(rows), len(self.arm.joint_names)), rows)
-                out[:, :joints.shape[1]] = joints
-                out[:, driven(self.arm)] = joints
+                self.arm.set_joints(out, checked_rows(
+                    name, values, (len(rows), len(self.arm.joint_names)), rows))
         self._members.apply_live()
         self._members.start(rows, q, qd)
-        positions = q[:, driven(self.arm)]
+        positions = q[:, self.arm.motor_q]
         arms, selected = self.arms, set(rows.tolist())
         self.reports[:] = [(k, line) for k, line in self.reports
                            if k not in selected or line != start_note(arms[k])]
@@ -225,10 +225,7 @@ class Batch(LiveArrays, Serializable):
         :param inertia: (3, 3), or one per member [kg m2]; see `Simulation.set_payload`.
         """
         rows = self._rows(members)
-        if not is_known(link, self.arm.frames):
-            raise SettingError(f'no link "{link}". Known: {", ".join(self.arm.frames)}')
-        if self.arm.frames[link].body < 0:
-            raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
+        expect_payload_link(self.arm, link)
         tables = [
             checked_rows(name, values, (len(rows), *shape), rows) for name, values, shape in (
                 ('mass', mass, ()), ('centre', centre, (3,)),
@@ -300,7 +297,7 @@ class Batch(LiveArrays, Serializable):
         requested, taken = np.where(self.is_lost, 0, steps), np.zeros(len(self), int)
         arms, loads, state, watches, works = self._members.handles()
         self._workers.do(lambda piece: advance_rows(
-            arms, loads, self.settings.iterations, state, h, requested, watches, works, *piece,
+            arms, loads, self._members.step_settings, state, requested, watches, works, *piece,
             taken), self._workers.pieces(len(self), steps))
         self.time = start + (done + steps) * h
         for k in np.flatnonzero(taken < requested):

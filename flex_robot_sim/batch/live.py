@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.batch.checks import checked_rows
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.model.arm_model import ArmModel
@@ -93,22 +92,22 @@ class LiveArrays:
     @property
     def position(self) -> np.ndarray:
         """Joint positions on the link side, (count, joints) [rad, m]."""
-        return self._members.state.q[:, :len(self.arm.joint_names)].copy()
+        return self._members.state.q[:, self.arm.joint_q].copy()
 
     @property
     def velocity(self) -> np.ndarray:
         """Joint velocities on the link side, (count, joints) [rad/s, m/s]."""
-        return self._members.state.qd[:, :len(self.arm.joint_names)].copy()
+        return self._members.state.qd[:, self.arm.joint_q].copy()
 
     @property
     def motor_position(self) -> np.ndarray:
         """Joint positions on the motor side, behind the gear, (count, joints) [rad, m]."""
-        return self._members.state.q[:, driven(self.arm)]
+        return self._members.state.q[:, self.arm.motor_q]
 
     @property
     def motor_velocity(self) -> np.ndarray:
         """Joint velocities on the motor side, behind the gear, (count, joints) [rad/s, m/s]."""
-        return self._members.state.qd[:, driven(self.arm)]
+        return self._members.state.qd[:, self.arm.motor_q]
 
     @property
     def lost(self) -> np.ndarray:

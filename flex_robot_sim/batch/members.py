@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.batch.checks import expect_live
 from flex_robot_sim.batch.rows import (
-    State,
     repeated,
     row_of,
     set_energies_of_rows,
@@ -24,30 +21,20 @@ from flex_robot_sim.batch.rows import (
     with_member_rows,
     with_rows,
 )
-from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads, payload_inertia
+from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
+from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, make_workspace
 from flex_robot_sim.model.mass_points import with_as_many_points
-from flex_robot_sim.model.start_pose import start_position
+from flex_robot_sim.model.payload import Payload, inertias_with_payloads, make_payload
+from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.simulation.simulated_arm import STEP_HISTORY_FIELDS
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
-# of the workspace, cleared with a new state
-STEP_HISTORY_FIELDS = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step')
-SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 MASS_POINT_FIELDS = ('point_start', 'point_mass', 'point_x', 'point_shape', 'point_H')
-
-
-@dataclass(frozen=True, eq=False)
-class Payload:
-    """A rigid body attached to a link of one arm."""
-
-    mass: float                 # [kg]
-    centre: np.ndarray          # (3,)      in the link frame                               [m]
-    inertia: np.ndarray         # (3, 3)    about the centre, in the axes of the link   [kg m2]
-    added: np.ndarray           # (6, 6)    added to the inertia of the body of the link   [SI]
 
 
 class Members:
@@ -57,13 +44,11 @@ class Members:
         """Put all arms at rest in their start pose; they differ only in numbers."""
         self.arms, self.settings = arms, settings
         first, size = arms[0], len(arms)
-        n, joints = first.size, len(first.joint_names)
         self.arrays: ArmArrays = table_of(with_as_many_points([arm.arrays for arm in arms]))
         self.works = repeated(make_workspace(first.arrays), size)
-        qd, qdd = np.zeros((2, size, n))
-        q = self.start_coordinates(range(size))
-        self.state = State(q, qd, qdd, np.zeros((size, joints)), np.zeros((size, 3)),
-                           np.zeros((size, 9, n)))
+        self.step_settings = make_step_settings(settings)
+        self.state = repeated(make_state(first), size)
+        self.state.q[:] = self.start_coordinates(range(size))
         self.payloads: list[dict[str, Payload]] = [{} for _ in arms]
         self.pushes: dict[str, list[Push]] = {}
         self.loads: LoadArrays = repeated(make_loads(first), size)
@@ -102,12 +87,8 @@ class Members:
 
     def start_coordinates(self, rows: Iterable[int]) -> np.ndarray:
         """Return the start coordinates (r, n) of members."""
-        first = self.arms[0]
-        starts = [start_position(self.arms[k]) for k in rows]
-        q = np.zeros((len(starts), first.size))
-        if starts:
-            q[:, :len(first.joint_names)] = q[:, driven(first)] = starts
-        return q
+        return np.array([start_coordinates(self.arms[k]) for k in rows]).reshape(
+            -1, self.arms[0].size)
 
     def clear_step_history(self, rows: np.ndarray | int) -> None:
         """Clear the results of previous steps of members."""
@@ -221,9 +202,7 @@ class Members:
         for k in rows:
             arm, arrays = self.arms[k], self.arms[k].arrays
             if self.payloads[k]:
-                inertia = arrays.inertia.copy()
-                for link, payload in self.payloads[k].items():
-                    inertia[arm.frames[link].body] += payload.added
+                inertia = inertias_with_payloads(arm, self.payloads[k])
                 self.arrays.inertia[k], arrays = inertia, arrays._replace(inertia=inertia)
             self.watches.turn[k] = turn_limits(arm, arrays, self.settings)
 
@@ -250,9 +229,8 @@ class Members:
 
 def payload_of_member(k: int, arm: ArmModel, link: str, mass: float, centre: np.ndarray,
                       inertia: np.ndarray) -> Payload:
-    """Return the Payload of member k, given in the frame of a link."""
+    """Return the Payload of a link of member k."""
     try:
-        return Payload(mass, centre, inertia,
-                       payload_inertia(link, arm.frames[link], mass, centre, inertia))
+        return make_payload(arm, link, mass, centre, inertia)
     except SettingError as error:
         raise SettingError(f'member {k}: {error}') from error

@@ -6,53 +6,38 @@ same numbers as a single simulation: the results are equal bit for bit.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance
-from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 
 
-@pass_by_pointer
-class State(NamedTuple):
-    """State that changes from step to step, a row for each of c arms with n coordinates."""
-
-    q: np.ndarray           # (c, n)        coordinates                                [rad, m]
-    qd: np.ndarray          # (c, n)        their rates
-    qdd: np.ndarray         # (c, n)        the latest accelerations
-    effort: np.ndarray      # (c, joints)   of the motors                              [N m, N]
-    flow: np.ndarray        # (c, 3)        work, dissipated and corrected energy           [J]
-    stage: np.ndarray       # (c, 9, n)     work array
-
-
 @compiled
-def advance_rows(arms, loads, iterations, state, h, steps, watches, works, first, end, taken):
+def advance_rows(arms, loads, settings, states, steps, watches, works, first, end, taken):
     """
     Step the arms from row `first` to `end` - 1; each stops before a non-finite state.
 
-    :param arms: TableRows of ArmArrays; the other tables are TableRows of LoadArrays, State, Watch
-        and Workspace.
-    :param steps: number of steps of length h [s] per arm, (c,); taken: receives those taken, (c,).
+    :param arms: TableRows of ArmArrays; the other tables are TableRows of LoadArrays, ArmState,
+        Watch and Workspace.
+    :param settings: StepSettings of all arms.
+    :param steps: number of steps per arm, (c,); taken: receives those taken, (c,).
     """
     for k in range(first, end):
         if steps[k] == 0:
             taken[k] = 0
             continue
-        arm, load, member, watch, work = arms[k], loads[k], state[k], watches[k], works[k]
-        taken[k] = advance(arm, load, iterations, member.q, member.qd, member.qdd, member.effort,
-                           h, steps[k], member.flow, watch, member.stage, work)
+        taken[k] = advance(arms[k], loads[k], settings, states[k], steps[k], watches[k], works[k])
 
 
 @compiled
-def set_energies_of_rows(arms, state, works, rows, out):
+def set_energies_of_rows(arms, states, works, rows, out):
     """Energies (r, 3) [J] of the arms in some rows (r,), see `energy.set_energies`."""
     for i in range(rows.size):
         k = rows[i]
-        member = state[k]
-        set_energies(arms[k], member.q, member.qd, works[k], out[i])
+        set_energies(arms[k], states[k].q, states[k].qd, works[k], out[i])
 
 
 def table_of(rows: Sequence[Any], shares: bool = True) -> Any:

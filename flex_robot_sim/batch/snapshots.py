@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.batch.checks import has_same_structure
-from flex_robot_sim.batch.members import SERVO_FIELDS, STEP_HISTORY_FIELDS, Members, Payload
+from flex_robot_sim.batch.members import Members
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.payload import Payload
+from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS, SERVO_FIELDS, STEP_HISTORY_FIELDS
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, make_tuple
 from flex_robot_sim.util.settings import SimulationSettings
@@ -99,7 +101,7 @@ def restore_snapshot(members: Members, rows: np.ndarray, snapshot: Snapshot) -> 
 def _tables(members):
     """Tables of the states and of the recorded events, by name."""
     tables = {'start_energy': members.start_energy, 'lost': members.lost}
-    for table, names in ((members.state, ('q', 'qd', 'qdd', 'effort', 'flow')),
+    for table, names in ((members.state, SAVED_FIELDS['state']),
                          (members.works, (*STEP_HISTORY_FIELDS, *SERVO_FIELDS)),
                          (members.watches, ('bent', 'turned', 'hard', 'coarse', 'enough'))):
         tables.update({name: getattr(table, name) for name in names})

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
@@ -21,6 +20,7 @@ from flex_robot_sim.cli.arguments import (
 )
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import UsageError
 

@@ -16,6 +16,7 @@ import numpy as np
 from flex_robot_sim.analysis.tangent import scales
 from flex_robot_sim.control.gravity_table import MAX_JOINTS, GravityTable
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 SETTLED_TURN = 1e-10    # section rotation of a correction at which e has converged   [rad]
@@ -42,9 +43,9 @@ class FeedForward:
         if not self._is_elastic and n <= MAX_JOINTS:
             self._table = GravityTable(arm)
             self.effort = self._table.effort
-        elastic = slice(n + int((arrays.motor >= 0).sum()), arm.size)
+        elastic = arm.elastic_q
         self._e, self._elastic_force = self._q[elastic], self._force[elastic]  # views
-        self._compliance = np.linalg.inv(_stiffness(arrays)[elastic, elastic])
+        self._compliance = np.linalg.inv(spring_matrices(arrays)[0][elastic, elastic])
         self._turn_per_coordinate = 1 / scales(arm)[elastic]  # of a section [rad]
         self._step, self._turn = np.zeros((2, self._e.size))
         self._gear_compliance = np.where(arrays.motor >= 0, 1 / np.where(
@@ -92,13 +93,3 @@ class FeedForward:
             self._set_efforts()
             return True
         return size <= SETTLED_TURN
-
-
-def _stiffness(arrays):
-    """Stiffness (n, n) of the elastic coordinates, zero elsewhere."""
-    size = int(arrays.motor.size + (arrays.motor >= 0).sum() + arrays.modes.sum())
-    K = np.zeros((size, size))
-    for i, n in enumerate(arrays.modes):
-        part = slice(arrays.first[i], arrays.first[i] + n)
-        K[part, part] = arrays.stiffness[i, :n, :n]
-    return K

@@ -24,7 +24,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_inertia, rigid_moves
 from flex_robot_sim.analysis.sampling import zero_order_hold
-from flex_robot_sim.analysis.tangent import driven, tangent
+from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import friction_band, hold_tolerance
@@ -259,7 +259,7 @@ class _SampledPose:
     """Sampled linear model of an arm at a pose."""
 
     def __init__(self, arm, pose, sampling, feedback):
-        rigid_motion, drives, n = rigid_moves(arm), driven(arm), arm.size
+        rigid_motion, drives, n = rigid_moves(arm), arm.motor_q, arm.size
         q, zero = rigid_motion @ pose, np.zeros(n)
         K = tangent(arm, make_loads(arm), q, zero, zero)[1]
         # friction holds at rest, and does not in motion

@@ -23,6 +23,7 @@ from flex_robot_sim.jit.compiled import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
     from flex_robot_sim.model.arm_model import ArmArrays, Workspace
 
 RELATIVE_TOLERANCE = 1e-10  # of the error of one inner step
@@ -30,24 +31,25 @@ ABSOLUTE_TOLERANCE = 1e-12  # of the error of one inner step                   [
 MIN_STEP_RATIO = 1e-9       # of an inner step over the outer one; below it the integration fails
 
 
-def advance_adaptively(arm: ArmArrays, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
-                       qdd: np.ndarray, effort: np.ndarray, h: float, steps: int, flow: np.ndarray,
-                       watch: Watch, work: Workspace, derivative: Callable | None = None) -> int:
+def advance_adaptively(arm: ArmArrays, loads: LoadArrays, settings: StepSettings, state: ArmState,
+                       steps: int, watch: Watch, work: Workspace,
+                       derivative: Callable | None = None) -> int:
     """
-    Take `steps` steps of length h [s]; stop before a state that is not finite.
+    Take `steps` steps; stop before a state that is not finite.
 
     :param derivative: replacement of `set_slopes`; the other arguments and the result are those
         of `integrators.advance`.
     """
     from scipy.integrate import DOP853  # rarely needed, and slow to import
 
+    q, qd, qdd, h = state.q, state.qd, state.qdd, float(settings.time_step[0])
     n, derivative = q.size, derivative or set_slopes
     slopes = np.empty(2 * n + 2)
 
-    def derivative_at(_, state):
-        if not np.isfinite(state).all():
-            return np.full(state.size, np.nan)      # makes the scheme try a shorter step
-        derivative(arm, loads, state, effort, work, slopes)
+    def derivative_at(_, y):
+        if not np.isfinite(y).all():
+            return np.full(y.size, np.nan)      # makes the scheme try a shorter step
+        derivative(arm, loads, y, state.effort, work, slopes)
         return slopes.copy()
 
     for step in range(steps):
@@ -63,20 +65,20 @@ def advance_adaptively(arm: ArmArrays, loads: LoadArrays, q: np.ndarray, qd: np.
                     return step
                 note_validity(arm, solver.y[:n], step, watch, work)
         q[:], qd[:], qdd[:] = solver.y[:n], solver.y[n:-2], solver.f[n:-2]
-        flow[:2] += solver.y[-2:]
+        state.flow[:2] += solver.y[-2:]
     return steps
 
 
 @compiled
-def set_slopes(arm, loads, state, effort, work, slopes):
+def set_slopes(arm, loads, y, effort, work, slopes):
     """
-    Derivative of a state (2 n + 2,): coordinates, their rates, work and dissipated energy.
+    Derivative of a vector y (2 n + 2,): coordinates, their rates, work and dissipated energy.
 
     :param arm: ArmModel with n coordinates; loads: LoadArrays of the external loads.
     :param effort: of the motors, (joints,) [N m, N].
     """
-    n = state.size // 2 - 1
-    q, qd, qdd, flow = state[:n], state[n:2 * n], slopes[n:2 * n], slopes[2 * n:]
+    n = y.size // 2 - 1
+    q, qd, qdd, flow = y[:n], y[n:2 * n], slopes[n:2 * n], slopes[2 * n:]
     set_loads(arm, loads, q, qd, work)
     implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
     flow[0] = flow[1] = 0.0

@@ -13,6 +13,8 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 
 from math import inf, isfinite, sqrt
 
+from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
+from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
@@ -22,10 +24,6 @@ from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.monitors import note_coarseness, note_validity
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import set_copy
-from flex_robot_sim.util.settings import FIXED_STEP_SCHEMES
-
-IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER = range(4)
-SCHEME_NUMBERS = dict(zip(FIXED_STEP_SCHEMES, range(4)))
 
 RATE_TOLERANCE = 5e-7                   # relative, in the norm of kinetic energy
 REST_VELOCITY = 1e-3                    # added to velocities, for an arm at rest     [rad/s, m/s]
@@ -43,54 +41,52 @@ MIN_SUBSTEP_RATIO = 2.0**-12            # over the step
 
 
 @compiled
-def advance(arm, loads, iterations, q, qd, qdd, effort, h, steps, flow, watch, stage, work):
+def advance(arm, loads, settings, state, steps, watch, work):
     """
-    Take steps of length h [s] by the implicit midpoint rule; stop before a non-finite state.
+    Take steps by the implicit midpoint rule; stop before a non-finite state.
 
-    :param loads: LoadArrays of the external loads.
-    :param iterations: minimum number per step of the implicit midpoint rule.
-    :param q: coordinates, (n,), changed in place; so are qd, and qdd, the latest accelerations.
-    :param effort: of the motors, (joints,) [N m, N].
-    :param flow: (3,) work of motors and loads, dissipated and corrected energy; added to [J].
+    :param loads: LoadArrays of the external loads; settings: StepSettings.
+    :param state: ArmState, changed in place; work and energies are added to its `flow`.
     :param watch: Watch; records violations of the model's limits and subdivided steps.
-    :param stage: work array, (9, n).
     :returns: number of steps taken.
     """
+    flow = state.flow
     if work.step[0] == 0.0:         # the energy has changed between the steps
-        set_energies(arm, q, qd, work, work.energy)
+        set_energies(arm, state.q, state.qd, work, work.energy)
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
     for step in range(steps):
-        set_copy(q, stage[0])
-        set_copy(qd, stage[1])
+        store_start(state)
         work_before, dissipated_before = flow[0], flow[1]
-        midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, watch, stage,
-                      work)
-        if not is_finite_or_restored(q, qd, qdd, stage):
+        midpoint_step(arm, loads, settings, state, step, watch, work)
+        if not is_finite_or_restored(state):
             flow[0], flow[1] = work_before, dissipated_before
             work.joint_force[:] = 0.0
             return step
-        note_validity(arm, q, step, watch, work)
+        note_validity(arm, state.q, step, watch, work)
     return steps
 
 
 @compiled
-def advance_explicitly(arm, loads, scheme, q, qd, qdd, effort, h, steps, flow, watch, stage, work):
+def advance_explicitly(arm, loads, settings, state, steps, watch, work):
     """Take steps of an explicit scheme; see `advance`."""
+    q, qd, qdd, effort, flow = state.q, state.qd, state.qdd, state.effort, state.flow
+    h, scheme = settings.time_step[0], settings.scheme[0]
     for step in range(steps):
-        set_copy(q, stage[0])
-        set_copy(qd, stage[1])
+        store_start(state)
         work_before, dissipated_before = flow[0], flow[1]
         if scheme == RK4:
-            rk4_step(arm, loads, q, qd, qdd, effort, h, flow, stage, work)
+            rk4_step(arm, loads, h, state, work)
         else:
             set_loads(arm, loads, q, qd, work)
             implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
             add_powers(arm, q, qd, qdd, effort, 0.0, h, work, flow)
+            if scheme != SEMI_IMPLICIT_EULER:
+                integrate(q, qd, h, q)
             for k in range(q.size):
-                old_qd = qd[k]
                 qd[k] += h * qdd[k]
-                q[k] += h * (qd[k] if scheme == SEMI_IMPLICIT_EULER else old_qd)
-        if not is_finite_or_restored(q, qd, qdd, stage):
+            if scheme == SEMI_IMPLICIT_EULER:
+                integrate(q, qd, h, q)
+        if not is_finite_or_restored(state):
             flow[0], flow[1] = work_before, dissipated_before
             return step
         note_validity(arm, q, step, watch, work)
@@ -98,21 +94,28 @@ def advance_explicitly(arm, loads, scheme, q, qd, qdd, effort, h, steps, flow, w
 
 
 @compiled
-def is_finite_or_restored(q, qd, qdd, stage):
-    """Whether a state is finite; if not, restore the one in stage[0] and stage[1]."""
+def store_start(state):
+    """Store coordinates and rates at the start of a step, for `is_finite_or_restored`."""
+    set_copy(state.q, state.stage[0])
+    set_copy(state.qd, state.stage[1])
+
+
+@compiled
+def is_finite_or_restored(state):
+    """Whether a state is finite; if not, restore the start of the step."""
     magnitude = 0.0
-    for k in range(q.size):
-        magnitude += abs(q[k]) + abs(qd[k])
+    for k in range(state.q.size):
+        magnitude += abs(state.q[k]) + abs(state.qd[k])
     if isfinite(magnitude):
         return True
-    set_copy(stage[0], q)
-    set_copy(stage[1], qd)
-    qdd[:] = 0.0
+    set_copy(state.stage[0], state.q)
+    set_copy(state.stage[1], state.qd)
+    state.qdd[:] = 0.0
     return False
 
 
 @compiled
-def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, watch, stage, work):
+def midpoint_step(arm, loads, settings, state, step, watch, work):
     """
     Take one step of the implicit midpoint rule, subdivided where it does not converge.
 
@@ -123,6 +126,9 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
     one the length is doubled again. To bound the time of a real-time loop, one substep covers the
     remainder after MAX_EVALUATIONS (T43). An accepted inaccurate substep adds no energy (T46).
     """
+    q, qd, qdd, effort, flow, stage = (
+        state.q, state.qd, state.qdd, state.effort, state.flow, state.stage)
+    h, iterations = settings.time_step[0], settings.iterations[0]
     mid_q, mid_qd, guess, start, old_joint_force, new_q, new_qd = (
         stage[2], stage[3], stage[4], stage[5], stage[6], stage[7], stage[8])
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
@@ -140,7 +146,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
             for k in range(q.size):
                 guess[k] = qdd[k]
                 mid_qd[k] = qd[k] + 0.5 * substep * guess[k]
-                mid_q[k] = q[k] + 0.5 * substep * mid_qd[k]
+            integrate(q, mid_qd, 0.5 * substep, mid_q)
             if count > 0:
                 store_joint_forces(arm, mid_qd, work)
             work.relaxation[0] = 1.0 if count < UNRELAXED_ITERATIONS else 0.25 * work.relaxation[0]
@@ -174,9 +180,9 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
         work.step[3] = count
         for k in range(q.size):
             mid_qd[k] = qd[k] + 0.5 * substep * qdd[k]
-            mid_q[k] = q[k] + 0.5 * substep * mid_qd[k]
-            new_q[k] = q[k] + substep * mid_qd[k]
             new_qd[k] = qd[k] + substep * qdd[k]
+        integrate(q, mid_qd, 0.5 * substep, mid_q)
+        integrate(q, mid_qd, substep, new_q)
         store_joint_forces(arm, mid_qd, work)
         work_before, dissipated_before = flow[0], flow[1]
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
@@ -236,8 +242,10 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
 
 
 @compiled
-def rk4_step(arm, loads, q, qd, qdd, effort, h, flow, stage, work):
+def rk4_step(arm, loads, h, state, work):
     """One step of the classical Runge-Kutta scheme."""
+    q, qd, qdd, effort, flow, stage = (
+        state.q, state.qd, state.qdd, state.effort, state.flow, state.stage)
     old_q, old_qd, sum_q, sum_qd = stage[0], stage[1], stage[2], stage[3]
     sum_q[:] = 0.0
     sum_qd[:] = 0.0
@@ -251,9 +259,9 @@ def rk4_step(arm, loads, q, qd, qdd, effort, h, flow, stage, work):
             sum_qd[k] += weight * qdd[k]
         if stage_number < 3:
             stage_step = 0.5 * h if stage_number < 2 else h
+            integrate(old_q, qd, stage_step, q)
             for k in range(q.size):
-                q[k] = old_q[k] + stage_step * qd[k]
                 qd[k] = old_qd[k] + stage_step * qdd[k]
+    integrate(old_q, sum_q, 1.0, q)
     for k in range(q.size):
-        q[k] = old_q[k] + sum_q[k]
         qd[k] = old_qd[k] + sum_qd[k]

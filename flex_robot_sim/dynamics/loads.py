@@ -1,5 +1,5 @@
 """
-External forces and moments on the links of an arm, and payloads.
+External forces and moments on the links of an arm.
 
 A dead load keeps its direction in the base frame, as a weight does; a follower load rotates with
 its link, as a thruster does. The dynamics takes either as a wrench in the frame of a body.
@@ -14,20 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.description.bodies import (
-    IDENTIFICATION_TOLERANCE,
-    ROUNDING_TOLERANCE,
-    impossibility,
-)
 from flex_robot_sim.dynamics.kinematics import set_poses
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known, truth
-from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError, bearable
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel, Frame
+    from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_FORCE, MAX_MOMENT = 1e6, 1e6    # of a push                                          [N, N m]
 MAX_PUSH_DURATION = 3600.0          # of a push with a limited duration                   [s]
@@ -108,29 +102,6 @@ def _checked_pushes(pushes):
         raise SettingError(f'pushes = {bearable(repr(pushes), 100)} must be a list of '
                            'Push(link, force, moment, point, follows)')
     return checked
-
-
-def payload_inertia(link: str, frame: Frame, mass: float, centre: ArrayLike,
-                    inertia: ArrayLike | None = None) -> np.ndarray:
-    """
-    Inertia (6, 6) that a payload adds to the body of its link.
-
-    :param frame: Frame of its link; mass, centre and inertia: see Simulation.set_payload.
-    """
-    I = np.zeros((3, 3)) if inertia is None else array_or_nan(inertia)
-    r, m = array_or_nan(centre), array_or_nan(mass)
-    if (m.shape != () or r.shape != (3,) or I.shape != (3, 3)
-            or not np.isfinite([m, *r, *I.flat]).all() or m < 0
-            or np.abs(I - I.T).max() > ROUNDING_TOLERANCE * np.abs(I).max()):
-        raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
-                           'symmetric inertia (3, 3) [kg m2], all finite')
-    I = (I + I.T) / 2       # removes rounding errors of a rotation
-    reason = impossibility(float(m), I, IDENTIFICATION_TOLERANCE)
-    if reason:
-        raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {reason}')
-    added_inertia = np.empty((6, 6))
-    set_body_inertia(float(m), frame.R @ r + frame.p, frame.R @ I @ frame.R.T, added_inertia)
-    return added_inertia
 
 
 @compiled

@@ -15,7 +15,13 @@ from weakref import WeakSet
 import numpy as np
 
 from flex_robot_sim.dynamics.forward_dynamics import set_bodies
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Workspace, make_workspace
+from flex_robot_sim.model.arm_model import (
+    ArmArrays,
+    ArmModel,
+    Workspace,
+    make_workspace,
+    motor_coordinates,
+)
 from flex_robot_sim.util.exceptions import SettingError
 
 MIN_SCALED_EIGENVALUE = 1e-13   # smallest eigenvalue of M scaled to a unit diagonal
@@ -42,7 +48,7 @@ def mass_matrix(arrays: ArmArrays, q: np.ndarray, work: Workspace | None = None)
     for i in flexible:
         modes = arrays.modes[i]
         M[elastic[i], elastic[i]] += (halves * work.E[i])[:modes, :modes]
-    driven = np.where(arrays.motor >= 0, arrays.motor, np.arange(arrays.motor.size))
+    driven = motor_coordinates(arrays)
     M[driven, driven] += 0.5 * arrays.rotor
     return M + M.T
 

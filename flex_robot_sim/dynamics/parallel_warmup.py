@@ -16,8 +16,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from flex_robot_sim.jit.compiled import (
     compile_for,
     compile_part,
@@ -66,6 +64,7 @@ def _reap(process):
 
 def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     """Return compilers, functions and arguments of all that `advance` calls, last first."""
+    from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
     from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
     from flex_robot_sim.dynamics.energy import set_energies
     from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
@@ -82,9 +81,9 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.util.settings import SimulationSettings
     model = load('two_link')        # the types are the same for any arm
-    arm, h, (q, effort, flow) = model.arrays, 1e-3, np.zeros((3, model.size))
-    work, loads, watch = (make_workspace(arm), make_loads(model),
-                          make_watch(model, SimulationSettings()))
+    arm, h, settings, state = model.arrays, 1e-3, SimulationSettings(), make_state(model)
+    q, effort, flow = state.q, state.effort, state.flow
+    work, loads, watch = make_workspace(arm), make_loads(model), make_watch(model, settings)
     return [(compile_part, note_coarseness, (arm, q, q, q, h, watch)),
             (compile_part, note_validity, (arm, q, 0, watch, work)),
             (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
@@ -97,7 +96,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
             (compile_part, set_accelerations, (arm, work, q)),
             (compile_part, set_forces, (arm, q, q, effort, h, q, work)),
             (compile_part, set_loads, (arm, loads, q, q, work)),
-            (compile_for, advance, (arm, loads, 1, q, q, q, effort, h, 1, flow, watch, q[None],
+            (compile_for, advance, (arm, loads, make_step_settings(settings), state, 1, watch,
                                     work))]
 
 

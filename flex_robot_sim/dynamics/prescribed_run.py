@@ -6,8 +6,8 @@ from flex_robot_sim.jit.compiled import compiled
 
 
 @compiled
-def advance_prescribed(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stage, work,
-                       driven, places, rates, coordinates, efforts):
+def advance_prescribed(arm, loads, settings, state, watch, work, driven, places, rates,
+                       coordinates, efforts):
     """
     Take a step from each sample to the next; stop before a state that is not finite.
 
@@ -21,11 +21,12 @@ def advance_prescribed(arm, loads, iterations, q, qd, qdd, effort, h, flow, watc
         second row on.
     :returns: number of steps taken.
     """
+    q, qd, flow, h = state.q, state.qd, state.flow, settings.time_step[0]
     for k in range(len(places) - 1):
         for j in range(driven.size):
             work.prescribed_acceleration[j] = (rates[k + 1, j] - rates[k, j]) / h
         work.step[0] = 0.0
-        if advance(arm, loads, iterations, q, qd, qdd, effort, h, 1, flow, watch, stage, work) < 1:
+        if advance(arm, loads, settings, state, 1, watch, work) < 1:
             return k
         for j in range(driven.size):
             q[driven[j]] = places[k + 1, j]

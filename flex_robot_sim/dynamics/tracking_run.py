@@ -1,42 +1,70 @@
 """Simulation along a log: measured efforts, and a compliant servo to the measured motion."""
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from flex_robot_sim.dynamics.integrators import advance
+from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 
 
+@pass_by_pointer
+class MeasuredMotion(NamedTuple):
+    """A log of k samples, as the simulation follows it."""
+
+    driven: np.ndarray          # (j,)      coordinates that the motors move
+    measured: np.ndarray        # (j,)      coordinates that the log contains
+    parts: np.ndarray           # (1,)      steps from a sample to the next
+    efforts: np.ndarray         # (k, j)    of the motors, linear between samples       [N m, N]
+    positions: np.ndarray       # (k, j)    measured; of prescribed drives: those of `driven`
+    velocities: np.ndarray      # (k, j)    [rad/s, m/s]
+
+
+@pass_by_pointer
+class TrackingServo(NamedTuple):
+    """A compliant servo that tracks the measured positions."""
+
+    stiffness: np.ndarray       # (j,)      [N m/rad, N/m]
+    damping: np.ndarray         # (j,)      [N m s/rad, N s/m]
+    lag_gain: np.ndarray        # (j,)      over the error behind a first-order lag
+    lag: np.ndarray             # (1,)      time constant of this lag                        [s]
+    lagged_error: np.ndarray    # (j,)      output of this lag, zero at first           [rad, m]
+
+
+@pass_by_pointer
+class TrackedMotion(NamedTuple):
+    """What the simulation did at the k samples of a log."""
+
+    coordinates: np.ndarray     # (k, n)
+    velocities: np.ndarray      # (k, n)
+    servo_effort: np.ndarray    # (k, j)    mean of the servo up to the sample          [N m, N]
+
+
 @compiled
-def advance_tracking(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow, watch, stage,
-                     work, driven, measured, prescribed, efforts, places, rates, stiffness,
-                     damping, lag_gain, lag, lagged_error, out, out_rates, servo_effort):
+def advance_tracking(arm, loads, settings, state, watch, work, log, servo, out):
     """
     Take steps from each sample of a log to the next; stop before a state that is not finite.
 
     The first arguments are those of `integrators.advance`.
 
-    :param parts: steps of h [s] from a sample to the next.
-    :param driven: coordinates that the motors move, (joints,); measured: those in the log.
-    :param prescribed: (joints,) 1 for a drive that follows the log exactly; its `places` and
-        `rates` are those of `driven`.
-    :param efforts: of the motors (k, joints), linear between samples [N m, N].
-    :param places: measured positions (k, joints) [rad, m]; rates: measured velocities.
-    :param stiffness: of the servo that tracks them, (joints,); damping: of the servo, (joints,).
-    :param lag_gain: its effort over the tracking error behind a first-order lag, (joints,).
-    :param lag: time constant of this lag [s].
-    :param lagged_error: output of this lag, (joints,) [rad, m]; zero at first.
-    :param out: receives coordinates at the samples (k, n), from the second row on.
-    :param out_rates: receives their rates (k, n), from the second row on.
-    :param servo_effort: mean effort of the servo up to the sample (k, joints).
+    :param log: MeasuredMotion; servo: TrackingServo; out: TrackedMotion, filled from the second
+        row on.
     :returns: number of samples reached.
     """
-    any_prescribed = False
+    q, qd, effort, h = state.q, state.qd, state.effort, settings.time_step[0]
+    driven, measured, prescribed, parts = log.driven, log.measured, work.prescribed, log.parts[0]
+    efforts, places, rates = log.efforts, log.positions, log.velocities
+    stiffness, damping, lag_gain, lagged_error = (
+        servo.stiffness, servo.damping, servo.lag_gain, servo.lagged_error)
+    servo_effort, any_prescribed = out.servo_effort, False
     for j in range(driven.size):
         any_prescribed = any_prescribed or prescribed[j] != 0
         work.servo_stiffness[j] = 0.0 if prescribed[j] != 0 else stiffness[j]
         work.servo_damping[j] = 0.0 if prescribed[j] != 0 else damping[j]
     work.step[0] = 0.0
-    decay = math.exp(-h / lag)
+    decay = math.exp(-h / servo.lag[0])
     for k in range(len(efforts) - 1):
         for j in range(driven.size):
             if prescribed[j] != 0:
@@ -63,8 +91,7 @@ def advance_tracking(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow,
                     + damping[j] * (work.target_rate[j] + q[d] / h)) / parts
                 effort[j] = (efforts[k, j] + share * (efforts[k + 1, j] - efforts[k, j])
                              + lag_effort)
-            if advance(arm, loads, iterations, q, qd, qdd, effort, h, 1, flow, watch, stage,
-                       work) < 1:
+            if advance(arm, loads, settings, state, 1, watch, work) < 1:
                 return k
             for j in range(driven.size):
                 if prescribed[j] == 0:
@@ -80,6 +107,6 @@ def advance_tracking(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow,
         if any_prescribed:
             work.step[0] = 0.0
         for i in range(q.size):
-            out[k + 1, i] = q[i]
-            out_rates[k + 1, i] = qd[i]
+            out.coordinates[k + 1, i] = q[i]
+            out.velocities[k + 1, i] = qd[i]
     return len(efforts) - 1

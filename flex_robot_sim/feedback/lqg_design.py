@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.feedback.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law, outputs_of
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
@@ -125,7 +124,7 @@ class _Plant:
         self.corner, self.period = corner, loop.period
         self._step, self._outputs = plant.sampled(loop), outputs_of(plant, sensors)
         m, n = plant.actuation.shape[1], len(plant.M)
-        undriven = np.setdiff1d(np.arange(n), driven(plant.arm))
+        undriven = plant.arm.passive_q
         elastic = np.concatenate([undriven, n + undriven])
         # decay rate of the links without feedback
         self.link_decay = -np.linalg.eigvals(plant.A[np.ix_(elastic, elastic)]).real.max(

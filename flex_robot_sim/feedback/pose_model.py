@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import driven, tangent
+from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
@@ -100,8 +100,8 @@ class PoseModel:
 
         :param like: reduced PoseModel at another pose; the modes are aligned with its modes.
         """
-        motors, n = driven(self.arm), len(self.M)
-        undriven = np.setdiff1d(np.arange(n), motors)
+        motors, n = self.arm.motor_q, len(self.M)
+        undriven = self.arm.passive_q
         count = min(count, undriven.size)
         block = np.ix_(undriven, undriven)
         K = self.K_symmetric
@@ -135,7 +135,7 @@ def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
     rest = equilibrium(arm, position)
     q, zero = rest.coordinates, np.zeros(arm.size)
     K = tangent(arm, make_loads(arm), q, zero, zero)[1]
-    units, drives = np.eye(arm.size), driven(arm)
+    units, drives = np.eye(arm.size), arm.motor_q
     encoders = drives if feedback == 'motor' else np.arange(drives.size)
     # without dry friction, which acts at rest only
     gauges = flex_sensors(arm).matrix

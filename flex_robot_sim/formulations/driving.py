@@ -23,6 +23,15 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
+from flex_robot_sim.dynamics.arm_state import (
+    FORWARD_EULER,
+    IMPLICIT_MIDPOINT,
+    REFERENCE,
+    RK4,
+    SEMI_IMPLICIT_EULER,
+    ArmState,
+    StepSettings,
+)
 from flex_robot_sim.dynamics.forces import (
     add_contact_slopes,
     add_motor_slopes,
@@ -53,25 +62,25 @@ MAX_STATE_SUM = 1e60        # sum of coordinates and rates; beyond it, products 
 
 
 def advance_with_formulation(dynamics: FormulationDynamics, arm: ArmArrays, loads: LoadArrays,
-                             scheme: str, iterations: int, q: np.ndarray, qd: np.ndarray,
-                             qdd: np.ndarray, effort: np.ndarray, h: float, steps: int,
-                             flow: np.ndarray, watch: Watch, work: Workspace) -> int:
+                             settings: StepSettings, state: ArmState, steps: int, watch: Watch,
+                             work: Workspace) -> int:
     """
-    Take `steps` steps of length h [s]; stop before a state that is not finite.
+    Take `steps` steps; stop before a state that is not finite.
 
-    :param dynamics: FormulationDynamics of the arm.
-    :param scheme: name of the scheme; the other arguments and the result are those of
-        `integrators.advance`.
+    :param dynamics: FormulationDynamics of the arm; the other arguments and the result are those
+        of `integrators.advance`.
     """
-    dynamics.begin(arm, loads, effort, flow, work)
+    q, qd, qdd, flow, h = state.q, state.qd, state.qdd, state.flow, float(settings.time_step[0])
+    scheme, iterations = int(settings.scheme[0]), int(settings.iterations[0])
+    dynamics.begin(arm, loads, state, work)
     if work.step[0] == 0.0:         # the energy has changed outside of a step
         work.step[1], work.step[2] = sum(dynamics.energies(q, qd)) + spring_energy(arm, q), 0.0
-    if scheme == 'reference':
-        return advance_adaptively(arm, loads, q, qd, qdd, effort, h, steps, flow, watch, work,
+    if scheme == REFERENCE:
+        return advance_adaptively(arm, loads, settings, state, steps, watch, work,
                                   dynamics.set_slopes)
-    step_functions: dict[str, Callable[..., Any]] = {
-        'implicit_midpoint': _midpoint_step, 'rk4': _rk4_step,
-        'semi_implicit_euler': _euler_step, 'forward_euler': _euler_step}
+    step_functions: dict[int, Callable[..., Any]] = {
+        IMPLICIT_MIDPOINT: _midpoint_step, RK4: _rk4_step,
+        SEMI_IMPLICIT_EULER: _euler_step, FORWARD_EULER: _euler_step}
     for step in range(steps):
         previous = q.copy(), qd.copy(), flow.copy()
         with np.errstate(over='ignore', invalid='ignore'):
@@ -96,10 +105,10 @@ class FormulationDynamics:
         self._unloaded_work = make_workspace(arrays)
         self._spring_matrices: Any = None  # K and D of links, gears and dampers
 
-    def begin(self, arm: ArmArrays, loads: LoadArrays, effort: np.ndarray, flow: np.ndarray,
-              work: Workspace) -> None:
+    def begin(self, arm: ArmArrays, loads: LoadArrays, state: ArmState, work: Workspace) -> None:
         """Set the inputs of the next steps; arguments as in `advance_with_formulation`."""
-        self.arm, self.loads, self.effort, self.flow, self.work = arm, loads, effort, flow, work
+        self.arm, self.loads, self.work = arm, loads, work
+        self.effort, self.flow = state.effort, state.flow
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Accelerations (n,); the workspace then holds the data for powers and validity."""
@@ -166,11 +175,11 @@ class FormulationDynamics:
         self.flow[2] += abs(energy - expected)
         return is_good, True
 
-    def set_slopes(self, arm: ArmArrays, loads: LoadArrays, state: np.ndarray,
+    def set_slopes(self, arm: ArmArrays, loads: LoadArrays, y: np.ndarray,
                    effort: np.ndarray, work: Workspace, slopes: np.ndarray) -> None:
-        """Set the rates of a state (2 n + 2,), as `adaptive.set_slopes` does."""
-        n = state.size // 2 - 1
-        q, qd = state[:n], state[n:2 * n]
+        """Set the derivative of y (2 n + 2,), as `adaptive.set_slopes` does."""
+        n = y.size // 2 - 1
+        q, qd = y[:n], y[n:2 * n]
         slopes[:n], slopes[n:2 * n], slopes[2 * n:] = qd, self.accelerations(q, qd), 0.0
         add_powers(arm, q, qd, q, effort, 0.0, 1.0, work, slopes[2 * n:])
 
@@ -291,4 +300,4 @@ def _euler_step(dynamics, q, qd, qdd, h, scheme, iterations):
     dynamics.add_powers(q, qd, h)
     previous_qd = qd.copy()
     qd += h * qdd
-    q += h * (qd if scheme == 'semi_implicit_euler' else previous_qd)
+    q += h * (qd if scheme == SEMI_IMPLICIT_EULER else previous_qd)

@@ -17,10 +17,10 @@ from scipy.signal import butter, sosfilt
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.held_payload import UNKNOWN, Payload, held_payload
 from flex_robot_sim.identification.ringing_at_rest import ringing_at_rest, ringing_model
+from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:

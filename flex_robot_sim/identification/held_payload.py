@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.payload import with_payload
 
 PROBE_MASS_RATIO = 0.1          # payload of the finite difference, over the mass of the arm
 MIN_EFFORT_STD_RATIO = 0.01     # standard deviation of efforts, over the largest gravity effort

@@ -22,12 +22,18 @@ from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, driven, scales
+from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
-from flex_robot_sim.dynamics.tracking_run import advance_tracking
+from flex_robot_sim.dynamics.tracking_run import (
+    MeasuredMotion,
+    TrackedMotion,
+    TrackingServo,
+    advance_tracking,
+)
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
 from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of, shifted
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
@@ -43,7 +49,6 @@ REST_DURATION_S = 0.15          # without motion, at the beginning of a log
 MAX_INITIAL_MODES = 4           # with unknown initial amplitude
 DEFAULT_EXTRA_MODES = 1         # bending modes of each segment in addition to those described
 ARM_CACHE_SIZE = 64
-ITERATIONS = SimulationSettings().iterations
 
 
 class Filter(NamedTuple):
@@ -111,12 +116,13 @@ class SoftServo(NamedTuple):
     damping: np.ndarray     # (joints,)
     lag: float = 0.0        # time constant of its input; 0: none                           [s]
 
-    def gains(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def gains(self) -> TrackingServo:
         """Return the gains of `advance_tracking`; with a lag, no velocity is needed."""
-        if self.lag == 0.0:
-            return self.stiffness, self.damping, 0.0 * self.stiffness, 1.0
-        spring = self.damping / self.lag
-        return spring, 0.0 * spring, self.stiffness - spring, self.lag
+        spring, damping, lag_gain, lag = self.stiffness, self.damping, 0.0 * self.stiffness, 1.0
+        if self.lag != 0.0:
+            spring = self.damping / self.lag
+            damping, lag_gain, lag = 0.0 * spring, self.stiffness - spring, self.lag
+        return TrackingServo(*map(np.array, (spring, damping, lag_gain, [lag], 0.0 * spring)))
 
 
 class Motion(NamedTuple):
@@ -170,7 +176,7 @@ def with_frequency(servo: SoftServo, frequency: float) -> SoftServo:
 def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
     """Return the matrix (c, n) from coordinates to channels: tips for small bending, no IMUs."""
     sensors, rows = flex_sensors(arm), np.zeros((len(channels), arm.size))
-    names, motors = arm.joint_names, driven(arm)
+    names, motors = arm.joint_names, arm.motor_q
     for row, channel in zip(rows, channels):
         kind, _, name = channel.partition('/')
         if channel in sensors.names:
@@ -263,7 +269,7 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     :param start: initial deviation of coordinates and velocities from equilibrium, (2 n,).
     """
     n, joints, count = arm.size, len(arm.joint_names), len(sequence.time)
-    motors = driven(arm)
+    motors = arm.motor_q
     measured_coordinates = np.array([
         j if side == 'position' and not setup.has_prescribed_motion else motors[j]
         for j, side in enumerate(setup.data.sides)], int)
@@ -281,25 +287,27 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
             :max(4, round(REST_DURATION_S / sequence.period))].mean(axis=0)
         velocity = np.zeros(joints)
     rest_state = equilibrium(arm, position)
-    q = rest_state.coordinates.copy()
+    state = make_state(arm)
+    q, qd = state.q, state.qd
+    q[:] = rest_state.coordinates
     q[motors] += position - q[measured_coordinates]     # for measurements of the link side
-    qd, qdd = np.zeros(n), np.zeros(n)
-    qd[:joints] = qd[motors] = velocity
+    arm.set_joints(qd, velocity)
     if start is not None and start.size:
-        q, qd = q + start[:n], qd + start[n:]
-    coordinates, velocities, servo_effort = (
-        np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints)))
-    coordinates[0], velocities[0] = q, qd
+        q += start[:n]
+        qd += start[n:]
+    tracked = TrackedMotion(np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints)))
+    tracked.coordinates[0], tracked.velocities[0] = q, qd
     work = make_workspace(arm.arrays)
     work.prescribed[:] = prescribed
-    watch = make_watch(arm, SimulationSettings())
+    settings = SimulationSettings()
+    log = MeasuredMotion(
+        motors, measured_coordinates, np.array([substeps]),
+        *(np.array(table) for table in (
+            sequence.efforts, reference_positions, reference_velocities)))
     completed = advance_tracking(
-        arm.arrays, make_loads(arm), ITERATIONS, q, qd, qdd, np.zeros(joints),
-        sequence.period / substeps, substeps, np.zeros(3), watch, np.zeros((9, n)), work, motors,
-        measured_coordinates, prescribed, np.ascontiguousarray(sequence.efforts),
-        np.ascontiguousarray(reference_positions), np.ascontiguousarray(reference_velocities),
-        *servo.gains(), np.zeros(joints), coordinates, velocities, servo_effort)
-    return Motion(coordinates, velocities, servo_effort, completed + 1)
+        arm.arrays, make_loads(arm), make_step_settings(settings, sequence.period / substeps),
+        state, make_watch(arm, settings), work, log, servo.gains(), tracked)
+    return Motion(*tracked, completed + 1)
 
 
 def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,

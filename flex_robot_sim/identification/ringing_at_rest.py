@@ -29,7 +29,7 @@ from scipy.signal import lfilter
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.operating_point import state_at
-from flex_robot_sim.analysis.tangent import driven, tangent
+from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 
@@ -74,8 +74,8 @@ def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: floa
     loads = make_loads(arm)
     q, qd, slopes = state_at(arm, loads, position, None)
     D, K = slopes or tangent(arm, loads, q, qd, np.zeros(arm.size))
-    M, y = mass_matrix(arm.arrays, q), driven(arm)
-    x = np.setdiff1d(np.arange(arm.size), y)
+    M, y = mass_matrix(arm.arrays, q), arm.motor_q
+    x = arm.passive_q
     flexible, flexible_drives = np.ix_(x, x), np.ix_(x, y)
     static_gain = -np.linalg.solve(K[flexible], K[flexible_drives])
     squares, shapes = eigh((K[flexible] + K[flexible].T) / 2, M[flexible])     # of unit modal mass

@@ -15,7 +15,6 @@ import numpy as np
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.description.parameters import near
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
@@ -109,7 +108,7 @@ def simulate_experiment(arm: ArmModel, trajectory: ExcitationTrajectory, time_st
     servo_effort = response.servo_effort.copy()
     servo_effort[1:-1] = 0.5 * (response.servo_effort[1:-1] + response.servo_effort[2:])
     efforts = gravity_effort + sharpened(servo_effort, TWO_PERIOD_SHARPENING)
-    positions = response.coordinates[:, driven(arm)]
+    positions = response.coordinates[:, arm.motor_q]
     velocities = np.gradient(positions, trajectory.time, axis=0)
     measured = sequence._replace(positions=positions, velocities=velocities, efforts=efforts,
                                  measured=response.channels)
@@ -130,7 +129,7 @@ def _usage_over_time(arm, coordinates, rates, efforts):
     deflections = coordinates @ channel_rows(arm, tuple(tips)).T
     ranges = [np.repeat([_max_deflection(arm, link) for link in arm.tips], 2),
               0.5 * (arm.arrays.upper - arm.arrays.lower), rate_limits(arm), 1.0]
-    displacements = [deflections, coordinates[:, driven(arm)], rates, efforts]
+    displacements = [deflections, coordinates[:, arm.motor_q], rates, efforts]
     return np.hstack([(displacement - displacement[0]) / range_
                       for displacement, range_ in zip(displacements, ranges)])
 
@@ -148,7 +147,7 @@ def limit_usage(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,
 
     :param coordinates: (k, n) at times (k,) [s]; efforts: (k, joints) [N m, N].
     """
-    positions, usage = coordinates[:, driven(arm)], {}
+    positions, usage = coordinates[:, arm.motor_q], {}
     velocities = np.gradient(positions, time, axis=0)
     lower, upper = arm.arrays.lower, arm.arrays.upper
     max_velocities, max_efforts = rate_limits(arm), effort_limits(arm)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.jit.array_table import (
     Matrices3,
@@ -191,6 +192,55 @@ class ArmModel(Serializable):
         return len(self.coordinate_names)
 
     @property
+    def nq(self) -> int:
+        """Number of coordinates q."""
+        return len(self.coordinate_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities v: the rates of the coordinates."""
+        return len(self.coordinate_names)
+
+    @property
+    def idx_q(self) -> dict[str, int]:
+        """First coordinate of each joint on its link side, by name."""
+        return {name: k for k, name in enumerate(self.joint_names)}
+
+    @property
+    def idx_v(self) -> dict[str, int]:
+        """First velocity of each joint on its link side, by name."""
+        return self.idx_q
+
+    @property
+    def joint_q(self) -> slice:
+        """Coordinates of the joints on their link side."""
+        return slice(len(self.joint_names))
+
+    @property
+    def motor_q(self) -> np.ndarray:
+        """Coordinate of the motor of each joint, (joints,); without elastic gear, the joint's."""
+        return motor_coordinates(self.arrays)
+
+    @property
+    def passive_q(self) -> np.ndarray:
+        """Coordinates that no motor moves: elastic shapes, and joints behind elastic gears."""
+        return np.setdiff1d(np.arange(self.nq), self.motor_q)
+
+    @property
+    def elastic_q(self) -> slice:
+        """Coordinates of the shapes of elastic links."""
+        return slice(len(self.joint_names) + len(self.motor_names), self.nq)
+
+    def set_joints(self, coordinates: np.ndarray, values: ArrayLike) -> None:
+        """
+        Write joint values to the link and the motor side of all coordinates.
+
+        :param coordinates: q or its rates, (n,) or (k, n), changed in place.
+        :param values: (joints,) or (k, joints).
+        """
+        coordinates[..., self.joint_q] = coordinates[..., self.motor_q] = values
+
+    @property
     def units(self) -> tuple[str, ...]:
         """Unit of each joint: 'rad' if revolute, 'm' if prismatic; velocities are per second."""
         return tuple('m' if self.description.joint(name).kind == 'prismatic' else 'rad'
@@ -218,6 +268,11 @@ class ArmModel(Serializable):
             ('gravity', f'{numbers(-arrays.base_acceleration[3:] + 0.0)} m/s2'),
             ('coupling', self.coupling),
             ('source', self.description.source)]
+
+
+def motor_coordinates(arm: ArmArrays) -> np.ndarray:
+    """Coordinate of the motor of each joint, (joints,); without elastic gear, the joint's."""
+    return np.where(arm.motor < 0, np.arange(arm.motor.size), arm.motor)
 
 
 def make_workspace(arm: ArmArrays) -> Workspace:

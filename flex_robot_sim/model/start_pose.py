@@ -25,6 +25,13 @@ def start_position(arm: ArmModel) -> np.ndarray:
     return nearest_within_limits(arm, 0.0)
 
 
+def start_coordinates(arm: ArmModel) -> np.ndarray:
+    """All coordinates (n,) of the start position, with straight links."""
+    q = np.zeros(arm.size)
+    arm.set_joints(q, start_position(arm))
+    return q
+
+
 def start_note(arm: ArmModel) -> str:
     """Return the line about an arm that cannot start in its zero pose, or ''."""
     start = start_position(arm)
@@ -42,7 +49,7 @@ def state_note(arm: ArmModel, motor_position: np.ndarray) -> str:
 
 def stop_contact(arm: ArmModel, coordinates: np.ndarray) -> str:
     """Return a phrase about the first joint in contact with its stop, or ''; coordinates (n,)."""
-    arrays, position = arm.arrays, coordinates[:len(arm.joint_names)]
+    arrays, position = arm.arrays, coordinates[arm.joint_q]
     rows = np.flatnonzero((position < arrays.lower) | (position > arrays.upper))
     return f'"{arm.joint_names[rows[0]]}" leans on its stop' if rows.size else ''
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.loop_timing import LoopTiming
@@ -57,7 +56,7 @@ class Prediction:
                 observed.received_at):
             return
         self._next_time = now + MIN_PERIOD_S
-        pose = observed.coordinates[driven(self._arm)].copy()
+        pose = observed.coordinates[self._arm.motor_q].copy()
         case = _case(parameters, is_commanded)
         if self._requested is None or self._requested[0] != case or np.abs(
                 pose - self._requested[1]).max(initial=0.0) > POSE_TOLERANCE:

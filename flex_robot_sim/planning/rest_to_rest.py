@@ -23,13 +23,13 @@ from scipy.linalg import eigh
 from scipy.optimize import least_squares
 
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import driven, tangent
+from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.motion.limits import (
     effort_limits,
     rate_limits,
@@ -178,7 +178,7 @@ class _Planner:
         self.paths = SplinePaths(start, goal, SPLINES_PER_JOINT)
         start_rest = equilibrium(arm, start).coordinates
         self.rest = equilibrium(arm, goal)
-        undriven = np.setdiff1d(np.arange(arm.size), driven(arm))
+        undriven = arm.passive_q
         block = np.ix_(undriven, undriven)
         q, zero = self.rest.coordinates, np.zeros(arm.size)
         K = tangent(arm, make_loads(arm), q, zero, zero)[1][block]

@@ -48,7 +48,7 @@ class PayloadSettings(Settings):
 
 def payload_of(settings: PayloadSettings) -> tuple[str, float, tuple] | None:
     """
-    Return (link, mass, centre) of PayloadSettings, as `analysis.payload` expects it, or None.
+    Return (link, mass, centre) of PayloadSettings, as `model.payload` expects it, or None.
 
     SettingError if there is a mass but no link.
     """

@@ -69,9 +69,8 @@ class SimulationRecording:
         arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
         q, qd = simulation.coordinates.copy(), simulation.rates.copy()
         self._effort = simulation.applied_effort
-        joints = len(arm.joint_names)
         self._queue('joint_states', JOINT_STATE, stamp, lambda effort: joint_state(
-            stamp, arm.joint_names, q[:joints], qd[:joints], effort))
+            stamp, arm.joint_names, q[arm.joint_q], qd[arm.joint_q], effort))
         if target is not None:
             self._queue('controller/target', JOINT_STATE, stamp,
                         joint_state(stamp, arm.joint_names, *target))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.description import read_text
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.recording.cdr import MessageError, decode
 from flex_robot_sim.recording.definitions import DefinitionError, MessageType, message_type
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordingReader, Topic

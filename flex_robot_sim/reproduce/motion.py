@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.formulations import FORMULATIONS, Formulation, make
-from flex_robot_sim.formulations.driving import FormulationDynamics
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
@@ -31,9 +29,8 @@ class VariantSimulation(Simulation):
         self._variant = variant
         super().__init__(arm, settings)
 
-    def _make_drive(self) -> FormulationDynamics:
-        return FormulationDynamics(self._variant(replace(self.arm, arrays=self._arrays)),
-                                   self._arrays)
+    def _formulation_maker(self) -> Variant:
+        return self._variant
 
 
 class Run(NamedTuple):
@@ -71,12 +68,10 @@ def make_force(arm: ArmModel, effort: Effort) -> Force:
     :param effort: function of time, q and qd that returns the efforts of the motors (joints,).
     """
     K, D = stiffness_and_damping(arm)
-    joints = len(arm.joint_names)
-    driven = np.where(arm.arrays.motor >= 0, arm.arrays.motor, np.arange(joints))
 
     def force(q, qd, time):
         total = -K @ q - D @ qd
-        total[driven] += effort(time, q, qd)
+        total[arm.motor_q] += effort(time, q, qd)
         return total
 
     return force

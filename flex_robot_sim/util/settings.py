@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import open_atomic, read_bytes
 
-FIXED_STEP_SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler')
-SCHEMES = (*FIXED_STEP_SCHEMES, 'reference')
+SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler', 'reference')
 FORMULATIONS = ('recursion', 'dual_screw', 'element_sum', 'wrench_dae', 'stiffened')
 
 AnySettings = TypeVar('AnySettings', bound='Settings')

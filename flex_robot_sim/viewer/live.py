@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.demo.swing import SWING_ANGLE, SWING_DISTANCE, SWING_SHARE
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.viewer.followed_targets import FollowedTargets
@@ -25,7 +24,7 @@ class Live:
     def __init__(self, arm: ArmModel) -> None:
         """Take `arm` (ArmModel) with n coordinates."""
         self._arm, self.simulation = arm, Simulation(arm)
-        self._motors = driven(arm)
+        self._motors = arm.motor_q
         self._drives: FollowedTargets | None = None
         self._start, self._poses = np.zeros(arm.size), np.zeros((0, 0))
         self._reversed_at = 0.0

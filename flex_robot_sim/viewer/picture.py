@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.turns import quaternions, rotation
 from flex_robot_sim.model.assembly import build_arm
@@ -33,7 +32,7 @@ class DeflectionScaler:
         self.arm = arm
         self.linear = arm if arm.coupling == 'zero_order' else build_arm(
             arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0)
-        self._joints, self._motors = len(arm.joint_names), driven(arm)
+        self._joints, self._motors = len(arm.joint_names), arm.motor_q
 
     def scaled(self, q: np.ndarray, factor: float) -> np.ndarray:
         """Return coordinates (n,) with deflections of links and joints times `factor`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import difference, driven, spring_stiffness
+from flex_robot_sim.analysis.tangent import difference, spring_stiffness
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.layout import round_length
 from flex_robot_sim.display.posture import Posture
@@ -37,7 +37,7 @@ def compliance(arm: ArmModel, link: str) -> np.ndarray:
     def origin(q):
         posture.take(q)
         return np.array(posture.frame(frame)[1])
-    flexible = np.setdiff1d(np.arange(arm.size), driven(arm))
+    flexible = arm.passive_q
     if not flexible.size:
         return np.zeros(3)
     J = np.column_stack([difference(origin, zero, DIFFERENCE_STEP * np.eye(arm.size)[k])

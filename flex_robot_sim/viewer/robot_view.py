@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.viewer.live_plots import LivePlots
 from flex_robot_sim.viewer.picture import ArmPicture
 from flex_robot_sim.viewer.remote_panel import RemotePanel
@@ -88,7 +87,7 @@ class RobotView:
         if np.linalg.norm(tip - self._tip) > RESET_JUMP * stage.reach:
             stage.clear_trace()
         self._tip = tip
-        drive_position = observed.coordinates[driven(self._arm)]
+        drive_position = observed.coordinates[self._arm.motor_q]
         is_prescribed = (now - observed.target_received_at < STALE_AFTER_S
                          and np.isfinite(observed.target).all())
         if self._set_shown('target', self._target, is_prescribed and bool(
@@ -111,7 +110,7 @@ class RobotView:
     def _rigid(self, position):
         q = np.zeros(self._arm.size)
         q[:self._joints] = position
-        q[driven(self._arm)] = position
+        q[self._arm.motor_q] = position
         return q
 
     def _draw_push(self, link, force):

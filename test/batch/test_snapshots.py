@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.batch.members import SERVO_FIELDS, STEP_HISTORY_FIELDS
 from flex_robot_sim.model.arm_model import with_stiffness
+from flex_robot_sim.simulation.simulated_arm import SERVO_FIELDS, STEP_HISTORY_FIELDS
 from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4

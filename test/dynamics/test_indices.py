@@ -13,8 +13,9 @@ import numpy as np
 from random_arms import every_feature, random_robot, random_state
 
 from flex_robot_sim import SimulationSettings, load
+from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
 from flex_robot_sim.dynamics.energy import set_energies
-from flex_robot_sim.dynamics.integrators import FORWARD_EULER, RK4, advance, advance_explicitly
+from flex_robot_sim.dynamics.integrators import advance, advance_explicitly
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.model.arm_model import make_workspace
@@ -54,18 +55,17 @@ def step_all():
     for seed, source in enumerate(sources):
         arm = load(source)
         q, qd = random_state(arm, seed)
-        n, joints = arm.size, len(arm.joint_names)
-        arrays, work, watch, loads = map(observed, (
+        arrays, work, watch, loads, state = map(observed, (
             arm.arrays, make_workspace(arm.arrays), make_watch(arm, SimulationSettings()),
-            make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))])))
-        q, qd, qdd, effort, flow, stage = (part.view(FromStart) for part in (
-            q, qd, np.zeros(n), np.ones(joints), np.zeros(3), np.zeros((9, n))))
-        advance(arrays, loads, 2, q, qd, qdd, effort, 1e-4, 2, flow, watch, stage, work)
-        for scheme in (RK4, FORWARD_EULER):
-            advance_explicitly(arrays, loads, scheme, q, qd, qdd, effort, 1e-9, 1, flow, watch,
-                               stage, work)
-        set_energies(arrays, q, qd, work, work.energy)
-        assert np.isfinite(q).all()
+            make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))]), make_state(arm)))
+        state.q[:], state.qd[:], state.effort[:] = q, qd, 1.0
+        for scheme, time_step, steps in (('implicit_midpoint', 1e-4, 2), ('rk4', 1e-9, 1),
+                                         ('forward_euler', 1e-9, 1)):
+            settings = SimulationSettings(scheme=scheme, time_step=time_step)
+            step = advance if scheme == 'implicit_midpoint' else advance_explicitly
+            step(arrays, loads, observed(make_step_settings(settings)), state, steps, watch, work)
+        set_energies(arrays, state.q, state.qd, work, work.energy)
+        assert np.isfinite(state.q).all()
     print(len(sources))
 
 

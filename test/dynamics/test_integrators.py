@@ -13,7 +13,6 @@ from scipy.integrate import solve_ivp
 from flex_robot_sim import read_description
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.dynamics.stability import longest_step
@@ -223,7 +222,7 @@ def test_energy_adds_up_to_1e_8_in_a_second(robot_name, steps):
 
 def _rates(arm, speed):
     rates = np.zeros(arm.size)
-    rates[driven(arm)] = rates[:speed.size] = speed
+    rates[arm.motor_q] = rates[:speed.size] = speed
     return rates
 
 

@@ -136,7 +136,7 @@ def test_energy_needs_the_products_that_the_paper_drops():
     for variant in (Variant(), Variant(keeps_energy=False)):
         arm = load('element_sum_arm_1', gravity=(0.0, 0.0, 0.0))
         simulation = Simulation(arm, SimulationSettings(formulation='dual_screw'))
-        simulation._drive.formulation = DualScrew(arm, variant)
+        simulation._simulated.formulation.formulation = DualScrew(arm, variant)
         q = np.zeros(arm.size)
         q[arm.coordinate_names.index('link_2/bending_y_1')] = 2e-3
         simulation.set_state(coordinates=q)
@@ -219,7 +219,8 @@ def test_a_formulation_that_makes_energy_is_reported():
 
     arm = load('two_link')
     simulation = Simulation(arm, SimulationSettings(formulation='stiffened'))
-    simulation._drive.formulation = Growing(simulation._drive.formulation)
+    dynamics = simulation._simulated.formulation
+    dynamics.formulation = Growing(dynamics.formulation)
     simulation.set_state(velocity=np.full(len(arm.joint_names), 1.0))
     simulation.step(300)
     line, = simulation.reports

@@ -10,7 +10,6 @@ from rig_lockstep import Lab
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.identification.drift_settings import DriftSettings
@@ -22,6 +21,7 @@ from flex_robot_sim.identification.ringing_at_rest import (
     ringing_model,
 )
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import Experiment

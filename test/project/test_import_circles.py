@@ -8,7 +8,6 @@ from project_files import ROOT
 PACKAGE = 'flex_robot_sim'
 # names of types only, under TYPE_CHECKING: still to be taken apart
 KNOWN = {('description.tool', 'description.robot'),
-         ('simulation.simulation_state', 'simulation.simulation'),
          ('rig.board.commands', 'rig.board.emulated_board')}
 
 

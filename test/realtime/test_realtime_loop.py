@@ -356,12 +356,12 @@ def test_the_controller_inside_replaces_commands(make_loop):
 
 def test_the_payload_changes_during_a_run_and_moves_to_another_link(make_loop):
     loop, _ = make_loop()
-    inertia = loop.simulation._arrays.inertia.copy()
+    inertia = loop.simulation._simulated.arrays.inertia.copy()
     loop.set_payload(PayloadSettings('tool', 0.2))
-    assert not np.array_equal(loop.simulation._arrays.inertia, inertia)
+    assert not np.array_equal(loop.simulation._simulated.arrays.inertia, inertia)
     loop.set_payload(PayloadSettings('elbow_motor', 0.2))
     loop.set_payload(PayloadSettings())
-    assert np.allclose(loop.simulation._arrays.inertia, inertia, rtol=0, atol=0)
+    assert np.allclose(loop.simulation._simulated.arrays.inertia, inertia, rtol=0, atol=0)
     with pytest.raises(SettingError, match='payload_mass = 1 kg needs a payload_link'):
         loop.set_payload(PayloadSettings('', 1.0))
 

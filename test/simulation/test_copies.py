@@ -10,11 +10,8 @@ from moving_arms import swinging_arm
 from random_arms import random_robot, random_state
 
 import flex_robot_sim as frs
-from flex_robot_sim.simulation.simulation_state import (
-    REBUILT_ATTRIBUTES,
-    WORKSPACE_FIELDS,
-    state_of,
-)
+from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS
+from flex_robot_sim.simulation.simulation import PARTS
 
 WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy,
         'pickle': lambda thing: pickle.loads(pickle.dumps(thing))}
@@ -52,9 +49,9 @@ def in_motion(arm, seed, state=None, steps=17, **settings):
 
 def spoil_scratch(sim):
     """Fill the work arrays with NaN: a step may read only its own values and the state."""
-    sim._stage[:] = np.nan
-    for name, array in zip(sim._work._fields, sim._work):
-        if name not in (*WORKSPACE_FIELDS, 'coupling'):     # always 0 for rigid drives
+    sim._simulated.state.stage[:] = np.nan
+    for name, array in zip(sim._simulated.work._fields, sim._simulated.work):
+        if name not in (*SAVED_FIELDS['work'], 'coupling'):     # always 0 for rigid drives
             array[:] = np.nan
 
 
@@ -148,7 +145,7 @@ def test_a_copy_continues_with_static_friction_and_at_a_stop():
 def test_nothing_that_is_done_to_a_copy_changes_the_original(way):
     sim = in_motion(frs.load('two_link'), 4)
     sim.reports.append('a line')
-    before, copied = pickle.loads(pickle.dumps(state_of(sim))), WAYS[way](sim)
+    before, copied = pickle.loads(pickle.dumps(sim.__getstate__())), WAYS[way](sim)
     copied.effort[:] = 9.0
     copied.prescribe('waist', swing)
     copied.push('forearm', (9.0, 0.0, 0.0))
@@ -157,7 +154,7 @@ def test_nothing_that_is_done_to_a_copy_changes_the_original(way):
     copied.reports.clear()
     copied.hold(0.0 * copied.position, 50.0, 5.0)
     copied.reset()
-    expect_equal_states(before, state_of(sim))
+    expect_equal_states(before, sim.__getstate__())
 
 
 def expect_equal_states(one, other):
@@ -202,8 +199,10 @@ def test_a_copy_shares_only_arrays_of_the_arm_that_no_step_writes():
                          for one in (sim, copy.copy(sim)))
     assert len(originals) > 50
     # pushes and payloads are replaced as a whole and never written
-    constant = [array for one in (*sim._pushes.values(), *sim._payload.values()) for array in one
-                if isinstance(array, np.ndarray)]
+    simulated = sim._simulated
+    constant = [array for values in (*simulated.pushes.values(),
+                                     *map(dict.values, map(vars, simulated.payloads.values())))
+                for array in values if isinstance(array, np.ndarray)]
     shared = [a for a in originals for b in copies if np.shares_memory(a, b)]
     assert {id(array) for array in shared} <= {id(array) for array in constant}
 
@@ -244,5 +243,9 @@ def test_every_attribute_is_state_or_rebuilt():
     sim = in_motion(frs.load('two_link'), 7)
     sim.prescribe('waist', swing)
     sim.step()
-    state = state_of(sim)
-    assert set(vars(sim)) <= {*state, *REBUILT_ATTRIBUTES}
+    saved = sim.__getstate__()
+    assert saved.keys() == vars(sim).keys()
+    assert all(saved[name] is not getattr(sim, name) for name in PARTS)
+    follows = {'arm', 'settings', 'step_settings', 'query_work', 'motor_q', 'loads', 'formulation',
+               '_make_formulation', '_advance', '_set_energies'}
+    assert vars(sim._simulated).keys() == {*saved['_simulated'], *follows}

@@ -12,7 +12,6 @@ from walked_urdf import poses
 from flex_robot_sim import load
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.joints import DisplayJoints
@@ -96,7 +95,7 @@ def test_a_mode_is_drawn_with_its_frequency_and_as_large_as_can_be_seen(robot):
         period = max(1 / motion.frequencies[k], 1 / 0.6)
         q = motion.coordinates(k, 0.0)
         assert motion.coordinates(k, period / 2) == pytest.approx(-q, abs=1e-9 * np.abs(q).max())
-        assert not q[driven(arm)].any()
+        assert not q[arm.motor_q].any()
         points = motion._points(q) - motion._points(np.zeros(arm.size))
         # linear in the amplitude but for the turns, of up to half a radian
         assert np.linalg.norm(points, axis=1).max() == pytest.approx(

@@ -1,0 +1,93 @@
+"""Payloads: rigid bodies attached to links of an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flex_robot_sim.description.bodies import (
+    IDENTIFICATION_TOLERANCE,
+    ROUNDING_TOLERANCE,
+    impossibility,
+)
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known
+from flex_robot_sim.spatial.screws import set_body_inertia
+from flex_robot_sim.util.exceptions import SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from flex_robot_sim.model.arm_model import ArmModel
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A rigid body attached to a link of one arm."""
+
+    link: str
+    mass: float                 # [kg]
+    centre: np.ndarray          # (3,)      in the link frame                               [m]
+    inertia: np.ndarray         # (3, 3)    about the centre, in the axes of the link   [kg m2]
+    body: int                   # row of the body that the link is fixed to
+    added: np.ndarray           # (6, 6)    added to the inertia of this body              [SI]
+
+
+def make_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
+                 inertia: ArrayLike | None = None) -> Payload:
+    """
+    Return the Payload of a link; SettingError if no such body exists.
+
+    :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the axes
+        of the link (3, 3) [kg m2]; default: a point mass.
+    """
+    frame = arm.frames[link]
+    I = np.zeros((3, 3)) if inertia is None else array_or_nan(inertia)
+    r, m = array_or_nan(centre), array_or_nan(mass)
+    if (m.shape != () or r.shape != (3,) or I.shape != (3, 3)
+            or not np.isfinite([m, *r, *I.flat]).all() or m < 0
+            or np.abs(I - I.T).max() > ROUNDING_TOLERANCE * np.abs(I).max()):
+        raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
+                           'symmetric inertia (3, 3) [kg m2], all finite')
+    I = (I + I.T) / 2       # removes rounding errors of a rotation
+    reason = impossibility(float(m), I, IDENTIFICATION_TOLERANCE)
+    if reason:
+        raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {reason}')
+    added = np.empty((6, 6))
+    set_body_inertia(float(m), frame.R @ r + frame.p, frame.R @ I @ frame.R.T, added)
+    return Payload(link, float(m), r, I, frame.body, added)
+
+
+def expect_payload_link(arm: ArmModel, link: str) -> None:
+    """Raise SettingError if the arm has no such link, or if the link is fixed to the base."""
+    if not is_known(link, arm.frames):
+        raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
+    if arm.frames[link].body < 0:
+        raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
+
+
+def inertias_with_payloads(arm: ArmModel, payloads: Mapping[str, Payload]) -> np.ndarray:
+    """Return the inertias of the bodies of an arm (i, 6, 6) with its payloads, by link."""
+    inertias = arm.arrays.inertia.copy()
+    for payload in payloads.values():
+        inertias[payload.body] += payload.added
+    return inertias
+
+
+def with_payload(model: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
+                 inertia: ArrayLike | None = None) -> ArmModel:
+    """
+    Return a copy of the arm with an additional body fixed to a link.
+
+    :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the axes
+        of the link (3, 3) [kg m2]; default: a point mass.
+    """
+    expect_arm(model)
+    if not is_known(link, model.frames) or model.frames[link].body < 0:
+        moving = [name for name, frame in model.frames.items() if frame.body >= 0]
+        raise SettingError(f'no link "{link}" that carries a payload. Known: {", ".join(moving)}')
+    payload = make_payload(model, link, mass, centre, inertia)
+    return replace(model, arrays=model.arrays._replace(
+        inertia=inertias_with_payloads(model, {link: payload})))

@@ -1,0 +1,178 @@
+"""
+One arm in motion: its numbers, its state, and the tables of the compiled functions.
+
+`saved` returns what the next step depends on, for copies and pickles. Workspaces, loads and
+compiled calls follow from it and are rebuilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flex_robot_sim.dynamics.adaptive import advance_adaptively
+from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
+from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.integrators import advance, advance_explicitly
+from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.dynamics.monitors import make_watch, turn_limits
+from flex_robot_sim.formulations import Formulation
+from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
+from flex_robot_sim.jit.compiled import bind
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.payload import Payload, inertias_with_payloads
+from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES
+from flex_robot_sim.util.settings import SimulationSettings
+
+# of the workspace, cleared where the results of previous steps no longer hold
+STEP_HISTORY_FIELDS = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step')
+SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
+# inputs of the steps; the workspace of queries shares them
+INPUT_FIELDS = ('effort_limit', 'rate_limit', *SERVO_FIELDS, 'prescribed',
+                'prescribed_acceleration')
+SAVED_FIELDS = {        # of each table: what the next step depends on
+    'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
+    'work': (*STEP_HISTORY_FIELDS, *INPUT_FIELDS, 'applied', 'prescribed_effort'),
+    'arrays': ('inertia', 'stop_damping'),      # they change with payloads and servos
+    'watch': ('turn', 'bent', 'turned', 'hard', 'coarse', 'enough')}
+
+MakeFormulation = Callable[[ArmModel], Formulation]
+
+
+class SimulatedArm:
+    """State, loads, numbers and workspaces of one arm."""
+
+    def __init__(self, arm: ArmModel, settings: SimulationSettings,
+                 make_formulation: MakeFormulation | None) -> None:
+        """
+        Start an arm with straight links in its zero position.
+
+        :param make_formulation: function of an arm, for other accelerations than those of the
+            recursion.
+        """
+        self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
+        self.arrays = arm.arrays._replace(**{
+            name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']})
+        self.step_settings = make_step_settings(settings)
+        self.state, self.watch = make_state(arm), make_watch(arm, settings)
+        self.work = make_workspace(arm.arrays)
+        if settings.drive_limits:
+            self.work.effort_limit[:] = effort_limits(arm)
+            self.work.rate_limit[:] = rate_limits(arm)
+        # queries have their own workspace: another thread may query while this one steps
+        self.query_work = make_workspace(arm.arrays)._replace(
+            **{name: getattr(self.work, name) for name in INPUT_FIELDS})
+        self.motor_q = arm.motor_q
+        self.payloads: dict[str, Payload] = {}
+        self.pushes: dict[str, Push] = {}
+        self.loads = make_loads(arm)
+        self.start_energy = 0.0     # [J]
+        self.formulation: FormulationDynamics | None = None
+        # bound to the tables of the steps
+        self._advance: Callable[..., int] | None = None
+        self._set_energies: Callable[..., None] | None = None
+        self._update_formulation()
+
+    def saved(self) -> dict[str, Any]:
+        """Return what the next step depends on; it shares only arm, settings and motions."""
+        tables = {table: {name: getattr(getattr(self, table), name).copy() for name in names}
+                  for table, names in SAVED_FIELDS.items()}
+        return {**tables, 'payloads': copy(self.payloads), 'pushes': copy(self.pushes),
+                'start_energy': self.start_energy}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Restore what `saved` returned for such an arm."""
+        for table in SAVED_FIELDS:
+            for name, values in saved[table].items():
+                getattr(getattr(self, table), name)[:] = values
+        self.payloads, self.start_energy = copy(saved['payloads']), saved['start_energy']
+        self.set_pushes(saved['pushes'])
+        self._update_formulation()
+
+    def has_other_gains(self, stiffness: np.ndarray, damping: np.ndarray) -> bool:
+        """Whether the servo has other gains, (joints,) each."""
+        work = self.work        # plain numbers: for a few, numpy takes longer
+        return ([stiffness.tolist(), damping.tolist()]
+                != [work.servo_stiffness.tolist(), work.servo_damping.tolist()])
+
+    def set_servo(self, target: np.ndarray, rate: np.ndarray | float, stiffness: np.ndarray,
+                  damping: np.ndarray) -> None:
+        """Set targets, their rates, and gains of the servo, (joints,) each."""
+        for name, values in zip(SERVO_FIELDS, (target, rate, stiffness, damping)):
+            getattr(self.work, name)[:] = values
+
+    def set_pushes(self, pushes: dict[str, Push]) -> None:
+        """Replace all pushes, by link."""
+        self.loads, self.pushes = make_loads(self.arm, pushes.values()), dict(pushes)
+
+    def set_payloads(self, payloads: dict[str, Payload]) -> None:
+        """Replace all payloads, by link."""
+        self.payloads = payloads
+        self.arrays.inertia[:] = inertias_with_payloads(self.arm, payloads)
+        self.work.step[:] = 0.0
+        self._update_formulation()
+
+    def update_turn_limits(self) -> None:
+        """Adapt the limits of slow rotation to the present payloads."""
+        self.watch.turn[:] = turn_limits(self.arm, self.arrays, self.settings)
+
+    def energies(self) -> np.ndarray:
+        """Kinetic, strain and potential energy (3,) [J], with the workspace of queries."""
+        energies = np.zeros(3)
+        set_energies(self.arrays, self.state.q, self.state.qd, self.query_work, energies)
+        return self._with_formulation(energies)
+
+    def energies_between_steps(self) -> np.ndarray:
+        """Return the same in `work.energy`, with the workspace of the steps."""
+        arguments = self.arrays, self.state.q, self.state.qd, self.work, self.work.energy
+        if self._set_energies is None:
+            self._set_energies = bind(set_energies, *arguments)
+        self._set_energies(*arguments)
+        return self._with_formulation(self.work.energy)
+
+    def clear_step_history(self) -> None:
+        """Clear the results of previous steps, which no longer hold."""
+        for name in STEP_HISTORY_FIELDS:
+            getattr(self.work, name)[:] = 0.0
+
+    def forget_events(self) -> None:
+        """Clear the recorded events."""
+        watch = self.watch
+        watch.bent[:] = watch.turned[:] = -1
+        watch.hard[:], watch.coarse[:] = (0, 0, -1), 0.0
+
+    @property
+    def steps_in_python(self) -> bool:
+        """Whether Python takes part in each step, so that Ctrl-C can interrupt it."""
+        return self.formulation is not None or self.settings.scheme == 'reference'
+
+    def step_call(self, steps: int) -> tuple[Callable[..., int], Sequence[tuple]]:
+        """Return the stepping function, which returns the steps taken, and its arguments."""
+        arguments = (self.arrays, self.loads, self.step_settings, self.state, steps, self.watch,
+                     self.work)
+        if self.formulation is not None:
+            return advance_with_formulation, ((self.formulation, *arguments),)
+        if self._advance is None:
+            self._advance = (
+                advance_adaptively if self.settings.scheme == 'reference' else
+                advance_explicitly if self.settings.scheme in EXPLICIT_SCHEMES else
+                bind(advance, *arguments))      # the default scheme; its speed matters
+        return self._advance, (arguments,)
+
+    def _update_formulation(self):
+        """Make the formulation anew for the present numbers."""
+        self.formulation = None
+        if self._make_formulation is not None:
+            self.formulation = FormulationDynamics(
+                self._make_formulation(replace(self.arm, arrays=self.arrays)), self.arrays)
+
+    def _with_formulation(self, energies):
+        """Replace kinetic and potential energy (3,) by those of a formulation, if any."""
+        if self.formulation is not None:
+            energies[0], energies[2] = self.formulation.energies(self.state.q, self.state.qd)
+        return energies

@@ -1,0 +1,53 @@
+"""Checks of a new state, a servo and a time that a caller gives to a simulation."""
+
+from math import isfinite
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.start_pose import start_coordinates
+from flex_robot_sim.util.exceptions import SettingError
+
+
+def checked_state(arm: ArmModel, position: ArrayLike | None, velocity: ArrayLike | None,
+                  coordinates: ArrayLike | None,
+                  rates: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return all coordinates and their rates (n,); see Simulation.set_state."""
+    state = start_coordinates(arm), np.zeros(arm.size)
+    for name, values, all_name, total, out in (
+            ('position', position, 'coordinates', coordinates, state[0]),
+            ('velocity', velocity, 'rates', rates, state[1])):
+        if values is not None and total is not None:
+            raise SettingError(f'{name} and {all_name} say the same: give one of them')
+        if total is not None:
+            out[:] = checked(all_name, total, arm.coordinate_names)
+        elif values is not None:
+            arm.set_joints(out, checked(name, values, arm.joint_names))
+    return state
+
+
+def checked_servo(arm: ArmModel, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
+                  rate: ArrayLike | None) -> tuple[list[np.ndarray], np.ndarray,
+                                                   np.ndarray | float]:
+    """Return stiffness and damping, target and its rate, (joints,) each; see Simulation.hold."""
+    names = arm.joint_names
+    gains = [
+        checked(name, values if np.ndim(values) else np.full(len(names), values), names)
+        for name, values in (('stiffness', stiffness), ('damping', damping))]
+    if any(gain < 0 for row in gains for gain in row.tolist()):
+        raise SettingError('stiffness and damping of a servo must be >= 0')
+    return gains, checked('target', target, names), (
+        0.0 if rate is None else checked('rate', rate, names))
+
+
+def steps_until(time: float, now: float, step: float) -> int:
+    """Return the number of steps [s] closest to a time [s]; SettingError if it has passed."""
+    if not isinstance(time, Real) or not isfinite(time):
+        raise SettingError(f'time = {time!r} must be finite [s]')
+    steps = round((time - now) / step)
+    if steps < 0:
+        raise SettingError(f'time = {time!r} is over: it is {now:.6g} s by now')
+    return steps

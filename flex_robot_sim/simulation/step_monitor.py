@@ -1,0 +1,67 @@
+"""Warnings about steps: too long ones, and states outside the validity of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Any
+
+from flex_robot_sim.dynamics.monitors import count_events, report_lines
+from flex_robot_sim.jit.compiled import bind
+from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES, EnergyGain, StepLimits
+from flex_robot_sim.simulation.simulated_arm import SimulatedArm
+from flex_robot_sim.util.exceptions import SimulationError
+
+DEFAULT_REMEDY = 'Take a shorter time_step or smaller efforts'
+
+
+class StepMonitor:
+    """Finds what has to be reported about the steps of a SimulatedArm, each thing once."""
+
+    def __init__(self, simulated: SimulatedArm) -> None:
+        """Start without reports."""
+        self._simulated = simulated
+        self.limits = StepLimits(simulated.arrays, simulated.settings)
+        self.gain = EnergyGain()
+        self._reported: set[object] = set()
+        self._count_events = bind(count_events, simulated.watch)
+        self._is_explicit = simulated.settings.scheme in EXPLICIT_SCHEMES
+
+    def saved(self) -> tuple[Any, ...]:
+        """Return what the next report depends on."""
+        return {*self._reported}, copy(self.gain), self.limits.is_reported
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Restore what `saved` returned."""
+        reported, gain, self.limits.is_reported = saved
+        self._reported, self.gain = {*reported}, copy(gain)
+
+    def reset(self) -> None:
+        """Forget all events, so that they can be reported again."""
+        self._simulated.forget_events()
+        self._reported.clear()
+        self.gain = EnergyGain()
+        self.limits.forget()
+
+    def lines(self, completed: int, time: float,
+              end_time: Callable[[int], float]) -> Iterator[str]:
+        """
+        Yield a line for each new event of the completed steps.
+
+        :param time: after them [s]; end_time: function from one of these steps to its end [s].
+        """
+        simulated = self._simulated
+        if self._count_events(simulated.watch) != len(self._reported):
+            yield from report_lines(simulated.arm, simulated.settings, simulated.watch,
+                                    self._reported, end_time)
+        if (self._is_explicit or simulated.formulation) and self.gain.is_due(completed):
+            corrected = simulated.work.step[3] if simulated.formulation else 0.0
+            yield from self.gain.report(
+                simulated.energies_between_steps(), simulated.state.flow,
+                simulated.start_energy - corrected, time, simulated.settings)
+
+
+def non_finite_state_error(time: float, remedy: str = '') -> SimulationError:
+    """Return the error for a state that is not finite after a time [s]."""
+    return SimulationError(f'the state is not finite after {time:.6g} s; the last good one is '
+                           f'kept. {remedy or DEFAULT_REMEDY}')
