@@ -4,8 +4,6 @@ Run all experiments in parallel, each in its own process, as many as there are p
 A process runs `flexsim reproduce NAME --json`; lines on standard error report its progress.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -6,7 +6,7 @@ import copy
 import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +33,8 @@ from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagn
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
+from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.simulation.simulation import Simulation
 
 SHAPER_KINDS = CONTROLLER_SHAPERS[1:]  # all but none
 BY_POSE_SUFFIX = ' by pose'  # of names in `flexsim shape`; here all shapers follow the pose

@@ -1,7 +1,5 @@
 """The node `view` for a replayed recording, started with the robot of the recording."""
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import re

@@ -9,9 +9,7 @@ the far edge of the mitre, so that no gap opens on the outer side. The excess li
 adjacent piece.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +18,8 @@ from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.sections import drawn_sections
 from flex_robot_sim.display.turns import quaternions
 from flex_robot_sim.elastic import SETBACK_POINTS
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 MIN_FULL_SCALE = 1e-12      # of surface strain; smaller values would overflow
 # tip deflection over length at which a link has its full colour; a cantilever with a force at its

@@ -1,16 +1,10 @@
 """Contents of `display_joint_states`: positions of all joints of the display description."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 
 class DisplayJoints:

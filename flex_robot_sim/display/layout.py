@@ -1,16 +1,12 @@
 """Settings of rviz2 for one robot: view, grid and axes scaled to its reach."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from flex_robot_sim.display.extent import middle, reach
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 # relative to the reach; tested in rviz with arms of 0.4 to 16 m
 VIEW_DISTANCE = 1.7         # from its focal point

@@ -1,7 +1,5 @@
 """A stick figure for a robot whose URDF has no visuals."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 

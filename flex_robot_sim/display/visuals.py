@@ -1,18 +1,14 @@
 """Visuals of a flexible link: shapes of the beam itself, and parts mounted on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.description.document import XmlElement
+from flex_robot_sim.description.robot import ElasticBeam
 from flex_robot_sim.description.urdf import turned_by
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import XmlElement
-    from flex_robot_sim.description.robot import ElasticBeam
 
 MAX_PART_LENGTH = 0.25      # over the beam length: longer shapes belong to the beam
 MIN_BEAM_LENGTH = 0.8       # over the beam length: such shapes determine the section

@@ -14,8 +14,6 @@ of the adjoint matrices of SE(3) and the same exponential, but theta is a rotati
 Equation numbers: Cibicik & Egeland (2021), see dual_numbers.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from flex_robot_sim.formulations.dual_numbers import dual_hat, dual_matrix, hat

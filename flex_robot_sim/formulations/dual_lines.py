@@ -15,8 +15,6 @@ because a force does work on the mode, not on its rate (93) to (95). N swaps the
 Equation numbers: Cibicik & Egeland (2021), see dual_numbers.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from flex_robot_sim.formulations.dual_groups import g2_adjoint, g2_inverse

@@ -12,8 +12,6 @@ Cibicik & Egeland, Kinematics and dynamics of flexible robotic manipulators usin
 IEEE Transactions on Robotics (2021), here and in the modules dual_*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -23,7 +23,7 @@ Equation numbers: Cibicik & Egeland (2021), dual_numbers.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,9 +31,7 @@ from flex_robot_sim.formulations.dual_compiled import SampledArm, mass_matrix_an
 from flex_robot_sim.formulations.dual_groups import g1_inverse
 from flex_robot_sim.formulations.dual_numbers import dual_hat
 from flex_robot_sim.formulations.dual_projection import Points, Projections, position_by_order
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'every arm; neglects second-order terms of its elastic states'
 

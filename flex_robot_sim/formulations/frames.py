@@ -6,8 +6,6 @@ screw (6,) is (angular, linear). Equation numbers: Mueller, Screw and Lie group 
 kinematics, Multibody System Dynamics 43 (2018), appendix A.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -7,17 +7,12 @@ accepts any generalised force. A Simulation calls the recursion directly, which 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arm_model import make_workspace
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 COVERS = 'every arm'
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.elastic import SETBACK_POINTS
+from flex_robot_sim.elastic import SETBACK_POINTS, Beam
 from flex_robot_sim.formulations.turning import rotation_and_jacobian
 
 if TYPE_CHECKING:
-    from flex_robot_sim.elastic import Beam
     from flex_robot_sim.model.arm_model import ArmModel
 
 

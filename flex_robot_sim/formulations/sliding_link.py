@@ -18,8 +18,6 @@ Material damping follows Kelvin and Voigt, with the bending moment EI (kappa + t
 curvature kappa = sum_k phi_k''(xi) e_k / s^2 of an element changes as the element slides.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -7,8 +7,6 @@ the link is J dtheta/dt, where t = |theta| and
     J = 1 + a theta~ + b theta~^2,   a = (1 - cos t)/t^2,   b = (t - sin t)/t^3
 """
 
-from __future__ import annotations
-
 from math import cos, sin, sqrt
 
 import numpy as np

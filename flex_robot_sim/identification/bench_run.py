@@ -5,25 +5,21 @@ The port belongs to a real or an emulated board. The motors are off after every 
 Ctrl-C.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 BENCH_CONTROLLER = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_period=0.0)
 """The same settings as in config/rig.yaml; docs/rig_bridge.md explains them."""

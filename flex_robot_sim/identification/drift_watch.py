@@ -7,10 +7,8 @@ model with that payload in that pose predicts the frequency. A single stop may b
 consecutive stops that differ by more than their standard deviations are significant.
 """
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.signal import butter, sosfilt
@@ -20,11 +18,9 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.held_payload import UNKNOWN, Payload, held_payload
 from flex_robot_sim.identification.ringing_at_rest import ringing_at_rest, ringing_model
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 WINDOW_PERIODS = 10.0           # after a stop, in periods of the slowest mode
 MIN_WINDOW_PERIODS = 5.0        # the same, if the next motion begins earlier

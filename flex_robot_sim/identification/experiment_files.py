@@ -5,8 +5,6 @@ The controller subscribes to the trajectory at `joint_trajectory`. The bridge su
 profile at `~/profile`: efforts, each until its time, which the board plays by its own clock.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -6,8 +6,6 @@ with less friction has a larger weight. The weight of a gauge depends on the unc
 zero and of the stiffness of its link.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Identifiability: parameters that a log determines, by covariance and by refits without them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from flex_robot_sim.identification import uncertainty

@@ -1,7 +1,5 @@
 """Identification: parameters from logs, their standard deviations, and a validation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Rows
 from dataclasses import replace

@@ -10,8 +10,6 @@ velocity of the origin in these axes and R their rotation in the base frame,
 dv/dt follows from a polynomial through seven samples, with a relative error of (w dt)^6 / 140.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

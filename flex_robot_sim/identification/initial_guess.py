@@ -6,8 +6,6 @@ a factor of two ends in the wrong minimum. Spectra ignore phases and have one mi
 remaining error is less than a cycle over a short horizon, whose fit in turn suits a longer one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence as Rows
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -6,8 +6,6 @@ bias the parameters. No further fit is necessary to estimate the bias: a finer m
 once at the optimum, and the output difference is projected on the slopes (I12), (I13).
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 

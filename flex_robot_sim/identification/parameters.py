@@ -1,7 +1,5 @@
 """Unknowns of a fit: parameters of the robot and of its sensors, and the default selection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ errors from adding up. By motion, the drives follow the measured motion, and nee
 docs/identification.md, (I1) to (I4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache

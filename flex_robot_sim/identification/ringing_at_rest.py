@@ -18,9 +18,7 @@ linear,
 with u_k, v_k = exp(-D w t) (cos, sin)(w' t), and H_k the filter s^2 / (s^2 + 2 D w s + w^2).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -32,9 +30,7 @@ from flex_robot_sim.analysis.operating_point import state_at
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_FREQUENCY_DEVIATION = 0.4           # relative to the frequencies of the model
 START_FREQUENCY_RATIOS = np.geomspace(0.7, 1.35, 17)

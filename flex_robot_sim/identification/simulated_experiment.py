@@ -5,8 +5,6 @@ The arm follows the trajectory by a servo like that of the controller. The resul
 log; its efforts are means around each sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Residuals of a model are never white, because unmodelled dynamics vibrate with t
 covariance follows from sums of the score, slope times residual, over blocks of time (I9), (I10).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Sequence as Rows
 from typing import NamedTuple

@@ -1,14 +1,9 @@
 """Single steps of a paused simulation; each waits for the command that answers its state."""
 
-from __future__ import annotations
-
+import queue
 import time
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import queue
-
-    from flex_robot_sim.realtime.bell import Bell
+from flex_robot_sim.realtime.bell import Bell
 
 ANSWER_TIMEOUT_S = 5.0  # for the command that answers the state of a single step
 POLL_PERIOD_S = 0.05

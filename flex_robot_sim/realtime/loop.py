@@ -24,12 +24,11 @@ from flex_robot_sim.realtime.bell import Bell
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
-from flex_robot_sim.realtime.settings import payload_of
+from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings, payload_of
 from flex_robot_sim.realtime.timing import RoundTrip, Samples
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
     from flex_robot_sim.simulation.simulation import Simulation
 
 IDLE_PERIOD_S = 0.05    # longest wait, and period at which a paused loop repeats its state

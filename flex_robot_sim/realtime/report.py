@@ -1,17 +1,11 @@
 """Status of a simulation loop since the last report: a level, a line and figures."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.dynamics.monitors import make_watch
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.realtime.loop import FAILED, SimulationLoop
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
-    from flex_robot_sim.util.settings import SimulationSettings
+from flex_robot_sim.util.settings import SimulationSettings
 
 WATCH_RATE_HZ = 100.0   # at which deflections are sampled
 MS_PER_S = 1e3

@@ -1,7 +1,5 @@
 """Self-contained HTML pages: they need no other file and send no request."""
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,16 +1,15 @@
 """Recorded run of an arm: joints, targets, tips, efforts, and diagnostics of the nodes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from flex_robot_sim.description import read_text
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.recording.cdr import MessageError, decode
@@ -21,9 +20,6 @@ from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.reports.series import NANOSECOND, Series, SeriesBuilder
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 JOINT_STATE_TYPE, STRING_TYPE, POSE_TYPE = (
     'sensor_msgs/JointState', 'std_msgs/String', 'geometry_msgs/PoseStamped')

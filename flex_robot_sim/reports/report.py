@@ -1,25 +1,20 @@
 """Report of a recording: page, key figures and plots."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from flex_robot_sim.reports.charts import Plot, plots_of
 from flex_robot_sim.reports.energies import energies
 from flex_robot_sim.reports.motion import motion_of
 from flex_robot_sim.reports.numbers import numbers_of, tables_of
 from flex_robot_sim.reports.page import page
-from flex_robot_sim.reports.recorded_run import read_run
+from flex_robot_sim.reports.recorded_run import RecordedRun, read_run
 from flex_robot_sim.reports.ringing import residual_vibration
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import why_unwritable
 from flex_robot_sim.util.plots import write_charts_of_both_kinds
 from flex_robot_sim.util.summary import summarized
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reports.recorded_run import RecordedRun
 
 Tables = list[tuple[str, list[str], list[list[str]]]]
 

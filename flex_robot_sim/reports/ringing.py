@@ -10,11 +10,11 @@ from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.recorded_vibration import Resonance, resonances
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reports.series import Series
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
 TARGET_REST_RATIO = 1e-4       # a smaller step of the target, over its range, counts as rest

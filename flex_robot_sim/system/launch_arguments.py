@@ -1,7 +1,5 @@
 """Arguments of the launch files, and the programs that they ask for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -5,8 +5,6 @@ The launch files and `flexsim demo` both read it, so that both start the same sy
 started here, and rclpy is not needed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec

@@ -8,8 +8,6 @@ it looks for any class. Functions that a pickle names first must stay in this mo
 pickle runs code: only load your own pickles.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any, TypeVar
 

@@ -5,8 +5,6 @@ A class decorated with `summarized` shows its fields, or the heading and the row
 `_summary` returns, each a label and a text. The text has 20 lines at most.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from html import escape

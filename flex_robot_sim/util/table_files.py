@@ -1,7 +1,5 @@
 """Tables of numbers and text as CSV and Parquet files."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from importlib.util import find_spec

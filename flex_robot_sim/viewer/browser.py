@@ -7,8 +7,6 @@ A page listens on 127.0.0.1 and answers only browsers that have opened its priva
 drawing thread calls `react`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """Widgets of a page: sliders, checkboxes, dropdowns and buttons."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flex_robot_sim.util.exceptions import plain

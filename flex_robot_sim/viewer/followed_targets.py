@@ -1,16 +1,10 @@
 """Smooth drive motion to changing targets, slow enough that links bend little."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.demo.swing import MAX_BENDING_RATIO
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_RATE = 6.0              # of the approach of a drive to its target                     [1/s]
 

@@ -1,7 +1,5 @@
 """Ring buffer of recent samples for plots."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,18 +1,12 @@
 """Simulation of an arm for a page: free fall, or prescribed drive motion."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.demo.swing import SWING_ANGLE, SWING_DISTANCE, SWING_SHARE
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 PAUSE_PERIODS = 5.0         # pause at either end of a swing, in units of 1 / rate of the drives
 MIN_PAUSE_S = 4.0           # shortest pause

@@ -1,7 +1,5 @@
 """Mesh files of a URDF, read by trimesh from this machine only."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,16 +1,10 @@
 """Animation of natural modes: slowed down and scaled to be visible."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.display.posture import Posture
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 MODE_AMPLITUDE = 0.07       # of the point that moves most, in reaches of the arm
 LEVER_ARM = 0.15            # for rotations, in reaches

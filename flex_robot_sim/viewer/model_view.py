@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.joints import JointSliders
@@ -17,7 +18,6 @@ from flex_robot_sim.viewer.mode_motion import ModeMotion
 from flex_robot_sim.viewer.stage import Stage, table
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 MAX_CATCH_UP_S = 0.1        # simulated time per picture

@@ -1,17 +1,13 @@
 """Observed state of an arm in another process, as received in its messages."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.tangent import difference
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 DIFFERENCE_STEP = 1e-3      # of finite differences of the coordinates
 BENDING_AXES = 'yz'         # transverse axes of a beam

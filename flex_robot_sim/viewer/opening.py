@@ -1,7 +1,5 @@
 """Opening a browser at a private address."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -6,8 +6,6 @@ carry the cookie. The printed address sets the cookie. Browsers then drop the to
 opens its socket without the query of its address.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import secrets

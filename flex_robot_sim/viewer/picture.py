@@ -9,12 +9,12 @@ import numpy as np
 
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.turns import quaternions, rotation
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.solids import DEFAULT_COLOUR, Attachments, Solid
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 GHOST_STYLE = (0.55, 0.58, 0.62), 0.28  # colour and opacity of the rigid arm

@@ -1,18 +1,12 @@
 """Largest pushes and payloads on the sliders of a page: large enough to be visible."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.analysis.tangent import difference, spring_stiffness
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.layout import round_length
 from flex_robot_sim.display.posture import Posture
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 PUSH_DEFLECTION = 0.05      # deflection by the largest push, in reaches
 DIFFERENCE_STEP = 1e-5      # of finite differences

@@ -1,7 +1,5 @@
 """Commands of a page to an arm in another process."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.dynamics.loads import MAX_PUSH_DURATION
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.viewer.joints import JointSliders
+from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, largest_payload, largest_push
 from flex_robot_sim.viewer.remote import (
     COMMAND_JOINT,
@@ -25,9 +27,7 @@ from flex_robot_sim.viewer.remote import (
 )
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Control, Page
-    from flex_robot_sim.viewer.observed import ObservedArm
 
 SLIDER_STEPS = 100          # of sliders for forces and masses
 MAX_PUSH_S = 5.0            # longest push on the slider

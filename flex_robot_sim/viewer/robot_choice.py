@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.viewer.model_view import ModelView
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 FRAME_RATE_HZ = 30.0        # of the drawing

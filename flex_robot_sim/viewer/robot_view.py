@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.viewer.live_plots import LivePlots
+from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.picture import ArmPicture
+from flex_robot_sim.viewer.remote import Remote
 from flex_robot_sim.viewer.remote_panel import RemotePanel
 from flex_robot_sim.viewer.stage import Stage, table
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
-    from flex_robot_sim.viewer.observed import ObservedArm
-    from flex_robot_sim.viewer.remote import Remote
 
 TARGET_STYLE = (0.20, 0.62, 0.35), 0.3     # colour and opacity of the arm at its target
 TWIN_STYLE = (0.55, 0.35, 0.80), 0.3       # of the twin of a bench

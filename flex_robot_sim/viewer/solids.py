@@ -1,8 +1,6 @@
 """Solids of a URDF other than flexible links: shapes, colours and attachment."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,11 +9,9 @@ from flex_robot_sim.description.urdf import turned_by
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.geometry import box, cylinder, sphere
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 DEFAULT_COLOUR = (0.62, 0.64, 0.67)
 

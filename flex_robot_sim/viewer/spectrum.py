@@ -1,7 +1,5 @@
 """Amplitude spectrum of samples, with the frequencies that the model predicts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 MIN_SAMPLES = 32            # of a spectrum

@@ -12,12 +12,12 @@ from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.layout import GRID_CELL, round_length
 from flex_robot_sim.display.tool_path import ToolPath
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.picture import GHOST_STYLE, ArmPicture, DeflectionScaler
 from flex_robot_sim.viewer.solids import solids
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 CAMERA_DISTANCE = 2.0                    # in reaches

@@ -6,8 +6,6 @@ messages pass: the camera of a browser, with finite numbers, and a new value of 
 shown, enabled and allows this value. All other messages are dropped and counted.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator

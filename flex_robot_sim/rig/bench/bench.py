@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.rig.bench.motors import (
     dc_current,
@@ -29,9 +30,6 @@ from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 TIME_STEP = 1e-3            # of the simulation, in which the motors are implicit [s]
 NOISE_BATCH_SIZE = 256      # readings for which noise is drawn at once

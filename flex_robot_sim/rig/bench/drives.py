@@ -16,23 +16,19 @@ the link nor damps it. The ramp of the board limits the step rate. Beyond its pu
 stepper slips, and the board reports LOST_STEPS.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.motors import dc_current, dc_duty, dc_force
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.util.settings import Settings, setting
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_SET_POINT_DURATION = 0.02   # upper limit of the time between set points                [s]
 

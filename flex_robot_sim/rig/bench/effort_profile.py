@@ -22,11 +22,11 @@ from flex_robot_sim.rig.wire.profile import (
     PROFILE_CAPACITY,
     segment,
 )
+from flex_robot_sim.rig.wire.protocol import Segment
 from flex_robot_sim.util.exceptions import CommandError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.drives import Drives
-    from flex_robot_sim.rig.wire.protocol import Segment
 
 TARGET_SEGMENT_DURATION = 0.02  # longer only where the board has no room for as many           [s]
 ROUNDING = 1e-9             # [s]

@@ -6,15 +6,10 @@ the stepper pulls the rotor towards the commanded angle, with a period of four f
 beyond the holding torque makes the rotor slip to the next such angle.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
+from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.bench.parts import BenchParts
 
 
 def dc_current(parts: BenchParts, voltage: float, speed: float) -> float:

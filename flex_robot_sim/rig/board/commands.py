@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flex_robot_sim.rig.board.senses import DUTY_ONE, LOWER, REVERSED
 from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, DRIVE, READ_ONLY_REFUSES, WRITE
+from flex_robot_sim.rig.wire.frames import Frame
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
@@ -38,7 +39,6 @@ from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, VALIDITY
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulated_board import EmulatedBoard
-    from flex_robot_sim.rig.wire.frames import Frame
 
 PROFILE_CAPACITY = CONSTANTS['PROFILE_CAPACITY'][0]
 SEGMENTS_PER_CHUNK = CONSTANTS['SEGMENTS_PER_CHUNK'][0]

@@ -13,27 +13,23 @@ priority. After a pause the emulator sleeps for one step, so that a slow compute
 programs.
 """
 
-from __future__ import annotations
-
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, PlannedFault, parse
 from flex_robot_sim.rig.board.pty_port import PtyPort
 from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.wire.faults import BadWire
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
 from flex_robot_sim.util.exceptions import FlexRobotSimError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 
 MAX_CATCH_UP_TIME = 0.005   # longest delay that is made up for: one set-point period   [s]
 HOST_BYTES = int(BYTES_PER_SECOND * STEP_TIME)      # sent by a host in one step, at most

@@ -1,14 +1,9 @@
 """Motion generation on the board: ramp of the step rate, and stored profile."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flex_robot_sim.rig.wire.profile import profile_crc
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.wire.protocol import ProfileLoad, Segment
+from flex_robot_sim.rig.wire.protocol import ProfileLoad, Segment
 
 
 class StepRamp:

@@ -1,18 +1,13 @@
 """Transmit queue of the board: frames in order, and events that repeat until acknowledged."""
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING
 
 from flex_robot_sim.rig.wire.frames import encode, wire_length
+from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.line import Line
 from flex_robot_sim.rig.wire.protocol import Event, Health, Telemetry
 from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, EventKind, Fault, State
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.wire.layout import Message
 
 BUFFER_SIZE = 1024                  # of the transmitter; further frames are dropped     [B]
 RESERVED_SIZE = 512                 # of it for answers and events                       [B]

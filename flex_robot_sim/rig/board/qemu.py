@@ -7,8 +7,6 @@ waits in a read, so a step costs two context switches. In real time (qemu_port.p
 accesses the mailbox over QEMU's qtest socket.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -19,16 +17,14 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from flex_robot_sim.realtime.priority import BEFORE_ORDINARY, use_realtime_priority
 from flex_robot_sim.rig.board.firmware import build, missing_tools, symbol_address
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.ticks import WRAP
+from flex_robot_sim.rig.wire.vocabulary import ResetCause
 from flex_robot_sim.util.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.wire.vocabulary import ResetCause
 
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}

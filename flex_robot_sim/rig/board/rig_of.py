@@ -1,17 +1,12 @@
 """Emulated rig for a robot description."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.rig.bench.bench import Bench
+from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.bench.parts import BenchParts
 
 
 def rig_of(robot: str | Path = 'rig', seed: int = 0,

@@ -11,16 +11,17 @@ arm while the commanded efforts are large: a controller with an old target would
 disarmed arm swings for a while, so `zero` waits until the joints are at rest.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.timing import Samples
@@ -36,6 +37,7 @@ from flex_robot_sim.rig.host.commands import describe_faults, name_of, state_nam
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import (
     MOVING,
@@ -48,12 +50,6 @@ from flex_robot_sim.rig.wire.vocabulary import (
 )
 from flex_robot_sim.util.exceptions import CommandError, SettingError
 from flex_robot_sim.util.settings import Settings, setting
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from flex_robot_sim.model.arm_model import ArmModel
-    from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 
 ORIGIN_PAUSE = 0.15         # without states after `zero`, until velocities have settled        [s]
 MIN_REST_TIME = 0.2         # at one position, for a joint to count as at rest; board clock     [s]

@@ -5,24 +5,19 @@ The constants are known only at the end. Until then telemetry goes to a separate
 to the log, with constants from data sheets. A calibration that is resumed later appends to it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog, read_experiment
+from flex_robot_sim.rig.calibration.calibration import Calibration
+from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.util.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
-    from flex_robot_sim.rig.calibration.calibration import Calibration
-    from flex_robot_sim.rig.host.session import Reading
 
 
 class CalibrationLog:

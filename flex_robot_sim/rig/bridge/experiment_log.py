@@ -7,19 +7,18 @@ TELEMETRY; units are those of docs/rig_protocol.md. At 500 rows per second a log
 minute. A file that ends with .mcap is a recording with the same content.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.description import read_description, read_text
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.rig.bridge.batches import Batches
 from flex_robot_sim.rig.bridge.experiment_recording import (
@@ -39,9 +38,6 @@ from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import Fault, Input, State
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.files import read_bytes
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 FORMAT = 1
 FLUSH_PERIOD = 0.25                         # [s]

@@ -5,8 +5,6 @@ The file format is that of docs/recording.md, so every reader of recordings can 
 `telemetry` has the two times and the fields of a TELEMETRY; `robot_description` has the robot.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

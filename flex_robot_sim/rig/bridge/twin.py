@@ -22,16 +22,16 @@ import numpy as np
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.state_transfer import refuse_other_structure, state_map
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.bench import TIME_STEP, Bench, Drive, check_bench_arm
 from flex_robot_sim.rig.bench.parts import TURN
+from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.bridge.bridge import RigState
-    from flex_robot_sim.rig.calibration.calibration import Calibration
     from flex_robot_sim.rig.estimation.shape_tracker import BentLink
 
 

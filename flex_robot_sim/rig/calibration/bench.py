@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.commands import describe_faults
 from flex_robot_sim.rig.wire.protocol import Telemetry
@@ -27,7 +28,6 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Fault
 from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.rig.bench.parts import BenchParts
     from flex_robot_sim.rig.host.link import RigLink
 
 AVERAGING_TIME = 1.0        # of readings                                               [s]

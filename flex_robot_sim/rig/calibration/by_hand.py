@@ -1,11 +1,9 @@
 """Calibration steps by hand: positions of both joints, and known forces at the end of the arm."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.rig.calibration.calibration import EncoderCalibration, SensorCalibration
 from flex_robot_sim.rig.calibration.fits import (
     UNITS,
     cantilever_curvature,
@@ -15,9 +13,6 @@ from flex_robot_sim.rig.calibration.fits import (
 )
 from flex_robot_sim.rig.calibration.step import CalibrationContext, Step, with_deviation
 from flex_robot_sim.util.exceptions import CalibrationError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.calibration.calibration import EncoderCalibration, SensorCalibration
 
 MIN_POSITIONS = 3           # of an encoder, in addition to the zero pose
 MAX_DEFLECTION_RATIO = 0.2  # deflection of the end over the length; beyond it not linear

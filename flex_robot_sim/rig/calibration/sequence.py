@@ -1,16 +1,11 @@
 """All steps of a calibration, in order."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.calibration.by_hand import EncoderStep, SensorStep
 from flex_robot_sim.rig.calibration.by_motor import MotorStep, StepperStep
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.calibration.step import CalibrationContext, Step
+from flex_robot_sim.rig.calibration.step import CalibrationContext, Step
 
 RULER_DEVIATION = 3e-4          # of a position read from a ruler                       [m]
 PROTRACTOR_DEVIATION = 4e-3     # of an angle read from a protractor                    [rad]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.bench import check_bench_arm
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.calibration.bench import CalibrationBench, OriginLost
@@ -30,7 +31,6 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.host.link import RigLink
 
 

@@ -1,19 +1,15 @@
 """Back ends of the conformance suite: boards in lockstep, or behind a port."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.board.emulated_rig import near_wrap
 from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.port import Port
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.bench.bench import Bench
 
 
 class Lockstep:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flex_robot_sim.rig.wire.frames import Frame, FrameReader, encode
+from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
     MINOR,
@@ -29,7 +30,6 @@ from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Result
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
-    from flex_robot_sim.rig.wire.layout import Message
 
 VALIDITY = VALIDITY_MAX
 REACTION_PERIOD = 5         # in which the host reads frames and acknowledges events    [ms]

@@ -1,14 +1,13 @@
 """Checks of the safety functions: states, watchdog, set points, profiles and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, WRITE
 from flex_robot_sim.rig.wire.frames import encode
+from flex_robot_sim.rig.wire.layout import Message, MessageClass
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.profile import profile_crc
 from flex_robot_sim.rig.wire.protocol import (
@@ -36,9 +35,6 @@ from flex_robot_sim.rig.wire.vocabulary import (
     Result,
     State,
 )
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.wire.layout import Message, MessageClass
 
 WATCHDOG = CONSTANTS['WATCHDOG_MS'][0]
 LONG_PROFILE = (Segment(5_000_000, 0.0, 0.0),)

@@ -11,16 +11,12 @@ joint, this is the motion of the rotor, which the vibrating link moves on its ma
 controller that responds to it would excite the vibration, so w lies below that frequency then.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
+from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import MOVING
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
-    from flex_robot_sim.rig.wire.protocol import Telemetry
 
 MAX_READING_GAP = 0.05          # a longer gap between readings restarts the observer    [s]
 RESTART_JUMPS = (0.005, 0.2)    # a larger observer error restarts it, too               [m, rad]

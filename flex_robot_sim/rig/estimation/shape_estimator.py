@@ -10,20 +10,16 @@ minimum-energy shape would be an alternative, but it is too flat between the sen
 a tenth too low.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.eigenproblem import block_diagonal, eigh
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Shape(NamedTuple):

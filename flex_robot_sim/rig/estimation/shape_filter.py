@@ -13,15 +13,14 @@ A model with one mode more than there are sensors follows a vibrating arm within
 two static shapes of a beam the error is 4 % (benchmarks/tip_estimate.py).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.linear import linearise
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.estimation.shape_estimator import (
     Shape,
     checked_deviations,
@@ -30,9 +29,6 @@ from flex_robot_sim.rig.estimation.shape_estimator import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ The estimator is least squares on each reading, or a Kalman filter that also use
 the motion of the stepper. Values that a broken sensor leaves undetermined are nan.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.bench import check_bench_arm
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
@@ -20,12 +19,9 @@ from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import Tracker
 from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings, ShapeFilter
+from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, MOVING
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
-    from flex_robot_sim.rig.wire.protocol import Telemetry
 
 # outside these shares of the ADC range a sensor counts as open or shorted
 MIN_ADC_SHARE, MAX_ADC_SHARE = 0.01, 0.99

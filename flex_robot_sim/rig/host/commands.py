@@ -1,19 +1,14 @@
 """Acknowledged commands: repeated with the same sequence number until the board answers."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from flex_robot_sim.rig.errors import CommandRefused, RigError
+from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, frame_name
 from flex_robot_sim.rig.wire.vocabulary import FAULTS, Fault, Result, State
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.wire.layout import Message
 
 REASONS = {
     Result.WRONG_SESSION: 'the board has another session. Connect again',

@@ -9,22 +9,22 @@ Host side of the link: connect, send commands and set points, read the newest te
 The link never arms the board by itself, and sends no set points unless it is READY.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.commands import CommandChannel, describe_faults, state_name
 from flex_robot_sim.rig.host.port import Port, PortCounts
 from flex_robot_sim.rig.host.session import LinkState, Reading, Session
 from flex_robot_sim.rig.wire.frames import ReaderCounts, encode
+from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.line import BAUD
+from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc
 from flex_robot_sim.rig.wire.protocol import (
     Ack,
@@ -54,10 +54,6 @@ from flex_robot_sim.rig.wire.vocabulary import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.wire.layout import Message
-    from flex_robot_sim.rig.wire.parameters import Parameter
 
 BACKWARDS_CLOCK = ('connected, but the clock of the board runs backwards: its telemetry is not '
                    'used. Reset the board')

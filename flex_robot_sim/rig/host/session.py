@@ -4,8 +4,6 @@ Protocol state of the host: session, clock, gaps, events, and the newest message
 The module has no threads and no port: it takes bytes and times, and sends messages by a function.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 import threading
@@ -13,10 +11,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flex_robot_sim.rig.host.clock import ClockMap, StampMonitor
 from flex_robot_sim.rig.wire.frames import FrameReader
+from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
     MINOR,
@@ -33,9 +32,6 @@ from flex_robot_sim.rig.wire.protocol import (
     TimeReply,
 )
 from flex_robot_sim.rig.wire.vocabulary import Result
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.wire.layout import Message
 
 HELLO_PERIOD = 0.1          # between unanswered HELLOs                                       [s]
 SILENCE_LIMIT = 0.5         # without frames, after which the host sends HELLO                [s]
