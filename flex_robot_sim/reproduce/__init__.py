@@ -13,8 +13,6 @@ is complete, 0 to 1. It also has
 COMPARES_MODELS is True if both sides of a comparison are models of this package.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from importlib import import_module

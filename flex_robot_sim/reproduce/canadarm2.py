@@ -1,8 +1,7 @@
 """The stiffened arm, section 4.2: Canadarm2 drops under gravity, figures 8 to 18."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.formulations import make, stiffened
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.reproduce.canadarm2_drop import Drop
 from flex_robot_sim.reproduce.canadarm2_figures import (
+    Drop,
     make_fall_figures,
     make_joint_figures,
     make_twist_figures,
@@ -60,6 +59,8 @@ SECTION_FRACTIONS = np.linspace(0.0, 1.0, 9)    # of the boom length, in the sti
 PRINTED_EA, PRINTED_EI = 2.84e7, 3.8e6      # section 4.2                       [N, N m2]
 MIN_KINETIC_ENERGY = 100.0                  # smallest divisor of an energy error       [J]
 MAX_ENERGY_ERROR = 0.05                     # of the energy balance, over the kinetic energy
+# the stiffened arm with the first-order rotation matrices of the paper
+PAPER_MODEL = partial(stiffened.make, exact_turns=False)
 DEFORMATIONS = ('u_x', 'v_y', 'w_z', 'theta_x')         # of figures 10 to 13
 
 
@@ -73,7 +74,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     fraction = 0.8 if options.is_paper else 0.2
     for k, case in enumerate(cases):
         drops[case] = simulate_drop(make_arm(options, *case), seconds,
-                                    make_paper_model if options.is_paper else None)
+                                    PAPER_MODEL if options.is_paper else None)
         progress(fraction * (k + 1) / len(cases))
     nominal = drops[(*NOMINAL, 'shortening')]
     by_rotor = {f'{rotor:g} kg m2': drops[rotor, NOMINAL[1], 'shortening'] for rotor in ROTORS}
@@ -129,11 +130,6 @@ def robot_text(has_printed_ea: bool = False, has_free_shapes: bool = False) -> s
     if has_printed_ea:
         text = text.replace('EA="2.84e8"', f'EA="{PRINTED_EA!r}"')
     return text.replace('<modes ', '<modes boundary="free" ') if has_free_shapes else text
-
-
-def make_paper_model(arm: ArmModel) -> stiffened.Stiffened:
-    """Return the stiffened arm with the first-order rotation matrices of the paper."""
-    return stiffened.make(arm, exact_turns=False)
 
 
 def start_pose() -> np.ndarray:
@@ -280,7 +276,7 @@ def measured_effects(options: Options, combined: Drop, seconds: float, progress:
         'shapes of a clamped-free beam': lambda: simulate_drop(
             nominal_arm(has_free_shapes=True), seconds),
         'ends of links turn by 1 + theta~': lambda: simulate_drop(
-            nominal_arm(), seconds, make_paper_model),
+            nominal_arm(), seconds, PAPER_MODEL),
         'all three': lambda: combined}
     reference = simulate_drop(nominal_arm(), seconds)
     effects = []

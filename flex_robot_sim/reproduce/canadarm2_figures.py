@@ -1,25 +1,30 @@
 """The figures of the stiffened arm, section 4.2: the falling Canadarm2, figures 8 to 18."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.reproduce.motion import Run
 from flex_robot_sim.reproduce.report import Figure
 from flex_robot_sim.util.plots import Chart, Curve
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reproduce.canadarm2_drop import Drop
-
-    Values = Callable[[Drop], np.ndarray]       # a curve (k,) of a Drop
 
 OUTLINE_TIMES = (0.0, 0.5, 1.0, 1.5, 2.0)   # of the stick figure                   [s]
 CLOSE_UP_SECONDS = 0.1                      # start of the fall, in a separate chart [s]
 LINE_STYLES = ((4, 0), (1, 1), (0, 2), (2, 3))  # colours and dashes
 BENDING_SCALE = 30.0                        # scale of the bending in figure 8
 WRIST_POINTS = 4                            # points of the outline that follow the booms
+
+
+class Drop(NamedTuple):
+    """One simulated fall."""
+
+    arm: ArmModel
+    run: Run
+    outline_time: np.ndarray    # (k,)             times of `outline`                   [s]
+    outline: np.ndarray         # (k, points, 3)   of the arm, in the base frame        [m]
+    energy_error: np.ndarray    # (k,)             of the energy balance, over the kinetic energy
 
 
 def make_fall_figures(drop: Drop, booms: int) -> tuple[Figure, ...]:
@@ -58,7 +63,7 @@ def _enlarge(points, booms):
         boom[:] = chord + BENDING_SCALE * (boom - chord)
 
 
-def make_twist_figures(by_rotor: Mapping[str, Drop], joint_twist: Values,
+def make_twist_figures(by_rotor: Mapping[str, Drop], joint_twist: Callable[[Drop], np.ndarray],
                        tip_displacement: Callable[[Drop, int], np.ndarray]) -> tuple[Figure, ...]:
     """Return figure 9, and figures 10 to 13."""
     early = (Chart('Fig. 9: torsional angle of joint 1', 'time [s]', 'angle [rad]',

@@ -6,8 +6,6 @@ printed number, or the width of a line in a figure. Otherwise it *differs*. It i
 if the paper prints no number or the run is too short.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan

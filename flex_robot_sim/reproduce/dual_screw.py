@@ -5,8 +5,6 @@ The linearised and the nonlinear arm use the same scheme and the same steps. So 
 the terms that the linearised equations omit.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -94,7 +92,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     start = 0.8 if results else 0.1
     motions['linear'], efforts['linear'], costs['linear'] = manoeuvre(
         linear, 'dual_screw', seconds, subprogress(progress, start, start + 0.15),
-        make_paper_model if options.is_paper else None)
+        partial(DualScrew, variant=PAPER) if options.is_paper else None)
     if options.is_paper:
         effects = measured_effects(arm, seconds, subprogress(progress, 0.25, 1.0))
     runs = {'exact': motions['recursion'], 'linear': motions['linear']}
@@ -185,11 +183,6 @@ def numbers(arm: ArmModel, runs: Mapping[str, Run], costs: Mapping[str, float],
     yield Number('derivatives of all projection matrices, geometric rule', 1e3 * geometric, 'ms')
     yield Number('the same by differences and the chain rule', 1e3 * differences, 'ms')
     yield Number('differences over geometric rule', differences / geometric, '')
-
-
-def make_paper_model(arm: ArmModel) -> DualScrew:
-    """Return dual screws with equation (112) exactly as printed."""
-    return DualScrew(arm, PAPER)
 
 
 def measured_effects(arm: ArmModel, seconds: float, progress: Progress) -> tuple[Effect, ...]:

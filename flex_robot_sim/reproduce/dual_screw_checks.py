@@ -1,7 +1,5 @@
 """CPU time of dual screws, and the margin before their linearised inertia becomes indefinite."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,19 +1,14 @@
 """The figures of the dual screws, section 6: linearised against nonlinear, figures 5 to 10."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.motion import Run
 from flex_robot_sim.reproduce.report import Figure
 from flex_robot_sim.util.plots import WIDE, Chart, Curve
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 FIRST_TARGET_TIME, SECOND_TARGET_TIME = 0.5, 3.0    # when the targets change       [s]
 CLOSE_UP_DURATION = 0.3     # of the vibration after a change, in separate charts   [s]

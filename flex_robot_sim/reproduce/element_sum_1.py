@@ -1,7 +1,5 @@
 """Chu and others, section 3.1: a slide carries a flexible link, figures 4 to 8."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from flex_robot_sim.formulations import element_sum

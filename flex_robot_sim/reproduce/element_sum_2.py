@@ -1,7 +1,5 @@
 """Chu and others, section 3.2: two flexible links and a payload, figures 10 to 15."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from flex_robot_sim.description.parameters import with_parameters

@@ -1,7 +1,5 @@
 """Common code of both element-sum examples: bang-bang inputs, two methods, their comparison."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

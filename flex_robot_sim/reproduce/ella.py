@@ -1,9 +1,8 @@
 """The wrench DAE, section 7: ELLA under PD along a smooth trajectory, figures 4 to 15."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +19,12 @@ from flex_robot_sim.reproduce.ella_controller import (
     STIFFNESS,
     Controller,
 )
-from flex_robot_sim.reproduce.ella_figures import JOINTS, MotionSamples, make_all_figures
+from flex_robot_sim.reproduce.ella_figures import (
+    JOINTS,
+    MotionRecorder,
+    MotionSamples,
+    make_all_figures,
+)
 from flex_robot_sim.reproduce.ella_schemes import (
     RUN_DURATION,
     STEP,
@@ -47,6 +51,8 @@ VARIANT = ('PD alone (83), ends of links that only shift (23), one clamped-free 
 SECONDS = 4.0                                   # of the run                            [s]
 ROTOR_ELEMENT = '<joint name="{}" rotor_inertia="1e-4" gear_ratio="100"/>'
 TIP_START = (0.0065, -0.0083)   # transverse deflection of the tip of link 2            [m]
+# the wrench DAE with link ends that shift the next link and do not rotate it (23)
+SHIFTING_ENDS = partial(wrench_dae.make, sections_turn=False)
 PAPER_MODES = '<modes bending_y="1" bending_z="1" torsion="0" stretch="1" boundary="free"/>'
 ONE_SHAPE = '<modes bending_y="1" bending_z="1" torsion="0"/>'
 
@@ -55,11 +61,12 @@ def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
     seconds = options.seconds or SECONDS
     arm = options.load_arm(robot_text(PAPER_MODES if options.is_paper else None))
-    variant = make_shifting_ends if options.is_paper else None
+    variant = SHIFTING_ENDS if options.is_paper else None
     controller = Controller(arm, not options.is_paper)
-    samples = MotionSamples(arm, controller.effort)
-    motion = simulate_move(arm, controller, seconds, samples.take_sample, variant,
+    recorder = MotionRecorder(arm, controller.effort)
+    motion = simulate_move(arm, controller, seconds, recorder.take_sample, variant,
                            subprogress(progress, 0.0, 0.3 if options.is_paper else 0.03))
+    samples = recorder.samples()
     rigid_torques = simulate_rigid_torques(options, controller.compensates_gravity, seconds)
     results: dict[str, FormulationResult] = {}
     schemes: SchemeComparison | None = None
@@ -73,15 +80,15 @@ def run(progress: Progress, options: Options) -> Reproduction:
                     motion if name == 'recursion' else simulate_move(
                         arm, controller, seconds, progress=progress, formulation=name)),
                 make_force(arm, controller.effort), seconds, subprogress(progress, 0.05, 0.8))
-        schemes = compare_schemes(options.load_arm(robot_text(ONE_SHAPE)), Controller,
-                                  start_coordinates, min(RUN_DURATION, seconds),
+        schemes = compare_schemes(options.load_arm(robot_text(ONE_SHAPE)), start_coordinates,
+                                  min(RUN_DURATION, seconds),
                                   subprogress(progress, 0.8, 1.0), options.runs_formulations)
-    figures = make_all_figures(arm, motion, samples, rigid_torques, GOAL)
+    figures = make_all_figures(arm, motion, samples, rigid_torques)
     if schemes is not None and schemes.charts:
         figures += (Figure('schemes', 'ELLA with one shape in each plane', schemes.charts),)
     end = float(motion.time[-1])
     return Reproduction(
-        figures, tuple(comparisons(arm, motion, samples, GOAL, MOVE_DURATION, schemes, seconds)),
+        figures, tuple(comparisons(arm, motion, samples, schemes, seconds)),
         tuple(numbers(arm, motion, samples, schemes)), results,
         max(schemes.max_error if schemes else 0.0, max_error(results)),
         'coordinates of all nonlinear formulations, and motions of the separate links of the '
@@ -108,11 +115,6 @@ def robot_text(modes: str | None = None) -> str:
     if modes is None:
         return text.replace('torsion="1" stretch="0"', 'torsion="1" stretch="1"')
     return re.sub(r'<modes [^>]*>', modes, text)
-
-
-def make_shifting_ends(arm: ArmModel) -> wrench_dae.WrenchDae:
-    """Return the wrench DAE with link ends that shift the next link and do not rotate it (23)."""
-    return wrench_dae.make(arm, sections_turn=False)
 
 
 def simulate_move(arm: ArmModel, controller: Controller, seconds: float,
@@ -161,7 +163,7 @@ def measured_effects(options: Options, combined: Run, seconds: float, progress: 
             ('one clamped-free shape in each direction, no torsion', reference, paper_shapes),
             ('ends of links only shift (23), with these shapes', paper_shapes,
              (paper_arm, simulate_move(paper_arm, Controller(paper_arm, True), seconds,
-                                       variant=make_shifting_ends, progress=progress))),
+                                       variant=SHIFTING_ENDS, progress=progress))),
             ('all three', reference, (paper_arm, combined)))
     effects = []
     for deviation, (model, before), (other, after) in rows:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
@@ -17,12 +18,12 @@ from flex_robot_sim.reproduce.comparison import (
     not_comparable,
     require_duration,
 )
+from flex_robot_sim.reproduce.ella_controller import GOAL, MOVE_DURATION
 from flex_robot_sim.reproduce.ella_figures import JOINTS, MotionSamples, amplitude_spectrum
+from flex_robot_sim.reproduce.motion import Run
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reproduce.ella_schemes import SchemeComparison
-    from flex_robot_sim.reproduce.motion import Run
 
 MIN_DURATION = 4.0              # of a run with enough vibration for a spectrum         [s]
 # mass on the base joint from the printed numbers, and their resolution [kg]
@@ -44,21 +45,15 @@ class SpectralLines(NamedTuple):
     amplitude_ratio: float  # amplitude of the secondary over that of the dominant one
 
 
-def comparisons(arm: ArmModel, run: Run, samples: MotionSamples, goal: np.ndarray,
-                move_duration: float, schemes: SchemeComparison | None, seconds: float
-                ) -> Iterator[Comparison]:
-    """
-    Compare with section 7 and figures 4 to 15.
-
-    :param goal: set points (3,) [rad]; move_duration: time to the goal [s].
-    :param schemes: None: a variant, which runs no schemes.
-    """
+def comparisons(arm: ArmModel, run: Run, samples: MotionSamples,
+                schemes: SchemeComparison | None, seconds: float) -> Iterator[Comparison]:
+    """Compare with section 7 and figures 4 to 15; schemes None: a variant, which runs none."""
     rows = []
     for k, name in enumerate(JOINTS):
-        rows.append(check_number(f'{name} at the end', 'figure 6', goal[k], run.q[-1, k], 'rad',
-                                 LINE_FRACTION * abs(goal[k]), LINE_WIDTH,
+        rows.append(check_number(f'{name} at the end', 'figure 6', GOAL[k], run.q[-1, k], 'rad',
+                                 LINE_FRACTION * abs(GOAL[k]), LINE_WIDTH,
                                  reason='without a term for the weight, PD sags'))
-    is_after_move = samples.time >= move_duration - 1e-9
+    is_after_move = samples.time >= MOVE_DURATION - 1e-9
     lines = [find_spectral_lines(samples.time[is_after_move],
                                  samples.displacement[is_after_move, k]) for k in range(3)]
     for axis, line in zip('xyz', lines):

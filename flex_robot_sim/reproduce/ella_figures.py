@@ -1,6 +1,6 @@
 """The figures of the wrench DAE, section 7: ELLA under PD, figures 4 to 15."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.formulations.sections import displace_sections, sample
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.reproduce.ella_controller import GOAL, MOVE_DURATION
 from flex_robot_sim.reproduce.motion import Effort, Run
 from flex_robot_sim.reproduce.report import Figure
 from flex_robot_sim.simulation.simulation import Simulation
@@ -18,93 +19,64 @@ STATIONS = (0.25, 0.5, 0.75, 1.0)       # of the displacement fields, over the l
 LINKS, JOINTS, AXES = ('link_1', 'link_2'), ('theta_y1', 'theta_z1', 'theta_z2'), 'xyz'
 LINE_STYLES = ((4, 0), (1, 1), (0, 2))  # colours and dashes of x, y and z
 HIGH_PASS_HZ = 1.0              # slower motion of the tip is not vibration
-MOVE_DURATION = 1.5             # afterwards, the tip vibrates freely                   [s]
 
 
-class MotionSamples:
+class MotionSamples(NamedTuple):
     """
     Samples of a motion in the inertial frame of the paper.
 
     That frame has its origin at the base joints and y along the first axis, upwards.
     """
 
+    time: np.ndarray            # (k,)     [s]
+    tip: np.ndarray             # (k, 3)   position of the endpoint                         [m]
+    deflection: np.ndarray      # (k, 3)   of the tip of link 2, in its frame               [m]
+    displacement: np.ndarray    # (k, 3)   the same in the inertial frame                   [m]
+    torque: np.ndarray          # (k, 3)   of the controller                                [N m]
+    base: np.ndarray            # (k, 6)   moment and force at theta_z1, in link 1         [N m, N]
+    elbow: np.ndarray           # (k, 6)   moment and force at theta_z2, in link 2         [N m, N]
+    # position, rotation vector, velocity and angular velocity (k, 12) of both links
+    link_1: np.ndarray
+    link_2: np.ndarray
+
+
+class MotionRecorder:
+    """Takes the samples of a motion of an arm under joint torques `effort`."""
+
     def __init__(self, arm: ArmModel, effort: Effort) -> None:
         joint = arm.description.joint(JOINTS[0])
         self._arm, self._effort = arm, effort
-        self._R, self._p = joint.rotation, joint.position       # of that frame in the base
-        self._rows: dict[str, list] = {name: [] for name in (
-            'time', 'tip', 'deflection', 'displacement', 'torque', 'base', 'elbow', *LINKS)}
+        self._R, self._p = joint.rotation, joint.position   # of the inertial frame in the base
+        self._rows: list[tuple] = []
 
     def take_sample(self, simulation: Simulation) -> None:
         """Record the present state of a Simulation."""
-        rows = self._rows
-        q, qd = simulation.coordinates, simulation.rates
-        rows['time'].append(simulation.time)
-        rows['tip'].append(self._to_inertial(simulation.pose('tool')[:3, 3]))
+        q = simulation.coordinates
         deflection = tip_deflection(self._arm, 'link_2', q)[:3]
-        rows['deflection'].append(deflection)
-        for link in LINKS:
-            pose, twist = simulation.pose(link), simulation.twist(link, 'hybrid')
-            R = self._R.T @ pose[:3, :3]
-            rows[link].append(np.concatenate([
-                self._to_inertial(pose[:3, 3]), Rotation.from_matrix(R).as_rotvec(),
-                self._R.T @ twist[3:], self._R.T @ twist[:3]]))
-        rows['displacement'].append(self._R.T @ simulation.pose('link_2')[:3, :3] @ deflection)
-        rows['torque'].append(self._effort(simulation.time, q, qd))
-        rows['base'].append(simulation.wrench('theta_z1'))
-        rows['elbow'].append(simulation.wrench('theta_z2'))
+        self._rows.append((
+            simulation.time, self._to_inertial(simulation.pose('tool')[:3, 3]), deflection,
+            self._R.T @ simulation.pose('link_2')[:3, :3] @ deflection,
+            self._effort(simulation.time, q, simulation.rates), simulation.wrench('theta_z1'),
+            simulation.wrench('theta_z2'), *(self._link(simulation, link) for link in LINKS)))
 
-    @property
-    def time(self) -> np.ndarray:
-        """Times (k,) [s]."""
-        return np.array(self._rows['time'])
+    def samples(self) -> MotionSamples:
+        """Return the samples taken so far."""
+        return MotionSamples(*(np.array(column) for column in zip(*self._rows)))
 
-    @property
-    def tip(self) -> np.ndarray:
-        """Positions of the endpoint (k, 3) [m]."""
-        return np.array(self._rows['tip'])
-
-    @property
-    def deflection(self) -> np.ndarray:
-        """Deflections of the tip of link 2, in its frame (k, 3) [m]."""
-        return np.array(self._rows['deflection'])
-
-    @property
-    def displacement(self) -> np.ndarray:
-        """The same in the inertial frame (k, 3) [m]."""
-        return np.array(self._rows['displacement'])
-
-    @property
-    def torque(self) -> np.ndarray:
-        """Torques of the controller (k, 3) [N m]."""
-        return np.array(self._rows['torque'])
-
-    @property
-    def base(self) -> np.ndarray:
-        """Moment and force at theta_z1, in the frame of link 1 (k, 6) [N m, N]."""
-        return np.array(self._rows['base'])
-
-    @property
-    def elbow(self) -> np.ndarray:
-        """Moment and force at theta_z2, in the frame of link 2 (k, 6) [N m, N]."""
-        return np.array(self._rows['elbow'])
-
-    def link(self, name: str) -> np.ndarray:
-        """Return position, rotation vector, velocity and angular velocity (k, 12) of a link."""
-        return np.array(self._rows[name])
+    def _link(self, simulation, link):
+        pose, twist = simulation.pose(link), simulation.twist(link, 'hybrid')
+        rotation = Rotation.from_matrix(self._R.T @ pose[:3, :3])
+        return np.concatenate([self._to_inertial(pose[:3, 3]), rotation.as_rotvec(),
+                               self._R.T @ twist[3:], self._R.T @ twist[:3]])
 
     def _to_inertial(self, point):
         return self._R.T @ (point - self._p)
 
 
-def make_all_figures(arm: ArmModel, run: Run, samples: MotionSamples, rigid_torques: np.ndarray,
-                     goal: np.ndarray) -> tuple[Figure, ...]:
-    """
-    Return all figures of a motion.
-
-    :param rigid_torques: torques (k, 3) for rigid links [N m]; goal: set points (3,) [rad].
-    """
-    return (make_frames_figure(samples), make_joints_figure(run, goal),
+def make_all_figures(arm: ArmModel, run: Run, samples: MotionSamples, rigid_torques: np.ndarray
+                     ) -> tuple[Figure, ...]:
+    """Return all figures of a motion; rigid_torques: torques (k, 3) for rigid links [N m]."""
+    return (make_frames_figure(samples), make_joints_figure(run),
             make_endpoint_figure(samples), make_spectra_figure(samples),
             make_fields_figure(arm, run), make_modal_figure(arm, run),
             make_torques_figure(samples, rigid_torques), make_wrenches_figure(samples))
@@ -119,16 +91,16 @@ def make_frames_figure(samples: MotionSamples) -> Figure:
         for link in LINKS:
             charts.append(_plot_axes(f'Fig. {number}: {what} of {link.replace("_", " ")}',
                                      f'{what} [{unit}]', samples.time,
-                                     samples.link(link)[:, first:first + 3]))
+                                     getattr(samples, link)[:, first:first + 3]))
     return Figure('figures_4_and_5', 'ELLA: frames of the links in the inertial frame',
                   tuple(charts))
 
 
-def make_joints_figure(run: Run, goal: np.ndarray) -> Figure:
+def make_joints_figure(run: Run) -> Figure:
     """Return figure 6: joint angles."""
     charts = tuple(Chart(f'Fig. 6: {name}', 'time [s]', 'angle [rad]', (
         Curve('model', run.time, run.q[:, k], 4),
-        Curve('set point', run.time[[0, -1]], np.full(2, goal[k]), 1, 1)))
+        Curve('set point', run.time[[0, -1]], np.full(2, GOAL[k]), 1, 1)))
         for k, name in enumerate(JOINTS))
     return Figure('figure_6', 'ELLA under PD: joints', charts)
 

@@ -1,9 +1,7 @@
 """ELLA with one shape in each plane: comparison of formulations, link ends and schemes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,13 +9,11 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.reproduce.ella_controller import Controller
 from flex_robot_sim.reproduce.motion import Progress, curve_error, integrate, make_force, simulate
 from flex_robot_sim.reproduce.report import Number
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.plots import Chart, Curve
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reproduce.ella_controller import Controller
 
 STEP = 1e-3                     # of the paper                                          [s]
 REFERENCE_STEP, RUN_DURATION = 2.5e-4, 0.5      # of the compared formulations          [s]
@@ -34,17 +30,16 @@ class SchemeComparison(NamedTuple):
     min_seconds: float      # shortest run that allows a verdict about forward Euler    [s]
 
 
-def compare_schemes(arm: ArmModel, controller_of: Callable[[ArmModel, bool], Controller],
-                    start_coordinates: Callable[[ArmModel], np.ndarray], seconds: float,
-                    progress: Progress, runs_all: bool = True) -> SchemeComparison:
+def compare_schemes(arm: ArmModel, start_coordinates: Callable[[ArmModel], np.ndarray],
+                    seconds: float, progress: Progress, runs_all: bool = True
+                    ) -> SchemeComparison:
     """
     Compare formulations, link ends and schemes with one shape in each plane.
 
-    :param controller_of: makes the Controller of an ArmModel.
     :param start_coordinates: computes the coordinates of an ArmModel at the start.
     :param runs_all: False: forward Euler alone.
     """
-    controller = controller_of(arm, True)
+    controller = Controller(arm, True)
     effort = controller.effort
     force, q = make_force(arm, effort), start_coordinates(arm)
     times, states, euler_fraction = simulate_forward_euler(arm, force, q, seconds)

@@ -1,7 +1,5 @@
 """Simulated motions of any formulation, and differences between formulations along a motion."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

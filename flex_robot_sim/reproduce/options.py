@@ -1,7 +1,5 @@
 """Options of an experiment: duration, variant, and parameters of the robot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Tables of comparisons and effects in docs/papers, each between two HTML comments (marks)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path

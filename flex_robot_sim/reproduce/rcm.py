@@ -7,8 +7,6 @@ this package, which is the reference. The paper has no dynamics. The formulation
 papers move the arm along the same motion under PD control.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

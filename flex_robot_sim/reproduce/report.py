@@ -1,7 +1,5 @@
 """Results of an experiment: figures, comparisons with the paper, and further numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

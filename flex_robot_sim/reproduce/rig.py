@@ -1,7 +1,5 @@
 """The element sum, section 4: the bench, emulated, against its model, figures 17 to 22."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from math import inf

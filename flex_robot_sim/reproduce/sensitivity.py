@@ -7,8 +7,6 @@ smallest change. If an experiment has no forces, the search scales the offsets o
 instead. If it compares two of our models, the search changes one of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial

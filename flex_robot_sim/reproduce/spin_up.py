@@ -10,10 +10,9 @@ terms, as this package does. With prescribed hub motion, the first two are linea
 This module solves them without the dynamics of the package.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -59,6 +58,8 @@ MAX_DRAWN_LAG = 1.6         # larger lags are not drawn                         
 CONVERGED_LAGS = {0.6: 0.0855, 2.0: 0.2801, 3.0: 0.4111, 8.0: 0.932, 10.0: 1.083}
 ZERO_ORDER_LAGS = {0.6: 0.0866, 2.0: 0.3432}
 KANE_LAG, KANE_SPEED = 0.574, 6.0
+# the stiffened arm with the first-order rotation matrices of the paper
+PAPER_MODEL = partial(stiffened.make, exact_turns=False)
 MODELS = ('zero order', 'first order', 'high order')
 
 
@@ -66,7 +67,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
     seconds = options.seconds or SECONDS
     arm = options.load_arm(paper_text() if options.is_paper else beam_text())
-    variant = make_paper_model if options.is_paper else None
+    variant = PAPER_MODEL if options.is_paper else None
     lags = {}
     for k, w0 in enumerate(SPEEDS):
         lags[w0] = simulate_models(arm, w0, seconds, variant=variant)
@@ -160,8 +161,8 @@ def measured_effects(options: Options, seconds: float, progress: Progress
     paper_arm = options.load_arm(paper_text())
     for k, (deviation, arm, variant) in enumerate((
             ('shapes of a clamped-free beam', paper_arm, None),
-            ('ends of links turn by 1 + theta~', options.load_arm(beam_text()), make_paper_model),
-            ('both', paper_arm, make_paper_model))):
+            ('ends of links turn by 1 + theta~', options.load_arm(beam_text()), PAPER_MODEL),
+            ('both', paper_arm, PAPER_MODEL))):
         time, lag = simulate_models(arm, w0, seconds, variant=variant)['high order']
         size = min(len(lag), len(reference[1]))
         effects.append(Effect(
@@ -184,11 +185,6 @@ def _residual_vibration(models):
     time, lag = models['high order']
     late_lag = lag[time > T]
     return float(np.ptp(late_lag)) if late_lag.size else 0.0
-
-
-def make_paper_model(arm: ArmModel) -> stiffened.Stiffened:
-    """Return the stiffened arm with the first-order rotation matrices of the paper."""
-    return stiffened.make(arm, exact_turns=False)
 
 
 def paper_text() -> str:

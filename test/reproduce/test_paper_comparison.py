@@ -182,7 +182,7 @@ def test_a_variant_replaces_our_equations_of_motion():
     controller = ella.Controller(arm, True)
     runs = [ella.simulate_move(arm, controller, 0.05, **words) for words in (
         {'formulation': 'wrench_dae'}, {'variant': wrench_dae.make},
-        {'variant': ella.make_shifting_ends})]
+        {'variant': ella.SHIFTING_ENDS})]
     assert np.array_equal(runs[0].q, runs[1].q)
     # ends that do not turn make the arm stiffer, which shows as soon as it vibrates
     assert np.abs(runs[2].q - runs[0].q).max() > 1e-4
