@@ -137,7 +137,9 @@ def registry():
 @pytest.fixture(scope='module')
 def rig():
     """Return an emulated rig; its bench is renewed for each test: to load it takes a while."""
-    from flex_robot_sim.rig.board.rig_of import rig_of  # loads the dynamics: not for every test
+    from flex_robot_sim.rig.board.emulated_rig import (
+        rig_of,  # loads the dynamics: not for every test
+    )
 
     rig = rig_of()
     rig.step()              # compiled, before anybody is in a hurry

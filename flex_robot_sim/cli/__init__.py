@@ -50,7 +50,7 @@ COMMANDS = {
                          'flexsim reproduce spin_up --output figures'),
     'demo': Command('an arm in motion in ROS 2, simulated and controlled',
                     'flexsim demo --compare'),
-    'rig': Command('the bench: ports, boards, and their emulation', 'flexsim rig emulate'),
+    'rig': Command('the bench: ports, boards, and their emulation', 'flexsim rig emulate', True),
 }
 """Each command is a module of this package, imported when it is called: some load slowly."""
 

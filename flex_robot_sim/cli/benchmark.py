@@ -2,10 +2,10 @@
 
 import importlib
 import sys
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import share_folder
 
@@ -16,13 +16,11 @@ PAGE_MODULE = 'page'                                # module that writes tables 
 LABEL_WIDTH = 56
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'benchmark', help=about,
-        description='Measure speed on this machine, beside Pinocchio, MuJoCo and Exudyn where '
-                    'they are installed (in the checkout: pip install -e ".[benchmark]"). '
-                    'Needs the source tree.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Measure speed on this machine, beside Pinocchio, MuJoCo and Exudyn where they are '
+        'installed (in the checkout: pip install -e ".[benchmark]"). Needs the source tree.')
     parser.add_argument('part', nargs='?', choices=(*PARTS, *SLOW_PARTS), metavar='PART',
                         help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} '
                              '(default: all but the last three)')
@@ -30,7 +28,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--page', metavar='FILE',
                         help='write the tables into a page, such as docs/benchmark.md')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
@@ -45,18 +42,16 @@ def run(arguments: Namespace) -> int:
     parts = (arguments.part,) if arguments.part else PARTS
     if arguments.page:
         page.check_page(arguments.page, parts)
-    summary, tables = page.machine(), {}
+    summary, tables, screen = page.machine(), {}, Screen()
     for name in parts:
         part = importlib.import_module(f'benchmarks.{name}')
-        if sys.stderr.isatty():
-            print(f'\rmeasuring: {name}' + ' ' * 10, end='', file=sys.stderr, flush=True)
+        screen.show(f'measuring: {name}')
         results = part.measure(arguments.quick)
         summary.update(results)
         tables[name] = [*part.as_text(results)]
         if arguments.page:      # written at once: the next part may take minutes
             page.write(arguments.page, summary, {name: tables[name]})
-    if sys.stderr.isatty():
-        print('\r' + ' ' * 40 + '\r', end='', file=sys.stderr)
+    screen.show('')
     print_result(arguments, summary, lambda _: _as_text(summary, tables))
     return 0
 

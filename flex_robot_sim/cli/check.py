@@ -2,8 +2,7 @@
 
 import json
 import sys
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.summary import as_text, summarise
@@ -11,17 +10,15 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError, plain
 from flex_robot_sim.util.xacro_arguments import SIGN, xacro_arguments
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'check', help=about, description='Read robots and say what they are. Exit code 2 if one '
-                                         'of them is unusable.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Read robots and say what they are. Exit code 2 if one of them is unusable.')
     parser.add_argument('robots', nargs='+', metavar='URDF',
                         help='URDF or xacro file, or the name of a shipped robot; '
                              'name:=value is an argument for xacro')
     parser.add_argument('--json', action='store_true',
                         help='print one JSON object: the robot, or {"robots": [...]} of several')
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

@@ -1,20 +1,18 @@
 """`flexsim compare`: comparison of two recordings."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import show_progress
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'compare', help=about,
-        description='Lay two recordings over each other, for instance of the bench and of its '
-                    'simulation, or with and without a shaper: one HTML page with both and their '
-                    'difference. Both begin where the target first moves.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Lay two recordings over each other, for instance of the bench and of its simulation, or '
+        'with and without a shaper: one HTML page with both and their difference. Both begin '
+        'where the target first moves.')
     for name in ('first', 'second'):
         parser.add_argument(name, metavar=name.upper(), help='MCAP file, or a folder with one')
     add_output(parser, '--output', metavar='PAGE',
@@ -22,7 +20,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--figures', metavar='FOLDER',
                         help='each plot as PNG and SVG into this folder, too')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

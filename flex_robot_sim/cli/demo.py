@@ -4,9 +4,8 @@ import contextlib
 import json
 import sys
 import tempfile
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import (
@@ -47,13 +46,12 @@ EXIT_INTERRUPTED = 130      # exit code, as of a shell after Ctrl-C
 COMPARISON_MOVES = 3        # motions in each run of a comparison
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'demo', help=about,
-        description='Simulate an arm and control it, as two processes that talk by ROS 2 on this '
-                    'machine only, and let it swing between two poses. Ctrl-C ends it.',
-        epilog='To see an arm that stops without ringing: flexsim demo --compare')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Simulate an arm and control it, as two processes that talk by ROS 2 on this machine '
+        'only, and let it swing between two poses. Ctrl-C ends it.')
+    parser.epilog = 'To see an arm that stops without ringing: flexsim demo --compare'
     parser.add_argument('--robot', default='two_link', metavar='URDF',
                         help='URDF or xacro file, or a shipped robot (default: %(default)s)')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
@@ -78,7 +76,6 @@ def add_to(commands: Any, about: str) -> None:
     add_output(parser, '--record', metavar='FILE',
                help='write all that is sent into this new MCAP file')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

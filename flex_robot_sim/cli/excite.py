@@ -2,7 +2,7 @@
 
 import math
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -19,6 +19,7 @@ from flex_robot_sim.cli.arguments import (
     refuse_existing_file,
 )
 from flex_robot_sim.cli.terminal import show_progress
+from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
 
 EMULATOR = 'emulator'
@@ -28,13 +29,12 @@ LOST_TIME_WARNING_S = 0.1   # an emulated bench that lost more time prints a not
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'excite', help=about,
-        description='Design a motion that determines the numbers of an arm, within the limits of '
-                    'position, velocity, effort and deflection, each checked on the nonlinear '
-                    'model. Then flexsim identify takes its log. See docs/identification.md.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Design a motion that determines the numbers of an arm, within the limits of position, '
+        'velocity, effort and deflection, each checked on the nonlinear model. Then flexsim '
+        'identify takes its log. See docs/identification.md.')
     add_robot(parser)
     parser.add_argument('--kind', default='fourier', choices=KINDS,
                         help='fourier: a series optimised for its information; decay: stops '
@@ -68,7 +68,6 @@ def add_to(commands: Any, about: str) -> None:
     add_output(parser, '--plot', metavar='FILE', help='draw the motion')
     add_model(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
@@ -182,6 +181,7 @@ def _play(arguments, arm, design):
     from flex_robot_sim.identification.bench_run import play
     from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 
+    screen = Screen()
     with ExitStack() as stack:
         port = arguments.play
         if port == EMULATOR:
@@ -192,14 +192,15 @@ def _play(arguments, arm, design):
             port = emulator.port
         try:
             result = play(arm, design.trial.trajectory, port, arguments.log, arguments.calibration,
-                          _progress)
+                          lambda share: screen.show(
+                              f'the bench moves: {share:.0%}. Ctrl-C stops it'))
         except KeyboardInterrupt:
-            _progress(None)
+            screen.show('')
             print(f'\nflexsim excite: stopped; the motors are off. {arguments.log} has what was '
                   'measured.', file=sys.stderr)
             raise
         finally:
-            _progress(None)
+            screen.show('')
     return {'log': arguments.log, 'seconds': result.seconds, 'states': result.states,
             'largest_error': dict(zip(arm.joint_names, result.largest_error.tolist())),
             'events': result.events}
@@ -211,12 +212,6 @@ def _note_lost_time(emulator):
         print(f'flexsim excite: note: this computer was busy: the emulated rig stood still for '
               f'{emulator.lost_time:.2f} s. Call it again when less else runs',
               file=sys.stderr)
-
-
-def _progress(share):
-    if sys.stderr.isatty():
-        line = '' if share is None else f'the bench moves: {share:.0%}. Ctrl-C stops it'
-        print(f'\r{line:60.60s}\r', end='', file=sys.stderr, flush=True)
 
 
 def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:

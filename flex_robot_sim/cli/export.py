@@ -1,7 +1,7 @@
 """`flexsim export`: a recording as tables in CSV, NumPy or Parquet files."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,12 @@ from flex_robot_sim.recording.tables import read_tables
 from flex_robot_sim.util.exceptions import UsageError, plain
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'export', help=about,
-        description='Write the messages of a recording as tables, one for each topic: a row for '
-                    'each message, a column for each number in it. Recordings of others are read, '
-                    'too, if they are MCAP with messages of ROS 2.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Write the messages of a recording as tables, one for each topic: a row for each '
+        'message, a column for each number in it. Recordings of others are read, too, if they '
+        'are MCAP with messages of ROS 2.')
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
     parser.add_argument('--format', default=FORMATS[0], choices=FORMATS,
                         help='(default: %(default)s)')
@@ -29,7 +28,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
                         help='only these (default: all)')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

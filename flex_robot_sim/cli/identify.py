@@ -2,10 +2,9 @@
 
 import math
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from flex_robot_sim.cli.arguments import (
     add_json,
@@ -16,6 +15,7 @@ from flex_robot_sim.cli.arguments import (
     xacro_arguments,
 )
 from flex_robot_sim.cli.terminal import show_progress
+from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 
@@ -23,16 +23,15 @@ EXIT_POOR_FIT = 1           # exit code
 DRIVE_INPUTS = ('auto', 'efforts', 'motion')
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'identify', help=about,
-        description='Fit numbers of a robot to logs of its motions: CSV with a header or MCAP. '
-                    'Signals are called position/JOINT, motor/JOINT, velocity/JOINT, '
-                    'effort/JOINT, LINK/SENSOR, tip/LINK/y, gyro/LINK/x, '
-                    'acceleration/LINK/x; others are named by --signal.',
-        epilog=f'Exit code {EXIT_POOR_FIT}: the fitted model does not explain the motions that '
-               'were held out. See docs/identification.md.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Fit numbers of a robot to logs of its motions: CSV with a header or MCAP. Signals are '
+        'called position/JOINT, motor/JOINT, velocity/JOINT, effort/JOINT, LINK/SENSOR, '
+        'tip/LINK/y, gyro/LINK/x, acceleration/LINK/x; others are named by --signal.')
+    parser.epilog = (
+        f'Exit code {EXIT_POOR_FIT}: the fitted model does not explain the motions that '
+        'were held out. See docs/identification.md.')
     parser.add_argument('files', metavar='LOG... URDF', nargs='+',
                         help='one log or several, then the robot')
     parser.add_argument('--free', metavar='PATHS', default='',
@@ -61,7 +60,7 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
                         help='[m/s2] (default: 0,0,-9.81)')
     add_json(parser)
-    parser.set_defaults(run=run, xacro=[])
+    parser.set_defaults(xacro=[])
 
 
 def run(arguments: Namespace) -> int:
@@ -132,8 +131,10 @@ def run(arguments: Namespace) -> int:
     setup = Setup(with_known(model.description, calibrated), data, arguments.coupling,
                   tuple(arguments.gravity), {**gauges, **_filters(arguments.filter, data)},
                   time_step=arguments.time_step)
-    fit = identify(setup, free, validation.sequences if validation else (), _progress, calibrated)
-    _progress('')
+    screen = Screen()
+    fit = identify(setup, free, validation.sequences if validation else (), screen.show,
+                   calibrated)
+    screen.show('')
     if bench is not None:
         fit.notes.extend(gauge_notes(fit, bench))
         if not arguments.calibration:
@@ -176,11 +177,6 @@ def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
             gains if is_calibrated else [])
     return [path for word in free if word != 'delay'
             for path in (gains if word == 'sensors' else [word])]
-
-
-def _progress(line):
-    if sys.stderr.isatty():
-        print(f'\r{line:60.60s}\r', end='', file=sys.stderr, flush=True)
 
 
 def _filters(words, data):

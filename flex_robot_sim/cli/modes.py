@@ -1,8 +1,7 @@
 """`flexsim modes`: natural frequencies of the whole arm at a pose."""
 
 import sys
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
 import numpy as np
 
@@ -28,12 +27,11 @@ MAX_SHAPE_PARTS = 3
 UNSTABLE_DAMPING_RATIO = -1.0 + 1e-9  # damping ratio of a motion that grows without oscillating
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'modes', help=about,
-        description='Natural frequencies, damping and shapes of the whole arm about its '
-                    'equilibrium under gravity.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Natural frequencies, damping and shapes of the whole arm about its equilibrium under '
+        'gravity.')
     add_robot(parser)
     parser.add_argument('--pose', type=numbers,
                         help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides')
@@ -44,7 +42,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--count', type=int, default=12, help='(default: %(default)s)')
     add_model(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

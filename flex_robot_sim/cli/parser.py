@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
-from flex_robot_sim.cli.completion import complete_robots
+from flex_robot_sim.cli.completion import complete_robots, is_requested
 
 NEGATIVE_NUMBER = re.compile(r'-[\d.][-+\d.,e]*')  # argparse takes -1,0,0 for an option
 UNKNOWN_COMMAND = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")
@@ -17,6 +17,7 @@ class Command(NamedTuple):
 
     about: str
     example: str
+    takes_help: bool = False        # --help is one of its words
 
 
 class Parser(argparse.ArgumentParser):
@@ -86,10 +87,11 @@ def add_commands(parser: Parser, modules: str, commands: Mapping[str, Command],
     added: Any = parser.add_subparsers(dest=name, required=True, metavar='COMMAND',
                                        parser_class=Parser)
     for word, command in commands.items():
+        chosen = added.add_parser(word, help=command.about,
+                                  add_help=not command.takes_help or is_requested())
         if word == requested:
-            import_module(f'{modules}{word}').add_to(added, command.about)
-            chosen = added.choices[word]
+            module = import_module(f'{modules}{word}')
+            module.add_arguments(chosen)
             chosen.example = command.example
-            chosen.set_defaults(parser=chosen)      # reports unrecognized arguments
-        else:
-            added.add_parser(word, help=command.about)
+            # the parser of the command reports unrecognized arguments
+            chosen.set_defaults(parser=chosen, run=module.run)

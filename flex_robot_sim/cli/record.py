@@ -2,8 +2,7 @@
 
 import json
 import os
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.cli.arguments import (
     add_json,
@@ -19,15 +18,15 @@ from flex_robot_sim.recording.mcap_file import refuse_recording, refuse_without_
 from flex_robot_sim.recording.tally import as_text
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'record', help=about,
-        description='Write all that a running system sends in ROS 2 into a new MCAP file, until '
-                    'Ctrl-C: topics of the namespace, /clock, /diagnostics and /tf, also those '
-                    'that come later, with the parameters of its nodes.',
-        epilog='The system is that of ROS_DOMAIN_ID; flexsim demo says its own, and records '
-               'itself by --record FILE.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Write all that a running system sends in ROS 2 into a new MCAP file, until Ctrl-C: '
+        'topics of the namespace, /clock, /diagnostics and /tf, also those that come later, with '
+        'the parameters of its nodes.')
+    parser.epilog = (
+        'The system is that of ROS_DOMAIN_ID; flexsim demo says its own, and records itself by '
+        '--record FILE.')
     add_output(parser, '--output', metavar='FILE',
                help='new file (default: record_DATE_TIME.mcap here)')
     parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
@@ -38,7 +37,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--seconds', type=float, metavar='S',
                         help='how long (default: until Ctrl-C)')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

@@ -3,8 +3,7 @@
 import contextlib
 import math
 import sys
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.cli.arguments import no_ros
 from flex_robot_sim.cli.terminal import show_progress
@@ -17,15 +16,14 @@ from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.viewer.missing import refuse_without_view
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'replay', help=about,
-        description='Send the messages of a recording again, on the topics and at the times at '
-                    'which they came, for viewers and for other programs. Topics that command an '
-                    'arm are left out. It ends where another node sends on one of its topics, '
-                    'because an arm may be live.',
-        epilog='Without ROS, flexsim report makes a page of a recording, with the arm in motion.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Send the messages of a recording again, on the topics and at the times at which they '
+        'came, for viewers and for other programs. Topics that command an arm are left out. It '
+        'ends where another node sends on one of its topics, because an arm may be live.')
+    parser.epilog = (
+        'Without ROS, flexsim report makes a page of a recording, with the arm in motion.')
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
     parser.add_argument('--speed', type=float, default=1.0, metavar='S',
                         help='times as fast (default: %(default)s)')
@@ -41,7 +39,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--view', action='store_true',
                         help='show the arm in a browser, again and again, until Ctrl-C')
     parser.add_argument('--network', action='store_true', help='let other machines listen')
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

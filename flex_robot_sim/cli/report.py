@@ -1,19 +1,17 @@
 """`flexsim report`: one HTML page about a recording."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import show_progress
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'report', help=about,
-        description='Make one HTML page of a recording, which needs nothing else to be read: the '
-                    'arm in motion, plots, numbers, and how it was set up.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Make one HTML page of a recording, which needs nothing else to be read: the arm in '
+        'motion, plots, numbers, and how it was set up.')
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
     add_output(parser, '--output', metavar='PAGE',
                help='.html file (default: named after FILE, here)')
@@ -22,7 +20,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--namespace', default='', metavar='NAME',
                         help='of the arm, where there are several (default: the first)')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

@@ -2,30 +2,29 @@
 
 import sys
 import time
-from argparse import SUPPRESS, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
 from flex_robot_sim.cli.reproduce_together import SHARE_PREFIX, reproduce_together
+from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.reproduce.report import as_text
 from flex_robot_sim.util.exceptions import UsageError
 
 ALL = 'all'
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
     from flex_robot_sim.reproduce import EXPERIMENTS
     from flex_robot_sim.reproduce.options import PAPER
 
     descriptions = '; '.join(f'{name}: {summary}' for name, summary in EXPERIMENTS.items())
-    parser = commands.add_parser(
-        'reproduce', help=about,
-        description='Run an experiment of a paper with every formulation that can, draw the '
-                    'figures that the paper shows as PNG and SVG, and compare each number and '
-                    'claim of the paper with ours: agrees, differs or not comparable. '
-                    f'{descriptions}; all: as many at once as there are processors.')
+    parser.description = (
+        'Run an experiment of a paper with every formulation that can, draw the '
+        'figures that the paper shows as PNG and SVG, and compare each number and '
+        'claim of the paper with ours: agrees, differs or not comparable. '
+        f'{descriptions}; all: as many at once as there are processors.')
     parser.add_argument('name', metavar='NAME', help=f'{", ".join([*EXPERIMENTS, ALL])}')
     parser.add_argument('--output', default='reproduced', metavar='DIR',
                         help='folder for the figures (default: %(default)s)')
@@ -46,7 +45,6 @@ def add_to(commands: Any, about: str) -> None:
                         help='write the tables into the pages of a folder, such as docs/papers')
     parser.add_argument('--share', action='store_true', help=SUPPRESS)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
@@ -154,26 +152,22 @@ class _Progress:
     """Progress of the experiments, in a line on a terminal."""
 
     def __init__(self, names):
-        self._shares, self._shown_at, self._width = dict.fromkeys(names, 0.0), 0.0, 0
+        self._shares, self._shown_at, self._screen = dict.fromkeys(names, 0.0), 0.0, Screen()
 
     def __call__(self, name, share):
         """Update the share of an experiment and show it, at a limited rate; from any thread."""
         self._shares[name] = share
-        if sys.stderr.isatty() and time.monotonic() - self._shown_at > 0.2:
+        if time.monotonic() - self._shown_at > 0.2:
             self._shown_at = time.monotonic()
             running = ', '.join(f'{name} {share:.0%}' for name, share in self._shares.items()
                                 if 0.0 < share < 1.0)
             done = sum(share == 1.0 for share in self._shares.values())
-            line = running + (f'; {done} of {len(self._shares)} done'
-                              if len(self._shares) > 1 else '')
-            print(f'\r{line:{self._width}s}', end='', file=sys.stderr, flush=True)
-            self._width = len(line)
+            self._screen.show(running + (f'; {done} of {len(self._shares)} done'
+                                         if len(self._shares) > 1 else ''))
 
     def clear(self):
         """Erase the line."""
-        if self._width:
-            print('\r' + ' ' * self._width + '\r', end='', file=sys.stderr, flush=True)
-            self._width = 0
+        self._screen.show('')
 
 
 class _ShareLines:

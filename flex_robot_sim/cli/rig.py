@@ -2,7 +2,6 @@
 
 import argparse
 from argparse import Namespace
-from typing import Any
 
 from flex_robot_sim.cli.arguments import refuse_existing
 from flex_robot_sim.cli.completion import is_requested, typed_words
@@ -24,23 +23,21 @@ COMMANDS = {
 """Each command is a module `rig_<name>` of this package, imported when it is called."""
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser; its own arguments are parsed when it runs."""
-    parser = commands.add_parser('rig', help=about, add_help=is_requested())
+def add_arguments(parser: Parser) -> None:
+    """Take all words; the parser of the command of the bench reads them when it runs."""
     if is_requested():
         add_commands(parser, f'{__package__}.rig_', COMMANDS, ''.join(typed_words()[1:2]))
         return
     parser.add_argument('-h', '--help', action='store_true')
     parser.add_argument('words', nargs=argparse.REMAINDER)
-    parser.set_defaults(run=run, outer=parser)
 
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     words = ['--help', *arguments.words] if arguments.help else arguments.words
-    parser = Parser(prog=arguments.outer.prog,
+    parser = Parser(prog=arguments.parser.prog,
                     description='The bench: its port, its board, and their emulation.')
-    parser.example = arguments.outer.example
+    parser.example = arguments.parser.example
     add_commands(parser, f'{__package__}.rig_', COMMANDS, words[0] if words else None,
                  'rig_command')
     chosen = parser.parse_args(words)

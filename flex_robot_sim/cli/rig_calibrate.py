@@ -1,25 +1,23 @@
 """`flexsim rig calibrate`: measure the constants of a bench, step by step."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from flex_robot_sim.cli.arguments import add_output, refuse_existing_file
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.files import why_unwritable
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'calibrate', help=about,
-        description='Ask for the zero pose, for places measured by hand and for known forces at '
-                    'the end of the arm, let both motors run a little, and write what follows as '
-                    'YAML. Needs a ruler, a protractor, a voltmeter, a clamp, a pulley and some '
-                    'weights. What is measured is kept in YAML.part until all is done: whatever '
-                    'ends the command, the same command goes on from there. What the motors move '
-                    'meanwhile is a log that flexsim identify LOG URDF --calibration YAML takes.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Ask for the zero pose, for places measured by hand and for known forces at the end of '
+        'the arm, let both motors run a little, and write what follows as YAML. Needs a ruler, a '
+        'protractor, a voltmeter, a clamp, a pulley and some weights. What is measured is kept '
+        'in YAML.part until all is done: whatever ends the command, the same command goes on '
+        'from there. What the motors move meanwhile is a log that flexsim identify LOG URDF '
+        '--calibration YAML takes.')
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     add_output(parser, '--output', metavar='YAML', required=True, help='file to write')
     add_output(parser, '--log', metavar='FILE', help='log of what the motors move, .mcap or CSV '
@@ -28,7 +26,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--board-parameter', metavar='NAME=VALUE', action='append', default=[],
                         help='give the board this parameter first, SLIDE_REVERSED=1 for instance; '
                              'may be given several times')
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
@@ -114,5 +111,3 @@ def _saved_note(partial_path):
 
 def _print_line(line):
     print(line, flush=True)
-
-

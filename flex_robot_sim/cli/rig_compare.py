@@ -1,6 +1,6 @@
 """`flexsim rig compare`: an experiment compared with its simulation."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,12 +14,11 @@ from flex_robot_sim.rig.calibration.file import read_calibration
 from flex_robot_sim.rig.estimation.estimator_settings import ESTIMATORS
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'compare', help=about, description='Simulate an experiment with the inputs of its log, '
-        'from the state in which the motors were switched on, and print how far both are apart: '
-        'joints, flex sensors and tip.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Simulate an experiment with the inputs of its log, from the state in which the motors '
+        'were switched on, and print how far both are apart: joints, flex sensors and tip.')
     parser.add_argument('log', metavar='LOG', help='written by the bridge, parameter log_file')
     parser.add_argument('--robot', default='', metavar='URDF',
                         help='simulate this robot, not the one of the log')
@@ -29,7 +28,6 @@ def add_to(commands: Any, about: str) -> None:
                         help='of the bent link (default: %(default)s)')
     add_output(parser, '--plot', metavar='FILE', help='draw both into a .png, .pdf or .svg')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

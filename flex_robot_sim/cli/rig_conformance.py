@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,11 @@ MARKS = {'passed': 'ok', 'failed': 'FAILED', 'skipped': '-'}
 COLOURS = {'passed': 'green', 'failed': 'red', 'skipped': 'yellow'}
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'conformance', help=about,
-        description='Make the checks of the conformance suite against the emulator, the firmware '
-                    'in QEMU, or a board at a port. Exit code 1 if one fails.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Make the checks of the conformance suite against the emulator, the firmware in QEMU, or '
+        'a board at a port. Exit code 1 if one fails.')
     parser.add_argument('--back-end', default='emulator', metavar='emulator|qemu|PORT',
                         help='(default: emulator)')
     parser.add_argument('--move', action='store_true',
@@ -34,7 +33,6 @@ def add_to(commands: Any, about: str) -> None:
                         help='checks whose name holds this word')
     parser.add_argument('--list', action='store_true', help='print the names of the checks')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

@@ -9,7 +9,7 @@ import signal
 import sys
 import textwrap
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,13 @@ MIN_REPORTED_LOSS_S = 0.1   # lost time of a busy computer that is reported
 LOSS_REPORT_PERIOD_S = 2.0  # shortest time between two such reports
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'emulate', help=about, formatter_class=argparse.RawDescriptionHelpFormatter,
-        description='Run the emulated board and bench in real time behind a pseudo terminal,\n'
-                    'until Ctrl-C. Faults may also be typed while it runs.',
-        epilog=fault_help())
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = (
+        'Run the emulated board and bench in real time behind a pseudo terminal,\n'
+        'until Ctrl-C. Faults may also be typed while it runs.')
+    parser.epilog = fault_help()
     parser.add_argument('--link', metavar='PATH',
                         help='name of the port (default: in the runtime folder of the user)')
     parser.add_argument('--fault', action='append', default=[], metavar='NAME[=VALUE][@SECONDS]',
@@ -45,7 +45,6 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--seed', type=int, default=0, help='of all noise (default: 0)')
     parser.add_argument('--seconds', type=float, help='stop by itself after this time')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def fault_help() -> str:
@@ -64,8 +63,8 @@ def fault_help() -> str:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
+    from flex_robot_sim.rig.board.emulated_rig import rig_of
     from flex_robot_sim.rig.board.emulator import Emulator  # imported late: loads the dynamics
-    from flex_robot_sim.rig.board.rig_of import rig_of
     from flex_robot_sim.rig.calibration.file import read_parts
 
     parts = read_parts(arguments.parts) if arguments.parts else None

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,14 +17,12 @@ ADC_FULL_SCALE = CONVERSIONS * 4095  # sum of conversions of 12 bits at the uppe
 RATE_WINDOW_S = 1.0                  # over which the telemetry rate is measured
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'info', help=about, description='Greet a board and print what it says. Nothing moves; '
-                                        'a board that is in motion stops.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Greet a board and print what it says. Nothing moves; a board that is in motion stops.')
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

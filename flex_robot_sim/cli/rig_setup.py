@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,12 @@ RULES_FOLDER = Path('/etc/udev/rules.d')
 RULE = '70-flex-robot-rig.rules'
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser('setup', help=about, description='Print the serial ports of this '
-                                 'machine, and what to do once so that they may be used. It '
-                                 'changes nothing.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Print the serial ports of this machine, and what to do once so that they may be used. '
+        'It changes nothing.')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

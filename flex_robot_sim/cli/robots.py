@@ -1,22 +1,19 @@
 """`flexsim robots`: the robots that come with the package."""
 
 import json
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.cli.arguments import add_json
 from flex_robot_sim.description import read_description
 from flex_robot_sim.util.share import shipped_robots
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'robots', help=about,
-        description='List the robots that come with the package. Each name stands for its file '
-                    'wherever a command takes a URDF.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'List the robots that come with the package. Each name stands for its file wherever a '
+        'command takes a URDF.')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

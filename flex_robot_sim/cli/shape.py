@@ -1,8 +1,7 @@
 """`flexsim shape`: comparison of input shapers, from a model or from a recording."""
 
 import sys
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
 import numpy as np
 
@@ -25,17 +24,17 @@ MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a log
 CURVE_POINTS = 400          # of a sensitivity curve
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'shape', help=about,
-        description='One line for each input shaper: what it leaves of the vibration, the time '
-                    'that it adds, and the acceleration that it allows; and which one to take.',
-        epilog='The rule: of all shapers that leave no more than --tolerance, with frequencies '
-               'off by --uncertainty, in all poses and with all payloads, and half of it in '
-               'trial moves of the nonlinear arm, the one that adds the least time; where '
-               'frequencies differ, only those that follow the pose count. '
-               f'Exit code {EXIT_NO_RESONANCE}: nothing rings, so nothing is recommended.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'One line for each input shaper: what it leaves of the vibration, the time that it adds, '
+        'and the acceleration that it allows; and which one to take.')
+    parser.epilog = (
+        'The rule: of all shapers that leave no more than --tolerance, with frequencies '
+        'off by --uncertainty, in all poses and with all payloads, and half of it in '
+        'trial moves of the nonlinear arm, the one that adds the least time; where '
+        'frequencies differ, only those that follow the pose count. '
+        f'Exit code {EXIT_NO_RESONANCE}: nothing rings, so nothing is recommended.')
     parser.add_argument('robot', metavar='URDF', nargs='?',
                         help='URDF or xacro file, or a shipped robot')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
@@ -69,7 +68,6 @@ def add_to(commands: Any, about: str) -> None:
                help='write the recommended shaper, for design_file of the node shaper')
     add_model(parser)
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

@@ -3,9 +3,8 @@
 import csv
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -50,14 +49,14 @@ EXIT_NOT_ARRIVED = 1        # exit code
 MAX_STEPS = 1e9             # some hours of computing
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'simulate', help=about,
-        description='Drive an arm by efforts or to a pose, and write its state every so often: '
-                    'rows of CSV, or a recording with the messages of ROS 2.',
-        epilog=f'Exit code {EXIT_NOT_ARRIVED}: the arm has not arrived at the pose of --to, or '
-               'does not stay there; a line says which joint.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Drive an arm by efforts or to a pose, and write its state every so often: rows of CSV, '
+        'or a recording with the messages of ROS 2.')
+    parser.epilog = (
+        f'Exit code {EXIT_NOT_ARRIVED}: the arm has not arrived at the pose of --to, or '
+        'does not stay there; a line says which joint.')
     add_robot(parser)
     parser.add_argument('--seconds', type=float, default=5.0, help='(default: %(default)s)')
     parser.add_argument('--effort', action='append', default=[], metavar='JOINT=FORM',
@@ -90,7 +89,6 @@ def add_to(commands: Any, about: str) -> None:
     add_output(parser, '--output', metavar='FILE',
                help='file to write: .mcap is a recording, all else CSV (default: none)')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,6 +19,7 @@ from flex_robot_sim.cli.arguments import (
     print_result,
 )
 from flex_robot_sim.cli.terminal import show_progress
+from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.description import read_description
 from flex_robot_sim.sweeps.cluster import cluster
 from flex_robot_sim.sweeps.journal import count_written_runs
@@ -35,17 +36,16 @@ MAX_PROCESSES = 512
 FORMS = '0.8,1,1.2, even:FROM,TO,COUNT, uniform:LOW,HIGH, log:LOW,HIGH or normal:MEAN,DEVIATION'
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'sweep', help=about,
-        description='Repeat a move with other numbers of the robot, the load, the servos or the '
-                    'move itself, and write a table of what came of it. The controller knows what '
-                    'does not vary.',
-        epilog=f'FORM is {FORMS}. NAME is a number of the URDF, such as forearm.EIz or '
-               'tool.mass; payload, within, or servo, a factor of the frequency of the servos; or '
-               'JOINT.to, JOINT.start, JOINT.servo_stiffness, JOINT.servo_damping. What is '
-               'interrupted goes on with the same call.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Repeat a move with other numbers of the robot, the load, the servos or the move itself, '
+        'and write a table of what came of it. The controller knows what does not vary.')
+    parser.epilog = (
+        f'FORM is {FORMS}. NAME is a number of the URDF, such as forearm.EIz or '
+        'tool.mass; payload, within, or servo, a factor of the frequency of the servos; or '
+        'JOINT.to, JOINT.start, JOINT.servo_stiffness, JOINT.servo_damping. What is '
+        'interrupted goes on with the same call.')
     add_robot(parser)
     parser.add_argument('--vary', action='append', default=[], metavar='NAME=FORM',
                         help='values of a number; once per number')
@@ -72,7 +72,6 @@ def add_to(commands: Any, about: str) -> None:
     workers.add_argument('--scheduler', metavar='ADDRESS',
                          help='of a Dask cluster that makes them, such as tcp://host:8786')
     add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
@@ -132,26 +131,23 @@ class _Progress:
     """Progress line on a terminal."""
 
     def __init__(self):
-        self._begin, self._shown_at, self._is_shown = None, 0.0, False
+        self._begin, self._shown_at, self._screen = None, 0.0, Screen()
         self.old_runs = 0              # found in the folder when this call started
 
     def __call__(self, done, total):
         now = time.monotonic()
         if self._begin is None:
             self._begin, self.old_runs = now, done
-        if not sys.stderr.isatty() or now - self._shown_at < PROGRESS_PERIOD_S:
+        if now - self._shown_at < PROGRESS_PERIOD_S:
             return
-        self._shown_at, self._is_shown = now, True
+        self._shown_at = now
         runs_made = done - self.old_runs
         time_left = f', {(now - self._begin) / runs_made * (total - done):.0f} s left' if (
             runs_made) else ''
-        print(f'\r{done / total:4.0%}  {done} of {total} runs{time_left}' + ' ' * 8, end='',
-              file=sys.stderr, flush=True)
+        self._screen.show(f'{done / total:4.0%}  {done} of {total} runs{time_left}')
 
     def clear(self):
-        if self._is_shown:
-            print('\r' + ' ' * 60 + '\r', end='', file=sys.stderr, flush=True)
-            self._is_shown = False
+        self._screen.show('')
 
 
 def _add_setting(parser, name, options):

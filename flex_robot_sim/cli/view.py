@@ -1,9 +1,8 @@
 """`flexsim view`: an arm in a web browser, without ROS."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
@@ -15,19 +14,17 @@ from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.opening import open_browser
 
 
-def add_to(commands: Any, about: str) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        'view', help=about,
-        description='Show an arm in a web browser: sliders for its joints and natural modes, drop '
-                    'and swing. The page is for this machine only. Ctrl-C ends it.')
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add description and arguments of the command to its parser."""
+    parser.description = (
+        'Show an arm in a web browser: sliders for its joints and natural modes, drop and swing. '
+        'The page is for this machine only. Ctrl-C ends it.')
     add_robot(parser)
     parser.add_argument('--port', type=int, metavar='N',
                         help='of the page (default: the first that is free from 8180 on)')
     parser.add_argument('--no-browser', action='store_true',
                         help='print the address only, where a browser would open')
     add_model(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:

@@ -20,7 +20,7 @@ class Track:
     def __init__(self, width: int, keeps_peaks: bool = False, rows: int = TRACK_ROWS) -> None:
         """Store rows of `width` values."""
         self._rows, self._size = np.empty((rows, 1 + width)), 0
-        self._merge = np.maximum if keeps_peaks else _later
+        self._merge = np.maximum if keeps_peaks else lambda first, second: second
         self.newest = 0.0           # time of the newest row     [s]
         self._pending, self._rows_per_entry, self._pending_count = np.zeros(1 + width), 1, 0
 
@@ -50,10 +50,6 @@ class Track:
     def values(self) -> np.ndarray:
         """Rows (k, width)."""
         return self._rows[:self._size, 1:]
-
-
-def _later(first, second):
-    return second
 
 
 class Lateness:

@@ -24,16 +24,14 @@ class ResidualVibration(NamedTuple):
         return max(self.amplitude, key=lambda link: self.amplitude[link], default=None)
 
 
-def residual_vibration(record: RunRecord, span: float,
-                       first: int = FIRST_REST) -> ResidualVibration:
+def residual_vibration(record: RunRecord, span: float) -> ResidualVibration:
     """
     Return the ResidualVibration in the rests of a RunRecord, from the start of each.
 
     :param span: evaluated time of a rest [s], or the whole of a shorter one.
-    :param first: number of rests to skip.
     """
     intervals = _rest_intervals(record)
-    rests = [(begin, min(end, begin + span)) for begin, end in intervals[first:]]
+    rests = [(begin, min(end, begin + span)) for begin, end in intervals[FIRST_REST:]]
     amplitude = {}
     for link, track in record.tips.items():
         ranges = [_range(track, *rest) for rest in rests]
@@ -41,7 +39,7 @@ def residual_vibration(record: RunRecord, span: float,
         if ranges:
             amplitude[link] = float(np.mean(ranges)) / 2
     return ResidualVibration(amplitude, tuple(rests),
-                             intervals[first - 1][1] if 0 < first < len(intervals) else 0.0)
+                             intervals[FIRST_REST - 1][1] if len(intervals) > FIRST_REST else 0.0)
 
 
 def _rest_intervals(record):

@@ -18,8 +18,7 @@ PROGRAM_TIMEOUT_S = 45.0       # of the start of a program
 COMPILATION_TIMEOUT_S = 600.0  # of the start if each program may compile first, on a busy machine
 LAST_FIGURES_TIMEOUT_S = 0.5   # of the last diagnostics of an interrupted run
 FIGURES_TIMEOUT = 20.0         # without diagnostics of the dynamics, which come every second [s]
-
-TIME_TOLERANCE = 0.05   # of the simulated time of a run                                     [s]
+TIME_TOLERANCE = 0.05          # of the simulated time of a run                              [s]
 
 EXHAUSTED = object()
 
@@ -96,7 +95,8 @@ class Session:
             self._watch(watcher, seconds)
             self._take_last_figures(watcher)
             # the simulated time is an estimate until the arm stands still
-            while self._is_too_early(watcher, seconds):
+            while not self._stop.request_count and seconds is not None and (
+                    watcher.simulated_time < seconds - TIME_TOLERANCE):
                 self._finish(watcher, watcher.resume_run())
                 self._watch(watcher, seconds)
                 self._take_last_figures(watcher)
@@ -160,11 +160,6 @@ class Session:
         while not self._stop.request_count and next(steps, EXHAUSTED) is not EXHAUSTED:
             self._expect_figures(watcher)
             self._poll(watcher, POLL_PERIOD_S / 5, is_quiet=True)
-
-    def _is_too_early(self, watcher, seconds):
-        """Whether a run that was not interrupted lacks some of its simulated time [s]."""
-        return not self._stop.request_count and seconds is not None and (
-            watcher.simulated_time < seconds - TIME_TOLERANCE)
 
     def _expect_figures(self, watcher):
         """Raise ProgramError if the simulation can no longer reach the end of the run."""

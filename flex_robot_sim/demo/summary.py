@@ -57,10 +57,6 @@ def comparison_of(shaper: str, vibrations: Sequence[ResidualVibration]) -> dict:
     return summary
 
 
-def _worst(summary):
-    return f', the worst by {summary["lateness_ms_max"]:.3g} ms' * bool(summary['deadline_misses'])
-
-
 def number(figures: Mapping[str, str], key: str) -> float | None:
     """Return the number of a figure; None if it is missing or nan, which JSON does not have."""
     value = float(figures.get(key, 'nan'))
@@ -75,7 +71,8 @@ def lines_of(summary: dict) -> Iterator[str]:
     yield (f'{summary["robot"]}: {summary["sim_time"]:.2f} s in {summary["wall_time"]:.2f} s, '
            f'{_factor(summary["realtime_factor"])}, {summary["steps"]} steps, '
            f'{summary["deadline_misses"]} of them more than 5 ms late'
-           + _worst(summary))
+           + f', the worst by {summary["lateness_ms_max"]:.3g} ms'
+           * bool(summary['deadline_misses']))
     if summary['time_dropped']:
         yield f'  too slow for real time: {summary["time_dropped"]:.3g} s were dropped'
     if summary['latency_ms_median'] is not None:

@@ -36,10 +36,10 @@ class Drift(NamedTuple):
 class WrenchMotion:
     """An arm as separate links, held together by the wrenches of the joints."""
 
-    def __init__(self, arm: ArmModel, q: np.ndarray | None = None, qd: np.ndarray | None = None,
-                 sections_turn: bool = True) -> None:
+    def __init__(self, arm: ArmModel, q: np.ndarray | None = None,
+                 qd: np.ndarray | None = None) -> None:
         """Start `arm` (ArmModel) at q and qd (n,), by default at rest in its zero position."""
-        self.arm, self.system = arm, WrenchDae(arm, sections_turn)
+        self.arm, self.system = arm, WrenchDae(arm)
         n, bodies = arm.size, arm.arrays.parent.size
         self.time = 0.0
         self.q = np.zeros(n) if q is None else np.array(q, float)

@@ -4,7 +4,7 @@ Experiment design: Fisher information of a motion, and the motion with the most 
 Sensitivities are those of the fit, for the full nonlinear arm; the noise of sensors is assumed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -222,7 +222,6 @@ def optimal_shares(matrices: np.ndarray, power: int = VARIANCE_POWER) -> np.ndar
 def design_experiment(arm: ArmModel, kind: str, seconds: float, period: float,
                       free: Iterable[str] = (), pose: np.ndarray | None = None, tries: int = 8,
                       seed: int = 0, for_energy: bool = False,
-                      watch: Callable[[int, float], object] = lambda count, size: None,
                       signals: Iterable[str] = ()) -> Design:
     """
     Return the Design of a kind with the most information about free parameters.
@@ -249,12 +248,10 @@ def design_experiment(arm: ArmModel, kind: str, seconds: float, period: float,
         if trial is None:
             return None
         try:
-            design = Design(trial, information(arm, trial, free), attempts)
+            return Design(trial, information(arm, trial, free), attempts)
         except FlexRobotSimError as error:
             last_error = error
             return None
-        watch(attempts, design.information.size)
-        return design
 
     def better(first: Design | None, second: Design | None) -> Design | None:
         if first is None or second is None:

@@ -8,7 +8,6 @@ Threads compute the columns in parallel, because a simulation releases the GIL.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from collections.abc import Sequence as Rows
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -276,8 +275,7 @@ def robust_deviations(rows: np.ndarray) -> np.ndarray:
 
 def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
           rounds: int = WEIGHTING_ROUNDS, max_evaluations: int = MAX_EVALUATIONS,
-          tolerance: float = TOLERANCE,
-          progress: Callable[[int, float], object] | None = None) -> Fit:
+          tolerance: float = TOLERANCE) -> Fit:
     """
     Return the Fit from a start point z.
 
@@ -293,12 +291,9 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
             nonlocal evaluations
             evaluations += 1
             try:
-                out = problem.residuals(z, deviations).ravel()
+                return problem.residuals(z, deviations).ravel()
             except FlexRobotSimError:       # no such arm, or it buckles
                 return np.full(measured.size, np.nan)
-            if progress is not None:
-                progress(evaluations, float(np.sqrt(np.mean(out**2))))
-            return out
 
         def slopes_of(z, deviations=deviations):
             return (problem.slopes(z) / deviations[:, None]).reshape(-1, z.size)

@@ -42,7 +42,6 @@ MIN_SIGNAL_TO_NOISE = 4.0       # range of a signal over its noise
 MIN_IMU_SIGNAL_TO_NOISE = 3.0   # standard deviation of an IMU axis over its noise
 LIMIT_MARGIN_RATIO = 0.2        # position beyond the joint limits, over the limit
 DEGREES = 180 / np.pi
-MIN_SIGN_CORRELATION = 0.9      # of two signals that agree
 
 
 @summarized

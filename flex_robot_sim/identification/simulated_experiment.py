@@ -165,7 +165,7 @@ def limit_usage(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,
     return usage
 
 
-def scaled_to_limits(arm: ArmModel, trajectory: ExcitationTrajectory, time_step: float = 2e-3,
+def scaled_to_limits(arm: ArmModel, trajectory: ExcitationTrajectory,
                      signals: Iterable[str] = ()) -> SimulatedExperiment:
     """
     Return the experiment with the largest amplitude within LIMIT_MARGIN of all limits.
@@ -175,12 +175,12 @@ def scaled_to_limits(arm: ArmModel, trajectory: ExcitationTrajectory, time_step:
     """
     trajectory = trajectory.scaled(_kinematic_factors(arm, trajectory))
     for _ in range(MAX_SCALING_ROUNDS):
-        experiment = simulate_experiment(arm, trajectory, time_step, signals)
+        experiment = simulate_experiment(arm, trajectory, signals=signals)
         name, usage = experiment.worst
         if usage <= LIMIT_MARGIN:
             return experiment
-        rest_usage = simulate_experiment(arm, trajectory.scaled(0.0),
-                                         time_step).peaks[name] if usage > 1.0 else 0.0
+        rest_usage = simulate_experiment(
+            arm, trajectory.scaled(0.0)).peaks[name] if usage > 1.0 else 0.0
         if rest_usage >= LIMIT_MARGIN:
             raise UsageError(f'in this pose "{name}" takes {rest_usage:.0%} of its limit at rest. '
                              'Give another --pose.')

@@ -1,15 +1,15 @@
 """Self-contained HTML pages: they need no other file and send no request."""
 
-import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.reports.charts import Plot
-from flex_robot_sim.util.exceptions import UsageError, plain
+from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 from flex_robot_sim.util.plots import chart_svg
+from flex_robot_sim.viewer.escaping import as_html
 
 PAGE_FOLDER = Path(__file__).parent
 ANIMATION_HTML = """<section id="stage" class="card"><canvas></canvas><div id="controls">
@@ -37,9 +37,9 @@ def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping
     :param motion: result of `motion_of`; tables: (title, heading, rows).
     :param collapsed: tables that open on a click.
     """
-    parts = [f'<h1>{_escape(title)}</h1>',
-             *(f'<p class="faint">{_escape(line)}</p>' for line in lines),
-             *(f'<p class="note">{_escape(note)}</p>' for note in notes)]
+    parts = [f'<h1>{as_html(title)}</h1>',
+             *(f'<p class="faint">{as_html(line)}</p>' for line in lines),
+             *(f'<p class="note">{as_html(note)}</p>' for note in notes)]
     if motion is not None:
         data = json.dumps(motion, separators=(',', ':')).translate(JSON_ESCAPES)
         parts += ['<h2>The arm in motion</h2>', ANIMATION_HTML,
@@ -49,15 +49,15 @@ def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping
                   *(_plot(number, plot) for number, plot in enumerate(plots)), '</div>']
     parts += ['<h2>Numbers</h2>', '<div class="grid">',
               *(f'<section class="card{" whole" * (len(heading) > MAX_GRID_COLUMNS)}">'
-                f'<h3>{_escape(name)}</h3>{_table(heading, rows)}</section>'
+                f'<h3>{as_html(name)}</h3>{_table(heading, rows)}</section>'
                 for name, heading, rows in tables if rows), '</div>']
-    parts += [f'<details><summary>{_escape(name)}</summary>{_table(heading, rows, True)}</details>'
+    parts += [f'<details><summary>{as_html(name)}</summary>{_table(heading, rows, True)}</details>'
               for name, heading, rows in collapsed if rows]
     style, script = ((PAGE_FOLDER / f'page.{kind}').read_text('utf-8') for kind in ('css', 'js'))
     body = '\n'.join(parts)
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f'<title>{_escape(title)}</title><link rel="icon" href="data:,">'
+            f'<title>{as_html(title)}</title><link rel="icon" href="data:,">'
             f'<style>\n{style}</style></head>\n<body><main>\n{body}\n</main>\n'
             f'<script>\n{script}</script>'
             '</body></html>\n')
@@ -73,24 +73,19 @@ def write_page(path: str | Path, text: str) -> None:
                          '--output.') from error
 
 
-def _escape(text):
-    """Escape an untrusted text for HTML."""
-    return html.escape(plain(text))
-
-
 def _plot(number, plot):
     svg, (left, right), (begin, end) = chart_svg(plot.chart, f'p{number}')
     time = (f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
             f'data-until="{end:.6g}"' if plot.is_of_time else '')
     return (f'<section class="card"><div class="plot" id="{plot.file_stem}"{time} role="img" '
-            f'aria-label="{_escape(plot.chart.title)}">{svg}</div></section>')
+            f'aria-label="{as_html(plot.chart.title)}">{svg}</div></section>')
 
 
 def _table(heading, rows, is_text=False):
     kind = ' class="text"' if is_text else ''
-    head = ''.join(f'<th>{_escape(word)}</th>' for word in heading)
+    head = ''.join(f'<th>{as_html(word)}</th>' for word in heading)
     body = ''.join('<tr>' + ''.join(
-        f'<td{kind if column else ""}>{_escape(cell)}</td>' for column, cell in enumerate(row))
+        f'<td{kind if column else ""}>{as_html(cell)}</td>' for column, cell in enumerate(row))
         + '</tr>' for row in rows)
     head = f'<thead><tr>{head}</tr></thead>' if any(heading) else ''
     return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'

@@ -1,6 +1,7 @@
 """The figures of the dual screws, section 6: linearised against nonlinear, figures 5 to 10."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
 FIRST_TARGET_TIME, SECOND_TARGET_TIME = 0.5, 3.0    # when the targets change       [s]
 CLOSE_UP_DURATION = 0.3     # of the vibration after a change, in separate charts   [s]
+# linearised solid, nonlinear dashed; the wide solid line is drawn first
+LINE_STYLES: dict[str, tuple[Any, ...]] = {'linear': (5, 0, False, WIDE), 'exact': (4, 1)}
 CURVE_NAMES = {'linear': 'linearised', 'exact': 'nonlinear'}
 ELASTIC_GROUPS = {'bending_y': ('figure_7', 'Fig. 7: bending in the xy planes', 'm', 3.0),
                   'torsion': ('figure_8', 'Fig. 8: torsion', 'rad', None),
@@ -100,12 +103,7 @@ def _plot_pair(runs, title, scale, label, values_of, end_time=None, start_time=0
 def _make_chart(title, label, curves, end_time=None, start_time=0.0):
     return Chart(title, 'time [s]', label, tuple(
         Curve(CURVE_NAMES[name], *_select_interval(*curves[name], end_time, start_time), *style)
-        for name, style in _line_styles()))
-
-
-def _line_styles():
-    """Return styles: linearised solid, nonlinear dashed; the wide solid line is drawn first."""
-    return ('linear', (5, 0, False, WIDE)), ('exact', (4, 1))
+        for name, style in LINE_STYLES.items()))
 
 
 def _select_interval(times, values, end_time, start_time=0.0):

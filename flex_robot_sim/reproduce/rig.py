@@ -38,7 +38,7 @@ from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.profile import MIN_SEGMENT_US, chunks, profile_crc, segment
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
-from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, MOVING
+from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.plots import Chart, Curve
 from flex_robot_sim.util.share import shipped_robots
@@ -205,7 +205,7 @@ def select_moves(seconds: float | None) -> list[Move]:
 def run_experiment(bench_arm: ArmModel, model: ArmModel, progress: Progress,
                    moves: Sequence[Move]) -> Experiment:
     """Run moves on an emulated bench in lockstep with its board; return the Experiment."""
-    bench = Bench(bench_arm, conversions=CONVERSIONS, start=START)
+    bench = Bench(bench_arm, start=START)
     host = Host(Lockstep('emulator', EmulatedRig(bench)))
     host.wait(40)
     host.hello()

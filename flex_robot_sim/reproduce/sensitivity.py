@@ -38,26 +38,18 @@ def scaled_options(module: ModuleType) -> dict[str, Callable[[float], Options]]:
     """Return {name: function that makes Options with this parameter times a factor}."""
     description = read_description(module.ROBOT)
     if not getattr(module, 'HAS_FORCES', True):
-        return {f'offset of {joint.name}': partial(_options_with_offset, joint.name)
+        return {f'offset of {joint.name}': partial(_options, 'offset_factors', joint.name, 1.0)
                 for joint in description.joints if joint.position.any()}
-    make_options = (_options_with_second_model if getattr(module, 'COMPARES_MODELS', False)
-                    else _options_with_value)
-    return {name: partial(make_options, name, parameter.value)
+    field = 'second_model_values' if getattr(module, 'COMPARES_MODELS', False) else 'values'
+    return {name: partial(_options, field, name, parameter.value)
             for name, parameter in parameters_of(description).items()
             if parameter.group in VARIED_GROUPS and parameter.value > 0.0
             and not is_varied(description, module.VARIED, name)}
 
 
-def _options_with_value(name, value, factor):
-    return Options(values={name: factor * value}, runs_formulations=False)
-
-
-def _options_with_second_model(name, value, factor):
-    return Options(second_model_values={name: factor * value}, runs_formulations=False)
-
-
-def _options_with_offset(joint, factor):
-    return Options(offset_factors={joint: factor}, runs_formulations=False)
+def _options(field, name, value, factor):
+    """Return the Options of which one field scales one number."""
+    return Options(**{field: {name: factor * value}}, runs_formulations=False)
 
 
 def changed_verdicts(module: ModuleType, options: Options, before: tuple[Comparison, ...]

@@ -24,17 +24,8 @@ from flex_robot_sim.util.xacro_arguments import xacro_arguments as parsed_argume
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
 SHAPER, VIEW, RECORDER, DRIFT = 'shaper', 'view', 'recorder', 'drift'
 TRAJECTORY_ACTION = 'trajectory_action'
-EXECUTABLES = {
-    DYNAMICS: f'{NAME}.nodes.dynamics',
-    CONTROLLER: f'{NAME}.nodes.controller',
-    BOTH: f'{NAME}.nodes.simulation',
-    BRIDGE: f'{NAME}.nodes.bridge',
-    SHAPER: f'{NAME}.nodes.shaper',
-    RECORDER: f'{NAME}.nodes.recorder',
-    VIEW: f'{NAME}.nodes.view',
-    DRIFT: f'{NAME}.nodes.drift',
-    TRAJECTORY_ACTION: f'{NAME}.nodes.trajectory_action',
-}
+EXECUTABLES = {name: f'{NAME}.nodes.{name}' for name in (
+    DYNAMICS, CONTROLLER, BOTH, BRIDGE, SHAPER, RECORDER, VIEW, DRIFT, TRAJECTORY_ACTION)}
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
 CONTROLLERS = {'auto': 'auto', 'true': 'process', 'inside': 'inside', 'false': 'none'}

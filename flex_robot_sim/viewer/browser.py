@@ -21,11 +21,10 @@ import viser
 import viser._messages as viser_messages
 
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
-from flex_robot_sim.viewer.control import Control
+from flex_robot_sim.viewer.control import Control, Line
 from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.page_access import PageAccess, guarded
-from flex_robot_sim.viewer.plot_lines import Line
 from flex_robot_sim.viewer.port import HOST, PORT_COUNT, free_port, port_taken_error
 from flex_robot_sim.viewer.widget_messages import (
     MessageFilter,

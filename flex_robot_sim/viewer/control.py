@@ -1,8 +1,16 @@
-"""Widgets of a page: sliders, checkboxes, dropdowns and buttons."""
+"""Widgets of a page: sliders, checkboxes, dropdowns, buttons, and lines of plots."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from flex_robot_sim.util.exceptions import plain
+
+
+class Line(NamedTuple):
+    """A line of a plot."""
+
+    name: str                   # '' has no legend entry
+    colour: int = 0             # index of the colours of the page, cyclic
+    is_dashed: bool = False
 
 
 class Control:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.viewer.control import Line
 from flex_robot_sim.viewer.history import History
 from flex_robot_sim.viewer.joints import unit
 from flex_robot_sim.viewer.observed import ObservedArm, Tips
-from flex_robot_sim.viewer.plot_lines import Line
 from flex_robot_sim.viewer.spectrum import spectrum, with_comb
 
 if TYPE_CHECKING:

@@ -157,4 +157,3 @@ class RobotView:
         if self._arm.tips and now - observed.flex_received_at > SILENCE_TIMEOUT_S:
             return 'moving; no flex_states: links keep their last shape'
         return 'live' if observed.is_prescribed else 'live, but commands do not move it'
-

@@ -27,6 +27,7 @@ from flex_robot_sim.rig.bench.motors import (
     stepper_torque,
 )
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
+from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
@@ -54,7 +55,7 @@ class Pins(NamedTuple):
     """Inputs of the board."""
 
     encoders: tuple[int, int]   # counts since power-up, of slide and turn
-    adc: tuple[int, int]        # sum of `conversions` of each flex sensor          [counts]
+    adc: tuple[int, int]        # sum of CONVERSIONS of each flex sensor          [counts]
     lower_switches: tuple[bool, bool]   # closed, of slide and turn
     upper_switches: tuple[bool, bool]
     stop_button: bool
@@ -80,21 +81,18 @@ class Bench:
     """The rig arm with its motors and sensors."""
 
     def __init__(self, arm: ArmModel | None = None, parts: BenchParts | None = None, seed: int = 0,
-                 start: Sequence[float] = (0.15, 0.0), conversions: int = 16,
-                 formulation: str = 'recursion') -> None:
+                 start: Sequence[float] = (0.15, 0.0), formulation: str = 'recursion') -> None:
         """
         Start at rest.
 
         :param arm: ArmModel with a prismatic and a revolute joint and two flex sensors on one
             flexible link; default: the shipped rig.
         :param start: positions of the joints [m, rad].
-        :param conversions: number of ADC conversions that are summed for one reading.
         :param formulation: equations of motion of the arm.
         """
         self.arm = load('rig') if arm is None else arm
         self.parts = parts or BenchParts()
         self.faults = BenchFaults()
-        self.conversions = conversions
         check_bench_arm(self.arm)
         self._tip = self.arm.description.links[-1].name
         self._curvature = flex_sensors(self.arm).matrix
@@ -105,8 +103,8 @@ class Bench:
         self.simulation = Simulation(self.arm, settings)
         self.simulation.set_state(start)
         self._random = np.random.default_rng(seed)
-        self._noise: list[np.ndarray] = []          # of future readings, (2, conversions) each
-        self._max_noise, self._ones = 0.0, np.ones(conversions)
+        self._noise: list[np.ndarray] = []          # of future readings, (2, CONVERSIONS) each
+        self._max_noise, self._ones = 0.0, np.ones(CONVERSIONS)
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
         self._switches = (joint.lower + self.parts.switch_margin,
                           joint.upper - self.parts.switch_margin)
@@ -258,7 +256,7 @@ class Bench:
         parts, full = self.parts, self.parts.adc_full
         if not self._noise:
             noise = self._random.normal(0.0, parts.adc_noise,
-                                        (NOISE_BATCH_SIZE, 2, self.conversions))
+                                        (NOISE_BATCH_SIZE, 2, CONVERSIONS))
             self._noise, self._max_noise = list(noise), float(np.abs(noise).max())
         means = []
         for sensor, bend in enumerate((self.curvatures * self._lengths).tolist()):

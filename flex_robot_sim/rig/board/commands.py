@@ -5,37 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flex_robot_sim.rig.board.senses import DUTY_ONE, LOWER, REVERSED
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, DRIVE, READ_ONLY_REFUSES, WRITE
 from flex_robot_sim.rig.wire.frames import Frame
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
-from flex_robot_sim.rig.wire.protocol import (
-    MAJOR,
-    NO_SESSION,
-    SCHEMA_CRC,
-    Ack,
-    Arm,
-    Clear,
-    Disarm,
-    Estop,
-    EventAck,
-    EventKind,
-    Hello,
-    Home,
-    Joint,
-    Mode,
-    Param,
-    ProfileLoad,
-    ProfileStart,
-    Result,
-    Setpoint,
-    State,
-    Stream,
-    Time,
-    TimeReply,
-    Zero,
-)
 from flex_robot_sim.rig.wire.ticks import WRAP
-from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, VALIDITY_MAX, Access, Fault
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, VALIDITY_MAX
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulated_board import EmulatedBoard
@@ -50,15 +25,16 @@ class Commands:
 
     def __init__(self, board: EmulatedBoard) -> None:
         self._board = board
-        self.refused, self.last_refusal = 0, Result.ACCEPTED
+        self.refused, self.last_refusal = 0, wire.Result.ACCEPTED
         self.setpoint_sequence = None       # of the last accepted set point
         self._nonce = None
         self._read_only = False
         self._last = None                   # (id, sequence, result, value) of the last command
         self._handlers = {
-            Arm: self._arm, Disarm: self._disarm, Clear: self._clear, Home: self._home,
-            Zero: self._zero, Param: self._param, ProfileLoad: self._load,
-            ProfileStart: self._play, Stream: self._stream}
+            wire.Arm: self._arm, wire.Disarm: self._disarm, wire.Clear: self._clear,
+            wire.Home: self._home, wire.Zero: self._zero, wire.Param: self._param,
+            wire.ProfileLoad: self._load, wire.ProfileStart: self._play,
+            wire.Stream: self._stream}
 
     @property
     def session(self) -> int:
@@ -68,44 +44,44 @@ class Commands:
     def handle(self, frame: Frame) -> None:
         """Execute the command of a frame, and answer it."""
         message = frame.message
-        if isinstance(message, Hello):
+        if isinstance(message, wire.Hello):
             self._hello(message)
-        elif isinstance(message, Estop):
-            self._board.latch(Fault.ESTOP_COMMAND)
-            self._answer(frame, Result.ACCEPTED, 0)
-        elif isinstance(message, Setpoint):
+        elif isinstance(message, wire.Estop):
+            self._board.latch(wire.Fault.ESTOP_COMMAND)
+            self._answer(frame, wire.Result.ACCEPTED, 0)
+        elif isinstance(message, wire.Setpoint):
             self._take_setpoint(frame)
-        elif isinstance(message, Time):
+        elif isinstance(message, wire.Time):
             if self._is_ours(frame):
                 now = self._board.now % WRAP
-                self._board.outbox.put(TimeReply(message.token, now, now))
-        elif isinstance(message, EventAck):
+                self._board.outbox.put(wire.TimeReply(message.token, now, now))
+        elif isinstance(message, wire.EventAck):
             if self._is_ours(frame):
                 self._board.outbox.acknowledge_event(message.number)
         else:
             self._command(frame)
 
     def _is_ours(self, frame):
-        return frame.session == self.session != NO_SESSION
+        return frame.session == self.session != wire.NO_SESSION
 
     def _hello(self, hello):
         board = self._board
-        if self.session == NO_SESSION or hello.nonce != self._nonce:
-            session = 1 + (board.identity.boot_id % 255 if self.session == NO_SESSION
+        if self.session == wire.NO_SESSION or hello.nonce != self._nonce:
+            session = 1 + (board.identity.boot_id % 255 if self.session == wire.NO_SESSION
                            else self.session % 255)
             board.outbox.session, self._nonce = session, hello.nonce
-            self._read_only = (hello.major, hello.schema_crc) != (MAJOR, SCHEMA_CRC)
+            self._read_only = (hello.major, hello.schema_crc) != (wire.MAJOR, wire.SCHEMA_CRC)
             self._last = self.setpoint_sequence = None
             board.start_session()
             if board.is_moving:
-                board.change_state(State.DISARMED)
-            board.report_event(EventKind.SESSION, session)
+                board.change_state(wire.State.DISARMED)
+            board.report_event(wire.EventKind.SESSION, session)
         board.outbox.put(board.identity._replace(nonce=hello.nonce))
 
     def _command(self, frame):
         message, sequence = frame.message, frame.sequence
         if not self._is_ours(frame):
-            self._answer(frame, Result.WRONG_SESSION, 0)
+            self._answer(frame, wire.Result.WRONG_SESSION, 0)
             return
         if self._last is not None:
             number, last_sequence, result, value = self._last
@@ -113,10 +89,10 @@ class Commands:
                 self._answer(frame, result, value)
                 return
             if not _is_newer(sequence, last_sequence):
-                self._answer(frame, Result.OLD, 0)
+                self._answer(frame, wire.Result.OLD, 0)
                 return
-        variant = WRITE if getattr(message, 'access', None) == Access.WRITE else ''
-        if isinstance(message, Param):
+        variant = WRITE if getattr(message, 'access', None) == wire.Access.WRITE else ''
+        if isinstance(message, wire.Param):
             variant = variant or 'read'
         result = self._refusal(type(message), variant)
         value = 0
@@ -128,42 +104,42 @@ class Commands:
     def _refusal(self, kind, variant):
         """Return the refusal by session or state, or None."""
         if self._read_only and (kind, variant) in READ_ONLY_REFUSES:
-            return Result.READ_ONLY
+            return wire.Result.READ_ONLY
         answer = ANSWERS[kind, variant][self._board.state]
-        return None if answer.result == Result.ACCEPTED else answer.result
+        return None if answer.result == wire.Result.ACCEPTED else answer.result
 
     def _answer(self, frame, result, value):
         board = self._board
-        board.outbox.put(Ack(frame.message.ID, result, frame.sequence, board.state, board.faults,
-                             value))
+        board.outbox.put(wire.Ack(frame.message.ID, result, frame.sequence, board.state,
+                                  board.faults, value))
 
     def _take_setpoint(self, frame):
         setpoint, result = frame.message, None
         if not self._is_ours(frame):
-            result = Result.WRONG_SESSION
+            result = wire.Result.WRONG_SESSION
         elif (self.setpoint_sequence is not None
               and not _is_newer(frame.sequence, self.setpoint_sequence)):
-            result = Result.OLD
+            result = wire.Result.OLD
         else:
-            variant = DRIVE if setpoint.mode == Mode.DRIVE else ALIVE
-            result = self._refusal(Setpoint, variant)
+            variant = DRIVE if setpoint.mode == wire.Mode.DRIVE else ALIVE
+            result = self._refusal(wire.Setpoint, variant)
             if result is None and self._invalid_field(setpoint) is not None:
-                result = Result.OUT_OF_RANGE
+                result = wire.Result.OUT_OF_RANGE
         if result is not None:
             self.refused += 1
             self.last_refusal = result
             return
         self.setpoint_sequence = frame.sequence
-        if setpoint.mode == Mode.DRIVE:
+        if setpoint.mode == wire.Mode.DRIVE:
             self._board.drive(setpoint)
         else:
             self._board.keep_alive()
 
     def _invalid_field(self, setpoint):
         """Index of the first field out of range, or None."""
-        if setpoint.mode not in tuple(Mode):
+        if setpoint.mode not in tuple(wire.Mode):
             return 0
-        if setpoint.mode == Mode.DRIVE:
+        if setpoint.mode == wire.Mode.DRIVE:
             if not self._is_within_limits(setpoint.duty, 0.0):
                 return 1
             if not self._is_within_limits(0.0, setpoint.step_rate):
@@ -177,54 +153,54 @@ class Commands:
 
     def _arm(self, _):
         self._board.arm()
-        return Result.ACCEPTED, 0
+        return wire.Result.ACCEPTED, 0
 
     def _disarm(self, _):
         if self._board.is_moving:
-            self._board.change_state(State.DISARMED)
-        return Result.ACCEPTED, 0
+            self._board.change_state(wire.State.DISARMED)
+        return wire.Result.ACCEPTED, 0
 
     def _clear(self, _):
-        board, persistent = self._board, Fault(0)
-        if board.state != State.FAULT:
-            return Result.ACCEPTED, 0
+        board, persistent = self._board, wire.Fault(0)
+        if board.state != wire.State.FAULT:
+            return wire.Result.ACCEPTED, 0
         persistent = board.persistent_faults()
         board.faults = persistent
         if persistent:
-            return Result.CAUSE_PERSISTS, 0
-        board.change_state(State.DISARMED)
-        return Result.ACCEPTED, 0
+            return wire.Result.CAUSE_PERSISTS, 0
+        board.change_state(wire.State.DISARMED)
+        return wire.Result.ACCEPTED, 0
 
     def _home(self, message):
         fitted = self._board.parameters[Parameter.SWITCHES_FITTED]
-        if message.joint not in tuple(Joint) or not LOWER[message.joint] & fitted:
-            return Result.OUT_OF_RANGE, 0
+        if message.joint not in tuple(wire.Joint) or not LOWER[message.joint] & fitted:
+            return wire.Result.OUT_OF_RANGE, 0
         self._board.home(int(message.joint))
-        return Result.ACCEPTED, 0
+        return wire.Result.ACCEPTED, 0
 
     def _zero(self, message):
-        if message.joint not in tuple(Joint):
-            return Result.OUT_OF_RANGE, 0
+        if message.joint not in tuple(wire.Joint):
+            return wire.Result.OUT_OF_RANGE, 0
         self._board.set_origin(int(message.joint), message.counts)
-        self._board.report_event(EventKind.HOMED, int(message.joint))
-        return Result.ACCEPTED, 0
+        self._board.report_event(wire.EventKind.HOMED, int(message.joint))
+        return wire.Result.ACCEPTED, 0
 
     def _param(self, message):
         board = self._board
-        if message.access not in tuple(Access):
-            return Result.OUT_OF_RANGE, 0
+        if message.access not in tuple(wire.Access):
+            return wire.Result.OUT_OF_RANGE, 0
         if message.parameter not in PARAMETERS:
-            return Result.OUT_OF_RANGE, 1
-        if message.access == Access.WRITE:
+            return wire.Result.OUT_OF_RANGE, 1
+        if message.access == wire.Access.WRITE:
             text = PARAMETERS[message.parameter]
             if not text.least <= message.value <= text.most:
-                return Result.OUT_OF_RANGE, 2
+                return wire.Result.OUT_OF_RANGE, 2
             before = board.parameters[message.parameter]
             board.parameters[message.parameter] = message.value
             board.profile.clear()
             if message.parameter in REVERSED and message.value != before:
                 board.lose_homing(REVERSED.index(message.parameter))    # counts run the other way
-        return Result.ACCEPTED, board.parameters[message.parameter]
+        return wire.Result.ACCEPTED, board.parameters[message.parameter]
 
     def _load(self, message):
         profile = self._board.profile
@@ -239,25 +215,25 @@ class Commands:
             invalid_field = 3
         if invalid_field is not None:
             profile.clear()
-            return Result.OUT_OF_RANGE, invalid_field
+            return wire.Result.OUT_OF_RANGE, invalid_field
         if not profile.load(message, rows):
-            return Result.BAD_PROFILE, 0
-        return Result.ACCEPTED, profile.segment_count
+            return wire.Result.BAD_PROFILE, 0
+        return wire.Result.ACCEPTED, profile.segment_count
 
     def _play(self, message):
         board = self._board
         if board.profile.crc != message.crc or board.profile.crc is None:
-            return Result.NO_PROFILE, 0
+            return wire.Result.NO_PROFILE, 0
         if not board.is_homed:
-            return Result.NOT_HOMED, 0
+            return wire.Result.NOT_HOMED, 0
         board.play()
-        return Result.ACCEPTED, 0
+        return wire.Result.ACCEPTED, 0
 
     def _stream(self, message):
         if message.rate and CONTROL_RATE % message.rate:
-            return Result.OUT_OF_RANGE, 0
+            return wire.Result.OUT_OF_RANGE, 0
         self._board.stream(message.rate)
-        return Result.ACCEPTED, message.rate
+        return wire.Result.ACCEPTED, message.rate
 
 
 def _is_newer(sequence, last):

@@ -22,26 +22,17 @@ from flex_robot_sim.rig.board.senses import (
     UPPER,
     Senses,
 )
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.frames import FrameReader
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
-from flex_robot_sim.rig.wire.protocol import (
-    EventKind,
-    Fault,
-    Health,
-    HelloAck,
-    Input,
-    Setpoint,
-    State,
-    Telemetry,
-)
 from flex_robot_sim.rig.wire.ticks import WRAP
-from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, MOVING, Joint
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, MOVING
 
 STEP_TIME = 1 / CONTROL_RATE                                            # [s]
 SELF_TEST_STEPS = 20
 WATCHDOG = CONSTANTS['WATCHDOG_MS'][0] * 1000 - 1_000_000 // CONTROL_RATE   # [us]
 LATE_LIMIT = CONSTANTS['LATE_LIMIT_US'][0]
-LOADED = int(Input.PROFILE_LOADED)
+LOADED = int(wire.Input.PROFILE_LOADED)
 HEALTH_STEPS = CONSTANTS['HEALTH_PERIOD_MS'][0] * CONTROL_RATE // 1000
 SOFT_LOWER = (Parameter.SLIDE_SOFT_LOWER, Parameter.TURN_SOFT_LOWER)
 SOFT_UPPER = (Parameter.SLIDE_SOFT_UPPER, Parameter.TURN_SOFT_UPPER)
@@ -63,11 +54,11 @@ ZERO_MOTION = MotionCommand()
 class EmulatedBoard:
     """One board, from its boot."""
 
-    def __init__(self, identity: HelloAck) -> None:
+    def __init__(self, identity: wire.HelloAck) -> None:
         """Boot; `identity` is the content of HELLO_ACK, except the nonce."""
         self.identity = identity
-        self.state = State.BOOT
-        self.faults = Fault(0)
+        self.state = wire.State.BOOT
+        self.faults = wire.Fault(0)
         self.homed = 0                  # bits as in Input
         self.now = 0                    # start of the present control step, never wraps  [us]
         self.parameters = {number: text.default for number, text in PARAMETERS.items()}
@@ -84,7 +75,7 @@ class EmulatedBoard:
         self._motion_command, self._valid_until = ZERO_MOTION, 0
         self.watchdog_fed_at = 0        # when the watchdog was fed, never wraps          [us]
         self._aligning_since: int | None = None     # rotor alignment after ARM          [us]
-        self._homing: Joint | None = None
+        self._homing: wire.Joint | None = None
         self._homing_start = 0
         self._closed_since: int | None = None       # its switch                     [us]
         self._is_leaving = False
@@ -115,11 +106,11 @@ class EmulatedBoard:
         """Whether both joints have their origin."""
         return all(self.homed & bit for bit in HOMED)
 
-    def persistent_faults(self) -> Fault:
+    def persistent_faults(self) -> wire.Fault:
         """Latched faults whose cause persists in this step."""
-        persistent = Fault.SELF_TEST
+        persistent = wire.Fault.SELF_TEST
         if self.senses.switches & STOP_BUTTON_BIT:
-            persistent |= Fault.ESTOP_INPUT
+            persistent |= wire.Fault.ESTOP_INPUT
         for sensor, fault in enumerate(ADC):
             if self.senses.at_rail(sensor):
                 persistent |= fault
@@ -136,11 +127,11 @@ class EmulatedBoard:
         self._steps += 1
         self._steps_at_start = self.steps
         self.senses.read(pins)
-        if self.state == State.BOOT:
+        if self.state == wire.State.BOOT:
             self.reader.feed(data)              # frames are discarded during boot
             if self._steps >= SELF_TEST_STEPS:
-                self.state = State.DISARMED
-                self.report_event(EventKind.BOOT, int(self.identity.reset_cause))
+                self.state = wire.State.DISARMED
+                self.report_event(wire.EventKind.BOOT, int(self.identity.reset_cause))
             return Drive(steps=self.steps)
         self._look_for_faults(late)
         for frame in self.reader.feed(data):
@@ -154,11 +145,11 @@ class EmulatedBoard:
         """Return the bytes that are transmitted within `duration` [s]."""
         return self.outbox.take(duration)
 
-    def report_event(self, kind: EventKind, detail: int) -> None:
+    def report_event(self, kind: wire.EventKind, detail: int) -> None:
         """Queue an event."""
         self.outbox.add_event(self.now, kind, self.state, self.faults, detail)
 
-    def enter_state(self, state: State) -> None:
+    def enter_state(self, state: wire.State) -> None:
         """Change the state; switch the outputs off if it requires that."""
         if self.is_moving and state not in MOVING:
             self._duty = 0.0
@@ -167,20 +158,20 @@ class EmulatedBoard:
         self._motion_command, self._homing = ZERO_MOTION, None
         self.state = state
 
-    def change_state(self, state: State) -> None:
+    def change_state(self, state: wire.State) -> None:
         """Change the state and report an event, if the state is a new one."""
         before = self.state
         if state != before:
             self.enter_state(state)
-            self.report_event(EventKind.STATE, int(before))
+            self.report_event(wire.EventKind.STATE, int(before))
 
-    def latch(self, faults: Fault) -> None:
+    def latch(self, faults: wire.Fault) -> None:
         """Latch faults, which switches the outputs off."""
         fresh = faults & ~self.faults
         self.faults |= faults
         if fresh:
-            self.enter_state(State.FAULT)
-            self.report_event(EventKind.FAULT, int(fresh))
+            self.enter_state(wire.State.FAULT)
+            self.report_event(wire.EventKind.FAULT, int(fresh))
 
     def start_session(self) -> None:
         """Start a session with a host."""
@@ -195,51 +186,51 @@ class EmulatedBoard:
     def arm(self) -> None:
         """Switch the outputs on, with zero motion."""
         self.feed_watchdog()
-        if self.state == State.DISARMED:
-            self.change_state(State.ARMED)
+        if self.state == wire.State.DISARMED:
+            self.change_state(wire.State.ARMED)
             self.senses.reset_step_comparison(self.steps)
             self._aligning_since = self.now
         self._motion_command = ZERO_MOTION
 
-    def drive(self, setpoint: Setpoint) -> None:
+    def drive(self, setpoint: wire.Setpoint) -> None:
         """Apply an accepted set point."""
         self.feed_watchdog()
-        if self.state == State.ARMED:
+        if self.state == wire.State.ARMED:
             self._motion_command = MotionCommand(setpoint.duty, setpoint.step_rate)
             self._valid_until = self.now + setpoint.validity * 1000
 
     def keep_alive(self) -> None:
         """Apply an ALIVE set point: feed the watchdog and command zero motion."""
         self.feed_watchdog()
-        if self.state == State.ARMED:
+        if self.state == wire.State.ARMED:
             self._motion_command = ZERO_MOTION
 
     def feed_watchdog(self) -> None:
         """Restart the watchdog timer."""
         self.watchdog_fed_at = self.now
 
-    def home(self, joint: Joint) -> None:
+    def home(self, joint: wire.Joint) -> None:
         """Start homing: move a joint to its lower switch."""
-        self.change_state(State.HOMING)
+        self.change_state(wire.State.HOMING)
         self.homed &= ~HOMED[joint]
         self._homing, self._homing_start = joint, self.now
         self._closed_since, self._is_leaving = None, False
 
-    def set_origin(self, joint: Joint, counts: int) -> None:
+    def set_origin(self, joint: wire.Joint, counts: int) -> None:
         """Set the count of a joint at its present position, which homes the joint."""
         self.senses.counts[joint] = counts
         self.homed |= HOMED[joint]
 
     def play(self) -> None:
         """Start the loaded profile."""
-        self.change_state(State.PROFILE)
+        self.change_state(wire.State.PROFILE)
         self._profile_start = self.now
 
-    def lose_homing(self, joint: Joint) -> None:
+    def lose_homing(self, joint: wire.Joint) -> None:
         """Mark a joint as not homed, and report an event."""
         if self.homed & HOMED[joint]:
             self.homed &= ~HOMED[joint]
-            self.report_event(EventKind.HOMING_LOST, joint)
+            self.report_event(wire.EventKind.HOMING_LOST, joint)
 
     def _look_for_faults(self, late):
         faults = self.senses.constant_faults(self.now)
@@ -248,7 +239,7 @@ class EmulatedBoard:
         if self.is_moving:
             faults |= self.senses.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
-                faults |= Fault.LATE
+                faults |= wire.Fault.LATE
             if (self._aligning_since is not None
                     and self.now - self._aligning_since >= ALIGNMENT_TIME):
                 self.senses.reset_step_comparison(self.steps)
@@ -261,15 +252,15 @@ class EmulatedBoard:
     def _decide(self):
         """Return the commanded motion after watchdog, validity, homing and profile."""
         if self.is_moving and self.now - self.watchdog_fed_at >= WATCHDOG:
-            self.latch(Fault.WATCHDOG)
-        if self.state == State.HOMING:
+            self.latch(wire.Fault.WATCHDOG)
+        if self.state == wire.State.HOMING:
             return self._continue_homing()
-        if self.state == State.PROFILE:
+        if self.state == wire.State.PROFILE:
             segment = self.profile.at(self.now - self._profile_start)
             if segment is not None:
                 return MotionCommand(segment.duty, segment.step_rate)
-            self.enter_state(State.ARMED)
-            self.report_event(EventKind.PROFILE_DONE, self.profile.segment_count)
+            self.enter_state(wire.State.ARMED)
+            self.report_event(wire.EventKind.PROFILE_DONE, self.profile.segment_count)
         elif self.now >= self._valid_until:
             self._motion_command = ZERO_MOTION
         return self._motion_command
@@ -278,13 +269,13 @@ class EmulatedBoard:
         joint = self._homing
         is_closed = bool(self.senses.switches & LOWER[joint])
         if self.now - self._homing_start > self.parameters[Parameter.HOME_TIMEOUT] * 1000:
-            self.latch(Fault.HOMING)
+            self.latch(wire.Fault.HOMING)
             return ZERO_MOTION
         if self._is_leaving and not is_closed:
             self.set_origin(joint, self.parameters[HOME_COUNTS[joint]])
             self.senses.reset_step_comparison(self.steps)
-            self.enter_state(State.ARMED)
-            self.report_event(EventKind.HOMED, joint)
+            self.enter_state(wire.State.ARMED)
+            self.report_event(wire.EventKind.HOMED, joint)
             return ZERO_MOTION
         if not is_closed:
             self._closed_since = None
@@ -298,13 +289,13 @@ class EmulatedBoard:
 
     def _set_outputs(self, motion_command):
         """Apply limits and ramp, and set the outputs."""
-        if self.state == State.PROFILE:
-            limit_faults = Fault(0)
+        if self.state == wire.State.PROFILE:
+            limit_faults = wire.Fault(0)
             for joint, motion in ((SLIDE, motion_command.duty), (TURN, motion_command.step_rate)):
                 if self._at_switch(joint, motion) or self._at_soft_limit(joint, motion):
                     limit_faults |= LIMIT[joint]
             if self._at_switch(TURN, self._ramp.rate):
-                limit_faults |= Fault.LIMIT_TURN
+                limit_faults |= wire.Fault.LIMIT_TURN
             if limit_faults:
                 self.latch(limit_faults)
         if not self.is_moving:
@@ -345,14 +336,14 @@ class EmulatedBoard:
 
     def _telemetry(self):
         senses = self.senses
-        return Telemetry(
+        return wire.Telemetry(
             self.now % WRAP, *senses.counts, *senses.adc, self._duty, self._steps_at_start,
             self._ramp.rate, self.state, self.inputs, self.faults,
             self.commands.setpoint_sequence or 0, min(max(senses.current, -32.7), 32.7))
 
     def _health(self):
         counts, commands = self.reader.counts, self.commands
-        return Health(
+        return wire.Health(
             self._steps * 1000 // CONTROL_RATE, counts.frames, counts.crc_errors,
             counts.length_errors, counts.unknown_ids, 0, self.overruns, commands.refused,
             commands.last_refusal, self.late_steps, self.longest_step, self.outbox.dropped,

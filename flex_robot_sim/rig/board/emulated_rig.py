@@ -1,18 +1,14 @@
 """Emulated board and simulated bench in lockstep: bytes in, bytes out, by control steps."""
 
+from pathlib import Path
+
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.rig.bench.bench import Bench, Drive
+from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME, EmulatedBoard
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.line import Line
-from flex_robot_sim.rig.wire.protocol import (
-    MAJOR,
-    MINOR,
-    SCHEMA_CRC,
-    BackEnd,
-    HelloAck,
-    ResetCause,
-)
 from flex_robot_sim.rig.wire.ticks import WRAP
-from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 
 STEP_US = round(STEP_TIME * 1e6)
 FIRMWARE = 0 << 16 | 1 << 8 | 0
@@ -28,23 +24,18 @@ class EmulatedRig:
     Bytes to the board pass a line of 921600 baud; a flood overruns its buffer.
     """
 
-    def __init__(self, bench: Bench | None = None, boot_id: int = 1, clock: int = 0) -> None:
-        """
-        Power up.
-
-        :param boot_id: of the first boot; clock: of the board at power-up [us].
-        """
-        self.bench = bench or Bench(conversions=CONVERSIONS)
+    def __init__(self, bench: Bench | None = None) -> None:
+        """Power up."""
+        self.bench = bench or Bench()
         self.steps = 0                  # control steps since power-up
         self.silent_until = 0           # step up to which the board is stalled
         self.late = 0                   # delay of the start of control steps             [us]
-        self._clock = clock
-        self._boot_id = boot_id
+        self._clock, self._boot_id = 0, 1   # clock of the board at power-up [us]; of the boot
         self._line = Line(RECEIVE_BUFFER_SIZE)
         self._earlier_steps = 0         # pulses of earlier boots
         self._drive = Drive()
         self._reset_step: int | None = None  # by the hardware watchdog
-        self.board = self._boot(ResetCause.POWER)
+        self.board = self._boot(wire.ResetCause.POWER)
 
     @property
     def time(self) -> float:
@@ -60,7 +51,7 @@ class EmulatedRig:
             self.board.overruns += len(self._line.take(STEP_TIME))
             self.bench.advance(self._drive, STEP_TIME)
             if self.steps == self._reset_step:
-                self.reboot(ResetCause.INDEPENDENT_WATCHDOG)
+                self.reboot(wire.ResetCause.INDEPENDENT_WATCHDOG)
             return b''
         drive = self.board.step(self._clock + self.steps * STEP_US, self.bench.read(),
                                 self._line.take(STEP_TIME), self.late)
@@ -72,7 +63,7 @@ class EmulatedRig:
         """Set the clock of the board to `clock` [us]; a reboot must follow."""
         self._clock = clock - self.steps * STEP_US
 
-    def reboot(self, cause: ResetCause = ResetCause.PIN) -> None:
+    def reboot(self, cause: wire.ResetCause = wire.ResetCause.PIN) -> None:
         """Reset the board; the bench keeps its state."""
         self._earlier_steps += self.board.steps
         self._boot_id = (self._boot_id + 1) % (1 << 32)
@@ -93,9 +84,16 @@ class EmulatedRig:
 
     def _boot(self, cause):
         parts = self.bench.parts
-        return EmulatedBoard(HelloAck(
-            MAJOR, MINOR, SCHEMA_CRC, 0, self._boot_id, UID, FIRMWARE, BackEnd.PYTHON, cause,
-            parts.encoder_counts, parts.steps_per_turn, round(1 / STEP_TIME)))
+        return EmulatedBoard(wire.HelloAck(
+            wire.MAJOR, wire.MINOR, wire.SCHEMA_CRC, 0, self._boot_id, UID, FIRMWARE,
+            wire.BackEnd.PYTHON, cause, parts.encoder_counts, parts.steps_per_turn,
+            round(1 / STEP_TIME)))
+
+
+def rig_of(robot: str | Path = 'rig', seed: int = 0,
+           parts: BenchParts | None = None) -> EmulatedRig:
+    """Return an EmulatedRig whose bench carries this robot, with noise of this seed."""
+    return EmulatedRig(Bench(load(robot), parts, seed))
 
 
 def near_wrap(seconds: float) -> int:

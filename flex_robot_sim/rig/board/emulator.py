@@ -23,10 +23,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
-from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig, rig_of
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, PlannedFault, parse
 from flex_robot_sim.rig.board.pty_port import PtyPort
-from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.wire.faults import BadWire
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
 from flex_robot_sim.util.exceptions import FlexRobotSimError

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.errors import RigError
@@ -32,15 +33,14 @@ class EmulatorProcess:
 
         :param faults: as in `emulator_faults`; robot: file of the bench, or a shipped one.
         """
-        self._process = subprocess.Popen(
+        self._process: Any = subprocess.Popen(
             run_module(__name__, robot, *faults), stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        self._stdin, self._stdout, self._stderr = _pipes(self._process)
         self.port = ''
         self.lost_time = 0.0
         """Total time of pauses on a busy computer, available after `close` [s]."""
         try:
-            line = self._stdout.readline()
+            line = self._process.stdout.readline()
         except BaseException:
             self.close()
             raise
@@ -57,8 +57,8 @@ class EmulatorProcess:
 
     def close(self) -> None:
         """Stop the process; may be called twice."""
-        if not self._stdin.closed:
-            self._stdin.close()
+        if not self._process.stdin.closed:
+            self._process.stdin.close()
         try:
             self._process.wait(5.0)
         except subprocess.TimeoutExpired:       # on an overloaded computer
@@ -69,23 +69,18 @@ class EmulatorProcess:
                 Path(self.port).unlink(missing_ok=True)
                 Path(f'{self.port}.lock').unlink(missing_ok=True)
                 Path(self.port).parent.rmdir()
-        if not self._stdout.closed:
-            for line in self._stdout:
+        if not self._process.stdout.closed:
+            for line in self._process.stdout:
                 if line.startswith(LOST_TIME_PREFIX):
                     self.lost_time = float(line[len(LOST_TIME_PREFIX):])
-        self._stdout.close()
-        self._stderr.close()
-
-
-def _pipes(process):
-    """Return the parent's ends of the pipes."""
-    return process.stdin, process.stdout, process.stderr
+        self._process.stdout.close()
+        self._process.stderr.close()
 
 
 def main(words: Sequence[str]) -> int:
     """Emulate until standard input is closed; words: robot, then faults."""
+    from flex_robot_sim.rig.board.emulated_rig import rig_of
     from flex_robot_sim.rig.board.emulator import Emulator
-    from flex_robot_sim.rig.board.rig_of import rig_of
 
     robot, *faults = words
     # signals to the whole session are for the parent, which stops this process itself

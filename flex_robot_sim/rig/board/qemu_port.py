@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from flex_robot_sim.rig.board.pty_port import PtyPort
-from flex_robot_sim.rig.board.qemu import QemuMachine, World
+from flex_robot_sim.rig.board.qemu import QemuMachine
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
 
@@ -20,17 +20,13 @@ class QemuPort:
     Unread bytes are discarded, because a full pipe would block QEMU.
     """
 
-    def __init__(self, link: str | Path | None = None, image: str | Path | None = None,
-                 boot_id: int = 1, clock: int = 0, world: World | None = None) -> None:
-        """
-        Power up behind `link`; default: the name that `serial_port:=emulator` opens.
-
-        :param clock: of the board at power-up [us].
-        """
+    def __init__(self, link: str | Path | None = None,
+                 image: str | Path | None = None) -> None:
+        """Power up behind `link`; default: the name that `serial_port:=emulator` opens."""
         self.port = PtyPort(link)
         self._has_ended = threading.Event()
         try:
-            self.machine = QemuMachine(image, False, boot_id, clock, world)
+            self.machine = QemuMachine(image, False)
         except BaseException:
             self.port.close()
             raise

@@ -9,21 +9,20 @@ from flex_robot_sim.rig.board.qemu import QemuMachine, World
 from flex_robot_sim.rig.board.senses import LOWER, UPPER
 from flex_robot_sim.rig.wire.line import Line
 from flex_robot_sim.rig.wire.protocol import Input, ResetCause
-from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, DUTY_ONE
+from flex_robot_sim.rig.wire.vocabulary import DUTY_ONE
 
 
 class QemuRig:
     """Same interface as EmulatedRig, with the real firmware instead of the board in Python."""
 
-    def __init__(self, bench: Bench | None = None, image: str | Path | None = None,
-                 boot_id: int = 1) -> None:
+    def __init__(self, bench: Bench | None = None, image: str | Path | None = None) -> None:
         """Power up; `image` is an ELF file of the firmware, built if it is not given."""
-        self.bench = bench or Bench(conversions=CONVERSIONS)
+        self.bench = bench or Bench()
         self.steps = 0                  # control steps since power-up
-        self._clock, self._boot_id = 0, boot_id
+        self._clock, self._boot_id = 0, 1
         self._line = Line(RECEIVE_BUFFER_SIZE)
         self._earlier_steps = 0  # pulses of earlier boots
-        self._machine = QemuMachine(image, boot_id=boot_id, world=self._world())
+        self._machine = QemuMachine(image, world=self._world())
 
     def step(self, data: bytes = b'') -> bytes:
         """Run one control step: take bytes from the host, return bytes to the host."""

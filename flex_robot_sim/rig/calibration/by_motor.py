@@ -196,9 +196,8 @@ class MotorStep(Step):
         found = fit_friction(forces, speeds, slide_joint.viscous_friction, step)
         # forces are proportional to the torque constant
         share = emf_deviation / parts.back_emf
-        return SlideFriction(found.coulomb, found.viscous,
-                             math.hypot(found.coulomb_deviation, share * found.coulomb),
-                             found.viscous_deviation)
+        return replace(found, coulomb_deviation=math.hypot(found.coulomb_deviation,
+                                                           share * found.coulomb))
 
 
 def travel(context: CalibrationContext, name: str, now: float, reach: float,

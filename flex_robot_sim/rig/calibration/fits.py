@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from flex_robot_sim.rig.calibration.calibration import EncoderCalibration, SensorCalibration
+from flex_robot_sim.rig.calibration.calibration import (
+    EncoderCalibration,
+    SensorCalibration,
+    SlideFriction,
+)
 from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
@@ -40,15 +44,6 @@ class DcMotor(NamedTuple):
     back_emf: float             # voltage over the speed of the slide               [V s/m]
     resistance_deviation: float     # standard deviations, in the same units
     back_emf_deviation: float
-
-
-class Friction(NamedTuple):
-    """Friction of the slide."""
-
-    coulomb: float              # [N]
-    viscous: float              # [N s/m]
-    coulomb_deviation: float    # standard deviations, in the same units
-    viscous_deviation: float    # 0: not fitted
 
 
 def fit_encoder(name: str, counts: Readings, positions: Readings, zero_count: float,
@@ -230,9 +225,10 @@ def fit_dc_motor(voltages: Readings, currents: Readings, speeds: Readings) -> Dc
                    float(deviations[1]))
 
 
-def fit_friction(forces: Readings, speeds: Readings, viscous: float, scatter: float) -> Friction:
+def fit_friction(forces: Readings, speeds: Readings, viscous: float,
+                 scatter: float) -> SlideFriction:
     """
-    Return the Friction from steady speeds, at which it balances the motor force.
+    Return the SlideFriction from steady speeds, at which it balances the motor force.
 
     :param forces: of the motor on the slide, (k,) [N]; speeds: (k,) [m/s].
     :param viscous: used if the speeds are too similar to determine it [N s/m].
@@ -256,7 +252,8 @@ def fit_friction(forces: Readings, speeds: Readings, viscous: float, scatter: fl
                                'current and encoder.')
     viscous_result = ((viscous, 0.0) if is_viscous_fixed
                       else (float(factors[1]), float(deviations[1])))
-    return Friction(float(factors[0]), viscous_result[0], float(deviations[0]), viscous_result[1])
+    return SlideFriction(float(factors[0]), viscous_result[0], float(deviations[0]),
+                         viscous_result[1])
 
 
 def cantilever_curvature(beam: ElasticBeam, sensor: FlexSensor, force: float | None = None,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from flex_robot_sim.rig.bench.bench import Bench
-from flex_robot_sim.rig.board.emulated_rig import near_wrap
-from flex_robot_sim.rig.board.rig_of import rig_of
+from flex_robot_sim.rig.board.emulated_rig import near_wrap, rig_of
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.port import Port
 

@@ -7,17 +7,8 @@ from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import load_profile, play
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
-from flex_robot_sim.rig.wire.protocol import (
-    Arm,
-    Clear,
-    Disarm,
-    Home,
-    Param,
-    ProfileStart,
-    Segment,
-    Zero,
-)
 from flex_robot_sim.rig.wire.vocabulary import (
     Access,
     EventKind,
@@ -45,13 +36,13 @@ def expect_fault(host: Host, fault: Fault) -> None:
 @contextmanager
 def temporary_parameter(host: Host, parameter: Parameter, value: int) -> Iterator[None]:
     """Change a parameter, and restore it at the end, with the motors off."""
-    original = host.accepted(Param(Access.READ, parameter, 0)).value
-    host.accepted(Param(Access.WRITE, parameter, value))
+    original = host.accepted(wire.Param(Access.READ, parameter, 0)).value
+    host.accepted(wire.Param(Access.WRITE, parameter, value))
     try:
         yield
     finally:
-        host.command(Disarm())
-        host.accepted(Param(Access.WRITE, parameter, original))
+        host.command(wire.Disarm())
+        host.accepted(wire.Param(Access.WRITE, parameter, original))
 
 
 @check(bench='an arm that is put near its switches')
@@ -59,7 +50,7 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
     host.back_end.reset(start=(0.006, -1.45))
     host.hello()
     host.stream()
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     bench, parts = host.back_end.bench, host.back_end.bench.parts
     for joint, home, origin, counts, scale in (
             (Joint.SLIDE, Input.SLIDE_HOMED, Parameter.SLIDE_HOME_COUNTS, 'slide_counts',
@@ -67,7 +58,7 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
             (Joint.TURN, Input.TURN_HOMED, Parameter.TURN_HOME_COUNTS, 'turn_counts',
              parts.counts_per_radian)):
         begin = len(host.telemetry)
-        host.accepted(Home(joint))
+        host.accepted(wire.Home(joint))
         done = host.keep_alive(8000, lambda host: host.now.state != State.HOMING)
         expect(done, f'{joint.name} is not homed after 8 s')
         expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), joint.name)
@@ -93,9 +84,9 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
 def switch_that_bounces_is_not_the_origin(host: Host) -> None:
     switches = host.back_end.bench.faults.closed_lower
     host.stream()
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     for joint, home in ((Joint.SLIDE, Input.SLIDE_HOMED), (Joint.TURN, Input.TURN_HOMED)):
-        host.accepted(Home(joint))
+        host.accepted(wire.Home(joint))
         for _ in range(4):
             switches.add(int(joint))
             host.keep_alive(8)
@@ -112,11 +103,11 @@ def switch_that_bounces_is_not_the_origin(host: Host) -> None:
 @check(bench='a slide that jams')
 def homing_that_finds_nothing_ends_in_a_fault(host: Host) -> None:
     host.stream()
-    host.accepted(Param(Access.WRITE, Parameter.HOME_TIMEOUT, 300))
-    host.accepted(Param(Access.WRITE, Parameter.STALL_TIME, 10_000))
+    host.accepted(wire.Param(Access.WRITE, Parameter.HOME_TIMEOUT, 300))
+    host.accepted(wire.Param(Access.WRITE, Parameter.STALL_TIME, 10_000))
     host.back_end.bench.faults.jammed = True
-    host.accepted(Arm())
-    host.accepted(Home(Joint.SLIDE))
+    host.accepted(wire.Arm())
+    host.accepted(wire.Home(Joint.SLIDE))
     host.keep_alive(400, latched)
     expect_fault(host, Fault.HOMING)
 
@@ -124,8 +115,8 @@ def homing_that_finds_nothing_ends_in_a_fault(host: Host) -> None:
 @check(moves=True)
 def joint_without_a_lower_switch_is_not_homed(host: Host) -> None:
     with temporary_parameter(host, Parameter.SWITCHES_FITTED, int(Input.SLIDE_LOWER)):
-        host.accepted(Arm())
-        ack = host.command(Home(Joint.TURN))
+        host.accepted(wire.Arm())
+        ack = host.command(wire.Home(Joint.TURN))
         expect_equal((ack.result, ack.value), (Result.OUT_OF_RANGE, 0), 'HOME')
 
 
@@ -138,30 +129,30 @@ def limit_in_motion_latches_and_lets_go_only_away_from_it(host: Host) -> None:
             ('closed_upper', 0.0, 200.0, Input.TURN_UPPER, Fault.LIMIT_TURN),
             ('closed_lower', 0.0, -200.0, Input.TURN_LOWER, Fault.LIMIT_TURN)):
         joint = SLIDE if fault == Fault.LIMIT_SLIDE else TURN
-        host.accepted(Arm())
+        host.accepted(wire.Arm())
         host.drive(50, duty, rate)
         getattr(host.back_end.bench.faults, end).add(joint)
         host.drive(20, duty, rate, latched)
         expect_fault(host, fault)
         expect(host.now.inputs & bit, f'{bit.name} is not shown')
-        host.accepted(Clear())
-        host.accepted(Arm())
+        host.accepted(wire.Clear())
+        host.accepted(wire.Arm())
         host.drive(20, duty, rate)
         expect_equal((host.now.state, host.now.duty, host.now.step_rate),
                      (State.ARMED, 0.0, 0.0), f'towards {bit.name}')
         host.drive(20, -duty, -rate)
         expect(host.now.state == State.ARMED and (host.now.duty or host.now.step_rate),
                f'no motion away from {bit.name}')
-        host.accepted(Disarm())
+        host.accepted(wire.Disarm())
         host.back_end.bench.clear_faults()
 
 
 @check(bench='switches that close')
 def switch_that_is_not_fitted_is_not_seen(host: Host) -> None:
     host.stream()
-    host.accepted(Param(Access.WRITE, Parameter.SWITCHES_FITTED, 0))
+    host.accepted(wire.Param(Access.WRITE, Parameter.SWITCHES_FITTED, 0))
     host.back_end.bench.faults.closed_upper.add(SLIDE)
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.drive(30, duty=0.1)
     expect_equal((host.now.state, host.now.duty, host.now.inputs), (State.ARMED, 0.1, Input(0)),
                  'state, duty and inputs')
@@ -170,7 +161,7 @@ def switch_that_is_not_fitted_is_not_seen(host: Host) -> None:
 @check(bench='switches that close')
 def limit_during_a_profile_ends_it(host: Host) -> None:
     host.stream()
-    play(host, [Segment(500_000, 0.2, 0.0)])
+    play(host, [wire.Segment(500_000, 0.2, 0.0)])
     host.keep_alive(50)
     host.back_end.bench.faults.closed_upper.add(SLIDE)
     host.keep_alive(20, latched)
@@ -183,21 +174,21 @@ def stop_button_latches_in_every_state_and_clear_waits_for_its_release(host: Hos
     faults = host.back_end.bench.faults
     for state in (State.DISARMED, State.ARMED, State.PROFILE):
         if state == State.PROFILE:
-            play(host, [Segment(500_000, 0.2, 0.0)])
+            play(host, [wire.Segment(500_000, 0.2, 0.0)])
             host.keep_alive(30)
         elif state == State.ARMED:
-            host.accepted(Arm())
+            host.accepted(wire.Arm())
             host.drive(30, duty=0.2)
         expect_equal(host.now.state, state, 'state before')
         faults.stop_button = True
         host.wait(3)
         expect_fault(host, Fault.ESTOP_INPUT)
-        ack = host.command(Clear())
+        ack = host.command(wire.Clear())
         expect_equal((ack.result, ack.faults), (Result.CAUSE_PERSISTS, Fault.ESTOP_INPUT), 'CLEAR')
         faults.stop_button = False
         host.wait(2)
         expect_equal(host.fresh().state, State.FAULT, 'state after the release')
-        host.accepted(Clear())
+        host.accepted(wire.Clear())
         expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
 
 
@@ -212,11 +203,11 @@ def broken_flex_sensor_latches_and_can_be_left_out(host: Host) -> None:
             expect_equal(host.now.faults, Fault(0), 'a fault before ADC_TIME')
             host.wait(10)
             expect_fault(host, fault)
-            expect_equal(host.command(Clear()).result, Result.CAUSE_PERSISTS, 'CLEAR')
+            expect_equal(host.command(wire.Clear()).result, Result.CAUSE_PERSISTS, 'CLEAR')
             broken.clear()
             host.wait(3)
-            host.accepted(Clear())
-    host.accepted(Param(Access.WRITE, Parameter.ADC_WATCH, 1))
+            host.accepted(wire.Clear())
+    host.accepted(wire.Param(Access.WRITE, Parameter.ADC_WATCH, 1))
     faults.open_sensors.add(1)
     host.wait(60)
     expect_equal(host.now.faults, Fault(0), 'fault of a sensor that is not watched')
@@ -227,7 +218,7 @@ def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
     host.stream()
     for joint, fault, bit in ((Joint.SLIDE, Fault.ENCODER_SLIDE, Input.SLIDE_HOMED),
                               (Joint.TURN, Fault.ENCODER_TURN, Input.TURN_HOMED)):
-        host.accepted(Zero(joint, 0))
+        host.accepted(wire.Zero(joint, 0))
         host.wait(2)
         expect(host.fresh().inputs & bit, 'ZERO did not home')
         host.back_end.bench.faults.encoder_jump[joint] += 1000
@@ -236,19 +227,19 @@ def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
         expect(not host.now.inputs & bit, f'{joint.name} is still homed')
         host.wait(400)
         expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event reports it')
-        host.accepted(Clear())
+        host.accepted(wire.Clear())
         expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
 
 
 @check(bench='encoders that jump')
 def count_wraps_without_a_fault(host: Host) -> None:
     host.stream()
-    host.accepted(Zero(Joint.SLIDE, 2**31 - 3000))
+    host.accepted(wire.Zero(Joint.SLIDE, 2**31 - 3000))
     # a jump clears the homing, and so the soft limits, which would stop the motion earlier
     host.back_end.bench.faults.encoder_jump[SLIDE] += 1000
     host.wait(5)
-    host.accepted(Clear())
-    host.accepted(Arm())
+    host.accepted(wire.Clear())
+    host.accepted(wire.Arm())
     wrapped = host.drive(2000, 0.5, until=lambda host: host.now.slide_counts < 0)
     expect(wrapped, f'the count stands at {host.now.slide_counts}')
     host.drive(20, 0.0)
@@ -260,7 +251,7 @@ def counts_follow_the_slide_further_than_a_register_of_16_bits(host: Host) -> No
     host.back_end.reset(start=(0.03, 0.0))
     host.hello()
     host.stream(100)
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     start = host.back_end.bench.simulation.position[SLIDE]
     first = host.now.slide_counts
     done = host.drive(8000, 1.0, until=lambda host: host.now.slide_counts - first > 70_000)
@@ -274,7 +265,7 @@ def counts_follow_the_slide_further_than_a_register_of_16_bits(host: Host) -> No
 @check(bench='a slide that jams')
 def stalled_motor_latches_and_moving_one_does_not(host: Host) -> None:
     host.stream()
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.drive(1000, duty=0.5)
     expect_equal(host.now.state, State.ARMED, 'state in motion')
     host.back_end.bench.faults.jammed = True
@@ -284,9 +275,9 @@ def stalled_motor_latches_and_moving_one_does_not(host: Host) -> None:
 
 @check(bench='a slide that jams')
 def too_much_current_latches(host: Host) -> None:
-    host.accepted(Param(Access.WRITE, Parameter.CURRENT_MAX, 500))
+    host.accepted(wire.Param(Access.WRITE, Parameter.CURRENT_MAX, 500))
     host.stream()
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.back_end.bench.faults.jammed = True
     host.drive(100, duty=0.39, until=latched)
     expect_fault(host, Fault.OVERCURRENT)
@@ -295,8 +286,8 @@ def too_much_current_latches(host: Host) -> None:
 @check(bench='the current of the motor while the board boots', reboot=True)
 def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host: Host) -> None:
     host.stream()
-    host.accepted(Zero(Joint.SLIDE, 45_000))
-    host.accepted(Arm())
+    host.accepted(wire.Zero(Joint.SLIDE, 45_000))
+    host.accepted(wire.Arm())
     host.drive(100, duty=0.4, step_rate=200.0)
     host.back_end.reboot()
     bench = host.back_end.bench
@@ -312,11 +303,11 @@ def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host: Host) -> None
 @check(moves=True)
 def set_point_in_a_profile_only_keeps_it_alive(host: Host) -> None:
     host.stream()
-    host.accepted(Zero(Joint.SLIDE, 45_000))
-    host.accepted(Zero(Joint.TURN, 0))
-    crc = load_profile(host, [Segment(500_000, 0.1, 0.0)])
-    host.accepted(Arm())
-    host.accepted(ProfileStart(crc))
+    host.accepted(wire.Zero(Joint.SLIDE, 45_000))
+    host.accepted(wire.Zero(Joint.TURN, 0))
+    crc = load_profile(host, [wire.Segment(500_000, 0.1, 0.0)])
+    host.accepted(wire.Arm())
+    host.accepted(wire.ProfileStart(crc))
     host.wait(20, host.setpoint(-0.1))
     expect_equal((host.now.state, host.now.duty), (State.PROFILE, 0.1), 'DRIVE in a profile')
     host.wait(20, host.setpoint(mode=Mode.ALIVE))
@@ -326,7 +317,7 @@ def set_point_in_a_profile_only_keeps_it_alive(host: Host) -> None:
 @check(moves=True)
 def motor_obeys_signs(host: Host) -> None:
     host.stream()
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     for duty in (0.5, -0.5):
         before = host.now.slide_counts
         host.drive(600, duty=duty)
@@ -344,9 +335,9 @@ def reversing_an_encoder_costs_the_homing(host: Host) -> None:
     host.stream()
     for joint, parameter, bit in ((Joint.SLIDE, Parameter.SLIDE_REVERSED, Input.SLIDE_HOMED),
                                   (Joint.TURN, Parameter.TURN_REVERSED, Input.TURN_HOMED)):
-        original = host.accepted(Param(Access.READ, parameter, 0)).value
-        host.accepted(Zero(joint, 0))
-        host.accepted(Param(Access.WRITE, parameter, original))
+        original = host.accepted(wire.Param(Access.READ, parameter, 0)).value
+        host.accepted(wire.Zero(joint, 0))
+        host.accepted(wire.Param(Access.WRITE, parameter, original))
         expect(host.fresh().inputs & bit, 'the same value cost the homing')
         with temporary_parameter(host, parameter, 1 - original):
             expect(not host.fresh().inputs & bit, f'{joint.name} is still homed')
@@ -357,12 +348,12 @@ def reversing_an_encoder_costs_the_homing(host: Host) -> None:
 @check(moves=True)
 def reversed_encoder_is_turned_round(host: Host) -> None:
     host.stream()
-    original = host.accepted(Param(Access.READ, Parameter.SLIDE_REVERSED, 0)).value
+    original = host.accepted(wire.Param(Access.READ, Parameter.SLIDE_REVERSED, 0)).value
     with temporary_parameter(host, Parameter.SLIDE_REVERSED, 1 - original):
         host.wait(20)
         expect_equal(host.now.state, State.DISARMED, 'state after the reversal')
         before = host.now.slide_counts
-        host.accepted(Arm())
+        host.accepted(wire.Arm())
         host.drive(600, duty=0.5)
         expect(host.now.slide_counts < before, 'the count still grows')
         host.drive(600, duty=-0.5)

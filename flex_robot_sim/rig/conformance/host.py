@@ -6,34 +6,16 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.frames import Frame, FrameReader, encode
 from flex_robot_sim.rig.wire.layout import Message
-from flex_robot_sim.rig.wire.protocol import (
-    MAJOR,
-    MINOR,
-    SCHEMA_CRC,
-    Ack,
-    Event,
-    EventAck,
-    Health,
-    Hello,
-    HelloAck,
-    Mode,
-    Setpoint,
-    Stream,
-    Telemetry,
-    Time,
-    TimeReply,
-)
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
-from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Result
+from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Mode, Result
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
 
-VALIDITY = VALIDITY_MAX
 REACTION_PERIOD = 5         # in which the host reads frames and acknowledges events    [ms]
-
 
 Metrics: TypeAlias = dict[str, float]     # measurements of the checks, by name
 
@@ -66,19 +48,21 @@ class Host:
         self.identity: Any = None       # HelloAck, after `hello`
         self.sent = bytearray()         # all bytes since `clear`
         self._valid_frames: set[bytes] = set()      # without their zeros
-        self.telemetry: list[Telemetry] = []
-        self.events: list[Event] = []
-        self.healths: list[Health] = []
-        self.replies: list[TimeReply] = []
+        self.telemetry: list[wire.Telemetry] = []
+        self.events: list[wire.Event] = []
+        self.healths: list[wire.Health] = []
+        self.replies: list[wire.TimeReply] = []
         self.acks: list[Frame] = []
         self.frames: list[Frame] = []
         self.acknowledges_events = True
-        self._command, self._setpoint = self.random.randrange(65536), self.random.randrange(65536)
+        # sequence numbers
+        self.last_command = self.random.randrange(65536)
+        self.last_setpoint = self.random.randrange(65536)
         self._pending = b''             # acknowledgements of events
         self.metrics: Metrics = {}
 
     @property
-    def now(self) -> Telemetry:
+    def now(self) -> wire.Telemetry:
         """Newest telemetry."""
         expect(self.telemetry, 'no TELEMETRY came')
         return self.telemetry[-1]
@@ -96,22 +80,22 @@ class Host:
         for frame in self.reader.feed(self.back_end.exchange(data, milliseconds)):
             self.frames.append(frame)
             message = frame.message
-            if isinstance(message, Telemetry):
+            if isinstance(message, wire.Telemetry):
                 self.telemetry.append(message)
-            elif isinstance(message, Event):
+            elif isinstance(message, wire.Event):
                 self._keep_event(message)
-            elif isinstance(message, (Ack, HelloAck)):
+            elif isinstance(message, (wire.Ack, wire.HelloAck)):
                 self.acks.append(frame)
-            elif isinstance(message, Health):
+            elif isinstance(message, wire.Health):
                 self.healths.append(message)
-            elif isinstance(message, TimeReply):
+            elif isinstance(message, wire.TimeReply):
                 self.replies.append(message)
 
     def _keep_event(self, event):
         if not any(event.number == other.number for other in self.events):
             self.events.append(event)
         if self.acknowledges_events:
-            self._pending += self.encode(EventAck(event.number), 0)
+            self._pending += self.encode(wire.EventAck(event.number), 0)
 
     def encode(self, message: Message, sequence: int, session: int | None = None) -> bytes:
         """Return the bytes of a frame, in the present session by default."""
@@ -123,25 +107,25 @@ class Host:
         """Return the number of undamaged frames between zeros in `sent`."""
         return sum(chunk in self._valid_frames for chunk in bytes(self.sent).split(b'\0'))
 
-    def hello(self, nonce: int | None = None, major: int = MAJOR, minor: int = MINOR,
-              schema_crc: int = SCHEMA_CRC) -> HelloAck:
+    def hello(self, nonce: int | None = None, major: int = wire.MAJOR, minor: int = wire.MINOR,
+              schema_crc: int = wire.SCHEMA_CRC) -> wire.HelloAck:
         """Send HELLO and return the HelloAck."""
         nonce = self.random.randrange(1 << 32) if nonce is None else nonce
-        frame = self._answered(Hello(major, minor, schema_crc, nonce), 0, 0,
-                               lambda m: isinstance(m, HelloAck) and m.nonce == nonce)
+        frame = self._answered(wire.Hello(major, minor, schema_crc, nonce), 0, 0,
+                               lambda m: isinstance(m, wire.HelloAck) and m.nonce == nonce)
         self.session, self.identity = frame.session, frame.message
         return frame.message
 
     def command(self, message: Message, sequence: int | None = None,
-                session: int | None = None) -> Ack:
+                session: int | None = None) -> wire.Ack:
         """Send a command once and return its Ack; sequence None: a new number."""
         if sequence is None:
-            self._command = sequence = (self._command + 1) % 65536
+            self.last_command = sequence = (self.last_command + 1) % 65536
         return self._answered(
-            message, sequence, session, lambda m: isinstance(m, Ack) and (
+            message, sequence, session, lambda m: isinstance(m, wire.Ack) and (
                 m.command, m.command_sequence) == (message.ID, sequence)).message
 
-    def accepted(self, message: Message) -> Ack:
+    def accepted(self, message: Message) -> wire.Ack:
         """Send a command that must be accepted."""
         ack = self.command(message)
         expect_equal(ack.result, Result.ACCEPTED, type(message).__name__)
@@ -159,21 +143,11 @@ class Host:
                     return frame
         raise CheckFailure(f'no answer to {type(message).__name__} within {timeout} ms')
 
-    @property
-    def last_command(self) -> int:
-        """Sequence number of the last command."""
-        return self._command
-
-    @property
-    def last_setpoint(self) -> int:
-        """Sequence number of the last set point."""
-        return self._setpoint
-
-    def setpoint(self, duty: float = 0.0, step_rate: float = 0.0, validity: int = VALIDITY,
+    def setpoint(self, duty: float = 0.0, step_rate: float = 0.0, validity: int = VALIDITY_MAX,
                  mode: Mode = Mode.DRIVE) -> bytes:
         """Return the bytes of the next set point."""
-        self._setpoint = (self._setpoint + 1) % 65536
-        return self.encode(Setpoint(mode, duty, step_rate, validity), self._setpoint)
+        self.last_setpoint = (self.last_setpoint + 1) % 65536
+        return self.encode(wire.Setpoint(mode, duty, step_rate, validity), self.last_setpoint)
 
     def alive(self) -> bytes:
         """Return the bytes of a set point that only feeds the watchdog."""
@@ -195,9 +169,9 @@ class Host:
                 return True
         return False
 
-    def stream(self, rate: int = 1000) -> Telemetry:
+    def stream(self, rate: int = 1000) -> wire.Telemetry:
         """Request telemetry and wait for the first."""
-        self.accepted(Stream(rate))
+        self.accepted(wire.Stream(rate))
         self.telemetry.clear()
         self.wait(4)
         for _ in range(self.back_end.answer_time):     # takes longer through a port
@@ -206,7 +180,7 @@ class Host:
             self.wait(1)
         return self.now
 
-    def fresh(self) -> Telemetry:
+    def fresh(self) -> wire.Telemetry:
         """Return telemetry of a step that starts after this call."""
         self.wait(2)
         if not self.back_end.in_lockstep:
@@ -216,7 +190,7 @@ class Host:
     def _catch_up(self):
         """Wait for telemetry newer than now by the clock of the board: a port may lag."""
         token = self.random.randrange(1 << 32)
-        data = self.encode(Time(token), 0)
+        data = self.encode(wire.Time(token), 0)
         for _ in range(self.back_end.answer_time):
             self.wait(1, data)
             data = b''
@@ -226,7 +200,7 @@ class Host:
                     and elapsed(self.telemetry[-1].time, received) < WRAP // 2):
                 return
 
-    def health(self) -> Health:
+    def health(self) -> wire.Health:
         """Return the next HEALTH."""
         self.healths.clear()
         for _ in range(300):

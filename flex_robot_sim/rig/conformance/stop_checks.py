@@ -6,21 +6,10 @@ from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import WATCHDOG, bring_to_state, play
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.frames import encode
-from flex_robot_sim.rig.wire.protocol import (
-    MAJOR,
-    SCHEMA_CRC,
-    Arm,
-    Clear,
-    Disarm,
-    Estop,
-    Home,
-    Mode,
-    Segment,
-    Setpoint,
-)
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
-from flex_robot_sim.rig.wire.vocabulary import Fault, Input, Joint, Result, State
+from flex_robot_sim.rig.wire.vocabulary import Fault, Input, Joint, Mode, Result, State
 
 LINE_BYTES_PER_MS = 92      # throughput of the line
 
@@ -48,44 +37,44 @@ def stamp_of(host: Host, sequence: int) -> int:
 @check(reboot=True)
 def estop_is_taken_before_any_hello(host: Host) -> None:
     host.back_end.reboot()
-    ack = host.command(Estop(), session=0)
+    ack = host.command(wire.Estop(), session=0)
     expect_equal((ack.result, ack.state, ack.faults),
                  (Result.ACCEPTED, State.FAULT, Fault.ESTOP_COMMAND), 'answer')
     host.hello()
     host.stream()
     expect_off(host, State.FAULT, Fault.ESTOP_COMMAND, 'after HELLO')
-    expect_equal(host.command(Arm()).result, Result.LATCHED, 'ARM')
+    expect_equal(host.command(wire.Arm()).result, Result.LATCHED, 'ARM')
 
 
 @check()
 def estop_is_taken_in_a_read_only_session_which_cannot_clear_it(host: Host) -> None:
-    host.hello(major=MAJOR + 1)
-    ack = host.command(Estop())
+    host.hello(major=wire.MAJOR + 1)
+    ack = host.command(wire.Estop())
     expect_equal((ack.result, ack.state), (Result.ACCEPTED, State.FAULT), 'answer')
-    expect_equal(host.command(Clear()).result, Result.READ_ONLY, 'CLEAR')
+    expect_equal(host.command(wire.Clear()).result, Result.READ_ONLY, 'CLEAR')
     host.hello()
     host.stream()
     expect_off(host, State.FAULT, Fault.ESTOP_COMMAND, 'in the next session')
-    host.accepted(Clear())
+    host.accepted(wire.Clear())
 
 
 @check(moves=True)
 def estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again(host: Host) -> None:
     host.stream()
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.drive(30, duty=0.05)
     host.wait(2 * WATCHDOG)
-    host.command(Estop())
+    host.command(wire.Estop())
     both = Fault.WATCHDOG | Fault.ESTOP_COMMAND
     expect_off(host, State.FAULT, both, 'ESTOP after the watchdog')
     host.drive(30, duty=0.05, step_rate=50.0)
     expect_off(host, State.FAULT, both, 'set points while it is latched')
-    expect_equal(host.command(Arm()).result, Result.LATCHED, 'ARM while it is latched')
-    host.accepted(Clear())
+    expect_equal(host.command(wire.Arm()).result, Result.LATCHED, 'ARM while it is latched')
+    host.accepted(wire.Clear())
     host.drive(30, duty=0.05, step_rate=50.0)
     expect_off(host, State.DISARMED, Fault(0), 'set points after CLEAR')
-    expect_equal(host.command(Home(Joint.SLIDE)).result, Result.NOT_ARMED, 'HOME after CLEAR')
-    host.accepted(Arm())
+    expect_equal(host.command(wire.Home(Joint.SLIDE)).result, Result.NOT_ARMED, 'HOME after CLEAR')
+    host.accepted(wire.Arm())
     host.wait(10)
     expect_off(host, State.ARMED, Fault(0), 'after ARM, before a set point')
     host.drive(30, duty=0.05)
@@ -94,17 +83,17 @@ def estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again(host: Host
 
 @check(moves=True)
 def hello_of_another_version_stops_motion_and_cannot_begin_it_again(host: Host) -> None:
-    for other in ({'major': MAJOR + 1}, {'schema_crc': SCHEMA_CRC ^ 1}):
+    for other in ({'major': wire.MAJOR + 1}, {'schema_crc': wire.SCHEMA_CRC ^ 1}):
         host.hello()
         host.stream()
-        host.accepted(Arm())
+        host.accepted(wire.Arm())
         host.drive(30, duty=0.05)
         host.hello(**other)
         host.stream()
         host.drive(30, duty=0.05)
         expect_off(host, State.DISARMED, Fault(0), 'set points of another version')
         expect_equal(host.health().last_refusal, Result.READ_ONLY, 'refusal of the set points')
-        expect_equal(host.command(Arm()).result, Result.READ_ONLY, 'ARM')
+        expect_equal(host.command(wire.Arm()).result, Result.READ_ONLY, 'ARM')
 
 
 @check(moves=True)
@@ -112,10 +101,10 @@ def replay_of_a_session_touches_nothing_in_the_one_that_runs(host: Host) -> None
     host.stream()
     setpoints = [host.setpoint(0.05, 50.0) for _ in range(20)]
     first, second = ((host.last_command + k) % 65536 for k in (5, 6))
-    recorded = [host.encode(Arm(), first), *setpoints, host.encode(Disarm(), second)]
+    recorded = [host.encode(wire.Arm(), first), *setpoints, host.encode(wire.Disarm(), second)]
     host.hello()
     host.stream()
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.wait(2, host.alive())
     since = stamp_of(host, host.last_setpoint)
     host.telemetry.clear()
@@ -130,11 +119,12 @@ def replay_of_a_session_touches_nothing_in_the_one_that_runs(host: Host) -> None
 @check(moves=True)
 def flood_feeds_no_watchdog_and_the_board_lives_on(host: Host) -> None:
     host.stream()
-    foreign_set_points = encode(Setpoint(Mode.DRIVE, 0.05, 50.0, 100), host.session % 255 + 1, 1)
+    foreign_set_points = encode(wire.Setpoint(Mode.DRIVE, 0.05, 50.0, 100),
+                                host.session % 255 + 1, 1)
     for noise, what in ((lambda: host.random.randbytes(LINE_BYTES_PER_MS), 'random bytes'),
                         (lambda: foreign_set_points * 4, 'set points of another session'),
                         (lambda: b'\x55' * LINE_BYTES_PER_MS, 'a frame without end')):
-        host.accepted(Arm())
+        host.accepted(wire.Arm())
         host.drive(30, duty=0.05)
         since = stamp_of(host, host.last_setpoint)
         host.telemetry.clear()
@@ -142,7 +132,7 @@ def flood_feeds_no_watchdog_and_the_board_lives_on(host: Host) -> None:
             host.wait(1, noise())
         expect_watchdog(host, since, what)
         host.wait(100, b'\0')
-        host.accepted(Clear())
+        host.accepted(wire.Clear())
 
 
 @check(moves=True, reboot=True)
@@ -154,7 +144,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
         host.wait((WRAP - host.now.time) // 1000 - milliseconds)
 
     before_the_wrap(100)
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.drive(30, duty=0.05)
     host.telemetry.clear()
     host.drive(300, duty=0.05)
@@ -163,7 +153,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
            'the motion was not even')
 
     before_the_wrap(50)             # the last set point before the wrap, the watchdog after it
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.drive(30, duty=0.05)
     since = stamp_of(host, host.last_setpoint)
     host.wait(2 * WATCHDOG)
@@ -173,7 +163,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
     expect(elapsed(off.time, since) >= (WATCHDOG - 2) * 1000, 'the watchdog bit early')
 
     before_the_wrap(20)             # and its validity
-    host.accepted(Arm())
+    host.accepted(wire.Arm())
     host.telemetry.clear()
     host.wait(80, host.setpoint(0.03, validity=40))
     held = [t.time for t in host.telemetry if t.duty == 0.03]
@@ -181,7 +171,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
     expect_equal(elapsed(held[-1], held[0]) + 1000, 40_000, 'duty held [us]')
 
     before_the_wrap(100)            # and a profile
-    play(host, [Segment(150_000, 0.02, 0.0), Segment(100_000, -0.02, 0.0)])
+    play(host, [wire.Segment(150_000, 0.02, 0.0), wire.Segment(100_000, -0.02, 0.0)])
     host.telemetry = [t for t in host.telemetry if t.state == State.PROFILE]
     host.keep_alive(300)
     played = [t for t in host.telemetry if t.state == State.PROFILE]
@@ -198,7 +188,7 @@ def homing_ends_with_estop_silence_and_every_other_switch(host: Host) -> None:
     faults = host.back_end.bench.faults
     bring_to_state(host, State.HOMING)
     host.keep_alive(30)
-    host.command(Estop())
+    host.command(wire.Estop())
     expect_off(host, State.FAULT, Fault.ESTOP_COMMAND, 'ESTOP')
     bring_to_state(host, State.HOMING)
     host.wait(1, host.alive())

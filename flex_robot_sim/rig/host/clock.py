@@ -17,8 +17,6 @@ MIN_DRIFT_EXCHANGES = 4     # number of best exchanges for a drift estimate
 MAX_DRIFT = 5e-4            # ten times that of a crystal; beyond it the line is noise        [-]
 JUMP_TOLERANCE = 1e-3       # beyond the bounds of an exchange; no drift explains it          [s]
 MAX_JUMPS = 3               # consecutive contradicting exchanges that restart the fit
-
-
 HALF_WRAP = WRAP / 2e6      # longest gap over which the order of two stamps is known      [s]
 
 

@@ -21,28 +21,12 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.commands import CommandChannel, describe_faults, state_name
 from flex_robot_sim.rig.host.port import Port, PortCounts
 from flex_robot_sim.rig.host.session import LinkState, Reading, Session
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.frames import ReaderCounts, encode
 from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.line import BAUD
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc
-from flex_robot_sim.rig.wire.protocol import (
-    Ack,
-    Arm,
-    Clear,
-    Disarm,
-    Estop,
-    Event,
-    Health,
-    HelloAck,
-    Home,
-    Param,
-    ProfileStart,
-    Segment,
-    Setpoint,
-    Stream,
-    Zero,
-)
 from flex_robot_sim.rig.wire.vocabulary import (
     CONTROL_RATE,
     MOVING,
@@ -78,13 +62,11 @@ class LinkSettings(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        max_rate = CONTROL_RATE
-        if self.telemetry_rate and max_rate % self.telemetry_rate:
-            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide {max_rate}: '
-                               'of TELEMETRY [Hz]')
-        max_validity = VALIDITY_MAX
-        if self.validity > max_validity:
-            raise SettingError(f'validity = {self.validity!r} must be <= {max_validity}: '
+        if self.telemetry_rate and CONTROL_RATE % self.telemetry_rate:
+            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide '
+                               f'{CONTROL_RATE}: of TELEMETRY [Hz]')
+        if self.validity > VALIDITY_MAX:
+            raise SettingError(f'validity = {self.validity!r} must be <= {VALIDITY_MAX}: '
                                'of a set point [ms]')
 
 
@@ -93,10 +75,10 @@ class LinkStatus(NamedTuple):
 
     state: LinkState
     condition: str          # the state as a sentence, with its cause if known
-    board: HelloAck | None
+    board: wire.HelloAck | None
     session: int
     reading: Reading | None     # newest
-    health: Health | None       # newest
+    health: wire.Health | None       # newest
     port: PortCounts
     frames: ReaderCounts
     gaps: int               # lost frames of the board
@@ -115,7 +97,7 @@ class RigLink:
 
     def __init__(self, name: str, settings: LinkSettings | None = None,
                  on_reading: Callable[[Reading], object] | None = None,
-                 on_event: Callable[[Event], object] | None = None) -> None:
+                 on_event: Callable[[wire.Event], object] | None = None) -> None:
         """
         Open the port and send HELLO; the message of RigError is one line with cause and remedy.
 
@@ -171,7 +153,7 @@ class RigLink:
         return state.value
 
     @property
-    def board(self) -> HelloAck:
+    def board(self) -> wire.HelloAck:
         """Identity of the board: HelloAck."""
         board = self._session.board
         assert board is not None        # the constructor has received it
@@ -188,7 +170,7 @@ class RigLink:
         return self._session.event_count
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[wire.Event]:
         """The last events, oldest first."""
         with self._session.changed:
             return list(self._session.events)
@@ -210,14 +192,15 @@ class RigLink:
         :param duty: of the DC motor, -1 to 1; step_rate: of the stepper [steps/s].
         :param validity: [ms], default as in the settings.
         """
-        return self._set_point(Setpoint(Mode.DRIVE, duty, step_rate,
-                                        self.settings.validity if validity is None else validity))
+        return self._set_point(wire.Setpoint(Mode.DRIVE, duty, step_rate,
+                                             self.settings.validity if validity is None
+                                             else validity))
 
     def alive(self) -> bool:
         """Feed the watchdog: in ARMED the arm stands, homing and profiles continue."""
-        return self._set_point(Setpoint(Mode.ALIVE, 0.0, 0.0, self.settings.validity))
+        return self._set_point(wire.Setpoint(Mode.ALIVE, 0.0, 0.0, self.settings.validity))
 
-    def command(self, message: Message) -> Ack:
+    def command(self, message: Message) -> wire.Ack:
         """Send a command and return its answer ACCEPTED; CommandRefused or RigError otherwise."""
         if threading.current_thread() is self._port.thread:
             raise RuntimeError('no commands in callbacks: their answer comes by the same thread')
@@ -225,54 +208,55 @@ class RigLink:
             raise RigError(f'{self.name}: {self._session.phase.value}.')
         return self._commands.call(message)
 
-    def arm(self) -> Ack:
+    def arm(self) -> wire.Ack:
         """Switch the outputs on; the first set point is due within 100 ms."""
-        return self.command(Arm())
+        return self.command(wire.Arm())
 
-    def disarm(self) -> Ack:
+    def disarm(self) -> wire.Ack:
         """Switch the outputs off."""
-        return self.command(Disarm())
+        return self.command(wire.Disarm())
 
-    def clear(self) -> Ack:
+    def clear(self) -> wire.Ack:
         """Clear the latched faults whose cause is gone."""
-        return self.command(Clear())
+        return self.command(wire.Clear())
 
     def estop(self) -> bool:
         """Send ESTOP three times, without waiting for answers; return whether one was sent."""
         is_sent = False
         for _ in range(3):
-            is_sent |= self._send(Estop())
+            is_sent |= self._send(wire.Estop())
             time.sleep(ESTOP_PAUSE)
         return is_sent
 
-    def zero(self, joint: Joint, counts: int = 0) -> Ack:
+    def zero(self, joint: Joint, counts: int = 0) -> wire.Ack:
         """Set the encoder count of a joint at its present position."""
-        return self.command(Zero(joint, counts))
+        return self.command(wire.Zero(joint, counts))
 
-    def start_homing(self, joint: Joint) -> Ack:
+    def start_homing(self, joint: Joint) -> wire.Ack:
         """Start homing a joint; call `keep_alive_until(EventKind.HOMED, ...)` next."""
-        return self.command(Home(joint))
+        return self.command(wire.Home(joint))
 
-    def load_profile(self, segments: Iterable[Segment]) -> int:
+    def load_profile(self, segments: Iterable[wire.Segment]) -> int:
         """Send a profile, a list of Segment; return its CRC, which `start_profile` takes."""
         for chunk in chunks(segments):
             self.command(chunk)
         return profile_crc(segments)
 
-    def start_profile(self, crc: int) -> Ack:
+    def start_profile(self, crc: int) -> wire.Ack:
         """Start the profile; call `keep_alive_until(EventKind.PROFILE_DONE, ...)` next."""
-        return self.command(ProfileStart(crc))
+        return self.command(wire.ProfileStart(crc))
 
     def read_parameter(self, parameter: Parameter) -> int:
         """Return the present value, in the unit of the parameter."""
-        return self.command(Param(Access.READ, parameter, 0)).value
+        return self.command(wire.Param(Access.READ, parameter, 0)).value
 
     def write_parameter(self, parameter: Parameter, value: int) -> None:
         """Set a parameter, now and after each boot of the board."""
-        self.command(Param(Access.WRITE, parameter, value))
+        self.command(wire.Param(Access.WRITE, parameter, value))
         self._parameters[parameter] = value
 
-    def keep_alive_until(self, kind: EventKind, timeout: float, since: int | None = None) -> Event:
+    def keep_alive_until(self, kind: EventKind, timeout: float,
+                         since: int | None = None) -> wire.Event:
         """
         Send ALIVE until the board reports an event of this kind, and return it.
 
@@ -363,7 +347,7 @@ class RigLink:
     def _set_up(self):
         """Restore parameters and stream of the board, then mark the link as ready."""
         session, boots = self._session.number, self._session.boots
-        stream = Stream(self.settings.telemetry_rate)
+        stream = wire.Stream(self.settings.telemetry_rate)
         if not self._session.is_same_version:
             self._session.open(session)
             with suppress(RigError):            # another version may not have this command
@@ -371,7 +355,7 @@ class RigLink:
             return
         if boots != self._boots_set_up:
             for parameter, value in self._parameters.items():
-                self._commands.call(Param(Access.WRITE, parameter, value))
+                self._commands.call(wire.Param(Access.WRITE, parameter, value))
         self._commands.call(stream)
         self._boots_set_up = boots
         self._session.open(session)

@@ -14,23 +14,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from flex_robot_sim.rig.host.clock import ClockMap, StampMonitor
+from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.frames import FrameReader
 from flex_robot_sim.rig.wire.layout import Message
-from flex_robot_sim.rig.wire.protocol import (
-    MAJOR,
-    MINOR,
-    NO_SESSION,
-    SCHEMA_CRC,
-    Ack,
-    Event,
-    EventAck,
-    Health,
-    Hello,
-    HelloAck,
-    Telemetry,
-    Time,
-    TimeReply,
-)
 from flex_robot_sim.rig.wire.vocabulary import Result
 
 HELLO_PERIOD = 0.1          # between unanswered HELLOs                                       [s]
@@ -56,7 +42,7 @@ class LinkState(Enum):
 class Reading(NamedTuple):
     """Telemetry with the times of its measurement and arrival, on `time.monotonic` [s]."""
 
-    message: Telemetry
+    message: wire.Telemetry
     stamp: float        # of the measurement; before the first clock exchange: of the arrival
     arrived: float
 
@@ -69,9 +55,9 @@ class Reading(NamedTuple):
 class Session:
     """Sessions with the board on one port."""
 
-    def __init__(self, send: Callable[[Message], object], on_ack: Callable[[Ack], object],
+    def __init__(self, send: Callable[[Message], object], on_ack: Callable[[wire.Ack], object],
                  on_reading: Callable[[Reading], object] | None = None,
-                 on_event: Callable[[Event], object] | None = None) -> None:
+                 on_event: Callable[[wire.Event], object] | None = None) -> None:
         """
         Prepare; `greet` starts the first session.
 
@@ -80,16 +66,16 @@ class Session:
             each Event.
         """
         self.phase = LinkState.GREETING
-        self.number = NO_SESSION
-        self.board: HelloAck | None = None
+        self.number = wire.NO_SESSION
+        self.board: wire.HelloAck | None = None
         self.reading: Reading | None = None
-        self.health: Health | None = None
+        self.health: wire.Health | None = None
         self.clock = ClockMap()
         self.stamps = StampMonitor()
         self.gaps = 0                   # lost frames of the board
         self.boots = 0                  # boots, or other boards, since the start
         self.is_set_up_due = False      # the board has answered HELLO and needs its settings
-        self.events: deque[Event] = deque(maxlen=MAX_EVENTS)
+        self.events: deque[wire.Event] = deque(maxlen=MAX_EVENTS)
         self.event_count = 0
         self.frames = FrameReader(from_board=True)
         self.changed = threading.Condition()    # notified after every change
@@ -102,8 +88,9 @@ class Session:
         self._last_event = None
         self._pending_times: dict[int, float] = {}      # {token: time of sending}            [s]
         self._handlers = {
-            HelloAck: self._handle_hello, Ack: self._handle_ack, Telemetry: self._handle_telemetry,
-            TimeReply: self._handle_time, Health: self._handle_health, Event: self._handle_event}
+            wire.HelloAck: self._handle_hello, wire.Ack: self._handle_ack,
+            wire.Telemetry: self._handle_telemetry, wire.TimeReply: self._handle_time,
+            wire.Health: self._handle_health, wire.Event: self._handle_event}
 
     def greet(self, now: float) -> None:
         """Start a new session with HELLO."""
@@ -114,7 +101,7 @@ class Session:
     def end_session(self, phase: LinkState) -> None:
         """End the session; `phase` is the reason."""
         with self.changed:
-            self.number, self.phase, self.is_set_up_due = NO_SESSION, phase, False
+            self.number, self.phase, self.is_set_up_due = wire.NO_SESSION, phase, False
             self.changed.notify_all()
 
     def open(self, number: int) -> None:
@@ -125,7 +112,7 @@ class Session:
                 self.phase = LinkState.READY if self.is_same_version else LinkState.READ_ONLY
             self.changed.notify_all()
 
-    def events_after(self, count: int, timeout: float) -> tuple[list[Event], int]:
+    def events_after(self, count: int, timeout: float) -> tuple[list[wire.Event], int]:
         """Wait for events beyond the first `count`; return them, and the new count."""
         with self.changed:
             self.changed.wait_for(lambda: self.event_count > count, timeout)
@@ -136,13 +123,14 @@ class Session:
     def is_same_version(self) -> bool:
         """Whether board and host have the same protocol version and schema."""
         board = self.board
-        return board is not None and (board.major, board.schema_crc) == (MAJOR, SCHEMA_CRC)
+        return board is not None and (
+            board.major, board.schema_crc) == (wire.MAJOR, wire.SCHEMA_CRC)
 
     def do_housekeeping(self, now: float, time_period: float) -> None:
         """Repeat HELLO and exchange TIME when due."""
         if self.phase in (LinkState.NO_PORT, LinkState.DISPLACED, LinkState.CLOSED):
             return
-        if self.number == NO_SESSION:
+        if self.number == wire.NO_SESSION:
             if now - self._last_hello_time >= HELLO_PERIOD:
                 self._hello(now)
             return
@@ -155,15 +143,15 @@ class Session:
             self._pending_times[self._token] = time.monotonic()
             while len(self._pending_times) > MAX_PENDING_TIMES:
                 del self._pending_times[next(iter(self._pending_times))]
-            self._send(Time(self._token))
+            self._send(wire.Time(self._token))
 
     def take(self, data: bytes, now: float) -> None:
         """Process bytes that arrived at `now` [s]."""
         for frame in self.frames.feed(data):
-            if type(frame.message) is not HelloAck and not self._is_ours(frame):
+            if type(frame.message) is not wire.HelloAck and not self._is_ours(frame):
                 continue
             self._last_frame_time = now
-            if type(frame.message) is not HelloAck:     # a boot restarts the sequence numbers
+            if type(frame.message) is not wire.HelloAck:     # a boot restarts the sequence numbers
                 self.gaps += (frame.sequence - self._next_sequence) % 65536
             self._next_sequence = (frame.sequence + 1) % 65536
             self._handlers[type(frame.message)](frame, now)
@@ -172,16 +160,16 @@ class Session:
 
     def _hello(self, now):
         self._last_hello_time = now
-        self._send(Hello(MAJOR, MINOR, SCHEMA_CRC, self._nonce))
+        self._send(wire.Hello(wire.MAJOR, wire.MINOR, wire.SCHEMA_CRC, self._nonce))
 
     def _is_ours(self, frame):
-        if self.number == NO_SESSION:
+        if self.number == wire.NO_SESSION:
             return False
         if frame.session == self.number:
             return True
-        if frame.session == NO_SESSION:
+        if frame.session == wire.NO_SESSION:
             # a board that has booted has no session; only its answer reveals the boot
-            if type(frame.message) is Ack and frame.message.result == Result.WRONG_SESSION:
+            if type(frame.message) is wire.Ack and frame.message.result == Result.WRONG_SESSION:
                 self._end('the board has booted')
                 self.greet(time.monotonic())
         elif (frame.session - self.number) % 255 < 128:     # later; earlier ones may be in transit
@@ -230,7 +218,7 @@ class Session:
 
     def _handle_event(self, frame, now):
         event = frame.message
-        self._send(EventAck(event.number))
+        self._send(wire.EventAck(event.number))
         if event.number == self._last_event:
             return                      # repeated because its acknowledgement was lost
         self._last_event = event.number

@@ -13,10 +13,9 @@ from project_files import ROOT
 from waiting import PATIENCE, eventually
 from warm_programs import Program
 
-from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig, rig_of
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
-from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.errors import CommandRefused, RigError
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.wire.faults import BadWire, WireFaults

@@ -11,9 +11,9 @@ import pytest
 from project_files import ROOT
 from waiting import PATIENCE
 
+from flex_robot_sim.rig.board.emulated_rig import rig_of
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
-from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.host.link import LinkSettings, RigLink
 from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.protocol import Fault, Mode, Setpoint, State

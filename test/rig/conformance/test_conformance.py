@@ -11,10 +11,10 @@ import pytest
 from flex_robot_sim.cli import main
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.board import emulated_board
+from flex_robot_sim.rig.board.emulated_rig import rig_of
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.board.firmware import TOOLS, missing_tools
 from flex_robot_sim.rig.board.qemu import PACKAGES
-from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.conformance import back_ends
 from flex_robot_sim.rig.conformance.checks import CHECKS
 from flex_robot_sim.rig.conformance.host import Host
