@@ -21,7 +21,7 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.identification.drift_watch import DriftWatch, Stop
+from flex_robot_sim.identification.drift_watch import DriftWatch, ObservedStop
 from flex_robot_sim.model.assembly import build_arm
 
 SERVO, DAMPING = 3.0, 0.7               # [Hz], and ratio
@@ -35,7 +35,7 @@ CHANGE = 4                              # stops with one payload
 class Watched(NamedTuple):
     """What came of it."""
 
-    stops: list[tuple[int, Stop, float]]    # number of the stop, what it told, true payload
+    stops: list[tuple[int, ObservedStop, float]]    # number, what it told, true payload
     warned: list[int]                       # stops after which there was a warning
     rested: int
     seconds: float                          # simulated

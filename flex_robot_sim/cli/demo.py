@@ -24,10 +24,10 @@ from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.session import (
     COMPILATION_TIMEOUT_S,
     PROGRAM_TIMEOUT_S,
+    DemoSession,
     ProgramError,
-    Session,
 )
-from flex_robot_sim.demo.stop import Stop
+from flex_robot_sim.demo.stop import StopRequests
 from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, vibration_span
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
@@ -81,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     expect_within('--seconds', arguments.seconds)
-    stop = Stop()
+    stop = StopRequests()
     try:
         return _demonstrate(arguments, stop)
     except ProgramError as error:
@@ -126,7 +126,7 @@ def _demonstrate(arguments, stop):
         stop.interrupts = False     # from here on, processes must be stopped
         # the processes end while the figure is drawn
         with Children() as children:
-            runs = Session(children, stop, screen, timeout).run(
+            runs = DemoSession(children, stop, screen, timeout).run(
                 programs, _import_observer()(arm, not arguments.inside), seconds, greeting,
                 shapers)
             return _report_results(arm, swing, runs, shapers[-1], picture, arguments, stop)

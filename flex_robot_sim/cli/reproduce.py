@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> int:
         pages.check_pages(arguments.page, names, arguments.variant)
     if arguments.name == ALL:
         return _run_all(arguments, names)
-    progress = _ShareLines() if arguments.share else _Progress(names)
+    progress = _ShareLines() if arguments.share else _ExperimentProgress(names)
     try:
         results = reproduce(arguments.name, arguments.output,
                             lambda share: progress(arguments.name, share), options)
@@ -81,7 +81,7 @@ def run(arguments: Namespace) -> int:
 def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
     from flex_robot_sim.reproduce import pages
 
-    started, progress, results = time.perf_counter(), _Progress(names), {}
+    started, progress, results = time.perf_counter(), _ExperimentProgress(names), {}
     try:
         for facts in reproduce_together(names, arguments.output, progress,
                                         _options_of_each(arguments)):
@@ -136,7 +136,7 @@ def _print_sensitivity(arguments):
     if arguments.variant or arguments.set:
         raise UsageError('--sensitivity changes numbers of our own variant. Leave --variant and '
                          '--set out.')
-    progress = _Progress([arguments.name])
+    progress = _ExperimentProgress([arguments.name])
     try:
         turn = find_smallest_change(module_of(arguments.name),
                                     lambda share: progress(arguments.name, share),
@@ -148,7 +148,7 @@ def _print_sensitivity(arguments):
     return 0
 
 
-class _Progress:
+class _ExperimentProgress:
     """Progress of the experiments, in a line on a terminal."""
 
     def __init__(self, names):

@@ -13,7 +13,7 @@ from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.conformance.host import Metrics
-    from flex_robot_sim.rig.conformance.run import Outcome
+    from flex_robot_sim.rig.conformance.run import CheckOutcome
 
 MARKS = {'passed': 'ok', 'failed': 'FAILED', 'skipped': '-'}
 COLOURS = {'passed': 'green', 'failed': 'red', 'skipped': 'yellow'}
@@ -66,7 +66,7 @@ def _print_outcome(outcome):
     sys.stdout.flush()
 
 
-def summary(back_end: str, outcomes: Sequence[Outcome], metrics: Metrics) -> dict[str, Any]:
+def summary(back_end: str, outcomes: Sequence[CheckOutcome], metrics: Metrics) -> dict[str, Any]:
     """Return the results of the checks as a dictionary for JSON."""
     names = {kind: [outcome.name for outcome in outcomes if outcome.result == kind]
              for kind in MARKS}

@@ -90,7 +90,7 @@ def run(arguments: Namespace) -> int:
     if plan.note:
         print(f'flexsim sweep: note: {plan.note}', file=sys.stderr)
     folder = Path(arguments.output or f'sweep_{description.name}')
-    progress = _Progress()
+    progress = _SweepProgress()
     try:
         with _executor(arguments, len(plan)) as (executor, workers, watch):
             table = run_plan(plan, folder, executor, workers, progress, watch)
@@ -127,7 +127,7 @@ def _executor(arguments, runs):
         yield pool, count, None
 
 
-class _Progress:
+class _SweepProgress:
     """Progress line on a terminal."""
 
     def __init__(self):

@@ -11,7 +11,7 @@ MIN_REST_S = 0.5            # shorter rests do not count
 FIRST_REST = 1              # first rest that counts; earlier the arm still sags from its start
 
 
-class ResidualVibration(NamedTuple):
+class DemoVibration(NamedTuple):
     """Vibration of the tips while the targets do not move."""
 
     amplitude: dict         # link -> half the range of its tip, mean over the rests       [m]
@@ -24,9 +24,9 @@ class ResidualVibration(NamedTuple):
         return max(self.amplitude, key=lambda link: self.amplitude[link], default=None)
 
 
-def residual_vibration(record: RunRecord, span: float) -> ResidualVibration:
+def residual_vibration(record: RunRecord, span: float) -> DemoVibration:
     """
-    Return the ResidualVibration in the rests of a RunRecord, from the start of each.
+    Return the DemoVibration in the rests of a RunRecord, from the start of each.
 
     :param span: evaluated time of a rest [s], or the whole of a shorter one.
     """
@@ -38,8 +38,8 @@ def residual_vibration(record: RunRecord, span: float) -> ResidualVibration:
         ranges = [range_ for range_ in ranges if range_ is not None]
         if ranges:
             amplitude[link] = float(np.mean(ranges)) / 2
-    return ResidualVibration(amplitude, tuple(rests),
-                             intervals[FIRST_REST - 1][1] if len(intervals) > FIRST_REST else 0.0)
+    return DemoVibration(amplitude, tuple(rests),
+                         intervals[FIRST_REST - 1][1] if len(intervals) > FIRST_REST else 0.0)
 
 
 def _rest_intervals(record):

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.demo.stop import Stop
+from flex_robot_sim.demo.stop import StopRequests
 from flex_robot_sim.demo.summary import status_line
 from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.system.processes import CONTROLLER, RECORDER, VIEW, Program, command
@@ -27,10 +27,10 @@ class ProgramError(FlexRobotSimError):
     """A program of the demo has ended or does not respond."""
 
 
-class Session:
+class DemoSession:
     """Runs the programs of a demo under observation."""
 
-    def __init__(self, children: Children, stop: Stop, screen: Screen,
+    def __init__(self, children: Children, stop: StopRequests, screen: Screen,
                  timeout: float = PROGRAM_TIMEOUT_S) -> None:
         """
         Prepare a session.

@@ -3,7 +3,7 @@
 import signal
 
 
-class Stop:
+class StopRequests:
     """Counts stop requests; while `interrupts`, a request raises KeyboardInterrupt."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from flex_robot_sim.demo.record import RunRecord
-from flex_robot_sim.demo.ringing import ResidualVibration
+from flex_robot_sim.demo.ringing import DemoVibration
 
 MILLI = 1e3
 
@@ -41,7 +41,7 @@ def summary_of(record: RunRecord, figures: Mapping[str, str], first_figures: Map
     }
 
 
-def comparison_of(shaper: str, vibrations: Sequence[ResidualVibration]) -> dict:
+def comparison_of(shaper: str, vibrations: Sequence[DemoVibration]) -> dict:
     """
     Return the residual vibration as --json prints it: `ringing` and more, [m].
 

@@ -13,7 +13,7 @@ JOINT_RADIUS_SHARE = 1.5    # radius of the sphere at a joint, over that of a st
 MIN_LENGTH = 1e-3           # between two joints that a stick is drawn for                    [m]
 
 
-class Shape(NamedTuple):
+class StickShape(NamedTuple):
     """A shape of a URDF visual."""
 
     link: str
@@ -23,7 +23,7 @@ class Shape(NamedTuple):
     rpy: tuple[float, float, float]     # of the shape, whose axis is z                     [rad]
 
 
-def sticks(description: RobotDescription, flexible: Collection[str]) -> Iterator[Shape]:
+def sticks(description: RobotDescription, flexible: Collection[str]) -> Iterator[StickShape]:
     """
     Yield a cylinder from each joint to the next, and a sphere at each joint that moves.
 
@@ -33,9 +33,9 @@ def sticks(description: RobotDescription, flexible: Collection[str]) -> Iterator
     radius = min(RADIUS_SHARE * sum(lengths), MAX_RADIUS)
     for joint, length in zip(description.joints, lengths):
         if joint.moves:
-            yield Shape(joint.child, 'sphere', {'radius': JOINT_RADIUS_SHARE * radius},
-                        np.zeros(3), (0.0, 0.0, 0.0))
+            yield StickShape(joint.child, 'sphere', {'radius': JOINT_RADIUS_SHARE * radius},
+                             np.zeros(3), (0.0, 0.0, 0.0))
         if length > MIN_LENGTH and joint.parent not in flexible:
             x, y, z = joint.position / length
-            yield Shape(joint.parent, 'cylinder', {'radius': radius, 'length': length},
+            yield StickShape(joint.parent, 'cylinder', {'radius': radius, 'length': length},
                         joint.position / 2, (0.0, float(np.arccos(z)), float(np.arctan2(y, x))))

@@ -31,7 +31,7 @@ from flex_robot_sim.formulations.dual_products import (
 from flex_robot_sim.jit.compiled import compiled
 
 
-class SampledArm(NamedTuple):
+class DualSampledArm(NamedTuple):
     """Flat arrays of an arm: n coordinates, b links, g points, at most m modes per link."""
 
     parent: np.ndarray      # (b,)       parent link; -1: the base

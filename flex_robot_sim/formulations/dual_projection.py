@@ -43,7 +43,7 @@ class Projection(NamedTuple):
     section_twist: np.ndarray   # (g, 12)     the same with the rotation of the section in the link
 
 
-class Link(NamedTuple):
+class ProjectedLink(NamedTuple):
     """Pose of a link of the arm, and its columns about its origin."""
 
     pose: np.ndarray            # (7, 7)   in the base, element of G2
@@ -110,10 +110,10 @@ class Projections:
             out[:, self.modes_of(i)] = chain[:, None]
         return out
 
-    def links(self, q: np.ndarray, u: np.ndarray | None = None) -> list[Link]:
-        """Return the Links at coordinates q and speeds u (n,), base to tip; at rest by default."""
+    def links(self, q: np.ndarray, u: np.ndarray | None = None) -> list[ProjectedLink]:
+        """Return the links at coordinates q and speeds u (n,), base to tip; at rest by default."""
         arrays, u = self.arrays, np.zeros(self.size) if u is None else u
-        links: list[Link] = []
+        links: list[ProjectedLink] = []
         for i, (parent, j) in enumerate(zip(arrays.parent, arrays.joint)):
             if parent < 0:
                 base, P, mode_rates = np.eye(7), *np.zeros((2, 12, self.size))
@@ -129,7 +129,7 @@ class Projections:
             P = V @ P                                                               # (65), (73)
             if j >= 0:
                 P[:, j] = joint_line(arrays.screw[i])                               # (58)
-            links.append(Link(base @ Y, P, V @ mode_rates))
+            links.append(ProjectedLink(base @ Y, P, V @ mode_rates))
         return links
 
     def _attachment_frame(self, i, q, u, base, P, mode_rates):
@@ -170,9 +170,9 @@ class Projections:
             poses.append((R @ joint_R, o + R @ p))
         return poses
 
-    def project_points(self, links: Sequence[Link], points: Points, q: np.ndarray, u: np.ndarray
-                 ) -> Projection:
-        """Return the Projection of Points of Links, with a column for every speed."""
+    def project_points(self, links: Sequence[ProjectedLink], points: Points, q: np.ndarray,
+                       u: np.ndarray) -> Projection:
+        """Return the Projection of Points of ProjectedLinks, with a column for every speed."""
         P = self._projecting_form_at(links, points, q)
         jacobian = jacobian_form(P, self.elastic)                                   # (92)
         section_twist = jacobian @ u                                                # (91)
@@ -184,8 +184,8 @@ class Projections:
         return Projection(P, jacobian, screw_rates(link_twists, point_twist, jacobian),
                           link_twists, point_twist, section_twist)
 
-    def projecting_rate(self, projection: Projection, links: Sequence[Link], points: Points,
-                        q: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def projecting_rate(self, projection: Projection, links: Sequence[ProjectedLink],
+                        points: Points, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Rate (g, 12, n) of the projecting form, to first order in elastic states and rates."""
         origins = np.concatenate([points.position, points.Phi @ q], axis=1)
         mode_rates = shift_screws(np.array([link.mode_rates for link in links])[points.link],

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.formulations.dual_compiled import SampledArm, mass_matrix_and_bias
+from flex_robot_sim.formulations.dual_compiled import DualSampledArm, mass_matrix_and_bias
 from flex_robot_sim.formulations.dual_groups import g1_inverse
 from flex_robot_sim.formulations.dual_numbers import dual_hat
 from flex_robot_sim.formulations.dual_projection import Points, Projections, position_by_order
@@ -178,7 +178,7 @@ class DualScrew:
                 np.concatenate(D))
 
     def _sample_arm(self):
-        """Return the SampledArm of the compiled sums; attachment points of links come first."""
+        """Return the arm of the compiled sums; attachment points of links come first."""
         arrays, attachments = self.arm.arrays, self.projections.attachments
         attachment_points = np.full(arrays.parent.size, -1)
         attachment_points[list(attachments)] = range(len(attachments))
@@ -192,7 +192,7 @@ class DualScrew:
             H[g, :count, :count] = points[4][g][modes, modes]
         attachment_masses = np.zeros(len(attachments))
         inertia = np.concatenate([np.zeros((len(attachments), 3, 3)), self.D[:, 3:6, :3]])
-        return SampledArm(
+        return DualSampledArm(
             *(np.ascontiguousarray(column) for column in (
                 arrays.parent, arrays.joint, arrays.first, arrays.modes, arrays.home_R,
                 arrays.home_p, arrays.screw, attachment_points, self.rotors, link, points[1], Phi,

@@ -36,7 +36,7 @@ COVERS = 'trees of rigid and flexible links, revolute and fixed prismatic joints
 DEFAULT_ELEMENTS = 64       # per beam
 
 
-class Motion(NamedTuple):
+class FrameMotion(NamedTuple):
     """A frame in the base frame, its Jacobians, and its accelerations at constant rates."""
 
     R: np.ndarray           # (3, 3)  rotation
@@ -119,9 +119,9 @@ class ElementSum:
                                        + motion.R @ (elements.mass @ d))
         return 0.5 * qd @ self.mass_matrix(q) @ qd, potential
 
-    def _motions(self, q: np.ndarray, qd: np.ndarray) -> list[Motion]:
-        """Return the Motions of all bodies."""
-        motions: list[Motion] = []
+    def _motions(self, q: np.ndarray, qd: np.ndarray) -> list[FrameMotion]:
+        """Return the FrameMotions of all bodies."""
+        motions: list[FrameMotion] = []
         for i in range(self.arm.arrays.parent.size):
             motions.append(self._motion(i, motions, q, qd))
         return motions
@@ -132,8 +132,8 @@ class ElementSum:
         parent = arrays.parent[i]
         if parent < 0:
             zero = np.zeros(3)
-            motion = Motion(np.eye(3), zero, np.zeros((3, n)), np.zeros((3, n)), zero,
-                            arrays.base_acceleration[3:], zero)
+            motion = FrameMotion(np.eye(3), zero, np.zeros((3, n)), np.zeros((3, n)), zero,
+                                 arrays.base_acceleration[3:], zero)
         else:
             motion = motions[parent]
         if i in self._attachment_sections:
@@ -237,7 +237,7 @@ def _section_motion(motion, section, modes):
     J_T, J_R = shifted.J_T, shifted.J_R.copy()
     J_T[:, modes] += R @ section.D
     J_R[:, modes] += R @ section.T
-    return Motion(
+    return FrameMotion(
         R @ section.R, shifted.p, J_T, J_R, motion.omega + omega,
         shifted.a + 2 * cross(motion.omega, velocity) + R @ section.bias_acceleration,
         motion.alpha + cross(motion.omega, omega) + R @ section.angular_bias)

@@ -30,7 +30,7 @@ class Sections(NamedTuple):
     setback_weights: np.ndarray  # (k, p)                                       [m]
 
 
-class Section(NamedTuple):
+class DisplacedSection(NamedTuple):
     """Motion of one displaced section in the root frame of its beam."""
 
     d: np.ndarray           # (3,)    position                                  [m]
@@ -45,7 +45,7 @@ class Section(NamedTuple):
 
 def sample(beam: Beam, x: ArrayLike, coupling: str, is_attachment: bool = False) -> Sections:
     """
-    Return the Sections of a Beam at stations x (k,) [m].
+    Return the DisplacedSections of a Beam at stations x (k,) [m].
 
     :param is_attachment: whether bodies are attached there; segments then have a setback (T10).
     """
@@ -100,7 +100,7 @@ def displace_sections(sections: Sections, e: np.ndarray, de: np.ndarray
 
 
 def displace_attachment(sections: Sections, e: np.ndarray, de: np.ndarray, rotates: bool = True
-                        ) -> Section:
+                        ) -> DisplacedSection:
     """
     Return the only Section of `sections`, to which another body is attached.
 
@@ -115,4 +115,4 @@ def displace_attachment(sections: Sections, e: np.ndarray, de: np.ndarray, rotat
     else:
         R, T, angular_velocity, angular_bias = (np.eye(3), np.zeros_like(D[0]), np.zeros(3),
                                                 np.zeros(3))
-    return Section(d[0], D[0], D[0] @ de, bias[0], R, T, angular_velocity, angular_bias)
+    return DisplacedSection(d[0], D[0], D[0] @ de, bias[0], R, T, angular_velocity, angular_bias)

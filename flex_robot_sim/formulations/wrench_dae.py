@@ -42,7 +42,7 @@ PAPER_OPTIONS = {'sections_turn': False}
 IDENTITY, ZERO, LINEAR = np.eye(6), np.zeros((6, 6)), np.arange(3, 6)
 
 
-class Link(NamedTuple):
+class LinkEquations(NamedTuple):
     """Equations of one link: M V' + B e'' + h = wrenches, B^T V' + E e'' + b = forces on modes."""
 
     M: np.ndarray           # (6, 6)  (10) with the deflection
@@ -297,8 +297,8 @@ class WrenchDae:
         return Attachment(_adjoint_inverse(home_R, home_p), T, N, V, bias, R @ home_R,
                           p + R @ home_p)
 
-    def link(self, i: int, V: np.ndarray, q: np.ndarray, qd: np.ndarray) -> Link:
-        """Return the Link of body i with the twist V (6,): (9) after the projection (49)."""
+    def link(self, i: int, V: np.ndarray, q: np.ndarray, qd: np.ndarray) -> LinkEquations:
+        """Return the equations of body i with the twist V (6,): (9) after the projection (49)."""
         arrays = self.arm.arrays
         M, omega, v = arrays.inertia[i].copy(), V[:3], V[3:]
         momentum = M @ V
@@ -307,7 +307,7 @@ class WrenchDae:
         n = arrays.modes[i]
         B, E, b = np.zeros((6, n)), np.zeros((n, n)), np.zeros(n)
         if n == 0:
-            return Link(M, B, E, h, b)
+            return LinkEquations(M, B, E, h, b)
         sections, m, total_mass, angular_coupling, rotary_inertia = self._beam_samples[i]
         modes = slice(arrays.first[i], arrays.first[i] + n)
         e, de = q[modes], qd[modes]
@@ -331,7 +331,7 @@ class WrenchDae:
         h[3:] += m @ a
         # moments of the points, and gyroscopic moment of the sections
         h[:3] += _cross_sum(weighted.T @ a) + cross(omega, angular_coupling @ de)
-        return Link(M, B, E, h, b)
+        return LinkEquations(M, B, E, h, b)
 
 
 def _sample_beam(beam, coupling):

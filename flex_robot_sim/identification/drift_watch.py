@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfilt
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.identification.drift_settings import DriftSettings
-from flex_robot_sim.identification.held_payload import UNKNOWN, Payload, held_payload
+from flex_robot_sim.identification.held_payload import UNKNOWN, PayloadEstimate, held_payload
 from flex_robot_sim.identification.ringing_at_rest import ringing_at_rest, ringing_model
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
@@ -41,14 +41,14 @@ MIN_CHANGE_STDS = 3.0           # of the frequency, in its standard deviations
 MAX_PAYLOAD_CHANGE_STDS = 3.0   # from stop to stop, in standard deviations
 
 
-class Stop(NamedTuple):
+class ObservedStop(NamedTuple):
     """Result of one stop."""
 
     time: float             # [s]
     frequency: float        # measured                                                     [Hz]
     deviation: float        # standard deviation of frequency / expected
     expected: float         # by the model, in this pose with this payload                 [Hz]
-    payload: Payload
+    payload: PayloadEstimate
 
     @property
     def share(self) -> float:
@@ -68,7 +68,7 @@ class DriftWatch:
                                'its links a <flex_sensor>')
         self._link = self.settings.drift_payload_link or arm.tool
         with_payload(arm, self._link, 0.0)      # refuses an unknown link
-        self.stops: deque[Stop] = deque(maxlen=max(50, self.settings.drift_stops))
+        self.stops: deque[ObservedStop] = deque(maxlen=max(50, self.settings.drift_stops))
         self.rests = 0                          # number of rests that were evaluated
         self.last: float | None = None          # time of the last sample
         self._rest_tolerance = np.array([REST_TOLERANCE[unit] for unit in arm.units])
@@ -113,8 +113,8 @@ class DriftWatch:
             self._append(self._sum / self._count)
             self._count = 0
 
-    def look(self) -> Stop | None:
-        """Return the Stop since the last call, or None; call it about twice a second."""
+    def look(self) -> ObservedStop | None:
+        """Return the ObservedStop since the last call, or None; call it about twice a second."""
         if self._pending_rest is None:
             return None
         rest, self._pending_rest = self._pending_rest, None
@@ -189,7 +189,7 @@ class DriftWatch:
             self._pending_rest, self._last_rest = (self._rest_begin, time), self._rest_begin
 
     def _stop(self, begin, end):
-        """Return the Stop of the rest from `begin` to `end`, or None."""
+        """Return the ObservedStop of the rest from `begin` to `end`, or None."""
         early = begin - 3 * self._period
         rows = np.array([row for row in self._rows if early <= row[0] <= end])
         joints, gauges = len(self._rest_tolerance), len(self._gauges)
@@ -217,13 +217,13 @@ class DriftWatch:
         if np.isfinite(previous.deviation) and abs(estimate.mass - previous.mass) < (
                 MAX_PAYLOAD_CHANGE_STDS * np.hypot(estimate.deviation, previous.deviation)):
             weight = previous.deviation**2 / (previous.deviation**2 + estimate.deviation**2)
-            estimate = Payload(previous.mass + weight * (estimate.mass - previous.mass),
-                               max(float(np.sqrt(weight)), 0.5) * estimate.deviation)
+            estimate = PayloadEstimate(previous.mass + weight * (estimate.mass - previous.mass),
+                                       max(float(np.sqrt(weight)), 0.5) * estimate.deviation)
         self._payload = estimate
         return estimate
 
     def _vibration_stop(self, time, table, is_at_rest, drives, payload):
-        """Return the Stop by the residual vibration, or None if it is not significant."""
+        """Return the ObservedStop by the residual vibration, or None if it is not significant."""
         joints, step = len(drives), time[1] - time[0]
         model = ringing_model(self._with_payload(payload.mass), drives, MAX_MODE_RATIO)
         band = min(BAND_RATIO * model.frequencies[-1], 0.45 / step)
@@ -246,7 +246,8 @@ class DriftWatch:
         if deviation > MAX_RELATIVE_STD:
             return None
         expected = float(model.frequencies[0])
-        return Stop(float(time[-1]), fit.share * expected, float(deviation), expected, payload)
+        return ObservedStop(float(time[-1]), fit.share * expected, float(deviation), expected,
+                            payload)
 
     def _with_payload(self, mass):
         """Return the arm with a payload; a negative mass counts as none."""

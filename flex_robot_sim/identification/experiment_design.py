@@ -149,7 +149,7 @@ def _regularized_eigen(F):
                       MIN_SINGULAR_VALUE_RATIO * max(values.max(initial=0.0), 1e-300)), vectors
 
 
-class Design(NamedTuple):
+class ExperimentDesign(NamedTuple):
     """A designed experiment."""
 
     trial: SimulatedExperiment
@@ -222,9 +222,9 @@ def optimal_shares(matrices: np.ndarray, power: int = VARIANCE_POWER) -> np.ndar
 def design_experiment(arm: ArmModel, kind: str, seconds: float, period: float,
                       free: Iterable[str] = (), pose: np.ndarray | None = None, tries: int = 8,
                       seed: int = 0, for_energy: bool = False,
-                      signals: Iterable[str] = ()) -> Design:
+                      signals: Iterable[str] = ()) -> ExperimentDesign:
     """
-    Return the Design of a kind with the most information about free parameters.
+    Return the ExperimentDesign of a kind with the most information about free parameters.
 
     :param tries: number of compared sets of phases of a fourier.
     :param for_energy: whether to maximize information per energy instead of within limits.
@@ -243,17 +243,18 @@ def design_experiment(arm: ArmModel, kind: str, seconds: float, period: float,
             last_error = error
             return None
 
-    def evaluate(trial: SimulatedExperiment | None) -> Design | None:
+    def evaluate(trial: SimulatedExperiment | None) -> ExperimentDesign | None:
         nonlocal last_error
         if trial is None:
             return None
         try:
-            return Design(trial, information(arm, trial, free), attempts)
+            return ExperimentDesign(trial, information(arm, trial, free), attempts)
         except FlexRobotSimError as error:
             last_error = error
             return None
 
-    def better(first: Design | None, second: Design | None) -> Design | None:
+    def better(first: ExperimentDesign | None,
+               second: ExperimentDesign | None) -> ExperimentDesign | None:
         if first is None or second is None:
             return first or second
         return second if second.rank(for_energy) < first.rank(for_energy) else first
@@ -307,8 +308,9 @@ def design_experiment(arm: ArmModel, kind: str, seconds: float, period: float,
     return best._replace(tried=attempts)
 
 
-def scaled_design(arm: ArmModel, design: Design, size: float, free: Iterable[str] = ()) -> Design:
-    """Return a Design with displacements scaled by a factor."""
+def scaled_design(arm: ArmModel, design: ExperimentDesign, size: float,
+                  free: Iterable[str] = ()) -> ExperimentDesign:
+    """Return the design with displacements scaled by a factor."""
     trial = simulate_experiment(arm, design.trial.trajectory.scaled(size),
                                 signals=design.trial.channels)
-    return Design(trial, information(arm, trial, free), design.tried)
+    return ExperimentDesign(trial, information(arm, trial, free), design.tried)

@@ -19,8 +19,8 @@ from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.identification.prediction import (
     DEFAULT_EXTRA_MODES,
     MAX_STEP_S,
-    Motion,
     Setup,
+    SimulatedMotion,
     SoftServo,
     channels_of,
     initial_shapes,
@@ -91,7 +91,7 @@ class Problem:
                        'delay') if setup.has_prescribed_motion else WITHOUT_SIMULATION
         self._is_output_only = np.array([unknown.kind in output_only for unknown in self.unknowns]
                                         + [False] * (self.size - len(self.unknowns)))
-        self._motions: dict[bytes, tuple[ArmModel, list[Motion]]] = {}
+        self._motions: dict[bytes, tuple[ArmModel, list[SimulatedMotion]]] = {}
         self._slopes: list[tuple[np.ndarray, np.ndarray]] = []      # points and slopes
         self._is_relative = np.array([unknown.scale == 0.0 for unknown in self.unknowns]
                                      + [False] * (self.size - len(self.unknowns)))

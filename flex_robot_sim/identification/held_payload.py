@@ -20,20 +20,20 @@ MIN_EFFORT_STD_RATIO = 0.01     # standard deviation of efforts, over the larges
 GAUGE_STD_RATIO = 0.1           # standard deviation of a gauge, over its value under gravity
 
 
-class Payload(NamedTuple):
+class PayloadEstimate(NamedTuple):
     """Estimate of a payload mass."""
 
     mass: float             # in addition to the described robot; may be negative          [kg]
     deviation: float        # standard deviation; inf: gravity does not determine it       [kg]
 
 
-UNKNOWN = Payload(0.0, np.inf)
+UNKNOWN = PayloadEstimate(0.0, np.inf)
 
 
 def held_payload(arm: ArmModel, position: np.ndarray, efforts: np.ndarray, strains: np.ndarray,
-                 zero_std: float, link: str, centre: np.ndarray) -> Payload:
+                 zero_std: float, link: str, centre: np.ndarray) -> PayloadEstimate:
     """
-    Return the Payload that an ArmModel holds at rest.
+    Return the PayloadEstimate that an ArmModel holds at rest.
 
     :param position: of the drives, (joints,); efforts: of the motors, means over time (joints,).
     :param strains: of its gauges, means over time (c,) [1/m]; nan: unknown.
@@ -59,4 +59,4 @@ def held_payload(arm: ArmModel, position: np.ndarray, efforts: np.ndarray, strai
     information = float(weight @ slope[is_known])
     if not information > 0.0:
         return UNKNOWN
-    return Payload(float(weight @ differences[is_known]) / information, information**-0.5)
+    return PayloadEstimate(float(weight @ differences[is_known]) / information, information**-0.5)

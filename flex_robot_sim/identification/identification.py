@@ -13,7 +13,7 @@ from flex_robot_sim.util.summary import summarized
 MIN_EXPLAINED_VARIANCE = 0.9    # of each channel in the validation of a good model
 
 
-class Number(NamedTuple):
+class EstimatedNumber(NamedTuple):
     """Estimate of a parameter."""
 
     path: str
@@ -32,7 +32,7 @@ class Number(NamedTuple):
 class Identification:
     """Result of an identification."""
 
-    numbers: list[Number]
+    numbers: list[EstimatedNumber]
     explained: dict[str, float]             # share of the variance by channel, in the fit
     held_out: dict[str, float]              # share of the non-noise variance, in validation data
     effort_explained: dict[str, float]      # the same for efforts, by joint; {} if by motion

@@ -16,7 +16,7 @@ from flex_robot_sim.identification.identifiability import (
     identifiable_from_refit,
     robust_cost,
 )
-from flex_robot_sim.identification.identification import Identification, Number
+from flex_robot_sim.identification.identification import EstimatedNumber, Identification
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
     horizon_start,
@@ -191,7 +191,7 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
 
 
 def _numbers(unknowns, unidentifiable, first, last):
-    """Return the Numbers, identifiable or not, in the order of the unknowns."""
+    """Return the EstimatedNumbers, identifiable or not, in the order of the unknowns."""
     fit, uncertainties = first
     problem, refit, refit_uncertainties = last
     rows = {unknown.path: k for k, unknown in enumerate(problem.unknowns)}
@@ -212,7 +212,7 @@ def _numbers(unknowns, unidentifiable, first, last):
         with np.errstate(over='ignore'):
             interval = unknown.value(z - half_width), unknown.value(z + half_width)
         value = unknown.value(z)
-        numbers.append(Number(
+        numbers.append(EstimatedNumber(
             unknown.path, unknown.unit, unknown.start, value if is_identified else unknown.start,
             float(deviation * abs(unknown.slope(z))), interval, is_identified,
             unknowns_there[partner].path if partner is not None else '',

@@ -123,7 +123,7 @@ class SoftServo(NamedTuple):
         return TrackingServo(*map(np.array, (spring, damping, lag_gain, [lag], 0.0 * spring)))
 
 
-class Motion(NamedTuple):
+class SimulatedMotion(NamedTuple):
     """Simulated motion of an arm along a sequence."""
 
     coordinates: np.ndarray     # (k, n)
@@ -259,7 +259,7 @@ def respond(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, d
 
 
 def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
-         start: np.ndarray | None = None) -> Motion:
+         start: np.ndarray | None = None) -> SimulatedMotion:
     """
     Simulate an arm along a sequence.
 
@@ -305,12 +305,12 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     completed = advance_tracking(
         arm.arrays, make_loads(arm), make_step_settings(settings, sequence.period / substeps),
         state, make_watch(arm, settings), work, log, servo.gains(), tracked)
-    return Motion(*tracked, completed + 1)
+    return SimulatedMotion(*tracked, completed + 1)
 
 
-def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
+def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: SimulatedMotion,
                 delay: float = 0.0) -> np.ndarray:
-    """Return the channels (k, c) of a Motion with a delay [s]; nan after it diverged."""
+    """Return the channels (k, c) of a SimulatedMotion with a delay [s]; nan after it diverged."""
     names, period = setup.data.channels, sequence.period
     rows = channel_rows(arm, names)
     values, rates = motion.coordinates @ rows.T, motion.velocities @ rows.T

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flex_robot_sim.reports.numbers import error_of
-from flex_robot_sim.reports.ringing import ResidualVibration
+from flex_robot_sim.reports.ringing import RecordedVibration
 from flex_robot_sim.reports.series import Series, decimate
 from flex_robot_sim.util.plots import Chart, Curve
 
@@ -28,7 +28,7 @@ class Plot(NamedTuple):
     is_of_time: bool = True
 
 
-def plots_of(run: RecordedRun, vibration: ResidualVibration | None,
+def plots_of(run: RecordedRun, vibration: RecordedVibration | None,
              energy: Series | None) -> list[Plot]:
     """Return the Plots of a run; a quantity that was not recorded has none."""
     plots = []

@@ -24,7 +24,7 @@ LEAD_TIME_S = 0.5           # shown before the motion starts                    
 SAMPLE_COUNT = 4000         # points of the common time grid
 
 
-class Quantity(NamedTuple):
+class RunQuantity(NamedTuple):
     """A quantity recorded in both runs, on the common time grid."""
 
     name: str
@@ -40,19 +40,19 @@ class Quantity(NamedTuple):
 
 
 @summarized
-class Comparison(NamedTuple):
+class RunComparison(NamedTuple):
     """Two runs on one time grid."""
 
     names: tuple[str, str]
     motion_starts: tuple[float, float]  # each in the time of its run                [s]
     start_signals: tuple[str, str]      # signal in which the start was detected
     time: np.ndarray                    # (k,) since the motion started              [s]
-    quantities: list[Quantity]
+    quantities: list[RunQuantity]
     residual_amplitudes: dict[str, tuple[float, float]]     # of tips, at rest       [m]
 
 
-def compare(first: RecordedRun, second: RecordedRun) -> Comparison:
-    """Return the Comparison; UsageError if the runs have no time or no joint in common."""
+def compare(first: RecordedRun, second: RecordedRun) -> RunComparison:
+    """Return the RunComparison; UsageError if the runs have no time or no joint in common."""
     runs = first, second
     (start_a, signal_a), (start_b, signal_b) = map(motion_start, runs)
     earliest = max(-start_a, -start_b, -LEAD_TIME_S)
@@ -61,7 +61,7 @@ def compare(first: RecordedRun, second: RecordedRun) -> Comparison:
         raise UsageError('the two recordings have no time in common: one ends before the motion '
                          'of the other begins.')
     time = np.linspace(earliest, latest, SAMPLE_COUNT)
-    quantities = [Quantity(name, kind, unit, *(
+    quantities = [RunQuantity(name, kind, unit, *(
         np.interp(time + start, times, values, np.nan, np.nan)
         for start, (times, values) in ((start_a, a), (start_b, b))))
         for name, kind, unit, a, b in _pairs(first, second)]
@@ -72,8 +72,8 @@ def compare(first: RecordedRun, second: RecordedRun) -> Comparison:
     residual_amplitudes = {
         link: (mean_residual_amplitude(first, link), mean_residual_amplitude(second, link))
                            for link in first.tips if link in second.tips}
-    return Comparison(_names(runs), (start_a, start_b), (signal_a, signal_b), time, quantities,
-                      residual_amplitudes)
+    return RunComparison(_names(runs), (start_a, start_b), (signal_a, signal_b), time, quantities,
+                         residual_amplitudes)
 
 
 def motion_start(run: RecordedRun) -> tuple[float, str]:
@@ -123,7 +123,7 @@ KIND_TITLES = {'position': 'position', 'error': 'tracking error', 'effort': 'eff
                'tip': 'deflection of the tip'}
 
 
-def plots_of(comparison: Comparison) -> list[Plot]:
+def plots_of(comparison: RunComparison) -> list[Plot]:
     """Return a Plot per quantity: both runs, and their difference."""
     plots = []
     for index, item in enumerate(comparison.quantities):
@@ -139,7 +139,7 @@ def plots_of(comparison: Comparison) -> list[Plot]:
     return plots
 
 
-def numbers_of(comparison: Comparison) -> dict[str, Any]:
+def numbers_of(comparison: RunComparison) -> dict[str, Any]:
     """Return the results as a dictionary for JSON."""
     def row(item):
         difference_rms = rms(item.difference)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flex_robot_sim.reports.ringing import ResidualVibration, mean_residual_amplitude
+from flex_robot_sim.reports.ringing import RecordedVibration, mean_residual_amplitude
 from flex_robot_sim.reports.series import Series, max_abs, rms, to_json_value
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ MILLI = 1e3
 END_FRACTION = 0.05         # final fraction of the samples that counts as the end of a run
 
 
-def numbers_of(run: RecordedRun, vibration: ResidualVibration | None,
+def numbers_of(run: RecordedRun, vibration: RecordedVibration | None,
                energy: Series | None) -> dict[str, Any]:
     """Return all key figures of a run as a dictionary for JSON."""
     return to_json_value({  # type: ignore[return-value]

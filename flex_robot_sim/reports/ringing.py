@@ -31,7 +31,7 @@ class RestInterval(NamedTuple):
     end: float              # [s]
 
 
-class ResidualVibration(NamedTuple):
+class RecordedVibration(NamedTuple):
     """Residual vibration in the longest rest interval, or vibration in the whole run."""
 
     span: RestInterval
@@ -60,8 +60,8 @@ def rest_intervals(run: RecordedRun) -> list[RestInterval]:
     return intervals
 
 
-def residual_vibration(run: RecordedRun) -> ResidualVibration | None:
-    """Return the ResidualVibration of the tips; None if there are too few samples."""
+def residual_vibration(run: RecordedRun) -> RecordedVibration | None:
+    """Return the RecordedVibration of the tips; None if there are too few samples."""
     tips = {link: tip for link, tip in run.tips.items() if len(tip.time) >= MIN_SPECTRUM_SAMPLES}
     if not tips:
         return None
@@ -83,7 +83,7 @@ def residual_vibration(run: RecordedRun) -> ResidualVibration | None:
     for link, (rate, samples) in resampled.items():
         frequencies, amplitudes[link] = amplitude_spectrum(rate, samples[:sample_count])
     predicted, ratios, drive_condition = _predicted(run, span)
-    return ResidualVibration(span, is_rest, frequencies, amplitudes, peaks, predicted, ratios,
+    return RecordedVibration(span, is_rest, frequencies, amplitudes, peaks, predicted, ratios,
                              drive_condition)
 
 

@@ -20,7 +20,7 @@ from flex_robot_sim.reproduce.canadarm2_figures import (
 from flex_robot_sim.reproduce.comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
-    Comparison,
+    PaperComparison,
     check_claim,
     check_number,
     not_comparable,
@@ -181,7 +181,7 @@ def tip_displacement(drop: Drop, row: int) -> np.ndarray:
 
 
 def comparisons(nominal: Drop, zero_order: Drop, by_rotor: Mapping[str, Drop], seconds: float
-                ) -> Iterator[Comparison]:
+                ) -> Iterator[PaperComparison]:
     """Compare with section 4.2 and figures 8 to 18."""
     def growth(values):
         """Return the smallest growth of a peak from one rotor to the next heavier one [%]."""

@@ -16,7 +16,7 @@ LINE_WIDTH = 'line width, 1 % of the axis'
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PaperComparison:
     """A number or claim of a paper, and the corresponding result of this package."""
 
     what: str                   # compared quantity
@@ -43,47 +43,47 @@ class Comparison:
 
 
 def check_number(what: str, place: str, paper: float, ours: float, unit: str, resolution: float,
-                 tolerance: str = 'print resolution', reason: str = '') -> Comparison:
+                 tolerance: str = 'print resolution', reason: str = '') -> PaperComparison:
     """
-    Return the Comparison with a printed number.
+    Return the PaperComparison with a printed number.
 
     :param resolution: largest difference from `paper` that agrees; `tolerance` names its source.
     :param reason: why our number differs, if it does.
     """
-    return Comparison(what, place, paper, float(ours), unit, paper - resolution,
-                      paper + resolution, tolerance, reason)
+    return PaperComparison(what, place, paper, float(ours), unit, paper - resolution,
+                           paper + resolution, tolerance, reason)
 
 
 def check_claim(what: str, place: str, paper: str, ours: float, unit: str, tolerance: str,
-                lower: float = -inf, upper: float = inf, reason: str = '') -> Comparison:
-    """Return the Comparison with a claim in words, which holds if `ours` is within the bounds."""
-    return Comparison(what, place, paper, float(ours), unit, lower, upper, tolerance, reason)
+                lower: float = -inf, upper: float = inf, reason: str = '') -> PaperComparison:
+    """Return the comparison with a claim in words, which holds if `ours` is within the bounds."""
+    return PaperComparison(what, place, paper, float(ours), unit, lower, upper, tolerance, reason)
 
 
 def check_curves(what: str, place: str, error: float, reason: str = '',
-                 paper: str = 'curves coincide') -> Comparison:
-    """Return the Comparison of two curves; error: largest difference over the range shown."""
+                 paper: str = 'curves coincide') -> PaperComparison:
+    """Return the PaperComparison of two curves; error: largest difference over the range shown."""
     return check_claim(what, place, paper, 100.0 * error, '% of range', LINE_WIDTH,
                        upper=100.0 * LINE_FRACTION, reason=reason)
 
 
 def not_comparable(what: str, place: str, paper: float | str, reason: str,
-                   unit: str = '') -> Comparison:
-    """Return a Comparison without verdict; reason: why the paper or the run does not decide it."""
-    return Comparison(what, place, paper, None, unit, reason=reason)
+                   unit: str = '') -> PaperComparison:
+    """Return a comparison without verdict; reason: why the paper or the run does not decide it."""
+    return PaperComparison(what, place, paper, None, unit, reason=reason)
 
 
-def require_duration(min_seconds: float, seconds: float, rows: Iterable[Comparison]
-                     ) -> tuple[Comparison, ...]:
-    """Return Comparisons, without verdict if `seconds` of the run are fewer than `min_seconds`."""
+def require_duration(min_seconds: float, seconds: float, rows: Iterable[PaperComparison]
+                     ) -> tuple[PaperComparison, ...]:
+    """Return the rows, without verdict if `seconds` of the run are fewer than `min_seconds`."""
     if seconds >= min_seconds - 1e-9:
         return tuple(rows)
     return tuple(replace(row, ours=None, reason=f'needs --seconds {min_seconds:g} or more')
                  for row in rows)
 
 
-def as_dict(row: Comparison) -> dict[str, float | str | None]:
-    """Return a Comparison as a dict of JSON types; infinite bounds become None."""
+def as_dict(row: PaperComparison) -> dict[str, float | str | None]:
+    """Return a PaperComparison as a dict of JSON types; infinite bounds become None."""
     ours = row.ours if row.ours is not None and isfinite(row.ours) else None
     return {'what': row.what, 'place': row.place, 'paper': row.paper, 'ours': ours,
             'unit': row.unit, 'lower': row.lower if isfinite(row.lower) else None,

@@ -20,7 +20,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
-    Comparison,
+    PaperComparison,
     check_claim,
     check_curves,
     not_comparable,
@@ -113,7 +113,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
 
 
 def comparisons(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.ndarray],
-                seconds: float) -> Iterator[Comparison]:
+                seconds: float) -> Iterator[PaperComparison]:
     """Compare linearised with nonlinear curves, as figures 6 to 10 do, and costs."""
     exact, linear = runs['exact'], runs['linear']
     joints = slice(0, 4)

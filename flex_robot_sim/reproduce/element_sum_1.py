@@ -4,7 +4,7 @@ import numpy as np
 
 from flex_robot_sim.formulations import element_sum
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.comparison import Comparison, check_number
+from flex_robot_sim.reproduce.comparison import PaperComparison, check_number
 from flex_robot_sim.reproduce.element_sums import (
     CurveSpec,
     Example,
@@ -29,7 +29,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     return reproduce_example(EXAMPLE, progress, options)
 
 
-def check_sliding_mass(arm: ArmModel) -> Comparison:
+def check_sliding_mass(arm: ArmModel) -> PaperComparison:
     """Compare the mass that the force moves, in the mass matrix (25), with the printed masses."""
     M = element_sum.make(arm).mass_matrix(np.zeros(arm.size))
     slide = arm.coordinate_names.index('slide')

@@ -6,7 +6,7 @@ from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.formulations import element_sum
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.reproduce.comparison import Comparison, check_number
+from flex_robot_sim.reproduce.comparison import PaperComparison, check_number
 from flex_robot_sim.reproduce.element_sums import (
     CurveSpec,
     Example,
@@ -34,7 +34,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     return reproduce_example(EXAMPLE, progress, options)
 
 
-def check_payload_mass(arm: ArmModel) -> Comparison:
+def check_payload_mass(arm: ArmModel) -> PaperComparison:
     """Compare the payload, computed from its inertia in the mass matrix (25), with 50 g."""
     unloaded = build_arm(with_parameters(arm.description, {'payload.mass': 1e-9}))
     inertias = [element_sum.make(model).mass_matrix(np.zeros(arm.size))[0, 0]

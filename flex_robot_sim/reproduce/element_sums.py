@@ -12,7 +12,7 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.formulations import Formulation, element_sum, make
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.comparison import (
-    Comparison,
+    PaperComparison,
     check_claim,
     check_curves,
     not_comparable,
@@ -65,7 +65,7 @@ class Example(NamedTuple):
     inputs: tuple[tuple[str, str, str], ...]    # joint, title, label
     curves: tuple[CurveSpec, ...]
     numbers: Callable[[ArmModel, Run], Iterable[Number]]    # of the conventional Run
-    check_printed: Callable[[ArmModel], Comparison]         # with a mass that the paper prints
+    check_printed: Callable[[ArmModel], PaperComparison]    # with a mass that the paper prints
     compared_quantities: str                    # compared between both methods
     unpublished: str                            # parameters that the paper does not print
     assumptions: tuple[str, ...]
@@ -93,7 +93,7 @@ def reproduce_example(example: Example, progress: Progress, options: Options) ->
 
 
 def comparisons(example: Example, arm: ArmModel, errors: Mapping[str, Sequence[float]],
-                seconds: float) -> Iterator[Comparison]:
+                seconds: float) -> Iterator[PaperComparison]:
     """Compare both methods, as in the figures, and a mass with the printed one."""
     rows = []
     for curve in example.curves:

@@ -17,7 +17,7 @@ from flex_robot_sim.reproduce.ella_controller import (
     GOAL,
     MOVE_DURATION,
     STIFFNESS,
-    Controller,
+    EllaController,
 )
 from flex_robot_sim.reproduce.ella_figures import (
     JOINTS,
@@ -62,7 +62,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     seconds = options.seconds or SECONDS
     arm = options.load_arm(robot_text(PAPER_MODES if options.is_paper else None))
     variant = SHIFTING_ENDS if options.is_paper else None
-    controller = Controller(arm, not options.is_paper)
+    controller = EllaController(arm, not options.is_paper)
     recorder = MotionRecorder(arm, controller.effort)
     motion = simulate_move(arm, controller, seconds, recorder.take_sample, variant,
                            subprogress(progress, 0.0, 0.3 if options.is_paper else 0.03))
@@ -117,7 +117,7 @@ def robot_text(modes: str | None = None) -> str:
     return re.sub(r'<modes [^>]*>', modes, text)
 
 
-def simulate_move(arm: ArmModel, controller: Controller, seconds: float,
+def simulate_move(arm: ArmModel, controller: EllaController, seconds: float,
                   on_sample: Callable[[Simulation], None] | None = None,
                   variant: Variant | None = None, progress: Progress = lambda fraction: None,
                   formulation: str = 'recursion') -> Run:
@@ -134,7 +134,7 @@ def simulate_rigid_torques(options: Options, compensates_gravity: bool, seconds:
     body, flexibility = robot_text().split('<flexibility>')
     flexibility = re.sub(r'<link .*?</link>', '', flexibility, flags=re.DOTALL)
     rigid_arm = options.load_arm(f'{body}<flexibility>{flexibility}')
-    controller = Controller(rigid_arm, compensates_gravity)
+    controller = EllaController(rigid_arm, compensates_gravity)
     torques: list[np.ndarray] = []
     simulate(rigid_arm, None, np.zeros(3), np.zeros(3), STEP, seconds, stride=2,
              servo=controller.servo, on_sample=lambda simulation: torques.append(
@@ -156,13 +156,13 @@ def measured_effects(options: Options, combined: Run, seconds: float, progress: 
                      ) -> tuple[Effect, ...]:
     """Return the change of joint and tip caused by each part of the paper's variant."""
     arm, paper_arm = options.load_arm(robot_text()), options.load_arm(robot_text(PAPER_MODES))
-    reference = arm, simulate_move(arm, Controller(arm, True), seconds)
-    paper_shapes = paper_arm, simulate_move(paper_arm, Controller(paper_arm, True), seconds)
+    reference = arm, simulate_move(arm, EllaController(arm, True), seconds)
+    paper_shapes = paper_arm, simulate_move(paper_arm, EllaController(paper_arm, True), seconds)
     rows = (('PD alone (83)', reference,
-             (arm, simulate_move(arm, Controller(arm, False), seconds))),
+             (arm, simulate_move(arm, EllaController(arm, False), seconds))),
             ('one clamped-free shape in each direction, no torsion', reference, paper_shapes),
             ('ends of links only shift (23), with these shapes', paper_shapes,
-             (paper_arm, simulate_move(paper_arm, Controller(paper_arm, True), seconds,
+             (paper_arm, simulate_move(paper_arm, EllaController(paper_arm, True), seconds,
                                        variant=SHIFTING_ENDS, progress=progress))),
             ('all three', reference, (paper_arm, combined)))
     effects = []

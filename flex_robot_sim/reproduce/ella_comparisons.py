@@ -11,7 +11,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
-    Comparison,
+    PaperComparison,
     check_claim,
     check_curves,
     check_number,
@@ -46,7 +46,7 @@ class SpectralLines(NamedTuple):
 
 
 def comparisons(arm: ArmModel, run: Run, samples: MotionSamples,
-                schemes: SchemeComparison | None, seconds: float) -> Iterator[Comparison]:
+                schemes: SchemeComparison | None, seconds: float) -> Iterator[PaperComparison]:
     """Compare with section 7 and figures 4 to 15; schemes None: a variant, which runs none."""
     rows = []
     for k, name in enumerate(JOINTS):

@@ -14,7 +14,7 @@ DAMPING = np.array([250.0, 250.0, 60.0])        #                               
 MOVE_DURATION = 1.5                             # time to the goal                      [s]
 
 
-class Controller(NamedTuple):
+class EllaController(NamedTuple):
     """PD along a minimum-jerk motion (83), with optional gravity compensation."""
 
     arm: ArmModel

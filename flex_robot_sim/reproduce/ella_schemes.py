@@ -9,7 +9,7 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.ella_controller import Controller
+from flex_robot_sim.reproduce.ella_controller import EllaController
 from flex_robot_sim.reproduce.motion import Progress, curve_error, integrate, make_force, simulate
 from flex_robot_sim.reproduce.report import Number
 from flex_robot_sim.util.exceptions import SimulationError
@@ -39,7 +39,7 @@ def compare_schemes(arm: ArmModel, start_coordinates: Callable[[ArmModel], np.nd
     :param start_coordinates: computes the coordinates of an ArmModel at the start.
     :param runs_all: False: forward Euler alone.
     """
-    controller = Controller(arm, True)
+    controller = EllaController(arm, True)
     effort = controller.effort
     force, q = make_force(arm, effort), start_coordinates(arm)
     times, states, euler_fraction = simulate_forward_euler(arm, force, q, seconds)

@@ -26,7 +26,7 @@ from flex_robot_sim.formulations.screw_kinematics import (
     system_jacobian,
     twists,
 )
-from flex_robot_sim.reproduce.comparison import Comparison, check_claim, not_comparable
+from flex_robot_sim.reproduce.comparison import PaperComparison, check_claim, not_comparable
 from flex_robot_sim.reproduce.courses import max_error, run_formulations
 from flex_robot_sim.reproduce.motion import Progress, make_force, simulate, subprogress
 from flex_robot_sim.reproduce.options import Options
@@ -121,8 +121,8 @@ def run(progress: Progress, options: Options) -> Reproduction:
 
 
 def check_exact(what: str, place: str, paper: str, ours: float, unit: str,
-                tolerance: float = ROUNDING_ERROR) -> Comparison:
-    """Return the Comparison with a statement that holds exactly, up to `tolerance`."""
+                tolerance: float = ROUNDING_ERROR) -> PaperComparison:
+    """Return the PaperComparison with a statement that holds exactly, up to `tolerance`."""
     source = ('rounding of numbers in double precision' if tolerance == ROUNDING_ERROR
               else 'digits of the lengths in urdf/rcm.urdf')
     return check_claim(what, place, paper, ours, unit, source, upper=tolerance)

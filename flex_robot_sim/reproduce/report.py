@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.reproduce.comparison import DIFFERS, Comparison, as_dict
+from flex_robot_sim.reproduce.comparison import DIFFERS, PaperComparison, as_dict
 from flex_robot_sim.reproduce.courses import LINEARISED, FormulationResult
 from flex_robot_sim.util.plots import Chart
 
@@ -46,7 +46,7 @@ class Reproduction(NamedTuple):
     """Results of an experiment."""
 
     figures: tuple[Figure, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PaperComparison, ...]
     numbers: tuple[Number, ...] = ()
     formulations: Mapping[str, FormulationResult] = {}
     largest_disagreement: float = 0.0   # of trajectories that should be the same, over their range

@@ -10,7 +10,7 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce.comparison import (
-    Comparison,
+    PaperComparison,
     check_claim,
     check_curves,
     not_comparable,
@@ -101,7 +101,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
          'how many elements the strip is cut'))
 
 
-def comparisons(samples: BenchAndModel, seconds: float) -> Iterator[Comparison]:
+def comparisons(samples: BenchAndModel, seconds: float) -> Iterator[PaperComparison]:
     """Compare with section 4 and figures 19 to 22."""
     steady = slice(-max(1, len(samples.time) // 10), None)
     rows = []

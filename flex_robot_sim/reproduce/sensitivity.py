@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import parameters_of
-from flex_robot_sim.reproduce.comparison import Comparison
+from flex_robot_sim.reproduce.comparison import PaperComparison
 from flex_robot_sim.reproduce.options import Options, is_varied
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
@@ -52,7 +52,7 @@ def _options(field, name, value, factor):
     return Options(**{field: {name: factor * value}}, runs_formulations=False)
 
 
-def changed_verdicts(module: ModuleType, options: Options, before: tuple[Comparison, ...]
+def changed_verdicts(module: ModuleType, options: Options, before: tuple[PaperComparison, ...]
                      ) -> list[tuple[str, str, str]]:
     """
     Return (what, verdict before, verdict after) of all verdicts that change with `options`.

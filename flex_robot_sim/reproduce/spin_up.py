@@ -24,7 +24,7 @@ from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce.comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
-    Comparison,
+    PaperComparison,
     check_claim,
     check_number,
     not_comparable,
@@ -95,12 +95,12 @@ def run(progress: Progress, options: Options) -> Reproduction:
 
 
 def comparisons(arm: ArmModel, lags: Mapping[float, Models], seconds: float
-                ) -> Iterator[Comparison]:
+                ) -> Iterator[PaperComparison]:
     """Compare with section 4.1 and figures 3 to 5."""
     yield check_number('first frequency of the beam at rest', 'section 4.1', 0.464,
                        first_frequency(arm), 'Hz', 5e-4,
                        reason='the properties that the paper prints give 0.4633 Hz in closed form')
-    rows: list[Comparison] = []
+    rows: list[PaperComparison] = []
     drawn = np.concatenate([lag for w0 in SPEEDS[:2] for _, lag in lags[w0].values()])
     for w0 in SPEEDS[:2]:
         rows.append(check_claim(

@@ -55,7 +55,7 @@ class Manoeuvre(Settings):
     rate: float = setting(100.0, 'looks at the tips per second', 'Hz', above=0.0)
 
 
-class Controller(NamedTuple):
+class ManoeuvreController(NamedTuple):
     """Controller of a Manoeuvre for an arm."""
 
     to: np.ndarray              # (joints,)                                         [rad, m]
@@ -70,8 +70,8 @@ def words_of(joint_names: Sequence[str]) -> list[str]:
     return [*RUN_FIELDS, *(f'{joint}.{word}' for joint in joint_names for word in JOINT_FIELDS)]
 
 
-def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> Controller:
-    """Return the Controller for the nominal arm; it takes up to a few seconds."""
+def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> ManoeuvreController:
+    """Return the ManoeuvreController for the nominal arm; it takes up to a few seconds."""
     if manoeuvre.seconds > MAX_STEPS * manoeuvre.time_step:
         raise UsageError(f'seconds hold more than {MAX_STEPS:g} steps of time_step. Take fewer '
                          'or longer ones.')
@@ -91,11 +91,11 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> Controller:
     if manoeuvre.shaper != NONE.name:
         modes = table_of_pose(nominal, (stiffness, damping), to)
         shaper = shaper_of_modes(manoeuvre.shaper, modes.frequencies[0], modes.ratios[0])
-    return Controller(to, start, stiffness, damping, shaper)
+    return ManoeuvreController(to, start, stiffness, damping, shaper)
 
 
 def nominal_value(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
-                  controller: Controller) -> float:
+                  controller: ManoeuvreController) -> float:
     """Nominal value of one of `words_of`; 1 for the factor `servo`."""
     if word in RUN_FIELDS:
         return 1.0 if word == 'servo' else getattr(manoeuvre, word)
@@ -104,7 +104,7 @@ def nominal_value(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
 
 
 def run_manoeuvres(nominal: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuvre,
-                   controller: Controller, values: Sequence[Mapping[str, float]],
+                   controller: ManoeuvreController, values: Sequence[Mapping[str, float]],
                    ) -> list[dict[str, float | str]]:
     """
     Return the results of each run, by name, including `note`.

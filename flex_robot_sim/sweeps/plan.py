@@ -25,8 +25,8 @@ from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
 from flex_robot_sim.sweeps.identity import function_identity, robot_identity
 from flex_robot_sim.sweeps.manoeuvre import (
-    Controller,
     Manoeuvre,
+    ManoeuvreController,
     controller_of,
     nominal_value,
     run_manoeuvres,
@@ -50,7 +50,7 @@ NON_NEGATIVE = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
 @summarized
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """A sweep; it can be pickled if its function can be pickled."""
 
     description: RobotDescription
@@ -61,7 +61,7 @@ class Plan:
     values: np.ndarray                      # (runs, names)
     seed: int
     run: Manoeuvre | Run
-    controller: Controller | None           # of a Manoeuvre
+    controller: ManoeuvreController | None           # of a Manoeuvre
     key: str                                # of the nominal robot, for caching
     identity: Mapping[str, Any] = field(repr=False)     # of the sweep, by name
     note: str = ''                          # remarks about all runs
@@ -73,15 +73,15 @@ class Plan:
         """Varied values of a run, by name."""
         return dict(zip(self.names, self.values[run].tolist()))
 
-    def part(self, runs: Sequence[int]) -> Plan:
-        """Return the Plan with the values of these runs only, for a worker."""
+    def part(self, runs: Sequence[int]) -> SweepPlan:
+        """Return the SweepPlan with the values of these runs only, for a worker."""
         return replace(self, values=self.values[list(runs)], identity={})
 
 
 def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Manoeuvre | Run,
               method: str, count: int | None, seed: int, coupling: str,
-              gravity: Sequence[float]) -> Plan:
-    """Return the Plan of a sweep; errors in any run are raised before the first run."""
+              gravity: Sequence[float]) -> SweepPlan:
+    """Return the SweepPlan of a sweep; errors in any run are raised before the first run."""
     _refuse_wrong_kinds(vary, scale, run)
     arm = build_arm(description, coupling, gravity)
     words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
@@ -110,11 +110,11 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
         'vary': {name: list(forms[name]) for name in vary},
         'scale': {name: list(forms[name]) for name in scale},
         'run': asdict(run) if isinstance(run, Manoeuvre) else function_identity(run)}
-    return Plan(description, coupling, tuple(map(float, gravity)), tuple(forms),
-                tuple(name in known for name in forms), values, int(seed), run, controller,
-                json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
-                json.loads(json.dumps(identity)),
-                ' '.join(_notes(arm, run, controller, [*forms], values)))
+    return SweepPlan(description, coupling, tuple(map(float, gravity)), tuple(forms),
+                     tuple(name in known for name in forms), values, int(seed), run, controller,
+                     json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
+                     json.loads(json.dumps(identity)),
+                     ' '.join(_notes(arm, run, controller, [*forms], values)))
 
 
 def _notes(arm, run, controller, names, values):
@@ -125,7 +125,7 @@ def _notes(arm, run, controller, names, values):
         yield f'{start_note(arm)}.'
 
 
-def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[RunResult], float]:
+def run_part(plan: SweepPlan, runs: Sequence[int]) -> tuple[list[RunResult], float]:
     """
     Execute some runs, in a worker; return them, and the duration [s].
 

@@ -29,7 +29,7 @@ from flex_robot_sim.model.assembly import GRAVITY
 from flex_robot_sim.sweeps.case import Run, RunResult
 from flex_robot_sim.sweeps.journal import Journal
 from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
-from flex_robot_sim.sweeps.plan import Plan, Words, make_plan, run_part
+from flex_robot_sim.sweeps.plan import SweepPlan, Words, make_plan, run_part
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
 PART_DURATION_S = 1.0       # target duration of a part of the runs                [s]
@@ -76,10 +76,10 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
     return table
 
 
-def run_plan(plan: Plan, folder: str | Path | None = None, executor: Executor | None = None,
+def run_plan(plan: SweepPlan, folder: str | Path | None = None, executor: Executor | None = None,
              workers: int | None = None, progress: Progress | None = None,
              watch: Callable[[], object] | None = None) -> dict[str, np.ndarray]:
-    """Run a Plan, see `sweep`."""
+    """Run a SweepPlan, see `sweep`."""
     count = len(os.sched_getaffinity(0)) if workers is None else whole('workers', workers)
     if executor is not None and not isinstance(plan.run, Manoeuvre):
         with _one_line_errors():

@@ -21,7 +21,7 @@ import viser
 import viser._messages as viser_messages
 
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
-from flex_robot_sim.viewer.control import Control, Line
+from flex_robot_sim.viewer.control import Control, PlotLine
 from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.page_access import PageAccess, guarded
@@ -193,7 +193,7 @@ class Page:
         panel.dock_left()
         panel.set_width(SIDE_PANEL_WIDTH_PX)
 
-    def plot(self, title: str, lines: Sequence[Line], height: int = 150,
+    def plot(self, title: str, lines: Sequence[PlotLine], height: int = 150,
              note: str = '') -> Callable[[np.ndarray, np.ndarray], None]:
         """
         Add a plot; return its setter of increasing abscissae (k,) and values (k, lines).

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from flex_robot_sim.util.exceptions import plain
 
 
-class Line(NamedTuple):
+class PlotLine(NamedTuple):
     """A line of a plot."""
 
     name: str                   # '' has no legend entry

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.viewer.control import Line
+from flex_robot_sim.viewer.control import PlotLine
 from flex_robot_sim.viewer.history import History
 from flex_robot_sim.viewer.joints import unit
 from flex_robot_sim.viewer.observed import ObservedArm, Tips
@@ -49,23 +49,24 @@ class LivePlots:
         names = [f'{name} [{unit(arm, name)}]' for name in arm.joint_names]
         if joints:
             self._draw_joints = page.plot('joints', [
-                *(Line(name, k) for k, name in enumerate(names)),
-                *(Line('', k, True) for k in range(joints))], note='dashed: targets')
+                *(PlotLine(name, k) for k, name in enumerate(names)),
+                *(PlotLine('', k, True) for k in range(joints))], note='dashed: targets')
         if self._tips.names:
             self._draw_tips = page.plot('tip deflection [mm]', [
-                Line(name, k) for k, name in enumerate(self._tips.names)])
+                PlotLine(name, k) for k, name in enumerate(self._tips.names)])
             self._draw_spectrum = page.plot('spectrum of the tips [mm]', [
-                *(Line(link, k) for k, link in enumerate(arm.tips)), Line('predicted', -1)],
-                note='over frequency [Hz]')
+                *(PlotLine(link, k) for k, link in enumerate(arm.tips)),
+                PlotLine('predicted', -1)], note='over frequency [Hz]')
         if arm.motor_names:
             self._draw_twists = page.plot('joints against their motors', [
-                Line(f'{name} [m{unit(arm, name)}]', k) for k, name in enumerate(arm.motor_names)])
+                PlotLine(f'{name} [m{unit(arm, name)}]', k)
+                for k, name in enumerate(arm.motor_names)])
         if joints:
             units = {'m': 'N', 'rad': 'N m'}
             self._draw_efforts = page.plot('efforts', [
-                Line(f'{name} [{units[unit(arm, name)]}]', k)
+                PlotLine(f'{name} [{units[unit(arm, name)]}]', k)
                 for k, name in enumerate(arm.joint_names)])
-        self._draw_energy = page.plot(ENERGY_KEY, [Line('')], 110,
+        self._draw_energy = page.plot(ENERGY_KEY, [PlotLine('')], 110,
                                       'once a second, from the diagnostics')
 
     def predict(self, frequencies: np.ndarray) -> None:

@@ -15,7 +15,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.joints import JointSliders
 from flex_robot_sim.viewer.live import Live
 from flex_robot_sim.viewer.mode_motion import ModeMotion
-from flex_robot_sim.viewer.stage import Stage, table
+from flex_robot_sim.viewer.stage import ArmStage, table
 
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
@@ -31,7 +31,7 @@ class ModelView:
 
     def __init__(self, page: Page, arm: ArmModel) -> None:
         """Fill a Page with `arm` (ArmModel)."""
-        self._page, self._arm, self._stage = page, arm, Stage(page, arm)
+        self._page, self._arm, self._stage = page, arm, ArmStage(page, arm)
         self._rest = np.zeros(arm.size)
         self._modes: ModeMotion | None = None
         self._mode, self._mode_began = 0, 0.0

@@ -13,7 +13,7 @@ from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.picture import ArmPicture
 from flex_robot_sim.viewer.remote import Remote
 from flex_robot_sim.viewer.remote_panel import RemotePanel
-from flex_robot_sim.viewer.stage import Stage, table
+from flex_robot_sim.viewer.stage import ArmStage, table
 
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
@@ -44,7 +44,7 @@ class RobotView:
         self._page, self._arm, self._observed, self._remote = page, arm, observed, remote
         with page.side_panel('Plots'):
             self._plots = LivePlots(page, arm, rate, span)
-        self._stage = Stage(page, arm)
+        self._stage = ArmStage(page, arm)
         stage, self._joints = self._stage, len(arm.joint_names)
         self._target = ArmPicture(page, stage.scaler, stage.solids, '/target', TARGET_STYLE)
         self._target.show(False)

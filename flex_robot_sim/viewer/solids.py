@@ -26,7 +26,7 @@ class Solid(NamedTuple):
     is_smooth: bool
 
 
-class Attachment(NamedTuple):
+class SolidAttachment(NamedTuple):
     """Frame that solids are fixed to: a body, or a cross-section of a flexible one."""
 
     body: int               # -1: the base
@@ -42,24 +42,25 @@ class Attachments:
 
         :param bends: whether links bend; if not, each whole link is fixed to its body.
         """
-        self._attachments = {name: (Attachment(frame.body), frame.R, frame.p)
+        self._attachments = {name: (SolidAttachment(frame.body), frame.R, frame.p)
                              for name, frame in arm.frames.items()}
         for origin in places(arm):
             axes = arm.description.beam(origin.link).axes
             self._attachments[origin.name] = (
-                Attachment(origin.body, origin.station), axes.T, np.zeros(3))
+                SolidAttachment(origin.body, origin.station), axes.T, np.zeros(3))
         if not bends:
             straight = Posture(arm)
             straight.take(np.zeros(arm.size))
             self._attachments = {name: _on_body(straight, *attached)
                                  for name, attached in self._attachments.items()}
 
-    def attachment_of(self, name: str) -> tuple[Attachment, np.ndarray, np.ndarray]:
-        """Return the Attachment of a link or place, and rotation (3, 3) and origin (3,) in it."""
+    def attachment_of(self, name: str) -> tuple[SolidAttachment, np.ndarray, np.ndarray]:
+        """Return the attachment of a link or place, and rotation (3, 3) and origin (3,) in it."""
         return self._attachments[name]
 
-    def pose_of(self, attachment: Attachment, posture: Posture) -> tuple[np.ndarray, np.ndarray]:
-        """Rotation (3, 3) and origin (3,) [m] of an Attachment in a Posture of the arm."""
+    def pose_of(self, attachment: SolidAttachment,
+                posture: Posture) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] of an attachment in a Posture of the arm."""
         if attachment.body < 0:
             return np.eye(3), np.zeros(3)
         R, p = posture.base_R[attachment.body], posture.base_p[attachment.body]
@@ -81,7 +82,7 @@ def _on_body(straight, attachment, R, p):
         return attachment, R, p
     rotation, origin = (straight.station_R[attachment.station],
                         straight.station_p[attachment.station])
-    return Attachment(attachment.body), rotation @ R, rotation @ p + origin
+    return SolidAttachment(attachment.body), rotation @ R, rotation @ p + origin
 
 
 def solids(arm: ArmModel) -> tuple[list[Solid], list[str]]:

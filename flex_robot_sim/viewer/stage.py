@@ -27,7 +27,7 @@ TRACE_COLOUR, GRAVITY_COLOUR = (0.20, 0.60, 0.86), (0.45, 0.35, 0.75)
 MAX_SCALE = 50                           # of deflections
 
 
-class Stage:
+class ArmStage:
     """An arm on a page, with camera and display options."""
 
     def __init__(self, page: Page, arm: ArmModel) -> None:

@@ -15,8 +15,8 @@ from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.imu import imu_readings
 from flex_robot_sim.identification.log_file import Column, Log, read_log
 from flex_robot_sim.identification.prediction import (
-    Motion,
     Setup,
+    SimulatedMotion,
     channels_of,
     initial_shapes,
 )
@@ -233,8 +233,8 @@ def test_readings_that_come_late_are_those_of_before():
     t = np.arange(400) * period
 
     def motion(t):
-        return Motion((0.9 * np.sin(6 * t))[:, None], (5.4 * np.cos(6 * t))[:, None],
-                      np.zeros((400, 1)), 400)
+        return SimulatedMotion((0.9 * np.sin(6 * t))[:, None], (5.4 * np.cos(6 * t))[:, None],
+                               np.zeros((400, 1)), 400)
     columns = {name: Column(t, 10 * np.sin(6 * t + k))
                for k, name in enumerate(('position/hinge', *SIX))}
     setup = Setup(description, make_data_set([Log('run', columns, [])], arm))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flex_robot_sim.rig.board.senses import DUTY_ONE, LOWER, REVERSED
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, DRIVE, READ_ONLY_REFUSES, WRITE
-from flex_robot_sim.rig.wire.frames import Frame
+from flex_robot_sim.rig.wire.frames import ReceivedFrame
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, VALIDITY_MAX
@@ -41,7 +41,7 @@ class Commands:
         """Number of the present session, 0: none."""
         return self._board.outbox.session
 
-    def handle(self, frame: Frame) -> None:
+    def handle(self, frame: ReceivedFrame) -> None:
         """Execute the command of a frame, and answer it."""
         message = frame.message
         if isinstance(message, wire.Hello):

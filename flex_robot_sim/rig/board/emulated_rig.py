@@ -7,7 +7,7 @@ from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME, EmulatedBoard
 from flex_robot_sim.rig.wire import protocol as wire
-from flex_robot_sim.rig.wire.line import Line
+from flex_robot_sim.rig.wire.line import SerialLine
 from flex_robot_sim.rig.wire.ticks import WRAP
 
 STEP_US = round(STEP_TIME * 1e6)
@@ -31,7 +31,7 @@ class EmulatedRig:
         self.silent_until = 0           # step up to which the board is stalled
         self.late = 0                   # delay of the start of control steps             [us]
         self._clock, self._boot_id = 0, 1   # clock of the board at power-up [us]; of the boot
-        self._line = Line(RECEIVE_BUFFER_SIZE)
+        self._line = SerialLine(RECEIVE_BUFFER_SIZE)
         self._earlier_steps = 0         # pulses of earlier boots
         self._drive = Drive()
         self._reset_step: int | None = None  # by the hardware watchdog

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.errors import RigError
@@ -33,9 +33,9 @@ class EmulatorProcess:
 
         :param faults: as in `emulator_faults`; robot: file of the bench, or a shipped one.
         """
-        self._process: Any = subprocess.Popen(
+        self._process = cast(Any, subprocess.Popen(     # pipes are not None
             run_module(__name__, robot, *faults), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True))
         self.port = ''
         self.lost_time = 0.0
         """Total time of pauses on a busy computer, available after `close` [s]."""

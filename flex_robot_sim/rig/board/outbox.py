@@ -4,7 +4,7 @@ from collections import deque
 
 from flex_robot_sim.rig.wire.frames import encode, wire_length
 from flex_robot_sim.rig.wire.layout import Message
-from flex_robot_sim.rig.wire.line import Line
+from flex_robot_sim.rig.wire.line import SerialLine
 from flex_robot_sim.rig.wire.protocol import Event, Health, Telemetry
 from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, EventKind, Fault, State
@@ -23,7 +23,7 @@ class Outbox:
         self.dropped = 0
         self.lost_events = 0
         self.sequence = 0               # of the next frame
-        self._line = Line(BUFFER_SIZE)
+        self._line = SerialLine(BUFFER_SIZE)
         self._events: deque[Event] = deque()
         self._next_event_number = 0
         self._event_sent_at: int | None = None  # when the oldest event was sent last    [us]

@@ -7,7 +7,7 @@ from flex_robot_sim.rig.board.emulated_board import STEP_TIME
 from flex_robot_sim.rig.board.emulated_rig import RECEIVE_BUFFER_SIZE, STEP_US
 from flex_robot_sim.rig.board.qemu import QemuMachine, World
 from flex_robot_sim.rig.board.senses import LOWER, UPPER
-from flex_robot_sim.rig.wire.line import Line
+from flex_robot_sim.rig.wire.line import SerialLine
 from flex_robot_sim.rig.wire.protocol import Input, ResetCause
 from flex_robot_sim.rig.wire.vocabulary import DUTY_ONE
 
@@ -20,7 +20,7 @@ class QemuRig:
         self.bench = bench or Bench()
         self.steps = 0                  # control steps since power-up
         self._clock, self._boot_id = 0, 1
-        self._line = Line(RECEIVE_BUFFER_SIZE)
+        self._line = SerialLine(RECEIVE_BUFFER_SIZE)
         self._earlier_steps = 0  # pulses of earlier boots
         self._machine = QemuMachine(image, world=self._world())
 

@@ -27,7 +27,7 @@ STEADY_STATE_SHARE = 0.1    # the steady state is the mean over this last share 
 MIN_RANGE = 1e-9            # below it a quantity counts as constant
 
 
-class Quantity(NamedTuple):
+class BenchQuantity(NamedTuple):
     """A quantity, measured and simulated."""
 
     name: str
@@ -60,18 +60,18 @@ class Quantity(NamedTuple):
 
 
 @summarized
-class Comparison(NamedTuple):
+class BenchComparison(NamedTuple):
     """A whole experiment, reduced to the rows with the motors on."""
 
     time: np.ndarray            # since the motors were first switched on [s], (k,)
     duty: np.ndarray            # of the DC motor, (k,)
     step_rate: np.ndarray       # of the stepper [steps/s], (k,)
     runs: tuple[slice, ...]     # from switching on to off, or to a gap
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[BenchQuantity, ...]
     missing: float              # gaps of the log while the motors were on [s]
 
 
-def compare(experiment: Experiment, estimator: str = 'least_squares') -> Comparison:
+def compare(experiment: Experiment, estimator: str = 'least_squares') -> BenchComparison:
     """Simulate an Experiment and return both; UsageError if the motors were never on."""
     arm, calibration = experiment.arm, experiment.calibration
     shapes = ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator))
@@ -101,10 +101,10 @@ def compare(experiment: Experiment, estimator: str = 'least_squares') -> Compari
     names = [*zip(arm.joint_names, ('m', 'rad')), *((name, '1/m') for name in shapes.sensors),
              (f'{shapes.link}/tip_deflection', 'm')]
     bench, residual = np.split(table[:, 3:], 2, axis=1)
-    quantities = tuple(Quantity(name, unit, measured, measured - difference)
+    quantities = tuple(BenchQuantity(name, unit, measured, measured - difference)
                        for (name, unit), measured, difference in zip(names, bench.T, residual.T))
-    return Comparison(table[:, 0] - table[0, 0], table[:, 1], table[:, 2],
-                      _runs(table[:, 0]), quantities, missing)
+    return BenchComparison(table[:, 0] - table[0, 0], table[:, 1], table[:, 2],
+                           _runs(table[:, 0]), quantities, missing)
 
 
 def states_of(experiment: Experiment) -> Iterator[RigState]:
@@ -129,7 +129,7 @@ def _runs(times):
     return tuple(slice(a, b) for a, b in zip(ends, ends[1:]))
 
 
-def summary(comparison: Comparison) -> dict[str, Any]:
+def summary(comparison: BenchComparison) -> dict[str, Any]:
     """Return the output of `flexsim rig compare`, fit for JSON: nan becomes None."""
     def plain(value):
         return value if np.isfinite(value) else None

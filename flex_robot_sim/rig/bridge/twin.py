@@ -32,7 +32,7 @@ from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bridge.bridge import RigState
-    from flex_robot_sim.rig.estimation.shape_tracker import BentLink
+    from flex_robot_sim.rig.estimation.shape_tracker import BentLinkState
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class Twin:
         refuse_other_structure(self._estimator_arm, arm)
         self._offered_bench = Bench(arm, self._parts, formulation=self._formulation)
 
-    def take(self, state: RigState, shape: BentLink,
+    def take(self, state: RigState, shape: BentLinkState,
              needs_residual: bool = True) -> Residual | None:
         """
-        Advance to a RigState and the BentLink of the same reading; return the Residual.
+        Advance to a RigState and the BentLinkState of the same reading; return the Residual.
 
         Returns None if a broken sensor leaves the shape unknown, or if `needs_residual` is false:
         the residual takes longer to compute than the step.

@@ -14,7 +14,7 @@ WORDS = {
 }
 
 
-class Word(Exception):
+class DialogueWord(Exception):
     """The user entered a word of WORDS instead of an answer; `number` may follow `drop`."""
 
     def __init__(self, word: str, number: int | None = None) -> None:
@@ -59,7 +59,7 @@ class Dialogue:
             if word not in WORDS or argument and not (word == 'drop' and argument.isdecimal()):
                 return line
             if word != 'help':
-                raise Word(word, int(argument) if argument else None)
+                raise DialogueWord(word, int(argument) if argument else None)
             for name, about in WORDS.items():
                 self.say(f'  {name:<8} {about}')
 

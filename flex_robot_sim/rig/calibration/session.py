@@ -24,7 +24,7 @@ from flex_robot_sim.rig.calibration.calibration import (
     ConstantDeviations,
     SlideFriction,
 )
-from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
+from flex_robot_sim.rig.calibration.dialogue import Dialogue, DialogueWord
 from flex_robot_sim.rig.calibration.sequence import steps_of
 from flex_robot_sim.rig.calibration.step import CalibrationContext
 from flex_robot_sim.rig.errors import RigError
@@ -104,7 +104,7 @@ class CalibrationSession:
                 sample = self._bench.average()
             except (CalibrationError, RigError) as error:
                 self._report_rejection(error)
-            except Word as word:
+            except DialogueWord as word:
                 self._leave_at(word)
                 self._dialogue.say('  The zero pose is the first step.')
             else:
@@ -136,7 +136,7 @@ class CalibrationSession:
                 self._zero_pose(keeps_frame=True)
             except (CalibrationError, RigError) as error:
                 self._report_rejection(error)
-            except Word as word:
+            except DialogueWord as word:
                 self._leave_at(word)
                 if word.word == 'back':
                     return False

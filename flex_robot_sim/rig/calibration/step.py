@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.calibration.bench import CalibrationBench
-from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
+from flex_robot_sim.rig.calibration.dialogue import Dialogue, DialogueWord
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
@@ -69,12 +69,12 @@ class Step:
         while True:
             try:
                 return self.context.dialogue.number(question, units)
-            except Word as word:
+            except DialogueWord as word:
                 if word.word not in ('drop', 'again'):
                     raise
                 self.drop(word)
 
-    def drop(self, word: Word) -> None:
+    def drop(self, word: DialogueWord) -> None:
         """Remove one reading (`drop`) or all of them (`again`)."""
         number = word.number or len(self.rows)
         if word.word == 'again' or not self.is_typed:

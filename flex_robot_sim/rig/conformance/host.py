@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flex_robot_sim.rig.wire import protocol as wire
-from flex_robot_sim.rig.wire.frames import Frame, FrameReader, encode
+from flex_robot_sim.rig.wire.frames import FrameReader, ReceivedFrame, encode
 from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
 from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Mode, Result
@@ -52,8 +52,8 @@ class Host:
         self.events: list[wire.Event] = []
         self.healths: list[wire.Health] = []
         self.replies: list[wire.TimeReply] = []
-        self.acks: list[Frame] = []
-        self.frames: list[Frame] = []
+        self.acks: list[ReceivedFrame] = []
+        self.frames: list[ReceivedFrame] = []
         self.acknowledges_events = True
         # sequence numbers
         self.last_command = self.random.randrange(65536)

@@ -31,7 +31,7 @@ MAX_HOST_DELAY = 0.02       # longer delays may spoil a check with 10 ms between
 MAX_REST_ADC_SPREAD = 100   # ADC sums; vibration of the link by 0.2 % of the range
 
 
-class Outcome(NamedTuple):
+class CheckOutcome(NamedTuple):
     """Outcome of a check."""
 
     name: str
@@ -51,7 +51,7 @@ def reason_to_skip(check: Check, back_end: AnyBackEnd) -> str:
     return ''
 
 
-def run_check(check: Check, back_end: AnyBackEnd, metrics: Metrics | None = None) -> Outcome:
+def run_check(check: Check, back_end: AnyBackEnd, metrics: Metrics | None = None) -> CheckOutcome:
     """
     Run one check, and return its Outcome.
 
@@ -60,7 +60,7 @@ def run_check(check: Check, back_end: AnyBackEnd, metrics: Metrics | None = None
     """
     reason = reason_to_skip(check, back_end)
     if reason:
-        return Outcome(check.name, 'skipped', reason)
+        return CheckOutcome(check.name, 'skipped', reason)
     spoilt: list[str] = []
     while len(spoilt) < ATTEMPTS:
         outcome = _attempt(check, back_end, metrics)._replace(spoilt=tuple(spoilt))
@@ -87,12 +87,12 @@ def _attempt(check, back_end, metrics):
                 wait_for_rest(host)
         check.run(host)
     except CheckFailure as error:
-        return Outcome(check.name, 'failed', str(error))
+        return CheckOutcome(check.name, 'failed', str(error))
     except FlexRobotSimError as error:      # for example a lost port
-        return Outcome(check.name, 'failed', f'{type(error).__name__}: {error}')
+        return CheckOutcome(check.name, 'failed', f'{type(error).__name__}: {error}')
     finally:
         leave_quiet(host)
-    return Outcome(check.name, 'passed')
+    return CheckOutcome(check.name, 'passed')
 
 
 def wait_for_rest(host: Host) -> None:
@@ -134,9 +134,10 @@ def leave_quiet(host: Host) -> None:
 
 def run_all(
         back_end: AnyBackEnd, only: str = '',
-        on_outcome: Callable[[Outcome], object] | None = None) -> tuple[list[Outcome], Metrics]:
+        on_outcome: Callable[[CheckOutcome], object] | None = None
+) -> tuple[list[CheckOutcome], Metrics]:
     """Run all checks whose name contains `only`; return (outcomes, metrics)."""
-    outcomes: list[Outcome] = []
+    outcomes: list[CheckOutcome] = []
     metrics: Metrics = {}
     for check in CHECKS:
         if only in check.name:

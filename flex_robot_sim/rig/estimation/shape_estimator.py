@@ -22,7 +22,7 @@ from flex_robot_sim.util.eigenproblem import block_diagonal, eigh
 from flex_robot_sim.util.exceptions import SettingError
 
 
-class Shape(NamedTuple):
+class EstimatedShape(NamedTuple):
     """Estimated shape of an elastic link."""
 
     elastic: np.ndarray     # (m,)  elastic coordinates
@@ -55,9 +55,9 @@ class ShapeEstimator:
         self._is_unobserved = (self._tip != 0).any(axis=1)
         self._is_unobserved[1:] &= [planes.count(plane) == 0 for plane in ('xy', 'xz')]
 
-    def estimate(self, curvatures: np.ndarray) -> Shape:
+    def estimate(self, curvatures: np.ndarray) -> EstimatedShape:
         """
-        Return the Shape for curvatures (k,) [1/m]; a sensor without a reading is nan.
+        Return the EstimatedShape for curvatures (k,) [1/m]; a sensor without a reading is nan.
 
         Values that the remaining sensors do not determine are nan.
         """
@@ -65,12 +65,12 @@ class ShapeEstimator:
         is_valid = np.isfinite(curvatures)
         weighted = self._C[is_valid] / self.deviation[is_valid, None]
         if not is_valid.any() or np.linalg.matrix_rank(weighted) < weighted.shape[1]:
-            return Shape(np.full(len(self._basis), np.nan), np.full(3, np.nan), np.full(3, np.nan))
+            return EstimatedShape(np.full(len(self._basis), np.nan), *np.full((2, 3), np.nan))
         inverse = self._basis @ np.linalg.pinv(weighted)
         elastic = inverse @ (curvatures[is_valid] / self.deviation[is_valid])
         tip, deviation = self._tip @ elastic, _norms(self._tip @ inverse)
         tip[self._is_unobserved] = deviation[self._is_unobserved] = np.nan
-        return Shape(elastic, tip, deviation)
+        return EstimatedShape(elastic, tip, deviation)
 
 
 def tip_map(arm: ArmModel, link: str) -> np.ndarray:

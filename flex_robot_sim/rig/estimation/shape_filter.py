@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.linear import linearise
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.estimation.shape_estimator import (
-    Shape,
+    EstimatedShape,
     checked_deviations,
     sensors_of,
     tip_map,
@@ -100,12 +100,13 @@ class ShapeFilter:
         return self.state[n:n + len(self._gains)].copy()
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> EstimatedShape:
         """Present estimate of the link."""
         n = self._arm.size
         elastic = self.state[:n][self.columns].copy()
         variance = np.einsum('ij,jk,ik->i', self._tip, self.covariance[:n, :n], self._tip)
-        return Shape(elastic, self._tip @ self.state[:n], np.sqrt(np.maximum(variance, 0.0)))
+        return EstimatedShape(elastic, self._tip @ self.state[:n],
+                              np.sqrt(np.maximum(variance, 0.0)))
 
     def predict(self, duration: float, effort: ArrayLike | None = None,
                 target: ArrayLike | None = None, target_rate: ArrayLike | None = None) -> None:

@@ -27,7 +27,7 @@ from flex_robot_sim.util.exceptions import SettingError
 MIN_ADC_SHARE, MAX_ADC_SHARE = 0.01, 0.99
 
 
-class BentLink(NamedTuple):
+class BentLinkState(NamedTuple):
     """State of the bent link; nan where it is unknown."""
 
     curvature: np.ndarray       # (k,) measured by the sensors                      [1/m]
@@ -81,19 +81,19 @@ class ShapeTracker:
             self._follow(state)
 
     @property
-    def link_state(self) -> BentLink:
+    def link_state(self) -> BentLinkState:
         """Present estimate of the link."""
         curvature = np.array(self._curvature)
         curvature_rate = np.array([tracker.rate for tracker in self._trackers])
         if self._filter is not None:
             shape, n = self._filter.shape, len(self._filter.state) // 2
             rates = self._filter.state[n:][self._filter.columns].copy()
-            return BentLink(curvature, curvature_rate, shape.elastic, rates, shape.tip,
+            return BentLinkState(curvature, curvature_rate, shape.elastic, rates, shape.tip,
                              shape.tip_deviation)
         is_valid = np.isfinite(curvature)
         to_elastic, to_tip, deviation = self._map(is_valid)
         curvature_seen = np.where(is_valid, curvature, 0.0)
-        return BentLink(curvature, curvature_rate, to_elastic @ curvature_seen,
+        return BentLinkState(curvature, curvature_rate, to_elastic @ curvature_seen,
                          to_elastic @ curvature_rate, to_tip @ curvature_seen, deviation)
 
     def curvatures(self, message: Telemetry) -> list[float]:

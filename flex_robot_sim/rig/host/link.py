@@ -20,7 +20,7 @@ from typing import NamedTuple
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.commands import CommandChannel, describe_faults, state_name
 from flex_robot_sim.rig.host.port import Port, PortCounts
-from flex_robot_sim.rig.host.session import LinkState, Reading, Session
+from flex_robot_sim.rig.host.session import LinkSession, LinkState, Reading
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.frames import ReaderCounts, encode
 from flex_robot_sim.rig.wire.layout import Message
@@ -115,7 +115,7 @@ class RigLink:
         self._was_displaced = False     # when the port was lost
         self._commands = CommandChannel(self._send, self.settings.ack_timeout,
                                         self.settings.repetitions)
-        self._session = Session(self._send, self._commands.take, on_reading, on_event)
+        self._session = LinkSession(self._send, self._commands.take, on_reading, on_event)
         self._closing = threading.Event()
         self._port = Port(name, self._on_bytes, self._on_open, self._on_lost, self.settings.baud)
         self._housekeeper = threading.Thread(target=self._do_housekeeping, name=f'rig link {name}',

@@ -52,7 +52,7 @@ class Reading(NamedTuple):
         return time.monotonic() - self.arrived
 
 
-class Session:
+class LinkSession:
     """Sessions with the board on one port."""
 
     def __init__(self, send: Callable[[Message], object], on_ack: Callable[[wire.Ack], object],

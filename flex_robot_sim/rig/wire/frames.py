@@ -20,7 +20,7 @@ MAX_BODY_SIZE = MIN_BODY_SIZE + max(layout.LAYOUT.size for layout in FRAMES.valu
 MAX_STUFFED_SIZE = MAX_BODY_SIZE + 1    # no frame is so long that it needs two bytes of stuffing
 
 
-class Frame(NamedTuple):
+class ReceivedFrame(NamedTuple):
     """A received frame with a valid checksum."""
 
     session: int
@@ -60,7 +60,7 @@ class FrameReader:
         self._tail = b''
         self._too_long = False      # the present chunk is longer than any frame
 
-    def feed(self, data: bytes) -> list[Frame]:
+    def feed(self, data: bytes) -> list[ReceivedFrame]:
         """Return the frames completed by `data`; damaged ones are counted, not raised."""
         *chunks, tail = (self._tail + data).split(b'\0')
         frames = []
@@ -93,4 +93,4 @@ class FrameReader:
             self.counts.length_errors += 1
             return None
         message = layout.unpack(data[HEADER.size:-CRC.size])
-        return Frame(header.session, header.sequence, message)
+        return ReceivedFrame(header.session, header.sequence, message)

@@ -4,7 +4,7 @@ BAUD = 921600
 BYTES_PER_SECOND = BAUD / 10        # eight data bits between start and stop
 
 
-class Line:
+class SerialLine:
     """Bytes in transit in one direction."""
 
     def __init__(self, room: int) -> None:

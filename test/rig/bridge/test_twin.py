@@ -10,10 +10,10 @@ from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigState, calibration_of
-from flex_robot_sim.rig.bridge.comparison import Quantity, compare, states_of, summary
+from flex_robot_sim.rig.bridge.comparison import BenchQuantity, compare, states_of, summary
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
-from flex_robot_sim.rig.estimation.shape_tracker import BentLink, ShapeTracker
+from flex_robot_sim.rig.estimation.shape_tracker import BentLinkState, ShapeTracker
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.rig.wire.protocol import Telemetry
@@ -95,7 +95,7 @@ def test_residual_of_the_free_twin_is_that_of_the_closed_forms(arm, viscous):
     twin = Twin(arm, calibration_of(BridgeSettings(), arm), 'strip',
                 TwinSettings(twin=True, twin_time_constant=0.0))
     sensors, modes = np.zeros(2), np.zeros(arm.size - 2)
-    straight = BentLink(sensors, sensors, modes, modes, np.zeros(3), np.zeros(3))
+    straight = BentLinkState(sensors, sensors, modes, modes, np.zeros(3), np.zeros(3))
     for k in range(251):
         time = k * 2e-3
         place, speed = coasting(time, viscous)
@@ -228,7 +228,7 @@ def test_broken_second_run_counts_as_a_run_of_its_own(arm):
 
 def test_what_moves_between_two_runs_is_no_part_of_the_range():
     bench = np.array([0.0, 0.01, 0.15, 0.17])
-    figures = Quantity('slide', 'm', bench, bench - 1e-3).figures((slice(0, 2), slice(2, 4)))
+    figures = BenchQuantity('slide', 'm', bench, bench - 1e-3).figures((slice(0, 2), slice(2, 4)))
     assert figures['range'] == pytest.approx(0.02)
     assert figures['rms_percent'] == pytest.approx(100 * 1e-3 / 0.02)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
+from flex_robot_sim.rig.calibration.dialogue import Dialogue, DialogueWord
 from flex_robot_sim.rig.calibration.step import CalibrationContext, Step
 
 FORCES = {'N': 1.0, 'g': 9.80665e-3}
@@ -39,7 +39,7 @@ def test_nothing_is_the_default():
     ('back', 'back', None), ('Drop 3', 'drop', 3), ('drop', 'drop', None), ('QUIT', 'quit', None)])
 def test_words_end_a_question(text, word, number):
     talk, _ = dialogue(text)
-    with pytest.raises(Word) as caught:
+    with pytest.raises(DialogueWord) as caught:
         talk.number('?', FORCES)
     assert (caught.value.word, caught.value.number) == (word, number)
 
@@ -61,5 +61,5 @@ def test_dropping_the_only_reading_says_that_none_is_left():
     talk, said = dialogue()
     step = Step(CalibrationContext(talk, None, None, None, {}, {}, lambda: None))
     step.rows.append({})
-    step.drop(Word('drop'))
+    step.drop(DialogueWord('drop'))
     assert not step.rows and said == ['  No reading is left.']

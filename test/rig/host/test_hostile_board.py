@@ -11,7 +11,7 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibrat
 from flex_robot_sim.rig.bridge.twin import Twin
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
-from flex_robot_sim.rig.host.session import MAX_EVENTS, MAX_PENDING_TIMES, LinkState, Session
+from flex_robot_sim.rig.host.session import MAX_EVENTS, MAX_PENDING_TIMES, LinkSession, LinkState
 from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, encode
 from flex_robot_sim.rig.wire.layout import BOUNDS
 from flex_robot_sim.rig.wire.protocol import (
@@ -46,7 +46,7 @@ def wild(rng, kind, **fixed):
 
 
 class HostileBoard:
-    """Bytes of a board for a Session, from a seed."""
+    """Bytes of a board for a LinkSession, from a seed."""
 
     def __init__(self, session, seed=SEED):
         self.session, self.rng, self.sequence, self.time = session, random.Random(seed), 0, 0
@@ -78,7 +78,7 @@ class HostileBoard:
 
 def test_no_bytes_of_a_board_raise_in_the_session_or_fill_its_memory(mutants, caplog):
     sent = []
-    session = Session(sent.append, lambda ack: None)
+    session = LinkSession(sent.append, lambda ack: None)
     board, now = HostileBoard(session), 0.0
     session.greet(now)
     session.take(encode(board.hello(), 1, 0), now)
@@ -101,11 +101,11 @@ def test_no_bytes_of_a_board_raise_in_the_session_or_fill_its_memory(mutants, ca
 
 
 class _Link:
-    """What a RigBridge needs of a link, fed by a Session without a port."""
+    """What a RigBridge needs of a link, fed by a LinkSession without a port."""
 
     def __init__(self, name, settings, on_reading, on_event):
         self.name, self.settings = name, settings
-        self.session = Session(lambda message: None, lambda ack: None, on_reading, on_event)
+        self.session = LinkSession(lambda message: None, lambda ack: None, on_reading, on_event)
         self.board = HostileBoard(self.session)
         self.session.greet(0.0)
         self.session.take(encode(self.board.hello()._replace(boot_id=1), 1, 0), 0.0)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from flex_robot_sim.rig.wire.line import Line
+from flex_robot_sim.rig.wire.line import SerialLine
 
 BYTE = 10 / 921600          # start bit, eight data bits, stop bit [s]
 
 
 @pytest.mark.parametrize('step', [1e-4, 1e-3, 7e-3])
 def test_bytes_take_their_time_and_keep_their_order(step):
-    line, data = Line(4096), bytes(range(250)) * 4
+    line, data = SerialLine(4096), bytes(range(250)) * 4
     assert line.put(data) == 0
     came, steps = b'', 0
     while len(came) < len(data):
@@ -20,7 +20,7 @@ def test_bytes_take_their_time_and_keep_their_order(step):
 
 
 def test_time_in_which_nothing_waits_is_not_saved_up():
-    line = Line(4096)
+    line = SerialLine(4096)
     for _ in range(1000):
         assert line.take(1e-3) == b''
     line.put(bytes(1000))
@@ -28,7 +28,7 @@ def test_time_in_which_nothing_waits_is_not_saved_up():
 
 
 def test_what_finds_no_room_pushes_the_oldest_out_and_is_counted():
-    line = Line(100)
+    line = SerialLine(100)
     assert line.put(bytes(range(90))) == 0
     assert line.put(bytes(range(90, 130))) == 30
     assert len(line) == 100
@@ -36,7 +36,7 @@ def test_what_finds_no_room_pushes_the_oldest_out_and_is_counted():
 
 
 def test_cleared_line_is_empty():
-    line = Line(100)
+    line = SerialLine(100)
     line.put(b'abc')
     line.clear()
     assert len(line) == 0 and line.take(1.0) == b''
