@@ -17,10 +17,6 @@ Each flexible link also gets the fixed frame LINK/undeformed_tip, the reference 
 deflection.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.description.document import Document
@@ -28,9 +24,7 @@ from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, stat
 from flex_robot_sim.display.sticks import sticks
 from flex_robot_sim.display.turns import roll_pitch_yaw
 from flex_robot_sim.display.visuals import read_visuals
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 MARK = 'display description of flex_robot_sim'
 _NOTE = (f'<!-- {MARK}: joints called ..._flex_... carry the deflections that\n'

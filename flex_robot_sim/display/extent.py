@@ -1,16 +1,10 @@
 """Extent of an arm for its display."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.model.arm_model import ArmModel
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import RobotDescription
 
 MIN_REACH_M = 1e-3          # of a description whose frames coincide
 

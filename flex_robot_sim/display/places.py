@@ -5,15 +5,12 @@ A Place is a cross-section with at least one child joint. In the display descrip
 joints move it relative to the link: three along, then three about the axes of the beam.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import ElasticBeam
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.description.robot import ElasticBeam
+from flex_robot_sim.model.arm_model import ArmModel
 
 # Rotations about z, x and y, in this order: the middle angle must stay below a quarter turn, so it
 # is torsion. The bending angles are not limited.

@@ -1,16 +1,12 @@
 """Drawn cross-sections of flexible links."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.visuals import read_visuals, section_of
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 DEFAULT_THICKNESS_RATIO = 1 / 40  # of a beam of unknown size, over its length
 

@@ -38,4 +38,5 @@ def sticks(description: RobotDescription, flexible: Collection[str]) -> Iterator
         if length > MIN_LENGTH and joint.parent not in flexible:
             x, y, z = joint.position / length
             yield StickShape(joint.parent, 'cylinder', {'radius': radius, 'length': length},
-                        joint.position / 2, (0.0, float(np.arccos(z)), float(np.arctan2(y, x))))
+                             joint.position / 2,
+                             (0.0, float(np.arccos(z)), float(np.arctan2(y, x))))

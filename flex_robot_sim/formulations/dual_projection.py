@@ -10,10 +10,8 @@ form (93).
 Equation numbers: Cibicik & Egeland (2021), see dual_numbers.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,9 +25,7 @@ from flex_robot_sim.formulations.dual_lines import (
     shift_screws,
 )
 from flex_robot_sim.formulations.dual_numbers import cross, dual_vector, hat
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Projection(NamedTuple):

@@ -16,7 +16,7 @@ in the paper, poses of elements are expressed in the base frame.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from flex_robot_sim.formulations.sections import (
     sample_attachments,
 )
 from flex_robot_sim.formulations.turning import cross, rotation, skew
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and fixed prismatic joints'
 DEFAULT_ELEMENTS = 64       # per beam

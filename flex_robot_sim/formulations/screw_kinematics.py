@@ -17,10 +17,8 @@ factors, and the inverse of the first is known. All this holds for trees and cha
 Equation numbers: Mueller (2018), see frames.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,10 +31,8 @@ from flex_robot_sim.formulations.frames import (
     rotation_adjoint,
     translation_adjoint,
 )
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 FORMS = ('body', 'spatial', 'hybrid', 'mixed')
 

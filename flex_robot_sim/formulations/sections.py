@@ -4,18 +4,14 @@ Cross-sections of the beams of an arm: their positions, and their motion by the 
 They are data for the formulations: the shapes of `elastic/`, sampled at stations; no dynamics.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.elastic import SETBACK_POINTS, Beam
 from flex_robot_sim.formulations.turning import rotation_and_jacobian
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Sections(NamedTuple):

@@ -21,16 +21,14 @@ in the other formulations.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.formulations.positive_definite import solve_positive_definite
 from flex_robot_sim.formulations.sections import displace_sections, sample, sample_attachments
 from flex_robot_sim.formulations.turning import rotation, rotation_and_jacobian, skew
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, rigid and flexible joints'
 PAPER_OPTIONS = {'exact_turns': False}

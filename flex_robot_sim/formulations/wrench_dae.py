@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_matrix
@@ -33,9 +33,7 @@ from flex_robot_sim.formulations.sections import (
     sample_attachments,
 )
 from flex_robot_sim.formulations.turning import cross, rotation, skew
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and prismatic joints'
 PAPER_OPTIONS = {'sections_turn': False}

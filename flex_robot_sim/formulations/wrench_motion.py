@@ -7,19 +7,15 @@ this module implements: frames advance by the exponential of their twist. Constr
 joints is measured and reported, not corrected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.formulations.turning import rotation_and_jacobian
 from flex_robot_sim.formulations.wrench_dae import Solution, WrenchDae
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 EXPLICIT_SCHEMES = ('forward_euler', 'midpoint')
 MAX_TWIST = 1e6             # beyond it, the integration has diverged      [rad/s, m/s]

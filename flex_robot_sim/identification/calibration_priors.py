@@ -6,26 +6,22 @@ gauges by forces on a beam with the described stiffness, so their gain is EI / E
 estimates both; their agreement is a check of forces, masses and lengths.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
 from flex_robot_sim.description.robot import Link, RobotDescription
+from flex_robot_sim.identification.identification import Identification
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import sensor_names
-
-if TYPE_CHECKING:
-    from flex_robot_sim.identification.identification import Identification
 
 MAX_DISTANCE_STDS = 5.0     # of a fitted parameter from its calibrated value
 MAX_MISMATCH_STDS = 3.0     # of gauge gains by forces and by vibration

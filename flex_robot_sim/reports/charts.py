@@ -1,18 +1,14 @@
 """Plots of a recorded run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.reports.numbers import error_of
+from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.ringing import RecordedVibration
 from flex_robot_sim.reports.series import Series, decimate
 from flex_robot_sim.util.plots import Chart, Curve
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reports.recorded_run import RecordedRun
 
 MILLI, TIME_LABEL = 1e3, 'time [s]'
 LOG_SCALE_FLOOR = 1e-3      # smallest value on a logarithmic axis                      [ms, mm]

@@ -1,22 +1,18 @@
 """Comparison of two recorded runs: aligned time series and their differences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.reports.charts import Plot
 from flex_robot_sim.reports.numbers import MILLI, error_of, format_value
+from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.ringing import mean_residual_amplitude
 from flex_robot_sim.reports.series import decimate, max_abs, rms, to_json_value
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve
 from flex_robot_sim.util.summary import summarized
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reports.recorded_run import RecordedRun
 
 MOTION_START_RATIO = 0.01   # change over range at which the motion of a signal starts
 MIN_MOTION_RANGE = 1e-4     # a signal with a smaller range does not move               [rad, m]

@@ -1,18 +1,12 @@
 """Energy balance of a recorded arm, computed from its states and efforts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 from flex_robot_sim.recording.simulated import MEAN_EFFORTS
+from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reports.recorded_run import RecordedRun
 
 MAX_INSTANTS = 4000         # at which energies are computed
 COLUMNS = 'kinetic', 'strain', 'gravity', 'work', 'taken'

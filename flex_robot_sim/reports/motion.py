@@ -1,9 +1,7 @@
 """Animation data of a page: each solid once, and its pose in every frame."""
 
-from __future__ import annotations
-
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +11,8 @@ from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.reports.energies import coordinates, instants
+from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.viewer.solids import Attachments, solids
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reports.recorded_run import RecordedRun
 
 FRAME_RATE_HZ, MAX_FRAMES = 30.0, 1800  # frames per second; frames altogether
 PIECES_PER_LINK = 12                    # of a drawn flexible link

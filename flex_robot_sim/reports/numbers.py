@@ -1,17 +1,13 @@
 """Key figures of a recorded run, as JSON and as text tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.ringing import RecordedVibration, mean_residual_amplitude
 from flex_robot_sim.reports.series import Series, max_abs, rms, to_json_value
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reports.recorded_run import RecordedRun
 
 MILLI = 1e3
 END_FRACTION = 0.05         # final fraction of the samples that counts as the end of a run

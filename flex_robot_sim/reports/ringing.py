@@ -1,8 +1,6 @@
 """Residual vibration of recorded tips: spectra, resonances and predicted modes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +9,9 @@ from flex_robot_sim.analysis.recorded_vibration import Resonance, resonances
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series
 from flex_robot_sim.util.exceptions import FlexRobotSimError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reports.recorded_run import RecordedRun
 
 TARGET_REST_RATIO = 1e-4       # a smaller step of the target, over its range, counts as rest
 MIN_REST_S = 0.5               # shorter intervals do not count                              [s]

@@ -1,9 +1,7 @@
 """ELLA against section 7 of the wrench DAE: set points, vibration, wrenches and the time step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +18,8 @@ from flex_robot_sim.reproduce.comparison import (
 )
 from flex_robot_sim.reproduce.ella_controller import GOAL, MOVE_DURATION
 from flex_robot_sim.reproduce.ella_figures import JOINTS, MotionSamples, amplitude_spectrum
+from flex_robot_sim.reproduce.ella_schemes import SchemeComparison
 from flex_robot_sim.reproduce.motion import Run
-
-if TYPE_CHECKING:
-    from flex_robot_sim.reproduce.ella_schemes import SchemeComparison
 
 MIN_DURATION = 4.0              # of a run with enough vibration for a spectrum         [s]
 # mass on the base joint from the printed numbers, and their resolution [kg]

@@ -7,14 +7,12 @@ from force and speed at its middle; a segment has the mean values of its steps. 
 the instants at which an effort changes, to the microsecond.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.rig.bench.drives import Drives
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.profile import (
     MAX_SEGMENT_US,
@@ -24,9 +22,6 @@ from flex_robot_sim.rig.wire.profile import (
 )
 from flex_robot_sim.rig.wire.protocol import Segment
 from flex_robot_sim.util.exceptions import CommandError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.bench.drives import Drives
 
 TARGET_SEGMENT_DURATION = 0.02  # longer only where the board has no room for as many           [s]
 ROUNDING = 1e-9             # [s]

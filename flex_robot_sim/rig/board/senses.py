@@ -1,17 +1,12 @@
 """Inputs of the board: counts with their origin, switches, and the faults found in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from flex_robot_sim.rig.bench.bench import Pins
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import Fault, Input
 from flex_robot_sim.rig.wire.vocabulary import DUTY_ONE, Joint
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.bench.bench import Pins
 
 # plain integers: operations with enum flags would take most of a control step
 LOWER = int(Input.SLIDE_LOWER), int(Input.TURN_LOWER)

@@ -1,15 +1,9 @@
 """Diagnostics of a bridge: a level, a line, and figures since the last call."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from flex_robot_sim.rig.bridge.bridge import RigBridge
 from flex_robot_sim.rig.host.commands import describe_faults, state_name
 from flex_robot_sim.rig.host.link import LinkState
 from flex_robot_sim.rig.wire.vocabulary import MOVING, Fault, Input
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.bridge.bridge import RigBridge
 
 MS_PER_S = 1e3
 MIN_TELEMETRY_SHARE = 0.9   # of the requested telemetry rate

@@ -11,11 +11,9 @@ constant, and the residual accumulates over about that time. With time constant 
 freely from the moment the motors are switched on.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,14 +23,12 @@ from flex_robot_sim.analysis.state_transfer import refuse_other_structure, state
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.bench import TIME_STEP, Bench, Drive, check_bench_arm
 from flex_robot_sim.rig.bench.parts import TURN
+from flex_robot_sim.rig.bridge.bridge import RigState
 from flex_robot_sim.rig.calibration.calibration import Calibration
+from flex_robot_sim.rig.estimation.shape_tracker import BentLinkState
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.settings import Settings, setting
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.bridge.bridge import RigState
-    from flex_robot_sim.rig.estimation.shape_tracker import BentLinkState
 
 
 @dataclass(frozen=True)

@@ -7,28 +7,24 @@ switched off however it ends. Motion stays within a window, and stops at a fault
 or when the program is interrupted.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.commands import describe_faults
+from flex_robot_sim.rig.host.link import RigLink
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Fault
 from flex_robot_sim.util.exceptions import CalibrationError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.host.link import RigLink
 
 AVERAGING_TIME = 1.0        # of readings                                               [s]
 SET_POINT_PERIOD = 0.02     # while the motors are on                                   [s]

@@ -5,23 +5,19 @@ A constant is accepted if its relative standard deviation is small. The deviatio
 scatter of the data or that from the accuracy of the ruler, whichever is larger.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from flex_robot_sim.description.robot import ElasticBeam, FlexSensor
 from flex_robot_sim.rig.calibration.calibration import (
     EncoderCalibration,
     SensorCalibration,
     SlideFriction,
 )
 from flex_robot_sim.util.exceptions import CalibrationError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import ElasticBeam, FlexSensor
 
 Readings: TypeAlias = Sequence[float] | np.ndarray      # (k,)
 

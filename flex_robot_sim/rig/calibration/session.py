@@ -7,11 +7,9 @@ step. A fault, a key press or a lost link ends the motion, but not the session. 
 readings to `keep` as they are taken, and resumes from earlier readings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +26,8 @@ from flex_robot_sim.rig.calibration.dialogue import Dialogue, DialogueWord
 from flex_robot_sim.rig.calibration.sequence import steps_of
 from flex_robot_sim.rig.calibration.step import CalibrationContext
 from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.host.link import RigLink
 from flex_robot_sim.util.exceptions import CalibrationError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.host.link import RigLink
 
 
 class Quit(Exception):

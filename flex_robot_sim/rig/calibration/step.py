@@ -5,18 +5,14 @@ A step collects rows of raw readings, which survive errors. Its constants follow
 zero pose and the results of the steps before.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.calibration.bench import CalibrationBench
 from flex_robot_sim.rig.calibration.dialogue import Dialogue, DialogueWord
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class CalibrationContext(NamedTuple):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.frames import FrameReader, ReceivedFrame, encode
 from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
 from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Mode, Result
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
 
 REACTION_PERIOD = 5         # in which the host reads frames and acknowledges events    [ms]
 

@@ -1,9 +1,7 @@
 """Runner of the conformance checks, with their outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flex_robot_sim.rig.conformance import (
     bench_checks,
@@ -12,14 +10,12 @@ from flex_robot_sim.rig.conformance import (
     stop_checks,
     wire_checks,
 )
+from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
 from flex_robot_sim.rig.conformance.checks import CHECKS, Check
 from flex_robot_sim.rig.conformance.host import CheckFailure, Host, Metrics
 from flex_robot_sim.rig.wire.protocol import Clear, Disarm, Stream
 from flex_robot_sim.rig.wire.vocabulary import State
 from flex_robot_sim.util.exceptions import FlexRobotSimError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
 
 # importing them registers the checks
 assert bench_checks and safety_checks and step_checks and stop_checks and wire_checks
