@@ -20,18 +20,8 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import near
+from flex_robot_sim.environments import tasks
 from flex_robot_sim.environments.laws import Laws
-from flex_robot_sim.environments.tasks import (
-    PUSH_DURATION_S,
-    TASKS,
-    EpisodeTargets,
-    Look,
-    Observation,
-    Reward,
-    Task,
-    bench_observation,
-    reference,
-)
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import nearest_within_limits
@@ -69,10 +59,10 @@ def settings_of(named: Mapping[str, object]) -> EpisodeSettings:
 class Episodes:
     """Arms at a task, each in its own episode."""
 
-    def __init__(self, robot: str | Path, task: str | Task, count: int,
+    def __init__(self, robot: str | Path, task: str | tasks.Task, count: int,
                  settings: EpisodeSettings | None = None,
                  vary: Mapping[str, str] | None = None, scale: Mapping[str, str] | None = None,
-                 reward: Reward | None = None, observation: Observation | None = None,
+                 reward: tasks.Reward | None = None, observation: tasks.Observation | None = None,
                  threads: int | None = None) -> None:
         """
         Build the arms; call `begin` before the first step.
@@ -81,10 +71,10 @@ class Episodes:
         :param vary: laws of numbers drawn for every episode, see `Laws`; scale: factors.
         :param threads: number of threads; default: one per processor.
         """
-        if not isinstance(task, Task) and not is_known(task, TASKS):
-            raise UsageError(f'no task "{task}". Known: {", ".join(TASKS)}.')
+        if not isinstance(task, tasks.Task) and not is_known(task, tasks.TASKS):
+            raise UsageError(f'no task "{task}". Known: {", ".join(tasks.TASKS)}.')
         self.settings = settings or EpisodeSettings()
-        self.task = task if isinstance(task, Task) else TASKS[task]
+        self.task = task if isinstance(task, tasks.Task) else tasks.TASKS[task]
         for name, function in (('reward', reward), ('observation', observation)):
             if function is not None and not callable(function):
                 raise UsageError(f'{name} = {function!r:.100} must be a function of a Look.')
@@ -102,7 +92,7 @@ class Episodes:
                              'learn.')
         self._count, self._laws = count, Laws(description, vary, scale)
         self._reward = reward or self.task.reward
-        self._observe = observation or bench_observation
+        self._observe = observation or tasks.bench_observation
         servo = fitting_servo(self.arm)
         limits = effort_limits(self.arm)
         self._efforts = self.settings.strength * np.where(
@@ -110,8 +100,8 @@ class Episodes:
         self._tool, self.age = self.arm.tool, np.zeros(count)
         joints = len(self.arm.joint_names)
         start, goal, rate = np.zeros((3, count, joints))
-        self._targets = EpisodeTargets(start, goal, rate, np.zeros((count, 3)),
-                                       np.full(count, np.inf))
+        self._targets = tasks.EpisodeTargets(start, goal, rate, np.zeros((count, 3)),
+                                             np.full(count, np.inf))
         self._gravity_effort, self.action = np.zeros((2, count, joints))
         self._is_pushed = np.zeros(count, bool)
         self.batch = Batch(self.arm, count, SimulationSettings(
@@ -144,7 +134,7 @@ class Episodes:
                 masses[i] = self._laws.draw_payload(rngs[k])
             loaded_arm = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)
             states.append(equilibrium(loaded_arm, targets[-1].start).coordinates)
-        for name in EpisodeTargets._fields:
+        for name in tasks.EpisodeTargets._fields:
             getattr(self._targets, name)[rows] = [getattr(drawn, name) for drawn in targets]
         if self._laws.vary_arms:
             self.batch.set_arms(arms, members=rows)
@@ -170,7 +160,7 @@ class Episodes:
         """
         self.action[:] = np.clip(self._expected_actions(actions), -1.0, 1.0)
         batch, period = self.batch, self.settings.period
-        target, rate = reference(self._targets, self.task.within, self.age)
+        target, rate = tasks.reference(self._targets, self.task.within, self.age)
         batch.target[:], batch.target_rate[:] = target, rate
         batch.effort[:] = self._gravity_effort + self._efforts * self.action
         self._update_pushes()
@@ -190,16 +180,16 @@ class Episodes:
                              f'{self._observation_size or "some"} numbers, a row for each arm.')
         return np.clip(values, -MAX_OBSERVATION, MAX_OBSERVATION)
 
-    def measure(self) -> Look:
+    def measure(self) -> tasks.Look:
         """Return all measurements."""
         batch = self.batch
         q, qd = batch.coordinates, batch.rates
-        target, rate = reference(self._targets, self.task.within, self.age)
+        target, rate = tasks.reference(self._targets, self.task.within, self.age)
         tips = (*self._reach.shape, 3)
-        return Look(self.age.copy(), target, rate, batch.motor_position, batch.motor_velocity,
-                    _product(self._sensors, q), _product(self._tips, q).reshape(tips),
-                    _product(self._tips, qd).reshape(tips), self._reach.copy(),
-                    self.action.copy())
+        return tasks.Look(
+            self.age.copy(), target, rate, batch.motor_position, batch.motor_velocity,
+            _product(self._sensors, q), _product(self._tips, q).reshape(tips),
+            _product(self._tips, qd).reshape(tips), self._reach.copy(), self.action.copy())
 
     def _rewards(self):
         rewards = array_or_nan(self._reward(self.measure()))
@@ -222,7 +212,7 @@ class Episodes:
         """Start and end the pushes at the tools."""
         since = self.age - self._targets.pushed_at
         is_pushed = (since > -self.settings.period / 2) & (
-            since < PUSH_DURATION_S - self.settings.period / 2)
+            since < tasks.PUSH_DURATION_S - self.settings.period / 2)
         changed = np.flatnonzero(is_pushed != self._is_pushed)
         if changed.size:
             self.batch.push(self._tool, np.where(is_pushed[changed, None],

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.dynamics import integrators
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
 from flex_robot_sim.dynamics.arm_state import (
     FORWARD_EULER,
@@ -39,18 +40,6 @@ from flex_robot_sim.dynamics.forces import (
     spring_energy,
 )
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
-from flex_robot_sim.dynamics.integrators import (
-    ENERGY_ROUNDING,
-    MAX_ENERGY_CORRECTION,
-    MAX_ENERGY_ERROR,
-    MAX_EVALUATIONS,
-    MAX_ITERATIONS,
-    MAX_RATIO_FOR_REUSE,
-    MIN_SUBSTEP_RATIO,
-    RATE_TOLERANCE,
-    REST_VELOCITY,
-    STEP_GROWTH_ITERATIONS,
-)
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
@@ -156,8 +145,8 @@ class FormulationDynamics:
             step[1], step[2] = energy, 0.0
             return has_converged, True
         is_good = has_converged and abs(energy - expected) <= (
-            MAX_ENERGY_ERROR * (kinetic + abs(work_done) + abs(dissipated))
-            + ENERGY_ROUNDING * (abs(energy - kinetic - potential) + abs(potential)))
+            integrators.MAX_ENERGY_ERROR * (kinetic + abs(work_done) + abs(dissipated))
+            + integrators.ENERGY_ROUNDING * (abs(energy - kinetic - potential) + abs(potential)))
         if not is_good and can_halve:
             return False, True
         if not is_good:
@@ -167,8 +156,8 @@ class FormulationDynamics:
                 self.flow[:2] = flow
                 return False, False
         deficit = expected - energy - step[2]
-        max_decrease = MAX_ENERGY_CORRECTION if is_good else 1.0
-        correction = min(max(deficit / kinetic, -max_decrease), MAX_ENERGY_CORRECTION)
+        max_decrease = integrators.MAX_ENERGY_CORRECTION if is_good else 1.0
+        correction = min(max(deficit / kinetic, -max_decrease), integrators.MAX_ENERGY_CORRECTION)
         step[1], step[2] = energy + correction * kinetic, max(correction * kinetic - deficit, 0.0)
         step[3] += energy - expected    # signed, because errors of steps have both signs
         qd *= sqrt(1.0 + correction)
@@ -204,7 +193,8 @@ def _midpoint_step(dynamics, q, qd, qdd, h, scheme, iterations):
         acceleration, evaluations, has_converged = _solve_midpoint(dynamics, q, qd, guess, substep,
                                                                    iterations)
         calls += evaluations
-        can_halve = calls < MAX_EVALUATIONS and substep > MIN_SUBSTEP_RATIO * h
+        can_halve = (calls < integrators.MAX_EVALUATIONS
+                     and substep > integrators.MIN_SUBSTEP_RATIO * h)
         if not has_converged and can_halve:
             substep *= 0.5
             continue
@@ -228,10 +218,11 @@ def _midpoint_step(dynamics, q, qd, qdd, h, scheme, iterations):
         work.last[:], work.step[0] = qdd, substep
         qdd[:] = acceleration if is_accepted else 0.0
         remaining -= substep
-        if remaining < MIN_SUBSTEP_RATIO * h:
+        if remaining < integrators.MIN_SUBSTEP_RATIO * h:
             remaining = 0.0
-        substep = remaining if calls >= MAX_EVALUATIONS else min(
-            2.0 * substep if evaluations < STEP_GROWTH_ITERATIONS else substep, remaining)
+        substep = remaining if calls >= integrators.MAX_EVALUATIONS else min(
+            2.0 * substep if evaluations < integrators.STEP_GROWTH_ITERATIONS else substep,
+            remaining)
     return substeps, unconverged
 
 
@@ -240,7 +231,7 @@ def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
     weights, qdd, no_solution = (dynamics.arm.inertia_scale, guess.copy(),
                                  np.full_like(guess, np.nan))
     iteration_matrix, correction, previous_change = None, None, inf
-    for count in range(1, MAX_ITERATIONS + 1):
+    for count in range(1, integrators.MAX_ITERATIONS + 1):
         rate = qd + 0.5 * h * qdd
         middle_q = q + 0.5 * h * rate
         error = dynamics.accelerations(middle_q, rate) - qdd
@@ -252,7 +243,8 @@ def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
                     correction *= 0.5
                     qdd -= correction
                     continue
-            if iteration_matrix is None or change > MAX_RATIO_FOR_REUSE * previous_change:
+            if (iteration_matrix is None
+                    or change > integrators.MAX_RATIO_FOR_REUSE * previous_change):
                 iteration_matrix = dynamics.iteration_matrix(middle_q, rate, h)
                 newton_step = np.linalg.solve(iteration_matrix, error)
                 change = weights @ (h * newton_step)**2
@@ -262,11 +254,11 @@ def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
             return no_solution, count, False
         correction = newton_step
         qdd += correction
-        scale = weights @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
+        scale = weights @ (rate**2 + (h * qdd)**2 + integrators.REST_VELOCITY**2)
         # the remaining error is about change * change / previous_change                  (T43)
         if count >= iterations and (
                 change * min(change, previous_change)
-                <= RATE_TOLERANCE**2 * scale * previous_change):
+                <= integrators.RATE_TOLERANCE**2 * scale * previous_change):
             return qdd, count, True
         previous_change = change
     return qdd, count, False

@@ -13,19 +13,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.formulations.screw_kinematics import (
-    FORMS,
-    Body,
-    bodies,
-    jacobians,
-    joint_screws,
-    meeting_point,
-    poses_by_base_frame,
-    poses_by_body_frames,
-    poses_by_joint_frames,
-    system_jacobian,
-    twists,
-)
+from flex_robot_sim.formulations import screw_kinematics as paper
 from flex_robot_sim.reproduce.comparison import PaperComparison, check_claim, not_comparable
 from flex_robot_sim.reproduce.courses import max_error, run_formulations
 from flex_robot_sim.reproduce.motion import Progress, make_force, simulate, subprogress
@@ -41,14 +29,15 @@ POSE_COUNT = 4                          # poses in the stick figure
 # of double precision; of lengths in the URDF, with 9 digits [m]
 ROUNDING_ERROR, LENGTH_RESOLUTION = 1e-12, 1e-8
 ROBOT, VARIANT, VARIED, HAS_FORCES = 'rcm', '', (), False
-POSE_METHODS = {'joint frames': poses_by_joint_frames, 'body frames': poses_by_body_frames,
-                'base frame': poses_by_base_frame}
+POSE_METHODS = {'joint frames': paper.poses_by_joint_frames,
+                'body frames': paper.poses_by_body_frames,
+                'base frame': paper.poses_by_base_frame}
 
 
 def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
     arm = options.load_arm(ROBOT)
-    links = bodies(arm)
+    links = paper.bodies(arm)
     samples = SAMPLES if options.seconds is None else 41
     times = np.linspace(0.0, options.seconds or SECONDS, samples)
     q, qd = motion(times)
@@ -63,12 +52,12 @@ def run(progress: Progress, options: Options) -> Reproduction:
         poses.append(solutions[2])
         distances.append(remote_centre(links, names, solutions[2]))
         if k % 10 == 0:
-            for form in FORMS:
-                computed = jacobians(links, position, form)[names.index('tool')]
+            for form in paper.FORMS:
+                computed = paper.jacobians(links, position, form)[names.index('tool')]
                 jacobian_error = max(jacobian_error, np.abs(
                     computed - jacobian(arm, position, 'tool', form)).max())
-                system = system_jacobian(links, position, form)
-                V = twists(links, position, rate, form).ravel()
+                system = paper.system_jacobian(links, position, form)
+                V = paper.twists(links, position, rate, form).ravel()
                 rate_error = max(rate_error, np.abs(system.rates(V) - rate).max())
             progress(0.3 * k / len(times))
     pose_array = np.array(poses)
@@ -142,14 +131,14 @@ def motion(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return q, qd
 
 
-def remote_centre(links: Sequence[Body], names: Sequence[str], poses: np.ndarray
+def remote_centre(links: Sequence[paper.Body], names: Sequence[str], poses: np.ndarray
                   ) -> tuple[np.ndarray, float]:
     """Return the point closest to the axes of joints 4, 5 and instrument, and its error [m]."""
-    screws = joint_screws(links, poses, 'spatial')
+    screws = paper.joint_screws(links, poses, 'spatial')
     tool = poses[names.index('tool')]
     instrument = np.concatenate([tool[:3, 0], np.cross(tool[:3, 3], tool[:3, 0])])
-    return meeting_point([screws[names.index('body_4')], screws[names.index('body_5')],
-                          instrument])
+    return paper.meeting_point([screws[names.index('body_4')], screws[names.index('body_5')],
+                                instrument])
 
 
 def _make_figure(links, names, times, q, qd, poses, centre_drift):
@@ -176,7 +165,8 @@ def _make_figure(links, names, times, q, qd, poses, centre_drift):
         Curve('remote centre', times[:half],
               np.linalg.norm(centre - centre[0], axis=1)[:half], 0, 0),))
     index = names.index('tool')
-    speeds = {form: [twists(links, *state, form)[index] for state in zip(q, qd)] for form in FORMS}
+    speeds = {form: [paper.twists(links, *state, form)[index] for state in zip(q, qd)]
+              for form in paper.FORMS}
     forms = [Chart(title, 'time [s]', label, tuple(
         Curve(form, times, np.array(values)[:, row], number, number)
         for number, (form, values) in enumerate(speeds.items())))

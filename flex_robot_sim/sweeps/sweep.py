@@ -9,14 +9,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent import futures
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +37,7 @@ Progress = Callable[[int, int], object]
 def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
           scale: Words | None = None, run: Manoeuvre | Run | None = None, method: str = 'grid',
           count: int | None = None, seed: int = 0, folder: str | Path | None = None,
-          executor: Executor | None = None, workers: int | None = None,
+          executor: futures.Executor | None = None, workers: int | None = None,
           progress: Progress | None = None, watch: Callable[[], object] | None = None,
           coupling: str = 'shortening', gravity: ArrayLike = GRAVITY) -> dict[str, np.ndarray]:
     """
@@ -76,8 +69,9 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
     return table
 
 
-def run_plan(plan: SweepPlan, folder: str | Path | None = None, executor: Executor | None = None,
-             workers: int | None = None, progress: Progress | None = None,
+def run_plan(plan: SweepPlan, folder: str | Path | None = None,
+             executor: futures.Executor | None = None, workers: int | None = None,
+             progress: Progress | None = None,
              watch: Callable[[], object] | None = None) -> dict[str, np.ndarray]:
     """Run a SweepPlan, see `sweep`."""
     count = len(os.sched_getaffinity(0)) if workers is None else whole('workers', workers)
@@ -114,16 +108,16 @@ def _expect_sendable(plan, executor, watch):
     future = None
     try:
         future = executor.submit(run_part, plan.part([]), [])
-        while not wait([future], WATCH_PERIOD_S).done:
+        while not futures.wait([future], WATCH_PERIOD_S).done:
             if watch is not None:
                 watch()
         future.result()
-    except BrokenExecutor as error:
+    except futures.BrokenExecutor as error:
         raise UsageError('no process can begin with the function of the runs. Define it in a '
                          'module, or in a program that begins the sweep below `if __name__ == '
                          '"__main__":`.') from error
     except Exception as error:
-        if isinstance(error, (CancelledError, SweepError)) or _is_dask_error(error):
+        if isinstance(error, (futures.CancelledError, SweepError)) or _is_dask_error(error):
             raise
         # Dask wraps the reason in a message
         why = error.__cause__ if isinstance(error.__cause__, (TypeError, ImportError)) else error
@@ -145,7 +139,7 @@ def _finished_parts(plan, todo, executor, count, watch) -> Iterator[list[RunResu
             yield done
         return
     max_pending = PARTS_PER_WORKER * count
-    pending: set[Future] = set()
+    pending: set[futures.Future] = set()
     try:
         while True:
             with _one_line_errors():
@@ -153,7 +147,7 @@ def _finished_parts(plan, todo, executor, count, watch) -> Iterator[list[RunResu
                     pending.add(executor.submit(run_part, plan.part(runs), runs))
             if not pending:
                 return
-            finished, pending = wait(pending, WATCH_PERIOD_S, FIRST_COMPLETED)
+            finished, pending = futures.wait(pending, WATCH_PERIOD_S, futures.FIRST_COMPLETED)
             if not finished and watch is not None:
                 watch()
             for future in finished:
@@ -171,10 +165,10 @@ def _one_line_errors() -> Iterator[None]:
     """Turn errors of a lost executor into one line."""
     try:
         yield
-    except BrokenExecutor as error:
+    except futures.BrokenExecutor as error:
         raise SweepError('a worker died: it was killed, had no memory left, or could not '
                          'begin.') from error
-    except CancelledError as error:
+    except futures.CancelledError as error:
         raise SweepError('the executor has cancelled the runs: it was stopped, or it is out of '
                          'reach.') from error
     except Exception as error:

@@ -5,24 +5,7 @@ from pathlib import Path
 
 from flex_robot_sim.rig.wire.line import BAUD
 from flex_robot_sim.shaping.shaping_settings import AUTO, NODE_SHAPERS
-from flex_robot_sim.system.processes import (
-    BRIDGE,
-    CONTROLLER,
-    CONTROLLERS,
-    DRIFT,
-    DYNAMICS,
-    LOG_LEVELS,
-    SHAPER,
-    TOPIC,
-    TRAJECTORY_ACTION,
-    VIEW,
-    Program,
-    config_file,
-    hil_system,
-    robot_parameters,
-    robot_settings,
-    simulation_system,
-)
+from flex_robot_sim.system import processes
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
@@ -54,7 +37,7 @@ class SystemArguments(Settings):
     record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
                                    'the current folder')
     network: bool = setting(False, NETWORK_HELP)
-    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
+    log_level: str = setting('info', 'of all nodes', choices=processes.LOG_LEVELS)
 
     @property
     def recording(self) -> str | None:
@@ -73,21 +56,22 @@ class SimulationArguments(SystemArguments):
     use_controller: str = setting(
         'auto', 'whether the controller runs, or runs inside the process of the dynamics; auto: '
         'inside if the settings of the robot have the servo in the drives, else true',
-        choices=tuple(CONTROLLERS))
+        choices=tuple(processes.CONTROLLERS))
     use_sim_time: bool = setting(
         False, 'whether the dynamics send /clock, and all other nodes live by it')
 
-    def programs(self) -> list[Program]:
+    def programs(self) -> list[processes.Program]:
         """Return the Programs that these arguments ask for."""
-        own = robot_settings(self.robot) if self.params_file == PARAMS_FILE else {}
-        controller = CONTROLLERS[self.use_controller]
+        own = processes.robot_settings(self.robot) if self.params_file == PARAMS_FILE else {}
+        controller = processes.CONTROLLERS[self.use_controller]
         if controller == 'auto':
             controller = 'inside' if own.get('servo') == 'drives' else 'process'
-        return simulation_system(
+        return processes.simulation_system(
             self.robot, self.xacro_arguments.split(), self.namespace, controller,
             self.use_sim_time, self.params_file, self.log_level, rviz=self.use_rviz,
             rviz_config_file=self.rviz_config_file, view=self.view, record=self.recording,
-            settings=dict.fromkeys((DYNAMICS, CONTROLLER, VIEW, DRIFT, TRAJECTORY_ACTION), own),
+            settings=dict.fromkeys((processes.DYNAMICS, processes.CONTROLLER, processes.VIEW,
+                                    processes.DRIFT, processes.TRAJECTORY_ACTION), own),
             drift=self.drift, tool=self.tool,
             trajectory_action=self.trajectory_action and controller != 'none')
 
@@ -105,14 +89,14 @@ class HilArguments(SystemArguments):
     twin: bool = setting(False, 'whether the model runs beside the bench, and how far both are '
                                 'apart is sent')
 
-    def programs(self) -> list[Program]:
+    def programs(self) -> list[processes.Program]:
         """Return the Programs that these arguments ask for."""
         bridge = {'serial_port': self.serial_port, 'baud': self.baud, 'twin': self.twin}
-        return hil_system(
+        return processes.hil_system(
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
-            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
-            record=self.recording, drift=self.drift, tool=self.tool,
+            rviz_config_file=self.rviz_config_file, settings={processes.BRIDGE: bridge},
+            view=self.view, record=self.recording, drift=self.drift, tool=self.tool,
             trajectory_action=self.trajectory_action and self.use_controller)
 
 
@@ -120,8 +104,9 @@ class HilArguments(SystemArguments):
 class ShaperArguments(Settings):
     """Arguments of shaper.launch.py."""
 
-    robot: str = setting(TOPIC, 'URDF or xacro file, or a shipped robot; robot_description: what '
-                                'arrives on this topic; none: any robot, by frequencies')
+    robot: str = setting(
+        processes.TOPIC, 'URDF or xacro file, or a shipped robot; robot_description: what '
+        'arrives on this topic; none: any robot, by frequencies')
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
     tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
     frequencies: str = setting('', 'what the arm rings with [Hz], with spaces between; without '
@@ -152,14 +137,14 @@ class ShaperArguments(Settings):
     params_file: str = setting('', 'YAML file with parameters, or one of config/')
     use_sim_time: bool = setting(False, 'whether the node lives by /clock')
     network: bool = setting(False, NETWORK_HELP)
-    log_level: str = setting('info', 'of the node', choices=LOG_LEVELS)
+    log_level: str = setting('info', 'of the node', choices=processes.LOG_LEVELS)
 
-    def programs(self) -> list[Program]:
+    def programs(self) -> list[processes.Program]:
         """Return the Program that these arguments ask for."""
         if self.robot == 'none' and not self.frequencies and not self.design_file:
             raise SettingError('robot = "none" needs frequencies: say what the arm rings with')
-        known = {TOPIC: '', 'none': ''}.get(self.robot, self.robot)
-        parameters = {**robot_parameters(known, self.xacro_arguments.split(), self.tool),
+        known = {processes.TOPIC: '', 'none': ''}.get(self.robot, self.robot)
+        parameters = {**processes.robot_parameters(known, self.xacro_arguments.split(), self.tool),
                       'use_sim_time': self.use_sim_time, 'shaper': self.shaper,
                       'stream': self.stream}
         for name in ('stream_rate', 'max_path_deviation'):
@@ -177,9 +162,10 @@ class ShaperArguments(Settings):
         remappings = (('~/joint_trajectory', self.input), ('joint_trajectory', self.output),
                       ('~/set_points', self.stream_input), ('set_points', self.stream_output),
                       ('joint_states', self.joint_states))
-        params_file = self.params_file and config_file('params_file', self.params_file)
-        return [Program(SHAPER, parameters, namespace=self.namespace, params_file=params_file,
-                        remappings=remappings, log_level=self.log_level)]
+        params_file = self.params_file and processes.config_file('params_file', self.params_file)
+        return [processes.Program(
+            processes.SHAPER, parameters, namespace=self.namespace, params_file=params_file,
+            remappings=remappings, log_level=self.log_level)]
 
 
 def _numbers(name, text):

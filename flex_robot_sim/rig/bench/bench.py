@@ -17,15 +17,7 @@ import numpy as np
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import load
-from flex_robot_sim.rig.bench.motors import (
-    dc_current,
-    dc_force,
-    divider_counts,
-    flex_resistance,
-    stepper_lag,
-    stepper_stiffness,
-    stepper_torque,
-)
+from flex_robot_sim.rig.bench import motors
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 from flex_robot_sim.simulation.simulation import Simulation
@@ -204,22 +196,22 @@ class Bench:
         self.current = 0.0
         if drive.bridge and powered:
             voltage, speed = drive.duty * parts.supply, velocity[SLIDE]
-            self.current = dc_current(parts, voltage, speed)
-            effort[SLIDE] = dc_force(parts, self.current, speed)
+            self.current = motors.dc_current(parts, voltage, speed)
+            effort[SLIDE] = motors.dc_force(parts, self.current, speed)
             # the slope of the force over the speed becomes damping of the implicit servo
             faster = speed + 1e-6
-            ahead = dc_force(parts, dc_current(parts, voltage, faster), faster)
+            ahead = motors.dc_force(parts, motors.dc_current(parts, voltage, faster), faster)
             damping[SLIDE] = max(0.0, (effort[SLIDE] - ahead) / 1e-6)
             effort[SLIDE] += damping[SLIDE] * speed
         if drive.stepper and powered:
             # the implicit servo models the linear part; the effort adds the rest of the sine
             share = self.faults.weak_stepper
-            stiffness[TURN] = share * stepper_stiffness(parts)
+            stiffness[TURN] = share * motors.stepper_stiffness(parts)
             damping[TURN] = parts.stepper_damping
-            lag = stepper_lag(parts, position[TURN] - self._zero_angle, self._steps)
+            lag = motors.stepper_lag(parts, position[TURN] - self._zero_angle, self._steps)
             target[TURN] = position[TURN] - lag
             rate = drive.step_rate * 2 * np.pi / parts.steps_per_turn
-            effort[TURN] = (share * stepper_torque(parts, lag, drive.step_rate)
+            effort[TURN] = (share * motors.stepper_torque(parts, lag, drive.step_rate)
                             + stiffness[TURN] * lag + damping[TURN] * rate)
         if not self.faults.jammed:
             self._jam = None
@@ -260,12 +252,12 @@ class Bench:
             self._noise, self._max_noise = list(noise), float(np.abs(noise).max())
         means = []
         for sensor, bend in enumerate((self.curvatures * self._lengths).tolist()):
-            resistance = flex_resistance(parts, bend)
+            resistance = motors.flex_resistance(parts, bend)
             if sensor in self.faults.open_sensors:
                 resistance = math.inf
             elif sensor in self.faults.shorted_sensors:
                 resistance = 0.0
-            means.append(divider_counts(parts, resistance))
+            means.append(motors.divider_counts(parts, resistance))
         read = np.rint(self._noise.pop() + np.array(means)[:, None])
         if min(means) < self._max_noise or max(means) + self._max_noise > full:
             read = np.minimum(np.maximum(read, 0), full)
