@@ -72,7 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
             arguments = _parse(parser, words)
             name = f'flexsim {arguments.command}'
             if hasattr(arguments, 'outputs'):
-                from flex_robot_sim.cli.arguments import refuse_existing
+                from flex_robot_sim.cli.common import refuse_existing
                 refuse_existing(arguments)
             with _single_interrupt():
                 return arguments.run(arguments)

@@ -4,7 +4,7 @@ import importlib
 import sys
 from argparse import ArgumentParser, Namespace
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.common import add_json, print_result
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import share_folder

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from flex_robot_sim.cli.arguments import add_json, add_output, print_result
+from flex_robot_sim.cli.common import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import show_progress
 
 

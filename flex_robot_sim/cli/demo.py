@@ -8,14 +8,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import (
-    add_json,
-    add_output,
-    add_tool,
-    expect_within,
-    no_ros,
-    remove_forced,
-)
+from flex_robot_sim.cli import common
 from flex_robot_sim.control.servo import DEFAULT_FREQUENCY, servo_line
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.realistic_drives import DRIVE_LEVELS, with_realistic_drives
@@ -55,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--robot', default='two_link', metavar='URDF',
                         help='URDF or xacro file, or a shipped robot (default: %(default)s)')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
-    add_tool(parser)
+    common.add_tool(parser)
     parser.add_argument('--seconds', type=float, metavar='S',
                         help='simulated time to run (default: until Ctrl-C)')
     parser.add_argument('--shaper', choices=CONTROLLER_SHAPERS[1:], metavar='KIND',
@@ -70,17 +63,17 @@ def add_arguments(parser: ArgumentParser) -> None:
                         help='do not show the arm in a browser (with --json, nobody does)')
     parser.add_argument('--network', action='store_true',
                         help='let other machines listen and command')
-    add_output(parser, '--plot', metavar='FILE',
-               help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
+    common.add_output(parser, '--plot', metavar='FILE',
+                      help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
                     'here; with --json: none)')
-    add_output(parser, '--record', metavar='FILE',
-               help='write all that is sent into this new MCAP file')
-    add_json(parser)
+    common.add_output(parser, '--record', metavar='FILE',
+                      help='write all that is sent into this new MCAP file')
+    common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    expect_within('--seconds', arguments.seconds)
+    common.expect_within('--seconds', arguments.seconds)
     stop = StopRequests()
     try:
         return _demonstrate(arguments, stop)
@@ -102,7 +95,7 @@ def _demonstrate(arguments, stop):
         from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(picture)
     if arguments.record:
-        remove_forced(arguments, arguments.record)
+        common.remove_forced(arguments, arguments.record)
         refuse_recording(arguments.record)
     if must_compile():
         timeout = COMPILATION_TIMEOUT_S
@@ -187,7 +180,7 @@ def _import_observer():
     try:
         from flex_robot_sim.nodes.demo_observer import demo_observer
     except ImportError as error:
-        raise no_ros(error, ' `flexsim simulate two_link --to 0.5,0.5,-0.8` moves the arm '
+        raise common.no_ros(error, ' `flexsim simulate two_link --to 0.5,0.5,-0.8` moves the arm '
                             'without.') from error
     return demo_observer
 

@@ -7,17 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from flex_robot_sim.cli.arguments import (
-    add_json,
-    add_model,
-    add_output,
-    add_robot,
-    expect_writable,
-    numbers,
-    print_result,
-    read_arm,
-    refuse_existing_file,
-)
+from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
@@ -35,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'Design a motion that determines the numbers of an arm, within the limits of position, '
         'velocity, effort and deflection, each checked on the nonlinear model. Then flexsim '
         'identify takes its log. See docs/identification.md.')
-    add_robot(parser)
+    common.add_robot(parser)
     parser.add_argument('--kind', default='fourier', choices=KINDS,
                         help='fourier: a series optimised for its information; decay: stops '
                              'behind which links ring down (default: %(default)s)')
@@ -46,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
                              'that are called imu: gyro/LINK/x, acceleration/LINK/x, '
                              'tip/LINK/y, as for flexsim identify; may be given several times')
     parser.add_argument('--seconds', type=float, default=20.0, help='(default: %(default)s)')
-    parser.add_argument('--pose', type=numbers,
+    parser.add_argument('--pose', type=common.numbers,
                         help='about which it moves (default: the best of some)')
     parser.add_argument('--size', type=float, default=1.0,
                         help='of the motion, over what the limits allow (default: %(default)s)')
@@ -63,11 +53,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--play', metavar='PORT',
                         help=f'play it on a bench; {EMULATOR}: on an emulated one')
     parser.add_argument('--calibration', metavar='YAML', default='', help='of that bench')
-    add_output(parser, '--log', metavar='FILE',
-               help='log of the bench, or of the simulated arm without --play')
-    add_output(parser, '--plot', metavar='FILE', help='draw the motion')
-    add_model(parser)
-    add_json(parser)
+    common.add_output(parser, '--log', metavar='FILE',
+                      help='log of the bench, or of the simulated arm without --play')
+    common.add_output(parser, '--plot', metavar='FILE', help='draw the motion')
+    common.add_model(parser)
+    common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -84,7 +74,7 @@ def run(arguments: Namespace) -> int:
         simulate_experiment,
     )
 
-    arm = read_arm(arguments)
+    arm = common.read_arm(arguments)
     if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):
         raise UsageError(f'--pose takes {len(arm.joint_names)} numbers, not '
                          f'{len(arguments.pose)}.')
@@ -111,7 +101,7 @@ def run(arguments: Namespace) -> int:
                                          SIMULATION_STEP_S, arguments.signal)
         write_experiment(arguments.log, log_text(with_noise(experiment.log, arguments.seed)),
                   not arguments.force)
-    print_result(arguments, summary, _as_text)
+    common.print_result(arguments, summary, _as_text)
     return 0
 
 
@@ -132,10 +122,10 @@ def _check_arguments(arguments):
              if arguments.output]
     for path in names:
         if not arguments.force:
-            refuse_existing_file('--output', path)
-        expect_writable(path)
+            common.refuse_existing_file('--output', path)
+        common.expect_writable(path)
     if arguments.log:
-        expect_writable(arguments.log)
+        common.expect_writable(arguments.log)
     if arguments.plot:
         from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(arguments.plot)

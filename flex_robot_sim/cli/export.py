@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, add_output, print_result
+from flex_robot_sim.cli.common import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.recording.export import FORMATS, check_output, default_output, write_tables
 from flex_robot_sim.recording.mcap_file import RecordingReader

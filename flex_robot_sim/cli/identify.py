@@ -6,18 +6,12 @@ from argparse import ArgumentParser, Namespace
 from datetime import date
 from pathlib import Path
 
-from flex_robot_sim.cli.arguments import (
-    add_json,
-    add_output,
-    expect_writable,
-    numbers,
-    print_result,
-    xacro_arguments,
-)
+from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
+from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 EXIT_POOR_FIT = 1           # exit code
 DRIVE_INPUTS = ('auto', 'efforts', 'motion')
@@ -52,14 +46,15 @@ def add_arguments(parser: ArgumentParser) -> None:
                              'its numbers begin (default: what its log was made with)')
     parser.add_argument('--validate', action='append', default=[], metavar='LOG',
                         help='validate on this log (default: on the last quarter of each)')
-    add_output(parser, '--output', metavar='URDF', help='write the robot with the fitted numbers')
-    add_output(parser, '--plot', metavar='FILE', help='draw measured against simulated')
+    common.add_output(parser, '--output', metavar='URDF',
+                      help='write the robot with the fitted numbers')
+    common.add_output(parser, '--plot', metavar='FILE', help='draw measured against simulated')
     parser.add_argument('--time-step', type=float,
                         help='of the simulation, at most [s] (default: as fine as the log asks)')
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
-    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
-                        help='[m/s2] (default: 0,0,-9.81)')
-    add_json(parser)
+    parser.add_argument('--gravity', type=common.numbers, default=[0.0, 0.0, -9.81],
+                        metavar='X,Y,Z', help='[m/s2] (default: 0,0,-9.81)')
+    common.add_json(parser)
     parser.set_defaults(xacro=[])
 
 
@@ -95,7 +90,7 @@ def run(arguments: Namespace) -> int:
         from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(arguments.plot)
     if arguments.output:
-        expect_writable(arguments.output)
+        common.expect_writable(arguments.output)
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
     refuse_unknown_links(arm, arguments.signal)
     calibrated, model = [], arm
@@ -150,7 +145,7 @@ def run(arguments: Namespace) -> int:
                arguments.calibration or paths[0], not arguments.force)
     if arguments.plot:
         _draw(arguments.plot, fit)
-    print_result(arguments, summary, _as_text)
+    common.print_result(arguments, summary, _as_text)
     if not fit.held_out:
         print('flexsim identify: there is nothing but noise where the fit has not looked, so that '
               'the model cannot be judged. Record more motion, or give --validate.',

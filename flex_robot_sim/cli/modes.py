@@ -6,17 +6,7 @@ from argparse import ArgumentParser, Namespace
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.cli.arguments import (
-    add_json,
-    add_model,
-    add_robot,
-    note_beyond,
-    numbers,
-    parse_payload,
-    pose_text,
-    print_result,
-    read_arm,
-)
+from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.payload import with_payload
@@ -32,16 +22,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Natural frequencies, damping and shapes of the whole arm about its equilibrium under '
         'gravity.')
-    add_robot(parser)
-    parser.add_argument('--pose', type=numbers,
+    common.add_robot(parser)
+    parser.add_argument('--pose', type=common.numbers,
                         help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides')
     parser.add_argument('--joints', default='locked', choices=('locked', 'free'),
                         help='whether the motors are held (default: %(default)s)')
     parser.add_argument('--payload', metavar='[LINK=]KG',
                         help='that the arm carries, at the tool unless LINK is given [kg]')
     parser.add_argument('--count', type=int, default=12, help='(default: %(default)s)')
-    add_model(parser)
-    add_json(parser)
+    common.add_model(parser)
+    common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -49,17 +39,17 @@ def run(arguments: Namespace) -> int:
     if arguments.count < 1:
         raise UsageError('--count must be above 0.')
     with show_progress('reading the robot; the first call compiles, and fine meshes take long'):
-        arm = read_arm(arguments)
+        arm = common.read_arm(arguments)
         payload = None
         if arguments.payload:
-            payload = parse_payload(arguments.payload, arm.tool)
+            payload = common.parse_payload(arguments.payload, arm.tool)
             arm = with_payload(arm, *payload)
     if not arm.size:
         raise UsageError('nothing of this robot moves: it has no modes.')
     if arguments.pose is not None:
         checked('--pose', arguments.pose, arm.joint_names)
     # printed before errors that follow from it
-    note_beyond('modes', arm, '--pose', arguments.pose)
+    common.note_beyond('modes', arm, '--pose', arguments.pose)
     if arguments.pose is None and start_note(arm):
         print(f'flexsim modes: note: {start_note(arm)}', file=sys.stderr)
     with show_progress('looking for the modes'):
@@ -78,7 +68,7 @@ def run(arguments: Namespace) -> int:
                    for i in listed],
         'notes': [*_notes(arm, result.frequencies.size - rows.size, result.note)],
     }
-    print_result(arguments, summary, _as_text)
+    common.print_result(arguments, summary, _as_text)
     return 0
 
 
@@ -94,7 +84,7 @@ def _notes(arm, unstable, stop):
 
 
 def _as_text(summary):
-    pose = pose_text(summary['pose'], [*summary['unit'].values()])
+    pose = common.pose_text(summary['pose'], [*summary['unit'].values()])
     payload = ''.join(f', {mass:g} kg at {link}' for link, mass in summary['payload'].items())
     yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}{payload}'
     if summary['frequencies']:

@@ -4,14 +4,7 @@ import json
 import os
 from argparse import ArgumentParser, Namespace
 
-from flex_robot_sim.cli.arguments import (
-    add_json,
-    add_output,
-    expect_within,
-    no_ros,
-    print_result,
-    remove_forced,
-)
+from flex_robot_sim.cli import common
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.nodes.network import prepare_network
 from flex_robot_sim.recording.mcap_file import refuse_recording, refuse_without_mcap
@@ -27,8 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
         'The system is that of ROS_DOMAIN_ID; flexsim demo says its own, and records itself by '
         '--record FILE.')
-    add_output(parser, '--output', metavar='FILE',
-               help='new file (default: record_DATE_TIME.mcap here)')
+    common.add_output(parser, '--output', metavar='FILE',
+                      help='new file (default: record_DATE_TIME.mcap here)')
     parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
                         help='only these, relative to the namespace; with * and ? for many, in '
                              'quotes (default: all)')
@@ -36,14 +29,14 @@ def add_arguments(parser: ArgumentParser) -> None:
                         help='of the system (default: none)')
     parser.add_argument('--seconds', type=float, metavar='S',
                         help='how long (default: until Ctrl-C)')
-    add_json(parser)
+    common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    expect_within('--seconds', arguments.seconds)
+    common.expect_within('--seconds', arguments.seconds)
     if arguments.output:
-        remove_forced(arguments, arguments.output)
+        common.remove_forced(arguments, arguments.output)
         refuse_recording(arguments.output)
     refuse_without_mcap()
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
@@ -51,13 +44,13 @@ def run(arguments: Namespace) -> int:
     try:
         from flex_robot_sim.nodes.recorder import record
     except ImportError as error:
-        raise no_ros(error) from error
+        raise common.no_ros(error) from error
     screen = Screen()
     if not arguments.json:
         screen.say(f'records for {arguments.seconds:g} s, or until Ctrl-C'
                    if arguments.seconds else 'records until Ctrl-C')
     return record(_ros_arguments(arguments), 'flexsim record', show=screen.show,
-                  say=lambda facts: print_result(arguments, facts, as_text))
+                  say=lambda facts: common.print_result(arguments, facts, as_text))
 
 
 def _ros_arguments(arguments):

@@ -5,7 +5,7 @@ import math
 import sys
 from argparse import ArgumentParser, Namespace
 
-from flex_robot_sim.cli.arguments import no_ros
+from flex_robot_sim.cli.common import no_ros
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.viewed import viewed

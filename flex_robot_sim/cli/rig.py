@@ -3,7 +3,7 @@
 import argparse
 from argparse import Namespace
 
-from flex_robot_sim.cli.arguments import refuse_existing
+from flex_robot_sim.cli.common import refuse_existing
 from flex_robot_sim.cli.completion import is_requested, typed_words
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
 

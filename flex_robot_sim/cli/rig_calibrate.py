@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
 
-from flex_robot_sim.cli.arguments import add_output, refuse_existing_file
+from flex_robot_sim.cli.common import add_output, refuse_existing_file
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.files import why_unwritable
 

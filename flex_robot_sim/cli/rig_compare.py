@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.cli.arguments import add_json, add_output, print_result
+from flex_robot_sim.cli.common import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.rig.bridge.comparison import compare, summary
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.common import add_json, print_result
 from flex_robot_sim.cli.terminal import colourize
 from flex_robot_sim.util.exceptions import UsageError
 

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
+from flex_robot_sim.cli.common import add_json, expect_within, print_result
 from flex_robot_sim.cli.compiling import show_compilation
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse

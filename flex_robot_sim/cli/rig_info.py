@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.common import add_json, print_result
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.rig.host.commands import describe_faults
 from flex_robot_sim.rig.host.link import LinkStatus, RigLink

@@ -3,7 +3,7 @@
 import json
 from argparse import ArgumentParser, Namespace
 
-from flex_robot_sim.cli.arguments import add_json
+from flex_robot_sim.cli.common import add_json
 from flex_robot_sim.description import read_description
 from flex_robot_sim.util.share import shipped_robots
 

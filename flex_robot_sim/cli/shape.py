@@ -5,18 +5,10 @@ from argparse import ArgumentParser, Namespace
 
 import numpy as np
 
-from flex_robot_sim.cli.arguments import (
-    add_json,
-    add_model,
-    add_output,
-    expect_writable,
-    numbers,
-    parse_payload,
-    print_result,
-    xacro_arguments,
-)
+from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 EXIT_NO_RESONANCE = 1       # exit code
 LOG_DEVIATION_FACTOR = 2.0  # standard deviations of a fitted frequency
@@ -38,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('robot', metavar='URDF', nargs='?',
                         help='URDF or xacro file, or a shipped robot')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
-    parser.add_argument('--pose', type=numbers, action='append', default=[],
+    parser.add_argument('--pose', type=common.numbers, action='append', default=[],
                         help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; '
                              'may be given several times (default: some all over the range)')
     parser.add_argument('--payload', action='append', default=[], metavar='[LINK=]KG',
@@ -63,11 +55,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--allowed', type=float, default=5e-4, metavar='M',
                         help='vibration of the tool that does not matter, for the acceleration '
                              '[m] (default: %(default)s)')
-    add_output(parser, '--plot', metavar='FILE', help='draw spectrum and sensitivity')
-    add_output(parser, '--output', metavar='FILE',
-               help='write the recommended shaper, for design_file of the node shaper')
-    add_model(parser)
-    add_json(parser)
+    common.add_output(parser, '--plot', metavar='FILE', help='draw spectrum and sensitivity')
+    common.add_output(parser, '--output', metavar='FILE',
+                      help='write the recommended shaper, for design_file of the node shaper')
+    common.add_model(parser)
+    common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -78,11 +70,11 @@ def run(arguments: Namespace) -> int:
         from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(arguments.plot)
     if arguments.output:
-        expect_writable(arguments.output)
+        common.expect_writable(arguments.output)
     summary, cases, candidates, best, spectrum = (
         _from_log if arguments.log else _from_robot)(arguments)
     if not cases:
-        print_result(arguments, summary, _as_text)
+        common.print_result(arguments, summary, _as_text)
         source = arguments.log or summary['of']
         hint = ('Record at rest just after a move or a push, long enough to see it ring, and '
                 'faster than it rings' if arguments.log else 'It needs no shaper')
@@ -105,13 +97,13 @@ def run(arguments: Namespace) -> int:
         _write(arguments, summary, candidates[best])
     if arguments.plot:
         _draw(arguments.plot, summary, cases, candidates, best, spectrum)
-    print_result(arguments, summary, _as_text)
+    common.print_result(arguments, summary, _as_text)
     return 0
 
 
 def _from_robot(arguments):
     """Return summary, cases, candidates, row of the best one, and no spectrum, of a model."""
-    from flex_robot_sim.cli.arguments import read_arm
+    from flex_robot_sim.cli.common import read_arm
     from flex_robot_sim.control.servo import servo_line
     from flex_robot_sim.model.arguments import checked
     from flex_robot_sim.motion.limits import refuse_beyond_stops
@@ -129,7 +121,7 @@ def _from_robot(arguments):
         servo = _servo(arguments, arm)
         gains = servo and (servo.stiffness, servo.damping)
     uncertainty = DEFAULT_UNCERTAINTY if arguments.uncertainty is None else arguments.uncertainty
-    payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
+    payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
     with show_progress('trying shapers, on linear models and in moves'):
         cases, candidates, best, moves, why = recommend(
             arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
@@ -146,7 +138,7 @@ def _from_robot(arguments):
 
 def _write(arguments, summary, candidate):
     """Write the recommended shaper; a pose-dependent one with its table, which takes long."""
-    from flex_robot_sim.cli.arguments import read_arm
+    from flex_robot_sim.cli.common import read_arm
     from flex_robot_sim.shaping.impulses import NONE
     from flex_robot_sim.shaping.recommendation import following
     from flex_robot_sim.shaping.shaper_file import write_parts
@@ -157,7 +149,7 @@ def _write(arguments, summary, candidate):
         arm = read_arm(arguments)
         joints = arm.joint_names
         if candidate.follows:
-            payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
+            payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
             with show_progress('computing the modes of all poses'):
                 servo = _servo(arguments, arm)
                 parts = ShaperSpecification(candidate.name, NONE, *following(

@@ -10,7 +10,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.cli.arguments import (
+from flex_robot_sim.cli.common import (
     add_json,
     add_model,
     add_output,

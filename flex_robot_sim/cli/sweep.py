@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.cli.arguments import (
-    add_json,
-    add_model,
-    add_robot,
-    numbers,
-    print_result,
-)
+from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.description import read_description
@@ -46,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'tool.mass; payload, within, or servo, a factor of the frequency of the servos; or '
         'JOINT.to, JOINT.start, JOINT.servo_stiffness, JOINT.servo_damping. What is '
         'interrupted goes on with the same call.')
-    add_robot(parser)
+    common.add_robot(parser)
     parser.add_argument('--vary', action='append', default=[], metavar='NAME=FORM',
                         help='values of a number; once per number')
     parser.add_argument('--scale', action='append', default=[], metavar='NAME=FORM',
@@ -62,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
                           ('shaper', {'choices': SHAPERS, 'metavar': 'KIND'}), ('stiffness', {}),
                           ('damping', {}), ('time-step', {}), ('rate', {})):
         _add_setting(parser, name, options)
-    add_model(parser)
+    common.add_model(parser)
     parser.add_argument('--output', metavar='FOLDER',
                         help='where runs and tables go (default: sweep_ROBOT, here)')
     workers = parser.add_mutually_exclusive_group()
@@ -71,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
                               'processor)')
     workers.add_argument('--scheduler', metavar='ADDRESS',
                          help='of a Dask cluster that makes them, such as tcp://host:8786')
-    add_json(parser)
+    common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -105,7 +99,7 @@ def run(arguments: Namespace) -> int:
     if not has_parquet():
         print('flexsim sweep: note: no Parquet without pyarrow. Install it by '
               f'{sys.executable} -m pip install pyarrow, and call again.', file=sys.stderr)
-    print_result(arguments, _summary(folder, table, plan.names, progress), _as_text)
+    common.print_result(arguments, _summary(folder, table, plan.names, progress), _as_text)
     return 0
 
 
@@ -155,7 +149,7 @@ def _add_setting(parser, name, options):
     item = Manoeuvre.__dataclass_fields__[name.replace('-', '_')]
     unit = f' [{item.metadata["unit"]}]' if item.metadata['unit'] else ''
     default = '' if item.default == () else f' (default: {item.default})'
-    kind = numbers if isinstance(item.default, tuple) else type(item.default)
+    kind = common.numbers if isinstance(item.default, tuple) else type(item.default)
     if item.metadata['choices']:
         unit += f': {", ".join(item.metadata["choices"])}'
     parser.add_argument(f'--{name}', type=kind, help=item.metadata['help'] + unit + default,

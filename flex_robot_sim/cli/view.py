@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
+from flex_robot_sim.cli.common import add_model, add_robot, read_arm
 from flex_robot_sim.cli.compiling import show_compilation
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import plain
