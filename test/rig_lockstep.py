@@ -7,7 +7,6 @@ from flex_robot_sim.rig.conformance.host import Host
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
-from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
 
 START = (0.15, 0.0)         # of the bench [m, rad]
 RATE = 500                  # of telemetry [Hz]
@@ -18,7 +17,7 @@ class Lab:
 
     def __init__(self, arm=None, parts=None):
         """Power up, with the joints zeroed where they are."""
-        self.bench = Bench(arm, parts, conversions=CONSTANTS['ADC_CONVERSIONS'][0])
+        self.bench = Bench(arm, parts)
         self.host = Host(Lockstep('emulator', EmulatedRig(self.bench)))
         self.host.wait(40)
         self.host.hello()

@@ -277,7 +277,7 @@ def test_closed_loop_in_lockstep_is_the_same_to_the_last_bit():
 
 def test_closed_loop_through_the_wire_is_that_without_it():
     telemetry = closed_loop()
-    bench, counts = Bench(conversions=16), []
+    bench, counts = Bench(), []
     # the ramp of the step rate in closed form: 32000 steps/s2 up to 100 steps/s
     rise = 100 / 32000
     duty = 0.0
@@ -305,7 +305,7 @@ def test_profile_through_the_wire_moves_the_bench_as_its_inputs_do():
     host.keep_alive(395)
     back_end.close()
     played = [t for t in host.telemetry if t.state == State.PROFILE][:390]
-    bench = Bench(conversions=16)
+    bench = Bench()
     counts, rate, place = [], 0.0, 0.0
     for k in range(len(played)):
         counts.append(bench.read().encoders)
