@@ -59,16 +59,6 @@ def make_table(facts: Mapping[str, Any]) -> str:
     return '\n'.join(rows) + '\n'
 
 
-def read_verdicts(folder: str | Path, name: str) -> list[tuple[str, str, str]]:
-    """Return (place, what, verdict) of the comparisons on the page of an experiment."""
-    text = (Path(folder) / PAGES[name]).read_text(encoding='utf-8')
-    match = _table_pattern(name, COMPARISONS).search(text)
-    assert match, name
-    cells = [line.strip('|').split(' | ') for line in match[0].splitlines()
-             if line.startswith('|') and '*' in line]
-    return [(row[0].strip(), row[1], re.findall(r'\*(.+?)\*', row[-1])[0]) for row in cells]
-
-
 def _table_pattern(name, kind):
     """Pattern of a table and the marks around it."""
     return re.compile(rf'(<!-- {kind} of {name} -->\n).*?(<!-- end -->)', re.DOTALL)

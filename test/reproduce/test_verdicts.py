@@ -1,5 +1,6 @@
 """Verdicts of all experiments in full length; all tests here share one run."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from project_files import ROOT
 from flex_robot_sim.cli.reproduce_together import reproduce_together
 from flex_robot_sim.reproduce import EXPERIMENTS, module_of
 from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.pages import read_verdicts
+from flex_robot_sim.reproduce.pages import COMPARISONS, PAGES
 from flex_robot_sim.reproduce.sensitivity import changed_verdicts, scaled_options
 
 pytestmark = pytest.mark.slow
@@ -105,7 +106,11 @@ def test_a_verdict_has_a_place_bounds_and_where_it_is_known_a_reason(full, name)
 
 @pytest.mark.parametrize('name', EXPERIMENTS)
 def test_the_page_has_the_verdicts_of_the_run(full, name):
-    assert read_verdicts(ROOT / 'docs/papers', name) == [
+    page = (ROOT / 'docs/papers' / PAGES[name]).read_text(encoding='utf-8')
+    table = page.split(f'<!-- {COMPARISONS} of {name} -->')[1].split('<!-- end -->')[0]
+    cells = [line.strip('|').split(' | ') for line in table.splitlines()
+             if line.startswith('|') and '*' in line]
+    assert [(row[0].strip(), row[1], re.findall(r'\*(.+?)\*', row[-1])[0]) for row in cells] == [
         (row['place'], row['what'], row['verdict']) for row in full[name]['comparisons']]
 
 
