@@ -16,7 +16,7 @@ from flex_robot_sim.cli import reproduce as cli_reproduce
 from flex_robot_sim.cli import rig_emulate
 from flex_robot_sim.cli.rig_setup import as_text
 from flex_robot_sim.rig.bench.parts import BenchParts
-from flex_robot_sim.rig.board import rig_of
+from flex_robot_sim.rig.board import emulated_rig
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
 from flex_robot_sim.rig.bridge.bridge import scale_mismatches
 from flex_robot_sim.rig.wire.parameters import Parameter
@@ -107,7 +107,7 @@ def test_no_number_of_the_bench_the_demo_or_the_papers_ends_in_a_traceback(
     monkeypatch.setattr(cli_reproduce, 'as_text', lambda found: ())
     monkeypatch.setattr(rig_emulate, '_attend', lambda emulator, seconds: None)
     import flex_robot_sim.rig.conformance.back_ends  # noqa: F401 now, or it keeps what stands in
-    monkeypatch.setattr(rig_of, 'rig_of', lambda *_: rig)
+    monkeypatch.setattr(emulated_rig, 'rig_of', lambda *_: rig)
     monkeypatch.setattr('signal.signal', lambda *_: None)       # those of the tests stay
     rng = random.Random(SEED)
     codes = {0: 0, 2: 0}

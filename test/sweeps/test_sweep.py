@@ -392,7 +392,7 @@ def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, cap
     def interrupt(progress, done, total):
         if done:
             raise KeyboardInterrupt
-    monkeypatch.setattr('flex_robot_sim.cli.sweep._Progress.__call__', interrupt)
+    monkeypatch.setattr('flex_robot_sim.cli.sweep._SweepProgress.__call__', interrupt)
     assert main(['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=0,0.1', '--seconds',
                  '0.05', '--processes', '1', '--output', str(tmp_path / 'runs')]) == 130
     assert len(whole_lines(tmp_path / 'runs/runs.jsonl')) == 1
