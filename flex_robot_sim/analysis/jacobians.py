@@ -152,7 +152,7 @@ def _attachment(arm, q, qd, link, station, work):
     if not is_known(link, arm.frames):
         raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
     body, R, p = arm.frames[link]
-    section, base_R, base_p = None, np.eye(3), np.zeros(3)
+    section, base_R, base_p = None, work.root_R, work.root_p
     if station is not None:
         body, row = _section(arm, link, station)
     if body >= 0:

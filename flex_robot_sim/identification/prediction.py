@@ -29,8 +29,8 @@ from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.dynamics.tracking_run import (
+    FollowedMotion,
     MeasuredMotion,
-    TrackedMotion,
     TrackingServo,
     advance_tracking,
 )
@@ -295,8 +295,8 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     if start is not None and start.size:
         q += start[:n]
         qd += start[n:]
-    tracked = TrackedMotion(np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints)))
-    tracked.coordinates[0], tracked.velocities[0] = q, qd
+    followed = FollowedMotion(*np.zeros((2, count, n)), np.zeros((count, joints)))
+    followed.coordinates[0], followed.velocities[0] = q, qd
     work = make_workspace(arm.arrays)
     work.prescribed[:] = prescribed
     settings = SimulationSettings()
@@ -306,8 +306,8 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
             sequence.efforts, reference_positions, reference_velocities)))
     completed = advance_tracking(
         arm.arrays, make_loads(arm), make_step_settings(settings, sequence.period / substeps),
-        state, make_watch(arm, settings), work, log, servo.gains(), tracked)
-    return Motion(*tracked, completed + 1)
+        state, make_watch(arm, settings), work, log, servo.gains(), followed)
+    return Motion(*followed, completed + 1)
 
 
 def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,

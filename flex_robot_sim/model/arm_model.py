@@ -88,7 +88,9 @@ class Workspace(NamedTuple):
 
     R: Matrices3                # (i, 3, 3)  pose of body i in the frame of its parent
     origin: Vectors3            # (i, 3)
-    base_R: Matrices3           # (i, 3, 3)  pose of body i in the base frame, if requested
+    root_R: Matrices3           # (3, 3)     pose of the base; the identity for a fixed one
+    root_p: Vectors3            # (3,)
+    base_R: Matrices3           # (i, 3, 3)  pose of body i where the base has this pose
     base_p: Vectors3            # (i, 3)
     V: Vectors6                 # (i, 6)     twist
     c: Vectors6                 # (i, 6)     velocity-dependent acceleration
@@ -280,6 +282,7 @@ def make_workspace(arm: ArmArrays) -> Workspace:
     work = zeros(Workspace, _shapes(arm.modes.size, arm.stiffness.shape[1], arm.station_x.size,
                                     arm.motor.size, arm.inertia_scale.size, arm.shared.shape[1]))
     work.effort_limit[:] = work.rate_limit[:] = np.inf
+    work.root_R[:] = np.eye(3)
     return work
 
 
@@ -288,7 +291,8 @@ def _shapes(i, n, s, j, total, shared):
     """Shapes of a Workspace; n modes per body of i, and `shared` dampers between bodies."""
     shapes = {
         'shared': (shared,), 'cg_vectors': (4, total),
-        'R': (i, 3, 3), 'origin': (i, 3), 'base_R': (i, 3, 3), 'base_p': (i, 3),
+        'R': (i, 3, 3), 'origin': (i, 3), 'root_R': (3, 3), 'root_p': (3,),
+        'base_R': (i, 3, 3), 'base_p': (i, 3),
         'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
         'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'solved_R': (i, 3, 3),

@@ -83,10 +83,10 @@ class LivePlots:
             self._paused_time = observed.stamp - max(self._joint_history.newest, 0.0)
             observed.flex_samples.clear()
             return
-        joints, now = len(self._arm.joint_names), observed.stamp - self._paused_time
+        now = observed.stamp - self._paused_time
         if np.isfinite(now) and _is_new(now, self._joint_history, 0.0):
             # plots cannot scale nan: a joint without a target has its position as target
-            position = observed.coordinates[:joints]
+            position = observed.coordinates[self._arm.joint_q]
             target = np.where(np.isfinite(observed.target), observed.target, position)
             twist = position[self._flexible_rows] - observed.coordinates[self._motors]
             self._joint_history.add(

@@ -51,7 +51,8 @@ def spoil_scratch(sim):
     """Fill the work arrays with NaN: a step may read only its own values and the state."""
     sim._simulated.state.stage[:] = np.nan
     for name, array in zip(sim._simulated.work._fields, sim._simulated.work):
-        if name not in (*SAVED_FIELDS['work'], 'coupling'):     # always 0 for rigid drives
+        # constant: the coupling of rigid drives, the pose of a fixed base
+        if name not in (*SAVED_FIELDS['work'], 'coupling', 'root_R', 'root_p'):
             array[:] = np.nan
 
 
