@@ -39,6 +39,7 @@ from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
 from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.friction import static_frictions
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, UsageError
@@ -242,7 +243,7 @@ def _goal_error_line(arm, pose, rows, stiffness):
         return ''
     name, unit = arm.joint_names[worst], arm.units[worst]
     line = f'"{name}" is {errors[worst]:.3g} {unit} from --to at the end. '
-    friction = arm.arrays.coulomb[worst] + arm.arrays.stiction[worst]
+    friction = static_frictions(arm.arrays.friction)[worst]
     if stiffness[worst] * errors[worst] < friction:
         effort = arm.effort_units[worst]
         return (f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '

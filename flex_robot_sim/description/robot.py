@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
@@ -110,16 +111,13 @@ class Joint:
     upper: float = np.inf       # [rad or m]
     effort: float = np.inf      # largest effort of the motor                 [N m or N]
     velocity: float = np.inf    # largest speed                               [rad/s or m/s]
-    viscous_friction: float = 0.0   # [N m s/rad or N s/m]
-    coulomb_friction: float = 0.0   # [N m or N]
+    friction: JointFriction = JointFriction()
     mimics: str | None = None       # joint that it would follow; it is held instead
     held_at: float | None = None    # position at which a mimic joint is held     [rad or m]
     stiffness: float = np.inf   # motor side to link side; inf: rigid         [N m/rad or N/m]
     damping: float = 0.0        # parallel to the stiffness                   [N m s/rad or N s/m]
     rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
     gear_ratio: float = 1.0     # motor speed over joint speed                [1 or rad/m]
-    static_friction: float = 0.0    # dry friction at rest                    [N m or N]
-    stribeck_rate: float = 0.01     # of its decay to coulomb_friction        [rad/s or m/s]
     spring_stiffness: float = 0.0   # across the joint, parallel to the drive [N m/rad or N/m]
     spring_reference: float = 0.0   # position without force of this spring   [rad or m]
 

@@ -96,9 +96,9 @@ def _joint(joint):
         'axis': [float(value) for value in joint.axis],
         'held_at': joint.held_at,
         **{name: _number(getattr(joint, name)) for name in (
-            'lower', 'upper', 'effort', 'velocity', 'viscous_friction', 'coulomb_friction',
-            'stiffness', 'damping', 'rotor_inertia', 'gear_ratio', 'static_friction',
-            'stribeck_rate', 'spring_stiffness', 'spring_reference')},
+            'lower', 'upper', 'effort', 'velocity', 'stiffness', 'damping', 'rotor_inertia',
+            'gear_ratio', 'spring_stiffness', 'spring_reference')},
+        **{name: _number(value) for name, value in joint.friction._asdict().items()},
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.robot import Inertial, Joint, Link
 from flex_robot_sim.description.values import only, read_attributes, read_children
@@ -141,7 +142,7 @@ def _read_joint(document, element):
         rotation, position, np.array(axis['xyz']),
         **_read_mimic(document, element, name, kind, parts['mimic']),
         **_read_limits(document, element, name, kind, parts['limit'], parts['mimic']),
-        **_read_friction(parts['dynamics']))
+        friction=_read_friction(parts['dynamics']))
 
 
 def _pose(origin):
@@ -204,6 +205,5 @@ def _read_limits(document, element, name, kind, limit, mimic):
 
 def _read_friction(dynamics):
     if dynamics is None:
-        return {}
-    return {'viscous_friction': dynamics['damping'], 'coulomb_friction': dynamics['friction'],
-            'static_friction': dynamics['friction']}
+        return JointFriction()
+    return JointFriction(dynamics['damping'], dynamics['friction'], dynamics['friction'])

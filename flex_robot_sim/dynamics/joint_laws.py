@@ -1,5 +1,5 @@
 """
-Force laws along one coordinate of a joint: motor, spring, friction and stops.
+Force laws along one coordinate of a joint: motor, spring, stops, and all with dry friction.
 
 Every force decreases monotonically with the rate, so that it has one solution for any step h. With
 the rate v at mid-step and v0 at the start, the end has v1 = 2 v - v0, and the coordinate moves
@@ -7,8 +7,6 @@ from q0 to q0 + h v. Stops and dry friction are dissipative by construction, for
 and other laws (T31, T32). With h = 0 the laws are those of an instant. All functions take plain
 numbers, because a call with an arm costs more than the computation.
 """
-
-from math import exp, tanh
 
 from flex_robot_sim.jit.compiled import compiled
 
@@ -99,22 +97,6 @@ def smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below, k, d, d
     _, lower_force, lower_slope = stop_force(-v, -v0, h, below, k, d, depth)
     return (a - s * v + motor - upper_force + lower_force,
             s + motor_slope + upper_slope + lower_slope)
-
-
-@compiled
-def friction_level(v, coulomb, stiction, stribeck):
-    """Dry friction at a rate: Coulomb friction, plus stiction near rest (Stribeck) [N m, N]."""
-    if stiction == 0.0:
-        return coulomb
-    ratio = v / stribeck
-    return coulomb + stiction * exp(-ratio * ratio)
-
-
-@compiled
-def smoothed_friction(v, coulomb, stiction, stribeck, width):
-    """Force of dry friction, smoothed over a rate `width`, and its slope with the rate."""
-    direction, level = tanh(v / width), friction_level(v, coulomb, stiction, stribeck)
-    return level * direction, level * (1.0 - direction * direction) / width
 
 
 @compiled

@@ -22,6 +22,7 @@ from flex_robot_sim.jit.array_table import (
     pass_by_pointer,
     zeros,
 )
+from flex_robot_sim.model.friction import FrictionRows
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
 
@@ -66,11 +67,7 @@ class ArmArrays(NamedTuple):
     rotor: np.ndarray           # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     gear_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
-    viscous: np.ndarray         # (j,)       friction in the drive                      [N m s/rad]
-    coulomb: np.ndarray         # (j,)       dry friction in motion                        [N m, N]
-    stiction: np.ndarray        # (j,)       excess of dry friction at rest                [N m, N]
-    stribeck: np.ndarray        # (j,)       rate of the transition between the two         [rad/s]
-    coulomb_rate: np.ndarray    # (j,)       rate within which explicit schemes smooth it   [rad/s]
+    friction: FrictionRows      # (j, 5)     in the drive; friction.py names the columns
     spring: np.ndarray          # (j,)       parallel to the motor               [N m/rad, N/m]
     spring_rest: np.ndarray     # (j,)       its position without force                    [rad, m]
     lower: np.ndarray           # (j,)       lower stop                                    [rad, m]

@@ -9,6 +9,7 @@ import numpy as np
 
 from flex_robot_sim.formulations import FORMULATIONS, Formulation, make
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import VISCOUS
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
@@ -53,7 +54,7 @@ def stiffness_and_damping(arm: ArmModel) -> tuple[np.ndarray, np.ndarray]:
         K[rows, rows], D[rows, rows] = arrays.stiffness[i, :n, :n], arrays.damping[i, :n, :n]
     for j, m in enumerate(arrays.motor):
         k = j if m < 0 else m
-        D[k, k] += arrays.viscous[j]
+        D[k, k] += arrays.friction[j, VISCOUS]
         if m >= 0:
             block = np.ix_([j, m], [j, m])
             K[block] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])

@@ -5,10 +5,8 @@ import pytest
 from reference import along
 
 from flex_robot_sim.dynamics.joint_laws import (
-    friction_level,
     motor_force,
     smooth_force,
-    smoothed_friction,
     solve_joint_laws,
     stop_force,
 )
@@ -75,21 +73,6 @@ def test_a_motor_respects_its_force_and_rate_limits():
     assert force == pytest.approx(3.5)
     assert -along(lambda t: motor_force(2.02 + t, 7.0, 0.0, np.inf, 2.0)[0]) == pytest.approx(
         slope)
-
-
-def test_smoothed_friction_opposes_motion_and_its_slope_is_its_derivative():
-    for rate in (0.1, 1.0, 20.0):       # ten times the rate of smoothing: 1 - tanh(10) = 4e-9
-        assert smoothed_friction(rate, 0.2, 0.0, 0.01, 0.01)[0] == pytest.approx(0.2, rel=1e-8)
-        assert smoothed_friction(-rate, 0.2, 0.0, 0.01, 0.01)[0] < 0.0
-    for rate in (0.0, 3e-3, 1e-2, -2e-2):
-        slope = along(lambda t, rate=rate: smoothed_friction(rate + t, 0.2, 0.0, 1, 0.01)[0], 1e-4)
-        assert smoothed_friction(rate, 0.2, 0.0, 1, 0.01)[1] == pytest.approx(slope, rel=1e-8)
-
-
-def test_friction_falls_from_static_to_kinetic():
-    assert friction_level(0.0, 1.0, 0.5, 0.02) == 1.5
-    assert friction_level(0.02, 1.0, 0.5, 0.02) == pytest.approx(1.0 + 0.5 / np.e)
-    assert friction_level(1.0, 1.0, 0.5, 0.02) == pytest.approx(1.0)
 
 
 def test_joint_laws_are_solved_for_the_unique_rate():

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.linear import linearise
+from flex_robot_sim.model.friction import without_dry_friction
 from flex_robot_sim.rig.estimation.shape_estimator import (
     Shape,
     checked_deviations,
@@ -72,8 +73,7 @@ class ShapeFilter:
         self.sensors, self.columns, C = sensors_of(arm, link)
         joints = len(arm.joint_names)
         self._arm = replace(arm, arrays=arm.arrays._replace(
-            coulomb=np.zeros_like(arm.arrays.coulomb),
-            stiction=np.zeros_like(arm.arrays.stiction)))
+            friction=without_dry_friction(arm.arrays.friction)))
         self._gains = np.zeros((joints, 2 * arm.size))
         self._gains[:, :joints] = np.diag(np.broadcast_to(stiffness, joints))
         self._gains[:, arm.size:arm.size + joints] = np.diag(np.broadcast_to(damping, joints))
