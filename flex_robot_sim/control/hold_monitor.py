@@ -91,8 +91,7 @@ class HoldMonitor:
         if servo is None or not servo.stiffness[joint] * error < self._friction[joint]:
             return ''
         friction, stiffness = self._friction[joint], servo.stiffness[joint]
-        unit = self._units[joint]
-        effort = 'N' if unit == 'm' else 'N m'
+        unit, effort = self._units[joint], self._arm.effort_units[joint]
         if servo.integral is not None and servo.integral[joint] > 0.0:
             return (f'. Its dry friction of {friction:.2g} {effort} holds it until integral '
                     'action overcomes it: wait, or raise position_gain')

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.joint_types import JOINT_TYPES, JointType
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
@@ -101,7 +102,7 @@ class Joint:
 
     name: str
     line: int
-    kind: str                   # 'revolute', 'continuous', 'prismatic' or 'fixed'
+    kind: str                   # name of its type, see joint_types.py
     parent: str
     child: str
     rotation: np.ndarray        # (3, 3)  joint frame in the parent link's frame
@@ -121,10 +122,25 @@ class Joint:
     spring_stiffness: float = 0.0   # across the joint, parallel to the drive [N m/rad or N/m]
     spring_reference: float = 0.0   # position without force of this spring   [rad or m]
 
+    def __post_init__(self) -> None:
+        assert self.kind in JOINT_TYPES, f'unknown joint type {self.kind!r}'
+
+    @property
+    def type(self) -> JointType:
+        """Properties of the type of the joint."""
+        return JOINT_TYPES[self.kind]
+
     @property
     def moves(self) -> bool:
         """Whether the joint has a coordinate."""
         return self.kind != 'fixed' and self.held_at is None
+
+    @property
+    def screw(self) -> np.ndarray:
+        """Screw axis (omega, v) of the motion in the joint frame, (6,) [-]."""
+        zero = np.zeros(3)
+        return np.concatenate([self.axis if self.type.rotates else zero,
+                               self.axis if self.type.translates else zero])
 
     @property
     def reflected_inertia(self) -> float:

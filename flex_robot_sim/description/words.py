@@ -8,6 +8,7 @@ page, the reader and the error messages agree.
 from typing import NamedTuple
 
 from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.joint_types import JOINT_TYPES
 
 REQUIRED = object()
 """Default of a required attribute."""
@@ -200,7 +201,7 @@ URDF = {
         'name': _name('what commands and states call it'),
         'type': Attribute('choice', '', REQUIRED,
                           '`revolute`, `continuous`, `prismatic` or `fixed`',
-                          choices=('revolute', 'continuous', 'prismatic', 'fixed')),
+                          choices=tuple(JOINT_TYPES)),
     }, ('origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic')),
     'parent': Element('the link before the joint', {'link': _name('link that carries the joint')}),
     'child': Element('the link after the joint', {'link': _name('link that the joint moves')}),

@@ -242,7 +242,7 @@ def _check_units(log, arm, sides):
     """Refuse joint positions in degrees."""
     for name, side in zip(arm.joint_names, sides):
         joint = arm.description.joint(name)
-        if not side or joint.kind == 'prismatic':
+        if not side or joint.type.unit != 'rad':
             continue
         time, values = log.columns[f'{side}/{name}']
         rate = log.columns.get(f'velocity/{name}')

@@ -242,13 +242,12 @@ class ArmModel(Serializable):
     @property
     def units(self) -> tuple[str, ...]:
         """Unit of each joint: 'rad' if revolute, 'm' if prismatic; velocities are per second."""
-        return tuple('m' if self.description.joint(name).kind == 'prismatic' else 'rad'
-                     for name in self.joint_names)
+        return tuple(joint.type.unit for joint in self.description.joints if joint.moves)
 
     @property
     def effort_units(self) -> tuple[str, ...]:
         """Unit of the effort of each joint: 'N m' if revolute, 'N' if prismatic."""
-        return tuple('N' if unit == 'm' else 'N m' for unit in self.units)
+        return tuple(joint.type.effort_unit for joint in self.description.joints if joint.moves)
 
     def _summary(self) -> tuple[str, SummaryRows]:
         arrays, flexible = self.arrays, []

@@ -91,7 +91,7 @@ class _Assembly:
         else:
             attachment, R, p = self._attachment(joint)
             joint_row = self.joints.index(joint) if joint.moves else -1
-            screw = _screw(joint)
+            screw = joint.screw if joint.moves else np.zeros(6)
             if joint.held_at is not None:
                 rotation, translation = joint_pose(joint, joint.held_at)
                 R, p = R @ rotation, p + R @ translation
@@ -272,15 +272,6 @@ class _Assembly:
                           for direction, count in zip(DIRECTIONS, beam.count)
                           for k in range(count)]
         return tuple(names)
-
-
-def _screw(joint):
-    """Screw axis of a joint in its own frame; zero if it does not move."""
-    if not joint.moves:
-        return np.zeros(6)
-    zero = np.zeros(3)
-    return np.concatenate([zero, joint.axis] if joint.kind == 'prismatic'
-                          else [joint.axis, zero])
 
 
 def _points(beam, n, width, coupling):

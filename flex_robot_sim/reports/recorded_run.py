@@ -79,7 +79,7 @@ class RecordedRun:
         """Return rad or m; rad if the robot is unknown."""
         if self.arm is None or joint not in self.arm.joint_names:
             return 'rad'
-        return 'm' if self.arm.description.joint(joint).kind == 'prismatic' else 'rad'
+        return self.arm.description.joint(joint).type.unit
 
 
 def read_run(path: str | Path, namespace: str = '') -> RecordedRun:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.viewer.history import History
-from flex_robot_sim.viewer.joints import unit
 from flex_robot_sim.viewer.observed import ObservedArm, Tips
 from flex_robot_sim.viewer.plot_lines import Line
 from flex_robot_sim.viewer.spectrum import spectrum, with_comb
@@ -46,7 +45,7 @@ class LivePlots:
         self._energy_history = History(1, span, rate)
         self._energy_received_at, self._paused_time = -np.inf, 0.0
         self._predicted = np.zeros(0)
-        names = [f'{name} [{unit(arm, name)}]' for name in arm.joint_names]
+        names = [f'{name} [{unit}]' for name, unit in zip(arm.joint_names, arm.units)]
         if joints:
             self._draw_joints = page.plot('joints', [
                 *(Line(name, k) for k, name in enumerate(names)),
@@ -59,12 +58,12 @@ class LivePlots:
                 note='over frequency [Hz]')
         if arm.motor_names:
             self._draw_twists = page.plot('joints against their motors', [
-                Line(f'{name} [m{unit(arm, name)}]', k) for k, name in enumerate(arm.motor_names)])
+                Line(f'{name} [m{arm.units[row]}]', k)
+                for k, (name, row) in enumerate(zip(arm.motor_names, self._flexible_rows))])
         if joints:
-            units = {'m': 'N', 'rad': 'N m'}
             self._draw_efforts = page.plot('efforts', [
-                Line(f'{name} [{units[unit(arm, name)]}]', k)
-                for k, name in enumerate(arm.joint_names)])
+                Line(f'{name} [{unit}]', k)
+                for k, (name, unit) in enumerate(zip(arm.joint_names, arm.effort_units))])
         self._draw_energy = page.plot(ENERGY_KEY, [Line('')], 110,
                                       'once a second, from the diagnostics')
 

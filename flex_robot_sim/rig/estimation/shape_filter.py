@@ -82,9 +82,8 @@ class ShapeFilter:
         self._H[joints:, self.columns] = C
         self._R = np.concatenate([checked_deviations(encoder_deviation, joints),
                                   checked_deviations(deviation, len(self.sensors))])**2
-        kinds = [joint.kind for joint in arm.description.joints if joint.moves]
-        self._noise = np.array([self.settings.slide_noise if kind == 'prismatic'
-                                else self.settings.turn_noise for kind in kinds])**2
+        noise = {'rad': self.settings.turn_noise, 'm': self.settings.slide_noise}
+        self._noise = np.array([noise[unit] for unit in arm.units])**2
         self._tip = tip_map(arm, link)
         self._steps: dict[Any, Any] = {}
         self._pose = None
