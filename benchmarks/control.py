@@ -62,10 +62,10 @@ def linear_residual(quick):
     for ratio, frequency in itertools.product((0.0, 0.01, 0.1), (0.5, 3.0, 20.0)):
         for kind in KINDS:
             shaper = of_kind(kind, frequency, ratio)
-            if kind.startswith('zv'):
+            if not KINDS[kind].has_tolerance:
                 zeros.append(left_by(shaper, frequency, ratio))
                 continue
-            half = (0.18 if kind == 'ei' else 0.33) * frequency
+            half = 0.45 * of_kind(kind, 1.0).insensitivity(1.0) * frequency     # 90 % of the band
             beyond += [left_by(shaper, f, ratio) - 0.05
                        for f in np.linspace(frequency - half, frequency + half, 61)]
     for modes in ([(1.0, 0.0), (2.3, 0.01)], [(2.7, 0.006), (2.9, 0.007), (11.3, 0.016)]):
@@ -121,7 +121,7 @@ def moving_residual(quick):
     moves = [_move(duration, forward) for duration in (0.3, 0.4, 0.5, 0.7)
              for forward in (True, False)]
     before = max(_ring_after(move) for move in moves[:4])
-    for kind in ('zv', 'zvd', 'zvdd', 'ei', 'ei2'):
+    for kind in KINDS:
         left = []
         for move in moves:
             shaper = OnlineShaper(1, PERIOD, table=table, stages=stages_of(table, kind))

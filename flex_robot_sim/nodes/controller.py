@@ -41,7 +41,7 @@ from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.rate_gate import RateGate
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flex_robot_sim.shaping.impulses import (
-    KINDS,
-    MAX_DAMPING,
     NONE,
+    SI,
     TOLERANCE,
     Shaper,
     convolved,
+    kinds_for,
     of_kind,
 )
 from flex_robot_sim.shaping.shaper_candidate import Design, ShaperCandidate
@@ -160,15 +160,15 @@ def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
                            for group in groups]) for choose in (np.min, np.max))
     middles = np.sqrt(low * high)
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
-    is_light = max(case.ratios.max() for case in cases) <= MAX_DAMPING
-    designs = [Design(kind, tolerance) for kind in KINDS if is_light or not kind.startswith('ei')]
-    designs += [Design('si', part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES]
+    designs = [Design(kind, tolerance)
+               for kind in kinds_for(max(case.ratios.max() for case in cases))]
+    designs += [Design(SI, part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES]
     for design in designs:
         try:
             units = units_of(design.kind, low, high, ratios, design.tolerance, design.uncertainty)
         except SettingError:        # the band is too wide for one shaper
             continue
-        name = f'si {100 * design.tolerance:g}%' if design.kind == 'si' else design.kind
+        name = f'{SI} {100 * design.tolerance:g}%' if design.kind == SI else design.kind
         candidates = [
             evaluate_shaper(convolved([for_frequency(unit, f) for unit, f in zip(units, middle)],
                                       name), group, uncertainty, allowed)
@@ -185,16 +185,14 @@ def _fixed_shapers(cases, uncertainty, tolerance):
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
     low, high = frequencies.min(axis=0), frequencies.max(axis=0)
     modes = list(zip((low + high) / 2, ratios))
-    for kind in KINDS:
-        if kind.startswith('ei') and max(ratios) > MAX_DAMPING:
-            continue
+    for kind in kinds_for(max(ratios)):
         yield for_modes(kind, modes, tolerance)
     if len(modes) > 1:
         # robust for the slowest mode, the largest one; exact for all others
         yield convolved([of_kind('zvd', *modes[0]), for_modes('zv', modes[1:])], 'zvd, zv')
     try:
         yield shortest(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios,
-                              tolerance), 'si')
+                              tolerance))
     except SettingError:        # the band is too wide for one shaper
         return
 

@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.impulses import check_mode
+from flex_robot_sim.shaping.impulses import NO_SHAPER, SI, ShapingSettings, check_mode
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 from flex_robot_sim.util.exceptions import SettingError
 
 DEFAULT_PERIOD_S = 1e-3  # of set points, by default                                         [s]
@@ -22,7 +21,7 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
                   poses: ArrayLike | None = None,
                   progress: Callable[[int, int], object] | None = None) -> OnlineShaper | None:
     """
-    Return the OnlineShaper of ShapingSettings, or None for 'none'; takes seconds.
+    Return the OnlineShaper of ShapingSettings, or None without a shaper; takes seconds.
 
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     :param position: of the joints, the pose of a shaper with constant delays.
@@ -31,7 +30,7 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
     :param poses: (k, joints) of the task; default: the joint range [rad, m].
     :param progress: function of the number of finished poses and of all poses.
     """
-    if settings.shaper == 'none':
+    if settings.shaper == NO_SHAPER:
         return None
     if settings.shaper_by_pose:
         table = mode_table(arm, gains, payload, poses, progress=progress)
@@ -53,12 +52,12 @@ def refuse_shaper(arm: ArmModel, settings: ShapingSettings,
                   gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
                   period: float = 0.0) -> None:
     """Raise SettingError if ShapingSettings are infeasible at a pose."""
-    if settings.shaper == 'none':
+    if settings.shaper == NO_SHAPER:
         return
     table = table_of_pose(arm, gains, position)
     for frequency in table.frequencies[0]:
         check_mode(float(frequency), 0.0, period or DEFAULT_PERIOD_S)
-    if settings.shaper != 'si':         # slow, and always feasible
+    if settings.shaper != SI:         # slow, and always feasible
         stages_of(table, settings.shaper, settings.shaper_tolerance)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
-from flex_robot_sim.shaping.impulses import Shaper, of_kind
+from flex_robot_sim.shaping.impulses import SI, Shaper, of_kind
 from flex_robot_sim.shaping.specified_insensitivity import specified_insensitivity
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -38,7 +38,7 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
     frequencies = np.array([table.frequencies for table in tables])
     ratios = np.array([table.ratios for table in tables]).mean(axis=(0, 1))
     low, high = frequencies.min(axis=0), frequencies.max(axis=0)
-    if kind == 'si' and grouped:
+    if kind == SI and grouped:
         groups = groups_of(tables[0])
         low, high = (np.column_stack([choose(table[:, group], axis=1) for group in groups])
                      for choose, table in ((np.min, low), (np.max, high)))
@@ -63,7 +63,7 @@ def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
         highest ones.
     :param ratios: of damping, (modes,).
     """
-    if kind != 'si':
+    if kind != SI:
         return [of_kind(kind, 1.0, float(ratio), tolerance) for ratio in ratios]
     middle = np.sqrt(low * high)
     # one damping ratio for all: equal bands then have the same shaper

@@ -11,11 +11,10 @@ from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping.comparison import Case, compare_shapers
+from flex_robot_sim.shaping.impulses import AUTO, NO_SHAPER, of_modes
 from flex_robot_sim.shaping.recommendation import following, recommend
 from flex_robot_sim.shaping.shaper_candidate import Design
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
-from flex_robot_sim.shaping.shaping_settings import AUTO
-from flex_robot_sim.shaping.trajectory_shaper import NO_SHAPER, shaper_of_modes
 from flex_robot_sim.util.exceptions import SettingError
 
 MODE_POSES = 6                  # number of poses for the shares of modes
@@ -31,7 +30,7 @@ def parts_by_modes(kind: str, frequencies: Sequence[float],
         raise SettingError(f'damping_ratios has {len(ratios)} numbers for {len(frequencies)} '
                            'frequencies: give one each, or none')
     ratios = ratios or [0.0] * len(frequencies)
-    shaper = shaper_of_modes('zv' if kind == AUTO else kind, frequencies, ratios)
+    shaper = of_modes('zv' if kind == AUTO else kind, frequencies, ratios)
     if kind == AUTO:
         # sizes of the modes are unknown: take those of a spring-mass oscillator
         f = np.array(frequencies, float)

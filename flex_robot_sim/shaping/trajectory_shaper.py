@@ -9,7 +9,7 @@ shaper keeps its state, so the outgoing motion continues without a step.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from flex_robot_sim.motion.limits import (
 )
 from flex_robot_sim.motion.motion import Motion, rest
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
-from flex_robot_sim.shaping.impulses import NONE, Shaper, convolved, of_kind
+from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.shaping.motion_history import appended, sampled
 from flex_robot_sim.shaping.path_deviation import MAX_SAMPLES, path_deviation
 from flex_robot_sim.shaping.pose_dependent_shaper import GRID, PoseDependentShaper
@@ -35,7 +35,6 @@ from flex_robot_sim.util.summary import summarized
 if TYPE_CHECKING:       # which needs what is here
     from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
-NO_SHAPER = 'none'          # kind without shaping
 MAX_POINTS_PER_TRAJECTORY = 100_000  # of an outgoing trajectory
 MAX_SAMPLES_BY_POSE = 200_000  # if delays follow the pose
 REST_VELOCITY = 1e-9        # below it a joint is at rest                              [rad/s, m/s]
@@ -366,11 +365,3 @@ class TrajectoryShaper:
         if len(rows) > 1 and knots[-1] - knots[rows[-1]] < self._shortest_period * (1 - 1e-9):
             del rows[-1]
         return knots[[*rows, len(knots) - 1]]
-
-
-def shaper_of_modes(kind: str, frequencies: Iterable[float], ratios: Iterable[float]) -> Shaper:
-    """Shaper of a kind, or 'none', for modes [Hz], as a convolution."""
-    if kind == NO_SHAPER:
-        return NONE
-    return convolved([of_kind(kind, float(frequency), float(ratio))
-                      for frequency, ratio in zip(frequencies, ratios)])
