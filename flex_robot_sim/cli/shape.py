@@ -151,8 +151,8 @@ def _write(arguments, summary, candidate):
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.shaping.impulses import NONE
     from flex_robot_sim.shaping.recommendation import following
+    from flex_robot_sim.shaping.shaper_design import ShaperSpecification
     from flex_robot_sim.shaping.shaper_file import write_parts
-    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
     joints, parts = (), ShaperSpecification(candidate.name, candidate.shaper)
     if not arguments.log:

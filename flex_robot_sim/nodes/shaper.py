@@ -23,8 +23,8 @@ from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.nodes.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
+from flex_robot_sim.shaping.shaper_design import parts_by_arm, parts_by_modes
 from flex_robot_sim.shaping.shaper_file import read_parts
-from flex_robot_sim.shaping.specification_design import parts_by_arm, parts_by_modes
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, plain
 

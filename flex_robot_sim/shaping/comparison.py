@@ -13,7 +13,7 @@ also changes during a move, where a fixed shaper leaves more than in any single 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,13 +26,10 @@ from flex_robot_sim.shaping.impulses import (
     kinds_for,
     of_kind,
 )
-from flex_robot_sim.shaping.shaper_candidate import Design, ShaperCandidate
 from flex_robot_sim.shaping.shaper_stages import for_frequency, units_of
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:       # circular import
-    from flex_robot_sim.shaping.validation_moves import ValidationMoves
+from flex_robot_sim.util.summary import summarized
 
 SI_TOLERANCE_SHARES = 0.4, 0.2  # design tolerances of `si` by pose, over the tolerance
 MAX_MOVE_SHARE = 0.5        # residual vibration of a trial move, over the tolerance
@@ -51,9 +48,48 @@ class Case(NamedTuple):
     pose: int = -1              # index of cases with unknown payload; -1: it is known
 
 
+class Design(NamedTuple):
+    """A shaper whose delays follow the pose: arguments of `shaper_stages.stages_of` but tables."""
+
+    kind: str
+    tolerance: float
+    uncertainty: float = 0.0
+    grouped: bool = False
+
+
+@summarized
+class ShaperCandidate(NamedTuple):
+    """A shaper, and its worst results over all cases."""
+
+    shaper: Shaper
+    vibration: float            # largest residual vibration, over the unshaped one
+    acceleration: float         # of the tool at the allowed vibration                   [m/s2]
+    added: float                # time, maximum                                             [s]
+    design: Design | None = None        # if delays follow the pose; `shaper` is that of the first
+    units: tuple = ()           # of a shaper by pose, as of `shaper_stages.units_of`
+    moving: float = np.nan      # largest vibration in trial moves (lower bound); nan: not tried
+
+    @property
+    def follows(self) -> bool:
+        """Whether its delays follow the pose."""
+        return self.design is not None
+
+    @property
+    def name(self) -> str:
+        """Name of the shaper, with `by pose` if it follows the pose."""
+        return f'{self.shaper.name} by pose' if self.follows else self.shaper.name
+
+
+class TrialMoves(Protocol):
+    """Moves of the nonlinear arm, as of ValidationMoves."""
+
+    def residual_vibration(self, candidate: ShaperCandidate, limit: float = np.inf) -> float:
+        """Largest residual vibration of a candidate; if above the limit, a lower bound of it."""
+
+
 def compare_shapers(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = TOLERANCE,
                     allowed: float = 5e-4, fixed: bool = False,
-                    moves: ValidationMoves | None = None) -> tuple[list[ShaperCandidate], int]:
+                    moves: TrialMoves | None = None) -> tuple[list[ShaperCandidate], int]:
     """
     Return all candidates, the unshaped motion first, and the row of the recommended one.
 
@@ -61,7 +97,7 @@ def compare_shapers(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: 
     :param uncertainty: relative error of the frequencies.
     :param allowed: negligible vibration of the tool [m].
     :param fixed: whether delays must be constant, for instance if the pose is unknown.
-    :param moves: ValidationMoves of the nonlinear arm, which decide.
+    :param moves: TrialMoves of the nonlinear arm, which decide.
     """
     if not 0.0 <= uncertainty < 0.5:
         raise SettingError(f'uncertainty = {uncertainty!r} of frequencies must be at least 0 and '
@@ -99,7 +135,7 @@ def meets_tolerance(candidate: ShaperCandidate, tolerance: float = TOLERANCE) ->
     return _is_acceptable(candidate, tolerance) and not candidate.moving > tolerance
 
 
-def try_moves(candidates: Sequence[ShaperCandidate], moves: ValidationMoves,
+def try_moves(candidates: Sequence[ShaperCandidate], moves: TrialMoves,
               tolerance: float = TOLERANCE) -> list[ShaperCandidate]:
     """Return the candidates, with the vibration in trial moves of those the rule considers."""
     candidates = [*candidates]

@@ -25,6 +25,8 @@ DAMPING_STEP = 0.03         # of damping ratios in the continuation of (S4)
 MAX_DAMPING = 0.3           # damping ratio up to which extra insensitive shapers exist
 MIN_AMPLITUDE = 1e-12       # smaller impulses are removed
 
+Impulses = tuple[np.ndarray, np.ndarray]    # times [s] and amplitudes, (k,) each
+
 
 @dataclass(frozen=True, eq=False)
 class Shaper:
@@ -84,8 +86,7 @@ class ShaperKind:
     has_tolerance = False       # whether it may leave some vibration
     max_damping = math.inf      # damping ratio up to which it exists; `check_mode` has a limit too
 
-    def impulses(self, frequency: float, ratio: float,
-                 tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
         """
         Times and amplitudes (k,) for a mode.
 
@@ -101,7 +102,7 @@ class ZeroVibration(ShaperKind):
 
     order: int
 
-    def impulses(self, frequency, ratio, tolerance):
+    def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
         """Times and amplitudes, as of ShaperKind."""
         half = 0.5 / (frequency * math.sqrt(1 - ratio**2))
         fade = math.exp(-math.pi * ratio / math.sqrt(1 - ratio**2))
@@ -117,7 +118,7 @@ class ExtraInsensitive(ShaperKind):
     has_tolerance = True
     max_damping = MAX_DAMPING
 
-    def impulses(self, frequency, ratio, tolerance):
+    def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
         """Times and amplitudes, as of ShaperKind."""
         if not 0.0 < tolerance < 0.5:
             raise SettingError(f'tolerance = {tolerance!r} of a shaper must lie between 0 and 0.5')

@@ -3,16 +3,21 @@ Online shaper: shapes set points one by one, with delays that may follow the pos
 
 A tick is one compiled call without allocation. The shaped set points stay in the range of the
 received ones, have no step where those have none, and end exactly at the last one.
+A PoseDependentShaper does the same to a motion that is known ahead.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.model.arguments import whole
+from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
 from flex_robot_sim.shaping.online_shaper_kernel import (
@@ -26,6 +31,7 @@ from flex_robot_sim.shaping.shaper_stages import Stage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 
+GRID = 5e-3                 # time between two samples of a known motion                    [s]
 MAX_SET_POINT = 1e9         # larger set points are refused                           [rad, m]
 SPARE_SAMPLES = 8           # of the ring, beyond the longest delay
 MAX_SAMPLES = 2**20         # length of the ring
@@ -158,3 +164,47 @@ class OnlineShaper(Serializable):
                 break
             out.append(self.tick(samples[-1]).copy())
         return np.array(out)
+
+
+class PoseDependentShaper:
+    """
+    Stored state of an OnlineShaper at a time of a motion that is known ahead.
+
+    The motion is sampled every GRID seconds. Another motion that differs only from then on
+    continues from exactly the same state.
+    """
+
+    def __init__(self, online: OnlineShaper, position: np.ndarray, time: float) -> None:
+        """Begin with a constant history at a position (joints,) until a time [s]."""
+        self._online, self.time = online, time
+        self._online.reset(position)
+
+    @property
+    def duration(self) -> float:
+        """Time that the shaper adds to a motion, at most [s]."""
+        return self._online.duration
+
+    def advanced(self, motion: Motion, time: float) -> PoseDependentShaper:
+        """Return a shaper advanced to the last sample at or before a time [s]."""
+        other = deepcopy(self)
+        while other.time + GRID <= time:
+            other.time += GRID
+            other._online.tick(motion.sample(other.time)[0])
+        return other
+
+    def run(self, motion: Motion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """
+        Shape a Motion from the next sample to the end.
+
+        :returns: times (k,), positions and velocities (k, joints), on the grid.
+        """
+        online, time = deepcopy(self._online), self.time
+        times, rows = [time], [online.position.copy()]
+        while len(rows) < 4 or time < motion.end or not online.is_settled:
+            time += GRID
+            times.append(time)
+            rows.append(online.tick(motion.sample(time)[0]).copy())
+        rows = np.array(rows)
+        speeds = np.gradient(rows, GRID, axis=0)
+        speeds[-1] = 0.0
+        return np.array(times)[1:], rows[1:], speeds[1:]

@@ -12,12 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
-from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
+from flex_robot_sim.analysis.mode_table import (
+    RINGS,
+    SHARE,
+    ModeTable,
+    excited_modes,
+    loaded,
+    mode_table,
+)
+from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import Case, compare_shapers, meets_tolerance
+from flex_robot_sim.shaping.comparison import (
+    Case,
+    Design,
+    ShaperCandidate,
+    compare_shapers,
+    meets_tolerance,
+)
 from flex_robot_sim.shaping.impulses import TOLERANCE
-from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
-from flex_robot_sim.shaping.shaper_candidate import Design, ShaperCandidate
 from flex_robot_sim.shaping.shaper_stages import Stage, stages_of
 from flex_robot_sim.shaping.validation_moves import ValidationMoves
 from flex_robot_sim.util.exceptions import SettingError
@@ -117,3 +130,26 @@ def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = 
         tables.append(mode_table(arm, gains, payload, like=tables[0] if tables else None,
                                  progress=progress, count=count))
     return tables[0], stages_of(tables, *design)
+
+
+def slow_servo_diagnosis(arm: ArmModel, position: ArrayLike,
+                         gains: tuple[ArrayLike, ArrayLike] | None) -> str:
+    """
+    Describe the slowest mode if it is well damped, a servo mode; else ''.
+
+    A soft servo adds modes that are slower than those of the links and well damped. They dominate
+    the motion after a move then, and neither shapers nor link feedback reduce them.
+
+    :param position: of the joints, (joints,) [rad, m].
+    :param gains: (stiffness, damping) of the servo; None: the joints are locked.
+    """
+    if gains is None:
+        return ''
+    q = equilibrium(arm, np.asarray(position, float)).coordinates
+    found = modes(arm, q, gains=gains)
+    rows = np.flatnonzero(found.frequencies > 0.0)
+    if not rows.size or found.damping_ratios[rows[0]] < RINGS:
+        return ''
+    frequency, ratio = found.frequencies[rows[0]], found.damping_ratios[rows[0]]
+    return (f'the servo is soft and comes to rest slowly by itself, at {frequency:.2g} Hz with '
+            f'{ratio:.0%} of critical damping')

@@ -8,7 +8,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import tidied
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import Stage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import checksum, open_atomic, read_bytes

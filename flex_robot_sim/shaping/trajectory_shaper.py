@@ -26,14 +26,18 @@ from flex_robot_sim.motion.limits import (
 from flex_robot_sim.motion.motion import Motion, rest
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.shaping.impulses import Shaper
-from flex_robot_sim.shaping.motion_history import appended, sampled
-from flex_robot_sim.shaping.path_deviation import MAX_SAMPLES, path_deviation
-from flex_robot_sim.shaping.pose_dependent_shaper import GRID, PoseDependentShaper
+from flex_robot_sim.shaping.online_shaper import GRID, PoseDependentShaper
+from flex_robot_sim.shaping.shaped_samples import (
+    MAX_PATH_SAMPLES,
+    appended,
+    path_deviation,
+    sampled,
+)
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-if TYPE_CHECKING:       # which needs what is here
-    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+if TYPE_CHECKING:       # it imports much that is not needed here
+    from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 
 MAX_POINTS_PER_TRAJECTORY = 100_000  # of an outgoing trajectory
 MAX_SAMPLES_BY_POSE = 200_000  # if delays follow the pose
@@ -185,7 +189,8 @@ class TrajectoryShaper:
         if state.shaper.duration == 0.0:
             return 0.0
         motion = state.motion
-        times = np.unique([*motion.knots, *np.linspace(motion.knots[0], motion.end, MAX_SAMPLES)])
+        even_times = np.linspace(motion.knots[0], motion.end, MAX_PATH_SAMPLES)
+        times = np.unique([*motion.knots, *even_times])
         path = motion.samples(times)[:, 0]
         columns = [state.joints.index(name) for name in shaped.names]
         rows = np.tile(path[-1], (len(shaped.times), 1))
@@ -291,7 +296,7 @@ class TrajectoryShaper:
         shaper = self._shaper_at(end)
         stages = getattr(shaper, 'stages', ())
         if stages:
-            return PoseDependentShaper(shaper, start, begin - GRID)
+            return PoseDependentShaper(shaper.online(len(start), GRID), start, begin - GRID)
         return getattr(shaper, 'shaper', shaper)
 
     @staticmethod

@@ -13,7 +13,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.closed_loop_move import ClosedLoopMove, integral_rates
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.shaping.specification_design import parts_by_arm
+from flex_robot_sim.shaping.shaper_design import parts_by_arm
 
 SOFT = ('--stiffness', '20', '--damping', '1')
 MOVE = ('simulate', 'single_link', '--to', '0.3', '--within', '0.5', '--seconds', '6')

@@ -8,9 +8,8 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification, parts_by_arm, parts_by_modes
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.specification_design import parts_by_arm, parts_by_modes
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
 

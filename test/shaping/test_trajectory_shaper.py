@@ -9,7 +9,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.impulses import KINDS, of_kind, of_modes
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
-from flex_robot_sim.shaping.specification_design import parts_by_modes
+from flex_robot_sim.shaping.shaper_design import parts_by_modes
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
 
