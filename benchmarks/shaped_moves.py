@@ -72,7 +72,7 @@ def _designs(name, by_servo=False, is_varied=False):
     arm, gains = frs.load(name), servo(name) if by_servo else None
     full = mode_table(arm, gains)
     joints, made = len(arm.joint_names), {}
-    first = float(full.at(np.zeros(joints))[0][0])
+    first = float(full.pose_table(full.frequencies).at(np.zeros(joints))[0])
     made['zv, one frequency'] = lambda samples: shaped_samples(
         of_kind('zv', first, 0.005), samples, PERIOD)
     for kind in ('zv', 'ei'):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import ModeTable
+from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.model.arguments import whole
 from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
@@ -80,28 +81,25 @@ class OnlineShaper(Serializable):
         for i, stage in enumerate(stages):
             cycles[i, :stage.cycles.size] = stage.cycles
             amplitude[i, :stage.cycles.size] = stage.amplitudes
-        axes = () if table is None else table.axes
-        counts = np.array([axis.size for axis in axes], int)
-        self._arrays = ShaperArrays(
-            np.array([float(period)]), np.asarray(delays, int), np.asarray(weights, float),
-            cycles, amplitude, np.array([] if table is None else table.joints, int),
-            np.array([axis[0] for axis in axes], float),
-            np.array([axis[1] - axis[0] for axis in axes], float), counts,
-            np.array([counts[k + 1:].prod() for k in range(counts.size)], int),
-            np.column_stack([stage.frequencies for stage in stages]) if stages
-            else np.zeros((1, 0)))
+        self._arrays = ShaperArrays(np.array([float(period)]), np.asarray(delays, int),
+                                    np.asarray(weights, float), cycles, amplitude)
+        rows = np.column_stack([stage.frequencies for stage in stages]) if stages else (
+            np.zeros((1, 0)))
+        self._frequencies = (table.pose_table(rows) if table is not None and stages
+                             else PoseTable.of((), (), rows[0]))
         self._state = ShaperState(
             np.full(1, EMPTY), np.zeros((count, joints)), np.zeros((s, count, joints)),
             np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, max_impulses), int),
             self.position, np.zeros((3, joints)), np.zeros(s))
         self._sample, self._previous = np.zeros((2, joints))
         # compile or load now, not in the first tick of a real-time loop
-        shaper_tick(self._arrays, self._state, self._sample)
+        shaper_tick(self._arrays, self._frequencies, self._state, self._sample)
         self._state.ticks[0] = EMPTY
 
     def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         self._arrays = ShaperArrays(*map(writable, self._arrays))
+        self._frequencies = PoseTable(*map(writable, self._frequencies))
         self._state = ShaperState(*map(writable, self._state))
         self.position = self._state.output      # one array, written by each tick
 
@@ -121,7 +119,7 @@ class OnlineShaper(Serializable):
         if position.shape != (self.joints,) or not math.hypot(*position) < MAX_SET_POINT:
             raise SettingError(f'a shaper starts at {self.joints} finite positions, one per joint')
         self._state.ticks[0] = EMPTY
-        shaper_tick(self._arrays, self._state, position)
+        shaper_tick(self._arrays, self._frequencies, self._state, position)
         self._sample[:], self.velocity[:] = position, 0.0
 
     def tick(self, sample: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -148,7 +146,7 @@ class OnlineShaper(Serializable):
                                    'where the arm is')
         is_first = state.ticks[0] == EMPTY
         self._previous[:] = self.position
-        shaper_tick(self._arrays, state, self._sample)
+        shaper_tick(self._arrays, self._frequencies, state, self._sample)
         if not is_first:
             np.subtract(self.position, self._previous, out=self.velocity)
             self.velocity /= self.period
