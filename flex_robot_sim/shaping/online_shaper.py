@@ -28,7 +28,7 @@ from flex_robot_sim.shaping.online_shaper_kernel import (
     shaper_tick,
 )
 from flex_robot_sim.shaping.shaped_samples import checked_samples
-from flex_robot_sim.shaping.shaper_stages import Stage
+from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 
@@ -47,13 +47,13 @@ class OnlineShaper(Serializable):
     """
 
     def __init__(self, joints: int, period: float, shaper: Shaper = NONE,
-                 table: ModeTable | None = None, stages: Iterable[Stage] = ()) -> None:
+                 table: ModeTable | None = None, stages: Iterable[ShaperStage] = ()) -> None:
         """
         Allocate the ring and the tables.
 
         :param joints: number of joints; period: of the samples [s].
         :param shaper: Shaper with constant delays, before the stages.
-        :param stages: [Stage] of `shaper_stages.stages_of`, with the ModeTable they are of.
+        :param stages: [ShaperStage] of `shaper_stages.stages_of`, with the ModeTable they are of.
         """
         check_period(period)
         joints = whole('joints', joints)

@@ -1,8 +1,8 @@
 """
 Shaper recommendation for an arm, shared by the command line, the nodes and the benchmarks.
 
-It evaluates all shapers by linear models at several poses and payloads (`comparison`). It then
-tries the acceptable ones, shortest first, on the nonlinear arm (`validation_moves`).
+It evaluates all shapers by linear models at several poses and payloads (`shaper_comparison`). It
+then tries the acceptable ones, shortest first, on the nonlinear arm (`validation_moves`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,15 +23,15 @@ from flex_robot_sim.analysis.mode_table import (
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import (
-    Case,
-    Design,
+from flex_robot_sim.shaping.impulses import TOLERANCE
+from flex_robot_sim.shaping.shaper_comparison import (
+    ModeCase,
     ShaperCandidate,
+    StageDesign,
     compare_shapers,
     meets_tolerance,
 )
-from flex_robot_sim.shaping.impulses import TOLERANCE
-from flex_robot_sim.shaping.shaper_stages import Stage, stages_of
+from flex_robot_sim.shaping.shaper_stages import ShaperStage, stages_of
 from flex_robot_sim.shaping.validation_moves import ValidationMoves
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
@@ -44,7 +44,7 @@ DEFAULT_UNCERTAINTY = 0.1   # relative error of model frequencies
 class Recommendation(NamedTuple):
     """Evaluated cases, all shaper candidates, and the recommended one."""
 
-    cases: list                 # [Case]; empty: no vibration
+    cases: list                 # [ModeCase]; empty: no vibration
     found: list                 # [ShaperCandidate], the unshaped motion first
     best: int                   # row of the recommended one; 0: no shaper helps
     moves: int                  # number of trial moves; 0 for a single pose
@@ -78,7 +78,7 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
     :param poses: (k, joints) [rad, m]; one: small motions about it; default: the joint range.
     :param payloads: possible payloads, each as of `mode_table.loaded`.
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
-    :param uncertainty, tolerance, allowed, fixed: as of `comparison.compare_shapers`.
+    :param uncertainty, tolerance, allowed, fixed: as of `shaper_comparison.compare_shapers`.
     """
     chosen = None if poses is None or not np.size(poses) else np.atleast_2d(
         np.asarray(poses, float))
@@ -99,8 +99,8 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
 
 def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
              payloads: Sequence[tuple | None] = (None,),
-             gains: tuple[ArrayLike, ArrayLike] | None = None) -> list[Case]:
-    """Return the Cases of an arm, with all modes that any of them excites; [] without any."""
+             gains: tuple[ArrayLike, ArrayLike] | None = None) -> list[ModeCase]:
+    """Return the ModeCases of an arm, with all modes that any of them excites; [] without any."""
     modes, names, indices = [], [], []
     for payload in payloads:
         loaded_arm = loaded(arm, payload)
@@ -111,16 +111,17 @@ def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
             indices.append(k)
     count = max(1 + max(np.flatnonzero(found.shares >= SHARE), default=-1) for found in modes)
     count = min([count, *(found.frequencies.size for found in modes)])
-    return [Case(found.frequencies[:count], found.ratios[:count], found.sizes[:count], name, index)
+    return [ModeCase(found.frequencies[:count], found.ratios[:count], found.sizes[:count], name,
+                     index)
             for found, name, index in zip(modes, names, indices)] if count else []
 
 
-def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = (None,),
+def following(arm: ArmModel, design: StageDesign, payloads: Sequence[tuple | None] = (None,),
               gains: tuple[ArrayLike, ArrayLike] | None = None,
               progress: Callable[[int, int], object] | None = None,
-              count: int | None = None) -> tuple[ModeTable, list[Stage]]:
+              count: int | None = None) -> tuple[ModeTable, list[ShaperStage]]:
     """
-    Return the ModeTable and the Stages of a Design, for an OnlineShaper of all poses of an arm.
+    Return the ModeTable and the stages of a StageDesign, for an OnlineShaper of an arm.
 
     :param payloads: one known payload, or the candidates for an unknown one.
     :param progress: as of `mode_table`; count: the same.

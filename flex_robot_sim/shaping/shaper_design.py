@@ -1,8 +1,8 @@
 """
 Shaper design: the shaper of an arm, of modes, or of the settings of a joint controller.
 
-`design_shaper` returns an OnlineShaper for a joint controller. `parts_by_arm` and `parts_by_modes`
-return a ShaperSpecification, for trajectories and streams.
+`design_shaper` returns an OnlineShaper for a joint controller. `design_for_arm` and
+`design_for_modes` return a ShaperSpecification, for trajectories and streams.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from flex_robot_sim.analysis.mode_table import (
     mode_table,
 )
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import Case, Design, compare_shapers
 from flex_robot_sim.shaping.impulses import (
     AUTO,
     NO_SHAPER,
@@ -36,6 +35,7 @@ from flex_robot_sim.shaping.impulses import (
     of_modes,
 )
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -146,7 +146,7 @@ class ShaperSpecification(NamedTuple):
         return OnlineShaper(copies * joints, period, self.shaper, self.table, self.stages)
 
 
-def parts_by_modes(kind: str, frequencies: Sequence[float],
+def design_for_modes(kind: str, frequencies: Sequence[float],
                    ratios: Sequence[float] = ()) -> ShaperSpecification:
     """Return the ShaperSpecification for modes [Hz] that are independent of the pose."""
     if not len(frequencies):
@@ -161,12 +161,12 @@ def parts_by_modes(kind: str, frequencies: Sequence[float],
         # sizes of the modes are unknown: take those of a spring-mass oscillator
         f = np.array(frequencies, float)
         candidates, best = compare_shapers([
-            Case(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
+            ModeCase(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
         shaper = candidates[best].shaper
     return ShaperSpecification(NO_SHAPER if kind == NO_SHAPER else shaper.name, shaper)
 
 
-def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
+def design_for_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
                  gains: tuple[ArrayLike, ArrayLike] | None = None,
                  progress: Callable[[int, int], object] | None = None) -> ShaperSpecification:
     """
@@ -182,7 +182,7 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
     if kind == NO_SHAPER:
         return ShaperSpecification(NO_SHAPER)
     payloads = tuple((arm.tool, float(mass)) for mass in masses) or (None,)
-    design = Design(kind, 0.05)
+    design = StageDesign(kind, 0.05)
     if kind == AUTO:
         recommendation = recommend(arm, payloads=payloads, gains=gains)
         recommendation.refuse_none(arm)

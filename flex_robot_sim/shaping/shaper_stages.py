@@ -15,7 +15,7 @@ from flex_robot_sim.util.exceptions import SettingError
 MAX_GROUP_RATIO = 1.5       # ratio of frequencies of modes that share a stage
 
 
-class Stage(NamedTuple):
+class ShaperStage(NamedTuple):
     """A part of a shaper whose delays follow the phase of a mode, or of a group of close ones."""
 
     cycles: np.ndarray          # (k,) delays of the impulses
@@ -24,7 +24,7 @@ class Stage(NamedTuple):
 
 
 def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: float = 0.05,
-              uncertainty: float = 0.0, grouped: bool = True) -> list[Stage]:
+              uncertainty: float = 0.0, grouped: bool = True) -> list[ShaperStage]:
     """
     Return the Stages of a shaper that follows the modes of a ModeTable.
 
@@ -47,7 +47,7 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
     return [_stage(unit, frequency) for unit, frequency in zip(units, np.sqrt(low * high).T)]
 
 
-def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[Stage]:
+def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[ShaperStage]:
     """Return the Stages of `units_of` for the modes of ModeTables at the same poses."""
     frequencies = np.array([table.frequencies for table in tables])
     middle = np.sqrt(frequencies.min(axis=0) * frequencies.max(axis=0))
@@ -105,4 +105,4 @@ def groups_of(table: ModeTable) -> list[list[int]]:
 def _stage(unit: Shaper, frequencies):
     """Stage of a shaper for unit frequency."""
     damped = np.sqrt(1 - unit.modes[0][1]**2)
-    return Stage(unit.times * damped, unit.amplitudes, frequencies * damped)
+    return ShaperStage(unit.times * damped, unit.amplitudes, frequencies * damped)

@@ -26,7 +26,7 @@ EVERYWHERE = {
     'pose_follower': 'online_shaper', 'PoseFollower': 'PoseDependentShaper',
     'shaper_parts': 'shaper_design', 'ShaperParts': 'ShaperSpecification',
     'set_points': 'shaped_reference', 'SetPoints': 'ShapedReference',
-    'shaper_choice': 'comparison',
+    'shaper_choice': 'shaper_comparison',
     'Choice': 'ShaperCandidate', 'kept_rates': 'rate_limiter', 'KeptRates': 'RateLimiter',
     'Holding': 'HoldMonitor',
     'WeightTable': 'GravityTable', 'excitation': 'chirp_and_step',

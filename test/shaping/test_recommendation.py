@@ -5,17 +5,17 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import modes_along
-from flex_robot_sim.shaping.comparison import (
+from flex_robot_sim.shaping.impulses import NONE, of_kind
+from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.recommendation import following, recommend
+from flex_robot_sim.shaping.shaped_samples import shaped_samples
+from flex_robot_sim.shaping.shaper_comparison import (
     MAX_MOVE_SHARE,
     ShaperCandidate,
     meets_tolerance,
     recommended_row,
     try_moves,
 )
-from flex_robot_sim.shaping.impulses import NONE, of_kind
-from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.recommendation import following, recommend
-from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.validation_moves import ValidationMoves, trapezoid
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings

@@ -9,7 +9,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.impulses import KINDS, of_kind, of_modes
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
-from flex_robot_sim.shaping.shaper_design import parts_by_modes
+from flex_robot_sim.shaping.shaper_design import design_for_modes
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -18,7 +18,7 @@ FREQUENCY, RATIO = 2.3, 0.01
 
 def by_modes(kind, frequencies, ratios=()):
     """Give the shaper at any position, as the node makes it of frequencies alone."""
-    shaper = parts_by_modes(kind, frequencies, ratios).shaper
+    shaper = design_for_modes(kind, frequencies, ratios).shaper
     return lambda position: shaper
 
 

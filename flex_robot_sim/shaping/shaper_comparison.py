@@ -38,7 +38,7 @@ MIN_FREQUENCY_SPREAD = 1.05  # ratio of frequencies above which delays may follo
 MERGED_BAND_RATIO = 1.3     # ratio of frequencies below which bands are merged
 
 
-class Case(NamedTuple):
+class ModeCase(NamedTuple):
     """Modes of an arm in one pose with one payload, or of a log."""
 
     frequencies: np.ndarray     # (m,) natural                                             [Hz]
@@ -48,7 +48,7 @@ class Case(NamedTuple):
     pose: int = -1              # index of cases with unknown payload; -1: it is known
 
 
-class Design(NamedTuple):
+class StageDesign(NamedTuple):
     """A shaper whose delays follow the pose: arguments of `shaper_stages.stages_of` but tables."""
 
     kind: str
@@ -65,7 +65,7 @@ class ShaperCandidate(NamedTuple):
     vibration: float            # largest residual vibration, over the unshaped one
     acceleration: float         # of the tool at the allowed vibration                   [m/s2]
     added: float                # time, maximum                                             [s]
-    design: Design | None = None        # if delays follow the pose; `shaper` is that of the first
+    design: StageDesign | None = None   # if delays follow the pose; `shaper` is that of the first
     units: tuple = ()           # of a shaper by pose, as of `shaper_stages.units_of`
     moving: float = np.nan      # largest vibration in trial moves (lower bound); nan: not tried
 
@@ -87,13 +87,13 @@ class TrialMoves(Protocol):
         """Largest residual vibration of a candidate; if above the limit, a lower bound of it."""
 
 
-def compare_shapers(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = TOLERANCE,
-                    allowed: float = 5e-4, fixed: bool = False,
+def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
+                    tolerance: float = TOLERANCE, allowed: float = 5e-4, fixed: bool = False,
                     moves: TrialMoves | None = None) -> tuple[list[ShaperCandidate], int]:
     """
     Return all candidates, the unshaped motion first, and the row of the recommended one.
 
-    :param cases: [Case] of the same number of modes.
+    :param cases: [ModeCase] of the same number of modes.
     :param uncertainty: relative error of the frequencies.
     :param allowed: negligible vibration of the tool [m].
     :param fixed: whether delays must be constant, for instance if the pose is unknown.
@@ -166,7 +166,7 @@ def _is_acceptable(candidate, tolerance):
     return candidate.vibration <= 1.01 * tolerance
 
 
-def evaluate_shaper(shaper: Shaper, cases: Sequence[Case], uncertainty: float,
+def evaluate_shaper(shaper: Shaper, cases: Sequence[ModeCase], uncertainty: float,
                     allowed: float) -> ShaperCandidate:
     """Return the ShaperCandidate of a Shaper."""
     vibration, response = 0.0, 0.0
@@ -180,7 +180,7 @@ def evaluate_shaper(shaper: Shaper, cases: Sequence[Case], uncertainty: float,
                            shaper.duration)
 
 
-def frequency_spread(cases: Sequence[Case]) -> float:
+def frequency_spread(cases: Sequence[ModeCase]) -> float:
     """Largest ratio of the frequencies of one mode over the cases."""
     table = np.array([case.frequencies for case in cases])
     return float((table.max(axis=0) / table.min(axis=0)).max())
@@ -196,9 +196,9 @@ def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
                            for group in groups]) for choose in (np.min, np.max))
     middles = np.sqrt(low * high)
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
-    designs = [Design(kind, tolerance)
+    designs = [StageDesign(kind, tolerance)
                for kind in kinds_for(max(case.ratios.max() for case in cases))]
-    designs += [Design(SI, part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES]
+    designs += [StageDesign(SI, part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES]
     for design in designs:
         try:
             units = units_of(design.kind, low, high, ratios, design.tolerance, design.uncertainty)

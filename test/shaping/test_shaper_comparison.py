@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.shaping.comparison import (
-    Case,
+from flex_robot_sim.shaping.impulses import KINDS, NONE, of_kind
+from flex_robot_sim.shaping.shaper_comparison import (
+    ModeCase,
     compare_shapers,
     evaluate_shaper,
     recommended_row,
 )
-from flex_robot_sim.shaping.impulses import KINDS, NONE, of_kind
 from flex_robot_sim.util.exceptions import SettingError
 
 
 def case(*frequencies, ratio=0.01):
     frequencies = np.array(frequencies)
-    return Case(frequencies, np.full(frequencies.size, ratio), 1 / (2 * np.pi * frequencies)**2)
+    ratios = np.full(frequencies.size, ratio)
+    return ModeCase(frequencies, ratios, 1 / (2 * np.pi * frequencies)**2)
 
 
 def test_without_a_shaper_all_of_the_vibration_is_left():
