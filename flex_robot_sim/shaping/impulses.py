@@ -234,14 +234,6 @@ def kinds_for(ratio: float) -> list[str]:
     return [name for name, kind in KINDS.items() if ratio <= kind.max_damping]
 
 
-def of_modes(kind: str, frequencies: Iterable[float], ratios: Iterable[float]) -> Shaper:
-    """Shaper of one of KINDS, or 'none', for modes [Hz], as a convolution."""
-    if kind == NO_SHAPER:
-        return NONE
-    return convolved([of_kind(kind, float(frequency), float(ratio))
-                      for frequency, ratio in zip(frequencies, ratios)])
-
-
 def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
     """Shaper equivalent to several in series."""
     times, amplitudes = np.zeros(1), np.ones(1)
@@ -266,14 +258,9 @@ def tidied(name: str, times: np.ndarray, amplitudes: np.ndarray,
     return Shaper(name, times - times[0], sums / sums.sum(), tuple(modes))
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a real number, of Python or of NumPy."""
-    return isinstance(value, Real)
-
-
 def check_period(period: float) -> None:
     """Raise SettingError if set points cannot have this period [s]."""
-    if not (is_number(period) and 0.0 < period < math.inf):
+    if not (isinstance(period, Real) and 0.0 < period < math.inf):
         raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
 
 
@@ -284,7 +271,7 @@ def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> Non
     :param period: of the set points; 0: the motion is continuous [s].
     """
     for name, value in (('frequency', frequency), ('damping', ratio)):
-        if not is_number(value):
+        if not isinstance(value, Real):
             raise SettingError(f'{name} = {bearable(repr(value), 60)} of a mode must be a number: '
                                'give the frequency [Hz] and the damping ratio')
     if not 0.0 < frequency < math.inf:

@@ -91,7 +91,8 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
     if chosen is None or len(chosen) > 1:
         moves = ValidationMoves(arm, chosen, payloads, uncertainty, cases[0].frequencies.size,
                                 gains)
-    candidates, best = compare_shapers(cases, uncertainty, tolerance, allowed, fixed, moves)
+    candidates, best = compare_shapers(cases, uncertainty, tolerance, allowed, fixed,
+                                       None if moves is None else moves.residual_vibration)
     why = '' if meets_tolerance(candidates[best], tolerance) else slow_servo_diagnosis(
         arm, poses[0], gains)
     return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), why)

@@ -99,27 +99,6 @@ def _part(piece, start, length):
     return out
 
 
-def trajectory_points(motion: Motion,
-                      period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """
-    Points of a Motion for trajectory controllers, which interpolate them by quintics.
-
-    They are the knots, and intermediate points at most `period` [s] apart. The latter matter where
-    the acceleration is discontinuous, as at the ends of a cubic.
-
-    :returns: times (k,) [s], positions, velocities and accelerations (k, n), at rest at the end.
-    """
-    if motion.end == np.inf:
-        raise SettingError('a motion that repeats has no last point: give one that ends')
-    if not 0.0 < period < np.inf:
-        raise SettingError(f'period = {period!r} of points must be above 0 and finite [s]')
-    times = [motion.knots[0]]
-    for start, end in zip(motion.knots, motion.knots[1:]):
-        times += list(np.linspace(start, end, 1 + int(np.ceil((end - start) / period)))[1:])
-    rows = motion.samples(np.array(times))
-    return np.array(times), rows[:, 0], rows[:, 1], rows[:, 2]
-
-
 def checked_samples(samples: ArrayLike) -> np.ndarray:
     """Set points as an array (k, n); SettingError if they are invalid."""
     samples = array_or_nan(samples)
@@ -171,17 +150,13 @@ def appended(old: Motion | None, new: Motion, cut: float, shift: float, since: f
         knots, pieces = old.knots[:count], old.pieces[:count + 1]
         if count < len(old.knots):
             start, end = old.knots[count - 1], old.knots[count]
-            pieces[-1] = shortened(pieces[-1], (cut - start) / (end - start))
+            # the first part of this piece, by the share of that part
+            pieces[-1] = pieces[-1] * ((cut - start) / (end - start))**np.arange(6.0)[:, None]
         while len(knots) > 1 and knots[1] < since:
             del knots[0], pieces[0]
         pieces[0] = rest(pieces[1][0])
     times = [shift + time for time in new.knots[1:]]
     return Motion([*knots, cut, *times], [*pieces, *new.pieces[1:]])
-
-
-def shortened(piece: np.ndarray, share: float) -> np.ndarray:
-    """Coefficients of the first part of a piece, by the share of that part."""
-    return piece * share**np.arange(6.0)[:, None]
 
 
 def path_deviation(arm: ArmModel, shaped: np.ndarray, path: np.ndarray) -> float:
@@ -195,8 +170,10 @@ def path_deviation(arm: ArmModel, shaped: np.ndarray, path: np.ndarray) -> float
     :param path: joint positions (m, joints) along the unshaped motion [rad, m].
     """
     moves = rigid_moves(arm)
-    points, corners = (np.array([pose(arm, moves @ row, arm.tool)[:3, 3] for row in thinned(rows)])
-                       for rows in (shaped, path))
+    points, corners = (
+        np.array([pose(arm, moves @ rows[k], arm.tool)[:3, 3] for k in np.linspace(
+            0, len(rows) - 1, min(len(rows), MAX_PATH_SAMPLES)).round().astype(int)])
+        for rows in (shaped, path))
     if len(corners) == 1:
         return float(np.linalg.norm(points - corners, axis=1).max())
     starts, edges = corners[:-1], np.diff(corners, axis=0)
@@ -205,10 +182,3 @@ def path_deviation(arm: ArmModel, shaped: np.ndarray, path: np.ndarray) -> float
     shares = np.clip(((points[:, None] - starts) * edges).sum(axis=2) / squares, 0.0, 1.0)
     distances = np.linalg.norm(points[:, None] - starts - shares[:, :, None] * edges, axis=2)
     return float(distances.min(axis=1).max())
-
-
-def thinned(rows: np.ndarray) -> np.ndarray:
-    """Return at most MAX_PATH_SAMPLES rows, evenly spaced, with the first and the last one."""
-    if len(rows) <= MAX_PATH_SAMPLES:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, MAX_PATH_SAMPLES).round().astype(int)]

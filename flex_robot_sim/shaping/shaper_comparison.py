@@ -12,8 +12,8 @@ also changes during a move, where a fixed shaper leaves more than in any single 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,16 +80,10 @@ class ShaperCandidate(NamedTuple):
         return f'{self.shaper.name} by pose' if self.follows else self.shaper.name
 
 
-class TrialMoves(Protocol):
-    """Moves of the nonlinear arm, as of ValidationMoves."""
-
-    def residual_vibration(self, candidate: ShaperCandidate, limit: float = np.inf) -> float:
-        """Largest residual vibration of a candidate; if above the limit, a lower bound of it."""
-
-
 def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
                     tolerance: float = TOLERANCE, allowed: float = 5e-4, fixed: bool = False,
-                    moves: TrialMoves | None = None) -> tuple[list[ShaperCandidate], int]:
+                    trial: Callable[[ShaperCandidate, float], float] | None = None,
+                    ) -> tuple[list[ShaperCandidate], int]:
     """
     Return all candidates, the unshaped motion first, and the row of the recommended one.
 
@@ -97,7 +91,8 @@ def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
     :param uncertainty: relative error of the frequencies.
     :param allowed: negligible vibration of the tool [m].
     :param fixed: whether delays must be constant, for instance if the pose is unknown.
-    :param moves: TrialMoves of the nonlinear arm, which decide.
+    :param trial: residual vibration of a candidate in moves of the nonlinear arm, which decides;
+        as of `ValidationMoves.residual_vibration`.
     """
     if not 0.0 <= uncertainty < 0.5:
         raise SettingError(f'uncertainty = {uncertainty!r} of frequencies must be at least 0 and '
@@ -108,10 +103,12 @@ def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
         raise SettingError(f'allowed = {allowed!r} m of vibration must be above 0')
     candidates = [evaluate_shaper(shaper, cases, uncertainty, allowed)
                   for shaper in [NONE, *_fixed_shapers(cases, uncertainty, tolerance)]]
-    if frequency_spread(cases) > MIN_FREQUENCY_SPREAD and not fixed:
+    frequencies = np.array([case.frequencies for case in cases])
+    spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()     # of one mode
+    if spread > MIN_FREQUENCY_SPREAD and not fixed:
         candidates += _candidates_by_pose(cases, uncertainty, tolerance, allowed)
-    if moves is not None:
-        candidates = try_moves(candidates, moves, tolerance)
+    if trial is not None:
+        candidates = try_moves(candidates, trial, tolerance)
     return candidates, recommended_row(candidates, tolerance)
 
 
@@ -135,7 +132,8 @@ def meets_tolerance(candidate: ShaperCandidate, tolerance: float = TOLERANCE) ->
     return _is_acceptable(candidate, tolerance) and not candidate.moving > tolerance
 
 
-def try_moves(candidates: Sequence[ShaperCandidate], moves: TrialMoves,
+def try_moves(candidates: Sequence[ShaperCandidate],
+              trial: Callable[[ShaperCandidate, float], float],
               tolerance: float = TOLERANCE) -> list[ShaperCandidate]:
     """Return the candidates, with the vibration in trial moves of those the rule considers."""
     candidates = [*candidates]
@@ -143,15 +141,13 @@ def try_moves(candidates: Sequence[ShaperCandidate], moves: TrialMoves,
                    key=lambda k: candidates[k].added)
     limit = MAX_MOVE_SHARE * tolerance
     for k in order:
-        candidates[k] = candidates[k]._replace(
-            moving=moves.residual_vibration(candidates[k], limit))
+        candidates[k] = candidates[k]._replace(moving=trial(candidates[k], limit))
         if candidates[k].moving <= limit:
             return candidates
     # none passes: the one with the least vibration is probably a long one
     lowest = np.inf
     for k in reversed(order):
-        candidates[k] = candidates[k]._replace(
-            moving=moves.residual_vibration(candidates[k], lowest))
+        candidates[k] = candidates[k]._replace(moving=trial(candidates[k], lowest))
         lowest = min(lowest, candidates[k].moving)
     return candidates
 
@@ -178,12 +174,6 @@ def evaluate_shaper(shaper: Shaper, cases: Sequence[ModeCase], uncertainty: floa
             response = max(response, float(2 * mode_vibration.sum()))
     return ShaperCandidate(shaper, vibration, allowed / response if response > 0 else np.inf,
                            shaper.duration)
-
-
-def frequency_spread(cases: Sequence[ModeCase]) -> float:
-    """Largest ratio of the frequencies of one mode over the cases."""
-    table = np.array([case.frequencies for case in cases])
-    return float((table.max(axis=0) / table.min(axis=0)).max())
 
 
 def _candidates_by_pose(cases, uncertainty, tolerance, allowed):

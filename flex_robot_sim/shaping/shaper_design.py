@@ -32,11 +32,11 @@ from flex_robot_sim.shaping.impulses import (
     Shaper,
     ShapingSettings,
     check_mode,
-    of_modes,
 )
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
 from flex_robot_sim.shaping.shaper_stages import stages_of
+from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError
 
 MODE_POSES = 6                  # number of poses for the shares of modes
@@ -65,12 +65,6 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
         table = mode_table(arm, gains, payload, poses, progress=progress)
     else:
         table = table_of_pose(arm, gains, position, payload)
-    return shaper_of_table(arm, settings, table, period)
-
-
-def shaper_of_table(arm: ArmModel, settings: ShapingSettings, table: ModeTable,
-                    period: float = 0.0) -> OnlineShaper:
-    """Return the OnlineShaper of ShapingSettings for the modes of a ModeTable."""
     stages = stages_of(table, settings.shaper, settings.shaper_tolerance,
                        settings.shaper_uncertainty)
     return OnlineShaper(2 * len(arm.joint_names), period or DEFAULT_SET_POINT_PERIOD_S,
@@ -156,14 +150,16 @@ def design_for_modes(kind: str, frequencies: Sequence[float],
         raise SettingError(f'damping_ratios has {len(ratios)} numbers for {len(frequencies)} '
                            'frequencies: give one each, or none')
     ratios = ratios or [0.0] * len(frequencies)
-    shaper = of_modes('zv' if kind == AUTO else kind, frequencies, ratios)
+    if kind == NO_SHAPER:
+        return ShaperSpecification(NO_SHAPER)
+    shaper = for_modes('zv' if kind == AUTO else kind, zip(frequencies, ratios), joint=False)
     if kind == AUTO:
         # sizes of the modes are unknown: take those of a spring-mass oscillator
         f = np.array(frequencies, float)
         candidates, best = compare_shapers([
             ModeCase(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
         shaper = candidates[best].shaper
-    return ShaperSpecification(NO_SHAPER if kind == NO_SHAPER else shaper.name, shaper)
+    return ShaperSpecification(shaper.name, shaper)
 
 
 def design_for_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),

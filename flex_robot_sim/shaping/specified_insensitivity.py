@@ -43,12 +43,6 @@ class Band(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def specified_insensitivity(low: float, high: float, ratio: float = 0.0,
-                            tolerance: float = TOLERANCE) -> Shaper:
-    """Shortest shaper with at most a tolerance of vibration between two frequencies [Hz]."""
-    return shortest([Band(low, high, ratio, tolerance)])
-
-
 def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float = TOLERANCE,
               joint: bool = True) -> Shaper:
     """

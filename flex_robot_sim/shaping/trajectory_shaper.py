@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,11 +32,9 @@ from flex_robot_sim.shaping.shaped_samples import (
     path_deviation,
     sampled,
 )
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
-
-if TYPE_CHECKING:       # it imports much that is not needed here
-    from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 
 MAX_POINTS_PER_TRAJECTORY = 100_000  # of an outgoing trajectory
 MAX_SAMPLES_BY_POSE = 200_000  # if delays follow the pose

@@ -24,9 +24,10 @@ from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
-from flex_robot_sim.shaping.impulses import KINDS, NO_SHAPER, NONE, Shaper, of_modes
+from flex_robot_sim.shaping.impulses import KINDS, NO_SHAPER, NONE, Shaper
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
 from flex_robot_sim.shaping.shaper_design import table_of_pose
+from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
@@ -91,7 +92,8 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> Controller:
     shaper = NONE
     if manoeuvre.shaper != NO_SHAPER:
         modes = table_of_pose(nominal, (stiffness, damping), to)
-        shaper = of_modes(manoeuvre.shaper, modes.frequencies[0], modes.ratios[0])
+        shaper = for_modes(manoeuvre.shaper, zip(modes.frequencies[0], modes.ratios[0]),
+                           joint=False)
     return Controller(to, start, stiffness, damping, shaper)
 
 

@@ -172,13 +172,13 @@ def test_none_is_taken_where_each_leaves_as_much_as_none():
 def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     asked = []
 
-    class SimulatedTrials:
-        def residual_vibration(self, one, limit=np.inf):
-            asked.append((one.added, limit))
-            return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
+    def trial(one, limit):
+        asked.append((one.added, limit))
+        return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
+
     found = [choice(np.nan, 0.01), choice(np.nan, 0.5), choice(np.nan, 0.4),
              choice(np.nan, 0.1, vibration=0.2), choice(np.nan, 0.2)]
-    done = try_moves(found, SimulatedTrials(), 0.05)
+    done = try_moves(found, trial, 0.05)
     assert asked == [(0.2, MAX_MOVE_SHARE * 0.05), (0.4, MAX_MOVE_SHARE * 0.05)]
     assert recommended_row(done, 0.05) == 2 and np.isnan(done[3].moving)
 

@@ -17,7 +17,6 @@ from flex_robot_sim.shaping.specified_insensitivity import (
     Band,
     for_modes,
     shortest,
-    specified_insensitivity,
 )
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -124,7 +123,7 @@ def _features(shaper, ratio, frequency=2.0):
     (0.7, 1.3, 0.0, 0.05), (2.0, 4.0, 0.01, 0.05), (0.5, 2.0, 0.0, 0.05), (4.9, 5.1, 0.02, 0.02),
     (1.0, 1.6, 0.1, 0.1)])
 def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
-    shaper = specified_insensitivity(low, high, ratio, tolerance)
+    shaper = shortest([Band(low, high, ratio, tolerance)])
     # between the frequencies that the solution looks at
     worst = max(left_by(shaper, f, ratio) for f in np.linspace(low, high, 101))
     assert worst < tolerance + 1e-3
@@ -136,7 +135,7 @@ def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
 def test_specified_insensitivity_on_the_band_of_ei_is_no_longer_than_ei(kind):
     known = of_kind(kind, 1.0)
     half = known.insensitivity(1.0) / 2
-    found = specified_insensitivity(1.0 - half, 1.0 + half)
+    found = shortest([Band(1.0 - half, 1.0 + half)])
     assert found.duration <= known.duration * (1 + 1e-2)    # the band is read off a grid
 
 
@@ -188,9 +187,9 @@ def test_convolution_multiplies_the_responses():
      'no two-hump shaper leaves 0.15 of a mode damped by 0.3: take a smaller tolerance, or ei'),
     (lambda: of_kind('zvx', 1.0),
      f'no shaper "zvx" of one mode. Known: {", ".join(KINDS)}'),
-    (lambda: specified_insensitivity(2.0, 1.0),
+    (lambda: shortest([Band(2.0, 1.0)]),
      'a band from 2 to 1 Hz is none: give the lower frequency first'),
-    (lambda: specified_insensitivity(1.0, 2.0, tolerance=0.0),
+    (lambda: shortest([Band(1.0, 2.0, tolerance=0.0)]),
      'no shaper leaves nothing over a whole band: give a tolerance above 0'),
     (lambda: for_modes('zv', []), 'there is no mode to shape for'),
 ])
