@@ -27,12 +27,11 @@ from flex_robot_sim.motion.limits import (
     rate_limits,
     shortest_durations,
 )
+from flex_robot_sim.shaping.impulses import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.recommendation import recommend
-from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
+from flex_robot_sim.shaping.recommendation import recommend, slow_servo_diagnosis
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:

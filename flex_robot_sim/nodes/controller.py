@@ -16,7 +16,7 @@ from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import CONTINUOUS, servo_line
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.feedback.feedback_design import DEFAULT_PERIOD_S
+from flex_robot_sim.feedback.feedback_design import DEFAULT_STATE_PERIOD_S
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.motion.profile_settings import ProfileSettings
@@ -41,7 +41,7 @@ from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.rate_gate import RateGate
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
@@ -144,7 +144,7 @@ class ControllerNode(Node):
         self._feedback = FeedbackDesigns(
             self, self.controller, self.parameters[FeedbackSettings],
             lambda: sampling or one_period_late(
-                self.parameters[ControllerSettings].state_period or DEFAULT_PERIOD_S),
+                self.parameters[ControllerSettings].state_period or DEFAULT_STATE_PERIOD_S),
             self._call_in_loop)
         self._diagnostics = ControllerDiagnostics(self, self.controller, self._call_in_loop,
                                                   self._shaper, self._feedback,

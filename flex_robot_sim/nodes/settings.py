@@ -8,7 +8,7 @@ from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.model.assembly import COUPLINGS, GRAVITY
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
-from flex_robot_sim.shaping.shaping_settings import AUTO, NODE_SHAPERS, ShapingSettings
+from flex_robot_sim.shaping.impulses import AUTO, NODE_SHAPERS, ShapingSettings
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
 

@@ -23,8 +23,8 @@ from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.nodes.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_file import read_parts
-from flex_robot_sim.shaping.specification_design import parts_by_arm, parts_by_modes
+from flex_robot_sim.shaping.shaper_design import design_for_arm, design_for_modes
+from flex_robot_sim.shaping.shaper_file import read_shaper
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, plain
 
@@ -42,7 +42,7 @@ class ShaperNode(Node):
         self.failure, self._problem, self._stream = None, '', None
         self.parameters = Parameters(self, *SHAPER_SETTINGS)
         settings, robot = self.parameters[ShaperSettings], self.parameters[RobotSettings]
-        needs_arm = bool(settings.design_file) and bool(read_parts(settings.design_file).stages)
+        needs_arm = bool(settings.design_file) and bool(read_shaper(settings.design_file).stages)
         if (settings.frequencies or settings.design_file) and not robot.robot and not needs_arm:
             self._listen(None)
         else:
@@ -83,12 +83,12 @@ class ShaperNode(Node):
     def _specify(self, settings, progress=None):
         """Return the ShaperSpecification for ShaperSettings."""
         if settings.design_file:
-            return read_parts(settings.design_file,
+            return read_shaper(settings.design_file,
                               None if self._arm is None else self._arm.joint_names)
         if settings.frequencies or self._arm is None:
-            return parts_by_modes(settings.shaper, settings.frequencies, settings.damping_ratios)
+            return design_for_modes(settings.shaper, settings.frequencies, settings.damping_ratios)
         try:
-            return parts_by_arm(settings.shaper, self._arm, settings.payload, progress=progress)
+            return design_for_arm(settings.shaper, self._arm, settings.payload, progress=progress)
         except SettingError as error:
             raise SettingError(f'{error}; or give the parameter frequencies [Hz]') from error
 

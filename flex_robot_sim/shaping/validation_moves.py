@@ -22,7 +22,7 @@ from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
-from flex_robot_sim.shaping.shaper_candidate import ShaperCandidate
+from flex_robot_sim.shaping.shaper_comparison import ShaperCandidate
 from flex_robot_sim.shaping.shaper_stages import scaled_stages
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flex_robot_sim.rig.wire.line import BAUD
-from flex_robot_sim.shaping.shaping_settings import AUTO, NODE_SHAPERS
+from flex_robot_sim.shaping.impulses import AUTO, NODE_SHAPERS
 from flex_robot_sim.system.processes import (
     BRIDGE,
     CONTROLLER,

@@ -13,7 +13,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.closed_loop_move import ClosedLoopMove, integral_rates
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.shaping.specification_design import parts_by_arm
+from flex_robot_sim.shaping.shaper_design import design_for_arm
 
 SOFT = ('--stiffness', '20', '--damping', '1')
 MOVE = ('simulate', 'single_link', '--to', '0.3', '--within', '0.5', '--seconds', '6')
@@ -72,7 +72,7 @@ def test_an_arm_that_no_shaper_helps_is_refused_one():
     arm = frs.load('single_link')
     servo = fitting_servo(arm)
     with pytest.raises(frs.SettingError) as told:
-        parts_by_arm('auto', arm, gains=(servo.stiffness, servo.damping))
+        design_for_arm('auto', arm, gains=(servo.stiffness, servo.damping))
     assert str(told.value) == (
         'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
         'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none')

@@ -5,6 +5,9 @@ The arm is a ruler that bends at 1.9 Hz, simulated with four modes of which the 
 loop of 5 ms that is 50 ms late.
 """
 
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from arms import joint, link, robot
@@ -210,6 +213,14 @@ def test_gains_between_poses_are_bilinear():
             np.testing.assert_allclose(table.values[name], expected, rtol=1e-12)
     table.update(np.array([7.0, 0.0, -8.0]))
     np.testing.assert_allclose(table.values['two'], [3.0, -1.0])
+
+
+@pytest.mark.parametrize('copied', [deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
+def test_a_copy_of_gains_follows_the_pose(copied):
+    table = copied(GainTable([np.linspace(0.0, 1.0, 3)],
+                             {(k,): {'gain': np.array([float(k)])} for k in range(3)}))
+    table.update(np.array([0.75]))
+    assert table.values['gain'] == pytest.approx([1.5])
 
 
 @pytest.mark.slow

@@ -12,27 +12,24 @@ also changes during a move, where a fixed shaper leaves more than in any single 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.shaping.impulses import (
-    KINDS,
-    MAX_DAMPING,
     NONE,
+    SI,
     TOLERANCE,
     Shaper,
     convolved,
+    kinds_for,
     of_kind,
 )
-from flex_robot_sim.shaping.shaper_candidate import Design, ShaperCandidate
 from flex_robot_sim.shaping.shaper_stages import for_frequency, units_of
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:       # circular import
-    from flex_robot_sim.shaping.validation_moves import ValidationMoves
+from flex_robot_sim.util.summary import summarized
 
 SI_TOLERANCE_SHARES = 0.4, 0.2  # design tolerances of `si` by pose, over the tolerance
 MAX_MOVE_SHARE = 0.5        # residual vibration of a trial move, over the tolerance
@@ -41,7 +38,7 @@ MIN_FREQUENCY_SPREAD = 1.05  # ratio of frequencies above which delays may follo
 MERGED_BAND_RATIO = 1.3     # ratio of frequencies below which bands are merged
 
 
-class Case(NamedTuple):
+class ModeCase(NamedTuple):
     """Modes of an arm in one pose with one payload, or of a log."""
 
     frequencies: np.ndarray     # (m,) natural                                             [Hz]
@@ -51,17 +48,51 @@ class Case(NamedTuple):
     pose: int = -1              # index of cases with unknown payload; -1: it is known
 
 
-def compare_shapers(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = TOLERANCE,
-                    allowed: float = 5e-4, fixed: bool = False,
-                    moves: ValidationMoves | None = None) -> tuple[list[ShaperCandidate], int]:
+class StageDesign(NamedTuple):
+    """A shaper whose delays follow the pose: arguments of `shaper_stages.stages_of` but tables."""
+
+    kind: str
+    tolerance: float
+    uncertainty: float = 0.0
+    grouped: bool = False
+
+
+@summarized
+class ShaperCandidate(NamedTuple):
+    """A shaper, and its worst results over all cases."""
+
+    shaper: Shaper
+    vibration: float            # largest residual vibration, over the unshaped one
+    acceleration: float         # of the tool at the allowed vibration                   [m/s2]
+    added: float                # time, maximum                                             [s]
+    design: StageDesign | None = None   # if delays follow the pose; `shaper` is that of the first
+    units: tuple = ()           # of a shaper by pose, as of `shaper_stages.units_of`
+    moving: float = np.nan      # largest vibration in trial moves (lower bound); nan: not tried
+
+    @property
+    def follows(self) -> bool:
+        """Whether its delays follow the pose."""
+        return self.design is not None
+
+    @property
+    def name(self) -> str:
+        """Name of the shaper, with `by pose` if it follows the pose."""
+        return f'{self.shaper.name} by pose' if self.follows else self.shaper.name
+
+
+def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
+                    tolerance: float = TOLERANCE, allowed: float = 5e-4, fixed: bool = False,
+                    trial: Callable[[ShaperCandidate, float], float] | None = None,
+                    ) -> tuple[list[ShaperCandidate], int]:
     """
     Return all candidates, the unshaped motion first, and the row of the recommended one.
 
-    :param cases: [Case] of the same number of modes.
+    :param cases: [ModeCase] of the same number of modes.
     :param uncertainty: relative error of the frequencies.
     :param allowed: negligible vibration of the tool [m].
     :param fixed: whether delays must be constant, for instance if the pose is unknown.
-    :param moves: ValidationMoves of the nonlinear arm, which decide.
+    :param trial: residual vibration of a candidate in moves of the nonlinear arm, which decides;
+        as of `ValidationMoves.residual_vibration`.
     """
     if not 0.0 <= uncertainty < 0.5:
         raise SettingError(f'uncertainty = {uncertainty!r} of frequencies must be at least 0 and '
@@ -72,10 +103,12 @@ def compare_shapers(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: 
         raise SettingError(f'allowed = {allowed!r} m of vibration must be above 0')
     candidates = [evaluate_shaper(shaper, cases, uncertainty, allowed)
                   for shaper in [NONE, *_fixed_shapers(cases, uncertainty, tolerance)]]
-    if frequency_spread(cases) > MIN_FREQUENCY_SPREAD and not fixed:
+    frequencies = np.array([case.frequencies for case in cases])
+    spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()     # of one mode
+    if spread > MIN_FREQUENCY_SPREAD and not fixed:
         candidates += _candidates_by_pose(cases, uncertainty, tolerance, allowed)
-    if moves is not None:
-        candidates = try_moves(candidates, moves, tolerance)
+    if trial is not None:
+        candidates = try_moves(candidates, trial, tolerance)
     return candidates, recommended_row(candidates, tolerance)
 
 
@@ -99,7 +132,8 @@ def meets_tolerance(candidate: ShaperCandidate, tolerance: float = TOLERANCE) ->
     return _is_acceptable(candidate, tolerance) and not candidate.moving > tolerance
 
 
-def try_moves(candidates: Sequence[ShaperCandidate], moves: ValidationMoves,
+def try_moves(candidates: Sequence[ShaperCandidate],
+              trial: Callable[[ShaperCandidate, float], float],
               tolerance: float = TOLERANCE) -> list[ShaperCandidate]:
     """Return the candidates, with the vibration in trial moves of those the rule considers."""
     candidates = [*candidates]
@@ -107,15 +141,13 @@ def try_moves(candidates: Sequence[ShaperCandidate], moves: ValidationMoves,
                    key=lambda k: candidates[k].added)
     limit = MAX_MOVE_SHARE * tolerance
     for k in order:
-        candidates[k] = candidates[k]._replace(
-            moving=moves.residual_vibration(candidates[k], limit))
+        candidates[k] = candidates[k]._replace(moving=trial(candidates[k], limit))
         if candidates[k].moving <= limit:
             return candidates
     # none passes: the one with the least vibration is probably a long one
     lowest = np.inf
     for k in reversed(order):
-        candidates[k] = candidates[k]._replace(
-            moving=moves.residual_vibration(candidates[k], lowest))
+        candidates[k] = candidates[k]._replace(moving=trial(candidates[k], lowest))
         lowest = min(lowest, candidates[k].moving)
     return candidates
 
@@ -130,7 +162,7 @@ def _is_acceptable(candidate, tolerance):
     return candidate.vibration <= 1.01 * tolerance
 
 
-def evaluate_shaper(shaper: Shaper, cases: Sequence[Case], uncertainty: float,
+def evaluate_shaper(shaper: Shaper, cases: Sequence[ModeCase], uncertainty: float,
                     allowed: float) -> ShaperCandidate:
     """Return the ShaperCandidate of a Shaper."""
     vibration, response = 0.0, 0.0
@@ -144,12 +176,6 @@ def evaluate_shaper(shaper: Shaper, cases: Sequence[Case], uncertainty: float,
                            shaper.duration)
 
 
-def frequency_spread(cases: Sequence[Case]) -> float:
-    """Largest ratio of the frequencies of one mode over the cases."""
-    table = np.array([case.frequencies for case in cases])
-    return float((table.max(axis=0) / table.min(axis=0)).max())
-
-
 def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
     """Yield candidates whose delays follow the pose, as `stages_of` makes them."""
     poses = {}
@@ -160,15 +186,15 @@ def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
                            for group in groups]) for choose in (np.min, np.max))
     middles = np.sqrt(low * high)
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
-    is_light = max(case.ratios.max() for case in cases) <= MAX_DAMPING
-    designs = [Design(kind, tolerance) for kind in KINDS if is_light or not kind.startswith('ei')]
-    designs += [Design('si', part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES]
+    designs = [StageDesign(kind, tolerance)
+               for kind in kinds_for(max(case.ratios.max() for case in cases))]
+    designs += [StageDesign(SI, part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES]
     for design in designs:
         try:
             units = units_of(design.kind, low, high, ratios, design.tolerance, design.uncertainty)
         except SettingError:        # the band is too wide for one shaper
             continue
-        name = f'si {100 * design.tolerance:g}%' if design.kind == 'si' else design.kind
+        name = f'{SI} {100 * design.tolerance:g}%' if design.kind == SI else design.kind
         candidates = [
             evaluate_shaper(convolved([for_frequency(unit, f) for unit, f in zip(units, middle)],
                                       name), group, uncertainty, allowed)
@@ -185,16 +211,14 @@ def _fixed_shapers(cases, uncertainty, tolerance):
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
     low, high = frequencies.min(axis=0), frequencies.max(axis=0)
     modes = list(zip((low + high) / 2, ratios))
-    for kind in KINDS:
-        if kind.startswith('ei') and max(ratios) > MAX_DAMPING:
-            continue
+    for kind in kinds_for(max(ratios)):
         yield for_modes(kind, modes, tolerance)
     if len(modes) > 1:
         # robust for the slowest mode, the largest one; exact for all others
         yield convolved([of_kind('zvd', *modes[0]), for_modes('zv', modes[1:])], 'zvd, zv')
     try:
         yield shortest(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios,
-                              tolerance), 'si')
+                              tolerance))
     except SettingError:        # the band is too wide for one shaper
         return
 
