@@ -295,7 +295,8 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     if start is not None and start.size:
         q += start[:n]
         qd += start[n:]
-    followed = FollowedMotion(*np.zeros((2, count, n)), np.zeros((count, joints)))
+    followed = FollowedMotion(np.zeros((count, n)), np.zeros((count, n)),
+                              np.zeros((count, joints)))
     followed.coordinates[0], followed.velocities[0] = q, qd
     work = make_workspace(arm.arrays)
     work.prescribed[:] = prescribed
