@@ -62,10 +62,10 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 if not abs(p - ps * qd[k]) <= work.effort_limit[j] or (
                         abs(qd[k]) > work.rate_limit[j]):
                     is_nonlinear = True
+            laws = (a, s, p, ps, work.effort_limit[j], work.rate_limit[j], above, below,
+                    arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
             if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
-                force, slope = smooth_force(
-                    qd[k], start, h, a, s, p, ps, work.effort_limit[j], work.rate_limit[j],
-                    above, below, arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
+                force, slope = smooth_force(qd[k], start, h, laws)
                 if friction > 0.0:
                     force -= smoothed_friction(qd[k], arm.friction[j])[0]
                 slope = 0.0
@@ -76,9 +76,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 friction = 0.0 if friction == 0.0 else friction_level(start, arm.friction[j])
                 force, slope = solve_joint_laws(
                     work.relaxation[0] * r * qd[k] - work.joint_force[k],
-                    work.relaxation[0] * r, r, friction, qd[k], start, h, a, s, p, ps,
-                    work.effort_limit[j], work.rate_limit[j], above, below, arm.stop_stiffness[j],
-                    arm.stop_damping[j], arm.stop_depth[j])
+                    work.relaxation[0] * r, r, friction, qd[k], start, h, laws)
                 work.is_nonsmooth[k] = is_nonlinear or slope != -(s + ps)
             else:
                 force, slope = a + p, -(s + ps)

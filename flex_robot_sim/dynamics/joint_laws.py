@@ -85,13 +85,15 @@ def motor_force(v, p, s, limit, rate_limit):
 
 
 @compiled
-def smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below, k, d, depth):
+def smooth_force(v, v0, h, laws):
     """
     Total force without dry friction, and minus its slope with the rate.
 
-    :param a: force a - s v of springs and dampers; p, ps: demand of the motor, see `motor_force`.
-    :param above: penetration of the upper stop at the start of the step; below: of the lower one.
+    :param laws: numbers of all laws but dry friction: a and s of the force a - s v of springs and
+        dampers; demand p and ps of the motor with its limits, see `motor_force`; penetration of
+        the upper and of the lower stop at the start of the step; k, d and depth of the stops.
     """
+    a, s, p, ps, limit, rate_limit, above, below, k, d, depth = laws
     motor, motor_slope = motor_force(v, p, ps, limit, rate_limit)
     _, upper_force, upper_slope = stop_force(v, v0, h, above, k, d, depth)
     _, lower_force, lower_slope = stop_force(-v, -v0, h, below, k, d, depth)
@@ -100,8 +102,7 @@ def smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below, k, d, d
 
 
 @compiled
-def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_limit, above,
-                     below, k, d, depth):
+def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws):
     """
     Linear force f + g v that represents all laws near the rate that solves them (T33).
 
@@ -116,8 +117,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_l
     if c > 0.0:
         # friction has corners where the rate is zero at the middle or at the end of the step
         low, high = min(0.0, 0.5 * v0), max(0.0, 0.5 * v0)
-        force, slope = smooth_force(low, v0, h, a, s, p, ps, limit, rate_limit, above, below,
-                                    k, d, depth)
+        force, slope = smooth_force(low, v0, h, laws)
         residual = w - r * low + force
         if residual < -c:
             direction = -1.0
@@ -125,8 +125,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_l
             stiction = STICTION_DAMPING * step_inertia
             return force + (slope + stiction) * low, -slope - stiction
         else:
-            force, slope = smooth_force(high, v0, h, a, s, p, ps, limit, rate_limit, above, below,
-                                        k, d, depth)
+            force, slope = smooth_force(high, v0, h, laws)
             residual = w - r * high + force
             if residual > c:
                 direction = 1.0
@@ -136,8 +135,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_l
     # r v - force(v) increases monotonically, so that its root can be bracketed
     low, high, has_low, has_high = v, v, False, False
     for _ in range(MAX_NEWTON_ITERATIONS):
-        force, slope = smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below,
-                                    k, d, depth)
+        force, slope = smooth_force(v, v0, h, laws)
         residual = w - c * direction + force - r * v
         correction = residual / (r + slope)
         if abs(correction) <= 1e-12 * (abs(v) + abs(correction)) or residual == 0.0:

@@ -80,10 +80,10 @@ def test_joint_laws_are_solved_for_the_unique_rate():
     rng = np.random.default_rng(3)
     for v, v0, h, gap in cases(400, 4):
         r, w, c = 10.0**rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
-        laws = (v0, h, 3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
-        f, g = solve_joint_laws(w, r, r, c, v, *laws)
+        laws = (3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
+        f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws)
         found = (w + f) / (r - g)       # r v = w + f + g v
-        force, _ = smooth_force(found, *laws)
+        force, _ = smooth_force(found, v0, h, laws)
         friction = w + force - r * found
         tolerance = 1e-7 * (abs(w) + abs(force) + c + 1.0)
         assert abs(friction) <= c + tolerance
