@@ -7,7 +7,7 @@ import rclpy
 from node_processes import PATIENCE
 from rclpy.qos import QoSProfile
 
-from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.ros.run import make_executor
 
 
 class Observer:

@@ -14,9 +14,9 @@ from flex_robot_sim.cli.arguments import (
     remove_forced,
 )
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.nodes.network import prepare_network
 from flex_robot_sim.recording.mcap_file import refuse_recording, refuse_without_mcap
 from flex_robot_sim.recording.tally import as_text
+from flex_robot_sim.ros.network import prepare_network
 
 
 def add_to(commands: Any, about: str) -> None:

@@ -10,9 +10,9 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import UNCOMMANDED, JointStateBuffer, PoseBuffer
-from flex_robot_sim.nodes.topics import STATES
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros.conversions import UNCOMMANDED, JointStateBuffer, PoseBuffer
+from flex_robot_sim.ros.topic_words import topic_words
+from flex_robot_sim.ros.topics import STATES
 
 
 class ArmOutputs:

@@ -17,15 +17,7 @@ from flex_robot_sim.nodes.bridge_settings import (
     AccessSettings,
     BridgeOutputSettings,
 )
-from flex_robot_sim.nodes.conversions import effort_command
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.message_limits import reserve_message_memory, subscribe_short
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.reporting import carry_out
-from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import MessageSettings, RobotSettings
-from flex_robot_sim.nodes.topics import COMMAND_TOPICS, COMMANDS
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS
 from flex_robot_sim.rig.bench.drives import DriveSettings
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
@@ -34,6 +26,15 @@ from flex_robot_sim.rig.bridge.twin import TwinSettings
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.host.link import LinkSettings
+from flex_robot_sim.ros.conversions import effort_command
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.message_limits import reserve_message_memory, subscribe_short
+from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.reporting import carry_out
+from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import COMMAND_TOPICS, COMMANDS
 from flex_robot_sim.util.exceptions import plain
 
 EMULATOR = 'emulator'
@@ -46,7 +47,7 @@ class BridgeNode(Node):
         """Connect to the board; its motors stay off until `~/enable`."""
         super().__init__('bridge')
         self._bridge = self._outputs = self._log_file = self._emulator = None
-        self.parameters = Parameters(self, *BRIDGE_SETTINGS)
+        self.parameters = Parameters(self, *BRIDGE_SETTINGS, known=KNOWN_PARAMETERS)
         try:
             when_arm_is_known(self, self.parameters[RobotSettings], self._start)
         except BaseException:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.reporting import Reporter, log
-from flex_robot_sim.nodes.senders import SenderWatch
 from flex_robot_sim.rig.bridge.bridge import RigBridge
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
+from flex_robot_sim.ros.reporting import Reporter, log
+from flex_robot_sim.ros.senders import SenderWatch
 
 MAX_LINES_PER_POLL = 20     # events that a board may log in 0.1 s
 WORKING_LINK_STATES = (LinkState.READY, LinkState.GREETING)

@@ -20,16 +20,7 @@ from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
-from flex_robot_sim.nodes.conversions import (
-    SECOND,
-    JointStateBuffer,
-    set_quaternion,
-    set_stamp,
-    set_vector,
-)
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
-from flex_robot_sim.nodes.topics import STATES
-from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.rig.bridge.batches import Batches
 from flex_robot_sim.rig.bridge.bridge import RigState
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
@@ -38,6 +29,15 @@ from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import State
+from flex_robot_sim.ros.conversions import (
+    SECOND,
+    JointStateBuffer,
+    set_quaternion,
+    set_stamp,
+    set_vector,
+)
+from flex_robot_sim.ros.topic_words import topic_words
+from flex_robot_sim.ros.topics import STATES
 from flex_robot_sim.util.exceptions import SettingError
 
 UNKNOWN_VARIANCE = 1e6      # of quantities without a sensor [m2, rad2]

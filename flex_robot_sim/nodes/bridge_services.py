@@ -5,13 +5,13 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
-from flex_robot_sim.nodes.network_exposure import callers_of
-from flex_robot_sim.nodes.reporting import answer
-from flex_robot_sim.nodes.security import enclave_of, missing_security
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.nodes.trajectory_messages import read_effort_profile
 from flex_robot_sim.rig.bridge.bridge import RigBridge
+from flex_robot_sim.ros.network_exposure import callers_of
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import answer
+from flex_robot_sim.ros.security import enclave_of, missing_security
+from flex_robot_sim.ros.topics import COMMANDS
+from flex_robot_sim.ros.trajectory_messages import read_effort_profile
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 

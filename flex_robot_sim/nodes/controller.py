@@ -22,25 +22,26 @@ from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
-from flex_robot_sim.nodes.conversions import (
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, KNOWN_PARAMETERS
+from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
+from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.rate_gate import RateGate
+from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.ros.conversions import (
     SECOND,
     JointStateBuffer,
     reference_of,
     stamp_of,
 )
-from flex_robot_sim.nodes.joint_motor_pairing import JointMotorPairing, StrainReader
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.message_limits import reserve_message_memory
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
-from flex_robot_sim.nodes.robot import when_arm_is_known
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, MessageSettings, RobotSettings
-from flex_robot_sim.nodes.topics import COMMANDS, STATES
-from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
-from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.realtime.rate_gate import RateGate
-from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, StrainReader
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.message_limits import reserve_message_memory
+from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.reporting import answer, carry_out, refuse
+from flex_robot_sim.ros.robot_source import when_arm_is_known
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import COMMANDS, STATES
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
@@ -66,7 +67,7 @@ class ControllerNode(Node):
         self._offset = 0.0              # time of stamps minus that of the controller         [s]
         kinds = [kind for kind in CONTROLLER_SETTINGS
                  if kind is not RobotSettings or not is_inside]
-        self.parameters = Parameters(self, *kinds)
+        self.parameters = Parameters(self, *kinds, known=KNOWN_PARAMETERS)
         if not is_inside:
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
 

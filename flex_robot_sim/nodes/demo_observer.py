@@ -19,13 +19,13 @@ from std_srvs.srv import SetBool, Trigger
 
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.run import make_executor, spin_once
 from flex_robot_sim.nodes.settings import OutputSettings
-from flex_robot_sim.nodes.topics import STATES
 from flex_robot_sim.realtime.loop import FAILED
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros.conversions import SECOND, stamp_of, vector_of
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.run import make_executor, spin_once
+from flex_robot_sim.ros.topic_words import topic_words
+from flex_robot_sim.ros.topics import STATES
 from flex_robot_sim.util.exceptions import CommandError
 
 RETRY_PERIOD_S = 0.5    # after which a service without an answer is called again

@@ -23,9 +23,9 @@ from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
-from flex_robot_sim.nodes.conversions import JointStateBuffer, set_stamp, set_vector
 from flex_robot_sim.nodes.settings import OutputSettings
-from flex_robot_sim.nodes.topics import STATES
+from flex_robot_sim.ros.conversions import JointStateBuffer, set_stamp, set_vector
+from flex_robot_sim.ros.topics import STATES
 
 SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
 MAX_PATH_POINTS = 500     # of the tool path

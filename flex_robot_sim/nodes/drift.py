@@ -11,10 +11,10 @@ from rclpy.clock import Clock, ClockType
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
-from flex_robot_sim.nodes.polling_node import PollingNode
-from flex_robot_sim.nodes.reporting import Reporter, log
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import DRIFT_SETTINGS
+from flex_robot_sim.nodes.settings import DRIFT_SETTINGS, KNOWN_PARAMETERS
+from flex_robot_sim.ros.polling_node import PollingNode
+from flex_robot_sim.ros.reporting import Reporter, log
+from flex_robot_sim.ros.run import run
 from flex_robot_sim.util.exceptions import plain
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class DriftNode(PollingNode):
 
     def __init__(self) -> None:
         """Wait for the robot."""
-        super().__init__('drift', DRIFT_SETTINGS)
+        super().__init__('drift', DRIFT_SETTINGS, KNOWN_PARAMETERS)
 
     def begin(self, arm: ArmModel) -> None:
         """Monitor `arm`."""

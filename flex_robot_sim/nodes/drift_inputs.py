@@ -17,10 +17,10 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.joint_motor_pairing import NamedValues, StrainReader
-from flex_robot_sim.nodes.polling_node import Stamps
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.topics import NEWEST, SAMPLES
+from flex_robot_sim.ros.joint_motor_pairing import NamedValues, StrainReader
+from flex_robot_sim.ros.polling_node import Stamps
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import NEWEST, SAMPLES
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 MAX_PENDING_STRAINS = 400   # strain samples without later joint states

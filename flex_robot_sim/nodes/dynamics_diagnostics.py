@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.reporting import RepeatFilter, Reporter, log
-from flex_robot_sim.nodes.senders import SenderWatch
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
+from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
+from flex_robot_sim.ros.senders import SenderWatch
 
 
 class DynamicsDiagnostics:

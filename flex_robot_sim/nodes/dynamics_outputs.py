@@ -11,12 +11,12 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
-from flex_robot_sim.nodes.conversions import SECOND, WrenchBuffer, set_stamp
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.settings import OutputSettings
-from flex_robot_sim.nodes.topics import CLOCK, STATES
 from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros.conversions import SECOND, WrenchBuffer, set_stamp
+from flex_robot_sim.ros.topic_words import topic_words
+from flex_robot_sim.ros.topics import CLOCK, STATES
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.ros.reporting import answer
 
 
 class DynamicsServices:

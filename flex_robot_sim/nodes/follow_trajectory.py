@@ -17,10 +17,10 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.motion.reference import REFUSED, REPLACED
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of
 from flex_robot_sim.nodes.goal_state import Outcome, RunningGoal
-from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 CHECK_PERIOD = 0.02         # between two checks of the running goal                          [s]

@@ -12,12 +12,12 @@ from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from flex_robot_sim.nodes.message_types import type_of
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.recording.mcap_file import ENCODING, RecordingReader
 from flex_robot_sim.recording.playing import Extent, due_times, is_command, is_command_name
+from flex_robot_sim.ros.message_types import type_of
+from flex_robot_sim.ros.node_settings import NodeSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.run import run
 from flex_robot_sim.util.exceptions import UsageError
 
 # topics with several publishers

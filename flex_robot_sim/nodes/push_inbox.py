@@ -8,11 +8,11 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.conversions import vector_of
-from flex_robot_sim.nodes.message_limits import subscribe_short
-from flex_robot_sim.nodes.reporting import carry_out, log
-from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.ros.conversions import vector_of
+from flex_robot_sim.ros.message_limits import subscribe_short
+from flex_robot_sim.ros.reporting import carry_out, log
+from flex_robot_sim.ros.topics import COMMANDS
 
 CHECK_PERIOD_S = 0.1    # of the age of pushes
 

@@ -20,15 +20,15 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from flex_robot_sim.nodes.message_types import definition_of, type_of
 from flex_robot_sim.nodes.parameter_notes import ParameterNotes
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import RECORDER_SETTINGS, RecorderSettings
-from flex_robot_sim.recording.cdr import may_be_padded, trim
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, RECORDER_SETTINGS, RecorderSettings
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.tally import Tally, as_text, status_line, summary
+from flex_robot_sim.ros.cdr import may_be_padded, trim
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
+from flex_robot_sim.ros.message_types import definition_of, type_of
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.run import run
 from flex_robot_sim.util.exceptions import UsageError
 
 POLL_PERIOD_S = 0.2         # of topic discovery and flushing
@@ -54,7 +54,7 @@ class RecorderNode(Node):
         self.failure: UsageError | None = None
         self.has_ended = False
         self._say, self._show = say, show
-        self.parameters = Parameters(self, *RECORDER_SETTINGS)
+        self.parameters = Parameters(self, *RECORDER_SETTINGS, known=KNOWN_PARAMETERS)
         settings = self.parameters[RecorderSettings]
         self._space = self.get_namespace().rstrip('/')
         self._patterns = settings.topics

@@ -8,10 +8,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of
-from flex_robot_sim.nodes.message_limits import subscribe_short
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.message_limits import subscribe_short
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import COMMANDS
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError, SettingError
 

@@ -18,17 +18,17 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.nodes.trajectory_messages import (
+from flex_robot_sim.realtime.priority import use_planning_priority
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import COMMANDS
+from flex_robot_sim.ros.trajectory_cdr import TrajectoryHeader
+from flex_robot_sim.ros.trajectory_messages import (
     read_trajectory,
     read_trajectory_header,
     start_of,
     trajectory_status,
 )
-from flex_robot_sim.realtime.priority import use_planning_priority
-from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 STATUS_PERIOD_S = 0.01  # of publishing new states of trajectories

@@ -24,15 +24,15 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import refuse_beyond_stops
 from flex_robot_sim.motion.reference import ACCEPTED, REFUSED, REPLACED
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of, trajectory_of
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.joint_table import JointTable
-from flex_robot_sim.nodes.message_limits import subscribe_short
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.nodes.topics import COMMANDS, STATES
-from flex_robot_sim.nodes.trajectory_messages import read_trajectory_status, refuse_many_points
-from flex_robot_sim.recording.trajectory_cdr import write_trajectory
+from flex_robot_sim.ros.conversions import SECOND, stamp_of, trajectory_of
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.message_limits import subscribe_short
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import COMMANDS, STATES
+from flex_robot_sim.ros.trajectory_cdr import write_trajectory
+from flex_robot_sim.ros.trajectory_messages import read_trajectory_status, refuse_many_points
 from flex_robot_sim.shaping.trajectory_shaper import (
     STOP_TIME_S,
     ShapedTrajectory,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
-from flex_robot_sim.nodes.polling_node import PollingNode
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import VIEW_SETTINGS, ViewSettings
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs
 from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
+from flex_robot_sim.ros.polling_node import PollingNode
+from flex_robot_sim.ros.run import run
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.observed import ObservedArm
@@ -40,7 +40,7 @@ class ViewNode(PollingNode):
         self._browser_folder: TemporaryDirectory[str] | None = None     # redirects to the page
         self._remote: ViewRemote | None = None
         self._frame_count = 0
-        super().__init__('view', VIEW_SETTINGS)
+        super().__init__('view', VIEW_SETTINGS, KNOWN_PARAMETERS)
 
     def begin(self, arm: ArmModel) -> None:
         """Show `arm`."""

@@ -19,10 +19,10 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import LEVELS, vector_of
-from flex_robot_sim.nodes.joint_motor_pairing import JointMotorPairing, NamedValues
-from flex_robot_sim.nodes.polling_node import Stamps
-from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
+from flex_robot_sim.ros.conversions import LEVELS, vector_of
+from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, NamedValues
+from flex_robot_sim.ros.polling_node import Stamps
+from flex_robot_sim.ros.topics import COMMANDS, NEWEST, SAMPLES, STATES
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import ObservedArm, Status
 

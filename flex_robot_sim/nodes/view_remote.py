@@ -19,8 +19,8 @@ from std_srvs.srv import SetBool, Trigger
 
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_settings import VIBRATION_FEEDBACKS
-from flex_robot_sim.nodes.conversions import set_vector
-from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.ros.conversions import set_vector
+from flex_robot_sim.ros.topics import COMMANDS
 from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
 from flex_robot_sim.viewer.remote import (
     COMMAND_JOINT,

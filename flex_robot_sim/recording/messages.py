@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.recording.cdr import encode
-from flex_robot_sim.recording.definitions import SEPARATOR, message_type
+from flex_robot_sim.ros.cdr import encode
+from flex_robot_sim.ros.definitions import SEPARATOR, message_type
 
 SECOND = 1_000_000_000      # [ns]
 JOINT_STATE = 'sensor_msgs/msg/JointState'

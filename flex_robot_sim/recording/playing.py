@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from flex_robot_sim.recording.definitions import short_name
 from flex_robot_sim.recording.mcap_file import RecordedMessage, Topic
 from flex_robot_sim.recording.messages import SECOND
+from flex_robot_sim.ros.definitions import short_name
 
 # command topics of an arm by the last part of their names, and types used for commands only
 COMMAND_NAMES = ('joint_commands', 'commands', 'reference', 'joint_trajectory', 'profile',

@@ -23,7 +23,7 @@ from flex_robot_sim.recording.messages import (
     pose,
     text,
 )
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros.topic_words import topic_words
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.recording.cdr import MessageError, decode
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordedMessage, Topic
+from flex_robot_sim.ros.cdr import MessageError, decode
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
 from flex_robot_sim.util.exceptions import UsageError
 
 MAX_COLUMNS = 1000

@@ -13,12 +13,12 @@ import numpy as np
 from flex_robot_sim.description import read_text
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.payload import with_payload
-from flex_robot_sim.recording.cdr import MessageError, decode
-from flex_robot_sim.recording.definitions import DefinitionError, MessageType, message_type
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordingReader, Topic
 from flex_robot_sim.recording.tally import Tally
-from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.reports.series import NANOSECOND, Series, SeriesBuilder
+from flex_robot_sim.ros.cdr import MessageError, decode
+from flex_robot_sim.ros.definitions import DefinitionError, MessageType, message_type
+from flex_robot_sim.ros.topic_words import topic_words
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 

@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 import flex_robot_sim as frs
-from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.ros.topics import LATCHED
 from flex_robot_sim.util.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'rig_bridge.md').read_text('utf-8')

@@ -11,7 +11,7 @@ from std_msgs.msg import String
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.description import display_description
-from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.ros.topics import LATCHED
 
 
 def figures(message):

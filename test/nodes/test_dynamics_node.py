@@ -17,8 +17,8 @@ from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
 import flex_robot_sim as frs
-from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.realtime.answered_steps import ANSWER_TIMEOUT_S
+from flex_robot_sim.ros.topics import LATCHED
 from flex_robot_sim.util.share import shipped_robots
 
 JOINTS = ['waist', 'shoulder', 'elbow']

@@ -16,8 +16,6 @@ from std_msgs.msg import String
 pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.nodes.message_types import definition_of, type_of
-from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter, Topic
 from flex_robot_sim.recording.messages import (
     JOINT_STATE,
@@ -27,6 +25,8 @@ from flex_robot_sim.recording.messages import (
     text,
 )
 from flex_robot_sim.recording.playing import due_times, extent_of, in_order, is_command
+from flex_robot_sim.ros.message_types import definition_of, type_of
+from flex_robot_sim.ros.topics import LATCHED
 
 COUNT, STEP = 100, 10_000_000       # messages, and between two of them [ns]
 

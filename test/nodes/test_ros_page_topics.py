@@ -11,7 +11,7 @@ from security_policy import read_policy, refused
 from std_msgs.msg import String
 
 from flex_robot_sim.nodes.simulation_interfaces import SimulationInterfaces
-from flex_robot_sim.nodes.topics import CLOCK, COMMANDS, LATCHED, NEWEST, SAMPLES, STATES
+from flex_robot_sim.ros.topics import CLOCK, COMMANDS, LATCHED, NEWEST, SAMPLES, STATES
 from flex_robot_sim.util.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')

@@ -11,7 +11,8 @@ from test_launch_files import PACKAGES, about, launch_file, of_kind
 from test_ros_page import argument_row, parameter_row, rows
 
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, NodeSettings, RobotSettings
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS
+from flex_robot_sim.ros.node_settings import NodeSettings, RobotSettings
 from flex_robot_sim.system.launch_arguments import HilArguments
 from flex_robot_sim.system.processes import command, hil_system
 from flex_robot_sim.util.exceptions import FlexRobotSimError

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.recording.cdr import MessageError, decode, encode
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXT, TEXTS, text
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.protocol import Telemetry
+from flex_robot_sim.ros.cdr import MessageError, decode, encode
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
 
 MAGIC = b'\x89MCAP'
 KIND, TOPIC, ABOUT = 'flex_robot_sim/msg/Telemetry', '/telemetry', 'experiment'

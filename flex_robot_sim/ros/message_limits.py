@@ -16,8 +16,8 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
-from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.realtime.memory import reserve_memory
+from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.util.exceptions import CommandError
 
 MAX_BYTES_PER_NAME = 512    # of a JointState: a long name, and three numbers

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.reporting import log
+from flex_robot_sim.ros.reporting import log
 
 PARTICIPANT = slice(0, 12)      # of a DDS GID; common to all endpoints of a process
 

@@ -7,14 +7,13 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 
-import flex_robot_sim as frs
 from flex_robot_sim.description import read_text
 from flex_robot_sim.description.tool import note_of_equal_arms
 from flex_robot_sim.display.description import is_display_description
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.nodes.settings import RobotSettings
-from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.model.assembly import build_arm, load
+from flex_robot_sim.ros.node_settings import RobotSettings
+from flex_robot_sim.ros.topics import LATCHED
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
@@ -89,5 +88,5 @@ def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> Non
 
 
 def _load_arm(settings):
-    return frs.load(settings.robot, settings.coupling, settings.gravity,
+    return load(settings.robot, settings.coupling, settings.gravity,
                     xacro_arguments(settings.xacro_arguments), settings.tool)

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.conversions import diagnostic_status
+from flex_robot_sim.ros.conversions import diagnostic_status
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 POLL_PERIOD_S = 0.1         # of polls for events

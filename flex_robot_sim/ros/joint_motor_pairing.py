@@ -7,7 +7,7 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import UNCOMMANDED, stamp_of
+from flex_robot_sim.ros.conversions import UNCOMMANDED, stamp_of
 from flex_robot_sim.util.exceptions import CommandError
 
 

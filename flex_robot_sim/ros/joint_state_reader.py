@@ -14,10 +14,10 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.nodes.conversions import STAMP
-from flex_robot_sim.nodes.message_limits import refuse_long_joint_state
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.settings import MessageSettings
+from flex_robot_sim.ros.conversions import STAMP
+from flex_robot_sim.ros.message_limits import refuse_long_joint_state
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.util.exceptions import CommandError
 
 LITTLE_ENDIAN = b'\0\1'     # first two bytes of little-endian CDR

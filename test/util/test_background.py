@@ -5,7 +5,7 @@ import threading
 import pytest
 from waiting import eventually
 
-from flex_robot_sim.nodes.background import Background
+from flex_robot_sim.util.background import Background
 from flex_robot_sim.util.exceptions import SettingError
 
 
