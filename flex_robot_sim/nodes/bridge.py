@@ -4,7 +4,6 @@ import gc
 import sys
 
 from rclpy.node import Node
-from std_msgs.msg import Float64MultiArray
 
 from flex_robot_sim.description import read_urdf
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
@@ -34,7 +33,7 @@ from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import carry_out
 from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
 from flex_robot_sim.ros.run import run
-from flex_robot_sim.ros.topics import COMMAND_TOPICS, COMMANDS
+from flex_robot_sim.ros.topics import EFFORT_COMMANDS, EFFORT_TOPICS, JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 
 EMULATOR = 'emulator'
@@ -71,15 +70,13 @@ class BridgeNode(Node):
             parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
         self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings],
                                            parameters[MessageSettings])
-        self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file,
-                                              COMMAND_TOPICS)
+        self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file, EFFORT_TOPICS)
         if parameters[TwinSettings].twin_robot:
             self._change_twin(parameters[TwinSettings].twin_robot)
         parameters.on_change(self._on_change)
         max_names = parameters[MessageSettings].max_names
-        listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, max_names)
-        subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS,
-                        max_names)
+        listen_to_joint_states(self, JOINT_COMMANDS, self._on_command, max_names)
+        subscribe_short(self, EFFORT_COMMANDS, self._on_array, max_names)
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         reserve_message_memory()

@@ -11,6 +11,7 @@ from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
 from flex_robot_sim.ros.reporting import Reporter, log
 from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.topics import Topic
 
 MAX_LINES_PER_POLL = 20     # events that a board may log in 0.1 s
 WORKING_LINK_STATES = (LinkState.READY, LinkState.GREETING)
@@ -20,7 +21,7 @@ class BridgeDiagnostics:
     """Timers that publish events and figures of a RigBridge."""
 
     def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None,
-                 command_topics: Sequence[str]) -> None:
+                 command_topics: Sequence[Topic]) -> None:
         """
         Start the timers of `node`.
 

@@ -10,6 +10,7 @@ from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, InThread, ShaperDesigns
 from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
 from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.topics import Topic
 
 
 class ControllerDiagnostics:
@@ -17,7 +18,7 @@ class ControllerDiagnostics:
 
     def __init__(self, node: Node, controller: JointController, in_its_thread: InThread,
                  shaper: ShaperDesigns, feedback: FeedbackDesigns,
-                 state_topics: Sequence[str]) -> None:
+                 state_topics: Sequence[Topic]) -> None:
         """
         Start the timers of `node`.
 

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 
 from rclpy.node import Node
-from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
@@ -25,7 +24,7 @@ from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import carry_out
 from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
 from flex_robot_sim.ros.run import run
-from flex_robot_sim.ros.topics import COMMAND_TOPICS, COMMANDS
+from flex_robot_sim.ros.topics import EFFORT_COMMANDS, EFFORT_TOPICS, JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -62,7 +61,7 @@ class DynamicsNode(Node):
         self._service_set = DynamicsServices(self, loop, self._process_commands)
         offer_simulation_interfaces(self, loop, self._process_commands)
         self._diagnostics = DynamicsDiagnostics(
-            self, loop, () if self._attach_controller else COMMAND_TOPICS)
+            self, loop, () if self._attach_controller else EFFORT_TOPICS)
         parameters.on_change(self._on_change)
         self._pushes = PushInbox(self, loop)
         self.loop = loop
@@ -71,10 +70,8 @@ class DynamicsNode(Node):
         else:
             max_names = parameters[MessageSettings].max_names
             self._commands = [
-                listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS,
-                                       max_names),
-                subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array,
-                                COMMANDS, max_names)]
+                listen_to_joint_states(self, JOINT_COMMANDS, self._on_command, max_names),
+                subscribe_short(self, EFFORT_COMMANDS, self._on_array, max_names)]
             reserve_message_memory()
         loop.start()
         self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '

@@ -13,12 +13,13 @@ from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
 from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
 from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.topics import Topic
 
 
 class DynamicsDiagnostics:
     """Timers that publish events and figures of a SimulationLoop."""
 
-    def __init__(self, node: Node, loop: SimulationLoop, command_topics: Sequence[str]) -> None:
+    def __init__(self, node: Node, loop: SimulationLoop, command_topics: Sequence[Topic]) -> None:
         """
         Start the timers of `node`.
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
 from flex_robot_sim.nodes.parameter_notes import ParameterNotes
 from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, RECORDER_SETTINGS, RecorderSettings
@@ -26,13 +26,15 @@ from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.tally import Tally, as_text, status_line, summary
 from flex_robot_sim.ros.cdr import may_be_padded, trim
 from flex_robot_sim.ros.definitions import DefinitionError, message_type
+from flex_robot_sim.ros.endpoints import qos_of
 from flex_robot_sim.ros.message_types import definition_of, type_of
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import CLOCK, DIAGNOSTICS, Quality
 from flex_robot_sim.util.exceptions import UsageError
 
 POLL_PERIOD_S = 0.2         # of topic discovery and flushing
-SHARED_TOPICS = '/clock', '/diagnostics', '/tf', '/tf_static'     # recorded in any namespace
+SHARED_TOPICS = CLOCK.name, DIAGNOSTICS.name, '/tf', '/tf_static'     # recorded in any namespace
 ROS_INTERNAL_TOPICS = '/parameter_events', '/rosout'     # recorded only if named
 QUEUE_DEPTH = 1000          # messages queued while the disk is busy
 TAKE_PERIOD_S = 0.01        # between two polls of the subscriptions
@@ -166,12 +168,8 @@ class RecorderNode(Node):
         is_latched, is_reliable = channel.qos = qos
         channel.number = self._writer.topic(tally.name, tally.kind, channel.text, *qos)
         channel.subscription = self._listener.create_subscription(
-            channel.kind, tally.name, _discard, raw=True, qos_profile=QoSProfile(
-                depth=QUEUE_DEPTH,
-                durability=(DurabilityPolicy.TRANSIENT_LOCAL if is_latched else
-                            DurabilityPolicy.VOLATILE),
-                reliability=(ReliabilityPolicy.RELIABLE if is_reliable else
-                             ReliabilityPolicy.BEST_EFFORT)))
+            channel.kind, tally.name, _discard, raw=True, qos_profile=qos_of(
+                Quality(QUEUE_DEPTH, is_reliable, is_latched)))
 
     def _take(self):
         """Write all received messages."""

@@ -4,18 +4,18 @@ import sys
 import time
 
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.nodes.follow_trajectory import offer_follow_joint_trajectory
 from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, SHAPER_SETTINGS, ShaperSettings
 from flex_robot_sim.nodes.shaper_stream import ShaperStream
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.ros.endpoints import subscribe
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import Reporter, log, refuse
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.ros.run import run
-from flex_robot_sim.ros.topics import COMMANDS
+from flex_robot_sim.ros.topics import SHAPER_TRAJECTORY
 from flex_robot_sim.ros.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
 from flex_robot_sim.shaping.shaper_design import design_for_arm, design_for_modes
@@ -58,8 +58,7 @@ class ShaperNode(Node):
         self._relay = TrajectoryRelay(self, self._shaper, arm, self._limits,
                                       has_reports=not settings.controller_action)
         self._relay.max_deviation = self._max_deviation(settings)
-        source = self.create_subscription(JointTrajectory, '~/joint_trajectory',
-                                          self._on_trajectory, COMMANDS, raw=True)
+        source = subscribe(self, SHAPER_TRAJECTORY.private, self._on_trajectory, raw=True)
         if source.topic_name == self._relay.topic:
             raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
                                'remap joint_trajectory to the topic of the controller')

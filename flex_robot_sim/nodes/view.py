@@ -15,6 +15,7 @@ from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
 from flex_robot_sim.ros.polling_node import PollingNode
 from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.observed import ObservedArm
@@ -67,7 +68,7 @@ class ViewNode(PollingNode):
         self._inputs.look(now)
         self._remote.look(now)
         self._prediction.look(now, self._observed, self._remote.parameters,
-                              self.count_publishers('joint_commands') > 0)
+                              self.count_publishers(JOINT_COMMANDS.name) > 0)
         self._frame_count += 1
         # each frame is packed separately for each browser
         if self._page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:

@@ -11,12 +11,12 @@ import pytest
 from node_processes import Process
 from project_files import ROOT
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from ros_observer import LATCHED
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from waiting import eventually
 
 from flex_robot_sim.recording.mcap_file import RecordingReader
-from flex_robot_sim.ros.topics import LATCHED
 
 pytest.importorskip('mcap')
 END = b'\x89MCAP0\r\n'      # of a file that was ended, by the specification of MCAP

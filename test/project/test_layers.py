@@ -238,7 +238,8 @@ def test_right_import_is_left_alone(name, source):
 
 
 # modules of the room `ros` that other rooms import, which run without ROS
-WITHOUT_ROS = ('cdr', 'definitions', 'network', 'node_settings', 'topic_words', 'trajectory_cdr')
+WITHOUT_ROS = ('cdr', 'definitions', 'network', 'node_settings', 'services',
+               'topics', 'trajectory_cdr')
 
 
 @pytest.mark.parametrize('name', WITHOUT_ROS)
