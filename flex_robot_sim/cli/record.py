@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> int:
         screen.say(f'records for {arguments.seconds:g} s, or until Ctrl-C'
                    if arguments.seconds else 'records until Ctrl-C')
     return record(_ros_arguments(arguments), 'flexsim record', show=screen.show,
-                  say=lambda facts: print_result(arguments, facts, as_text))
+                  on_summary=lambda facts: print_result(arguments, facts, as_text))
 
 
 def _ros_arguments(arguments):

@@ -55,7 +55,7 @@ class BridgeDiagnostics:
 
     def _figures(self):
         level, message, values = self._report.figures(time.monotonic())
-        sender_problem = self._senders.look()
+        sender_problem = self._senders.check()
         if sender_problem and level == 'ok':
             level, message = 'warning', sender_problem
         return self._bridge.link.board.uid.hex(), level, message, values

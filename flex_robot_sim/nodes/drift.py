@@ -42,7 +42,7 @@ class DriftNode(PollingNode):
         rate = min(max(POLLS_PER_PERIOD * self._watch.slowest, POLL_RATE_LIMITS_HZ[0]),
                    POLL_RATE_LIMITS_HZ[1])
         self.create_timer(1.0 / rate, self._listen, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        Reporter(self, 'stiffness', self._look, self._figures)
+        Reporter(self, 'stiffness', self._check_stop, self._figures)
         self.get_logger().info(f'{plain(self._name)}: slowest mode {self._watch.slowest:.4g} Hz')
 
     def _listen(self):
@@ -50,7 +50,7 @@ class DriftNode(PollingNode):
             self._watch.take(*sample)
             self._last_sample = time.monotonic()
 
-    def _look(self):
+    def _check_stop(self):
         self._watch.look()
         level, line = self._watch.verdict()
         if level != self._level and (level == 'warning' or self._level == 'warning'):

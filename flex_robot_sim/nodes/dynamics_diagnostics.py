@@ -47,7 +47,7 @@ class DynamicsDiagnostics:
     def _figures(self):
         level, message, values = self._loop.call(
             lambda: self._report.figures(time.monotonic()))
-        sender_problem = self._senders.look()
+        sender_problem = self._senders.check()
         if sender_problem and level != 'error':
             level, message = 'warning', sender_problem
         node_count = self._count_same_name()

@@ -44,18 +44,18 @@ LISTENER_NAME = '_recorder' # of the polled node; tools hide names that start wi
 class RecorderNode(Node):
     """Writes topics to a file until the node ends."""
 
-    def __init__(self, say: Callable[[dict[str, Any]], None] | None = None,
+    def __init__(self, on_summary: Callable[[dict[str, Any]], None] | None = None,
                  show: Callable[[str], None] = lambda line: None) -> None:
         """
         Begin the file and subscribe.
 
-        :param say: takes the summary at the end; None: it is logged; show: takes progress lines,
-            and '' at the end.
+        :param on_summary: takes the summary at the end; None: it is logged.
+        :param show: takes progress lines, and '' at the end.
         """
         super().__init__('recorder')
         self.failure: UsageError | None = None
         self.has_ended = False
-        self._say, self._show = say, show
+        self._on_summary, self._show = on_summary, show
         self.parameters = Parameters(self, *RECORDER_SETTINGS, known=KNOWN_PARAMETERS)
         settings = self.parameters[RecorderSettings]
         self._space = self.get_namespace().rstrip('/')
@@ -85,8 +85,8 @@ class RecorderNode(Node):
         except UsageError as error:
             self.failure = self.failure or error
         facts = self._summary()
-        if self._say:
-            self._say(facts)
+        if self._on_summary:
+            self._on_summary(facts)
         else:
             for line in as_text(facts):
                 self.get_logger().info(line)
@@ -114,7 +114,7 @@ class RecorderNode(Node):
             self._last_poll = now
             for channel in self._channels.values():
                 self._match_qos(channel)
-            self._parameter_notes.look()
+            self._parameter_notes.poll()
             lost = sum(channel.tally.lost or 0 for channel in self._channels.values())
             active_topics = sum(channel.tally.count > 0 for channel in self._channels.values())
             self._show(status_line(now - self._start_time, self._writer.messages, active_topics,

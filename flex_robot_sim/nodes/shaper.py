@@ -21,7 +21,7 @@ from flex_robot_sim.shaping.set_point_stream import SetPointStream
 from flex_robot_sim.shaping.shaper_design import design_for_arm, design_for_modes
 from flex_robot_sim.shaping.shaper_file import read_shaper
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
-from flex_robot_sim.util.background import PROGRESS_DELAY_S, Background
+from flex_robot_sim.util.background import PROGRESS_DELAY_S, BackgroundTask
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, plain
 
 # settings whose changes require a new shaper
@@ -46,7 +46,7 @@ class ShaperNode(Node):
 
     def _listen(self, arm):
         settings = self.parameters[ShaperSettings]
-        self._arm, self._design = arm, Background('shaper')
+        self._arm, self._design = arm, BackgroundTask('shaper')
         self._limits = self.parameters[MessageSettings]
         self._name = 'a robot without URDF' if arm is None else arm.description.name
         self._began_at = time.monotonic()
@@ -72,7 +72,7 @@ class ShaperNode(Node):
             self, '~/follow_joint_trajectory', self._relay, settings.controller_action,
             settings.start_tolerance)
         self.parameters.on_change(self._on_change)
-        Reporter(self, 'shaping', self._look, self._figures)
+        Reporter(self, 'shaping', self._poll, self._figures)
         self.get_logger().info(f'{plain(self._name)}: shapes {topics}')
 
     def _specify(self, settings, progress=None):
@@ -138,8 +138,8 @@ class ShaperNode(Node):
         if self._stream.stream.omitted_modes:
             self.get_logger().warning(f'stream: {self._stream.stream.omitted_modes}')
 
-    def _look(self):
-        update = self._design.look()
+    def _poll(self):
+        update = self._design.poll()
         if update is not None:
             log(self, *update)
 

@@ -65,10 +65,10 @@ class ViewNode(PollingNode):
 
     def _draw(self):
         now = time.monotonic()
-        self._inputs.look(now)
-        self._remote.look(now)
-        self._prediction.look(now, self._observed, self._remote.parameters,
-                              self.count_publishers(JOINT_COMMANDS.name) > 0)
+        self._inputs.poll(now)
+        self._remote.poll(now)
+        self._prediction.update(now, self._observed, self._remote.parameters,
+                                self.count_publishers(JOINT_COMMANDS.name) > 0)
         self._frame_count += 1
         # each frame is packed separately for each browser
         if self._page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:

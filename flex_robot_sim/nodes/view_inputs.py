@@ -60,7 +60,7 @@ class ViewInputs:
         """Return the subscriptions."""
         return tuple(subscription for subscription, _ in self._readers)
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Process the messages received until now [s]."""
         for subscription, read in self._readers:
             for message in self._time.new_messages(subscription):

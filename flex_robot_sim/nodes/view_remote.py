@@ -70,7 +70,7 @@ class ViewRemote:
         self._pushed_links: set[str] = set()
         self._check_availability()
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Process answers, and check which services are available; `now` is the time [s]."""
         self._process_answers(now)
         if now - self._last_check >= AVAILABILITY_PERIOD_S:

@@ -20,7 +20,7 @@ class SenderWatch:
         self._node, self._topics, self._warned = node, topics, ''
         self._names = [topic.name for topic in topics]
 
-    def look(self) -> str:
+    def check(self) -> str:
         """Return the problem, or ''; a change is logged."""
         names = senders_of(self._node, self._topics)
         line = '' if len(names) < 2 else (

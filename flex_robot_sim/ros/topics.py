@@ -2,8 +2,8 @@
 Topics: names, types, quality of service, rates, and the nodes that use them.
 
 Publishers, subscriptions, recordings and readers take them from here, and
-`python -m flex_robot_sim.nodes.reference_tables` writes the tables of docs/ros.md and
-docs/rig_bridge.md and the topics of config/security_policy.xml. rclpy is not needed.
+`python docs/reference_tables.py` writes the tables of docs/ros.md and docs/rig_bridge.md and the
+topics of config/security_policy.xml. rclpy is not needed.
 """
 
 from __future__ import annotations
@@ -356,6 +356,16 @@ DIAGNOSTICS = Topic('/diagnostics', DIAGNOSTIC_ARRAY, publishers=(
 
 TOPICS = tuple(item for item in [*globals().values()] if isinstance(item, Topic))
 """All topics, in the order of the tables."""
+
+
+def published_by(node: str) -> list[tuple[Topic, PublishingNode]]:
+    """Return the topics that a node publishes."""
+    return [(topic, item) for topic in TOPICS for item in topic.publishers if item.node == node]
+
+
+def subscribed_by(node: str) -> list[tuple[Topic, SubscribingNode]]:
+    """Return the topics to which a node subscribes."""
+    return [(topic, item) for topic in TOPICS for item in topic.subscribers if item.node == node]
 
 
 def topic_words(names: Iterable[str]) -> dict[str, str]:

@@ -12,11 +12,11 @@ from security_policy import read_policy, refused
 from std_msgs.msg import String
 
 from flex_robot_sim.nodes.controller import TARGET_RATE_HZ
-from flex_robot_sim.nodes.reference_tables import published_by, subscribed_by
 from flex_robot_sim.nodes.simulation_interfaces import SimulationInterfaces
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.reporting import DIAGNOSTICS_PERIOD_S
 from flex_robot_sim.ros.services import SERVICES
+from flex_robot_sim.ros.topics import published_by, subscribed_by
 from flex_robot_sim.util.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')

@@ -2,7 +2,7 @@
 Generated parts of docs/ros.md, docs/rig_bridge.md and config/security_policy.xml.
 
 They follow from the tables of topics and services, from the settings of the nodes, and from the
-arguments of the launch files. `python -m flex_robot_sim.nodes.reference_tables` writes all three.
+arguments of the launch files. `python docs/reference_tables.py` writes all three.
 """
 
 import re
@@ -21,14 +21,14 @@ from flex_robot_sim.nodes.settings import (
 )
 from flex_robot_sim.ros.node_settings import MessageSettings, NodeSettings, RobotSettings
 from flex_robot_sim.ros.services import SERVICES
-from flex_robot_sim.ros.topics import TOPICS
+from flex_robot_sim.ros.topics import published_by, subscribed_by
 from flex_robot_sim.system.launch_arguments import (
     HilArguments,
     ShaperArguments,
     SimulationArguments,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / 'docs' / 'ros.md', ROOT / 'docs' / 'rig_bridge.md'
 POLICY = ROOT / 'config' / 'security_policy.xml'
 MARK = re.compile(r'(<!-- table: (\w+) (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
@@ -78,19 +78,9 @@ def fill_policy(policy: str) -> str:
                            for name in dict.fromkeys(names))
             policy = re.sub(rf'(<enclave path="/flex_robot_sim/{process}">.*?'
                             rf'<topics {rule}="ALLOW">\n).*?( *</topics>)',
-                            lambda found, rows=rows: found[1] + rows + found[2],    # type: ignore
+                            lambda found, rows=rows: found[1] + rows + found[2],
                             policy, count=1, flags=re.DOTALL)
     return policy
-
-
-def published_by(node: str) -> list:
-    """Return pairs (Topic, PublishingNode) of a node."""
-    return [(topic, item) for topic in TOPICS for item in topic.publishers if item.node == node]
-
-
-def subscribed_by(node: str) -> list:
-    """Return pairs (Topic, SubscribingNode) of a node."""
-    return [(topic, item) for topic in TOPICS for item in topic.subscribers if item.node == node]
 
 
 def _rows(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
