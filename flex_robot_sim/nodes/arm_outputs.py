@@ -19,16 +19,12 @@ class ArmOutputs:
 
     def __init__(self, node: Node, arm: ArmModel) -> None:
         """Make the publishers of `node` for an ArmModel."""
-        self._arm = arm
-        self._size = joints = len(arm.joint_names)
-        motors = len(arm.motor_names)
-        self._elastic = slice(joints + motors, arm.size)
+        self._arm, self._size, self._elastic = arm, len(arm.joint_names), arm.elastic_q
         self._joints = _States(node, topics.JOINT_STATES, arm.joint_names)
         self._motors = _States(node, topics.MOTOR_STATES, arm.motor_names)
-        self._motor_joints = np.array(
-            [arm.joint_names.index(name) for name in arm.motor_names], int)
-        self._motor_rows = slice(joints, joints + motors)
-        self._flex = _States(node, topics.FLEX_STATES, arm.coordinate_names[joints + motors:],
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
+        self._motor_rows = arm.motor_q[self._motor_joints]
+        self._flex = _States(node, topics.FLEX_STATES, arm.coordinate_names[self._elastic],
                              ('position', 'velocity'))
         self._sensors = flex_sensors(arm)
         self._strain = _States(node, topics.STRAIN, self._sensors.names, ('position', 'velocity'))

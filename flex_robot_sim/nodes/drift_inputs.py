@@ -34,8 +34,7 @@ class DriftInputs:
         """Make the subscriptions of `node`; no executor may wait for those in `polled`."""
         self._node = node
         joints = len(arm.joint_names)
-        self._motor_joints = np.array(
-            [arm.joint_names.index(name) for name in arm.motor_names], int)
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES, 'joint')
         self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES, 'joint')
         self._strain = StrainReader(arm)

@@ -36,10 +36,8 @@ class ViewInputs:
         self._node, self._arm, self._observed = node, arm, observed
         self._pairing = JointMotorPairing(arm, False)
         self._time = Stamps(node)
-        joints, motors = len(arm.joint_names), len(arm.motor_names)
-        self._motors = slice(joints, joints + motors)
-        self._motor_rows = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
-        self._elastic = slice(joints + motors, arm.size)
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
+        self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
         self._effort = NamedValues(arm.joint_names, topics.JOINT_STATES, 'joint')
         self._flex = NamedValues(arm.coordinate_names[self._elastic], topics.FLEX_STATES,
                                  'coordinate')
@@ -96,7 +94,7 @@ class ViewInputs:
 
     def _on_motors(self, _, message):
         self._pairing.take_motors(message)
-        self._observed.coordinates[self._motors] = self._pairing.motor_position[self._motor_rows]
+        self._observed.coordinates[self._motors] = self._pairing.motor_position[self._motor_joints]
 
     def _on_flex(self, now, message):
         elastic = self._flex.read(message)

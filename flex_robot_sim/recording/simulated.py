@@ -42,14 +42,11 @@ class SimulationRecording:
         self._writer = RecordingWriter(path, {
             **about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})}, is_atomic=True)
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
-        joints, motors = len(arm.joint_names), len(arm.motor_names)
-        self._motors = slice(joints, joints + motors)
-        self._motor_joints = np.array(
-            [arm.joint_names.index(name) for name in arm.motor_names], int)
-        self._elastic = slice(joints + motors, arm.size)
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
+        self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
         self._topic_words = topic_words(arm.tips)
         self._pending: list[tuple[Topic, int, bytes | Callable[[np.ndarray], bytes]]] = []
-        self._effort = np.zeros(joints)
+        self._effort = np.zeros(len(arm.joint_names))
         self._send(topics.ROBOT_DESCRIPTION, 0, text(arm.description.text))
 
     def note(self, node: str, parameters: Mapping[str, Any]) -> None:
