@@ -33,7 +33,7 @@ LEFT_OUT = [
         'screws',)),
     'description/test_strange_text.py', 'description/test_xacro.py',
     'display/test_display.py', 'util/test_files.py', 'util/test_plots.py',
-    'recording/test_cdr.py', 'recording/test_layouts.py', 'recording/test_mcap_file.py',
+    'ros/test_cdr.py', 'recording/test_layouts.py', 'recording/test_mcap_file.py',
     'recording/test_simulated.py',
     'rig/bench', 'rig/board', 'rig/conformance',
     *(f'rig/{name}.py' for name in (

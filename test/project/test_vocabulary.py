@@ -58,7 +58,7 @@ MODULES = {
     'identification/courses': 'identification/excitation_trajectories',
     'identification/calibrated': 'identification/calibration_priors',
     'control/shaper_tick': 'shaping/online_shaper_kernel',
-    'nodes/reach': 'nodes/network_exposure', 'realtime/beat': 'realtime/rate_gate',
+    'nodes/reach': 'ros/network_exposure', 'realtime/beat': 'realtime/rate_gate',
 }
 
 

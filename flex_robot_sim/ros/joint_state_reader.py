@@ -9,15 +9,16 @@ import sys
 from collections.abc import Callable
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.nodes.conversions import STAMP
-from flex_robot_sim.nodes.message_limits import refuse_long_joint_state
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.settings import MessageSettings
+from flex_robot_sim.ros.conversions import STAMP
+from flex_robot_sim.ros.endpoints import subscribe
+from flex_robot_sim.ros.message_limits import refuse_long_joint_state
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError
 
 LITTLE_ENDIAN = b'\0\1'     # first two bytes of little-endian CDR
@@ -108,8 +109,8 @@ def _layout(message):
     return layout_spans, value_spans, end
 
 
-def listen_to_joint_states(node: Node, topic: str, callback: Callable[[JointState], object],
-                           qos: QoSProfile, max_names: int = DEFAULT_MAX_NAMES) -> Subscription:
+def listen_to_joint_states(node: Node, topic: Topic, callback: Callable[[JointState], object],
+                           max_names: int = DEFAULT_MAX_NAMES) -> Subscription:
     """
     Subscribe `node` to frequent joint states.
 
@@ -126,4 +127,4 @@ def listen_to_joint_states(node: Node, topic: str, callback: Callable[[JointStat
             return
         if message is not None:
             callback(message)
-    return node.create_subscription(JointState, topic, on_bytes, qos, raw=True)
+    return subscribe(node, topic, on_bytes, raw=True)

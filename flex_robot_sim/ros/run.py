@@ -15,11 +15,11 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from flex_robot_sim.nodes.network import asks_for_network
-from flex_robot_sim.nodes.network_exposure import open_addresses
-from flex_robot_sim.nodes.security import is_security_enabled
-from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.realtime.priority import raise_ordinary_threads
+from flex_robot_sim.ros.network import asks_for_network
+from flex_robot_sim.ros.network_exposure import open_addresses
+from flex_robot_sim.ros.node_settings import NodeSettings
+from flex_robot_sim.ros.security import is_security_enabled
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, bearable
 
 SWITCH_INTERVAL_S = 1e-4    # between threads; the default of Python, 5 ms, is five periods

@@ -13,22 +13,22 @@ PROGRESS_DELAY_S = 2.0  # after which the progress of a computation is logged
 
 
 class Cancelled(Exception):
-    """A newer order has replaced this one."""
+    """A newer request has replaced this one."""
 
 
-class Background:
-    """Runs one computation at a time; `look` hands over its result in the thread of the caller."""
+class BackgroundTask:
+    """Runs one computation at a time; `poll` hands over its result in the thread of the caller."""
 
     def __init__(self, what: str) -> None:
-        """Wait for orders; `what` names the result in log lines."""
+        """Wait for requests; `what` names the result in log lines."""
         self._what, self._lock = what, threading.Lock()
-        self._order: _Order | None = None
+        self._request: _Request | None = None
         self._done: tuple[Any, Exception | None] | None = None      # result, or error
 
     @property
     def is_busy(self) -> bool:
         """Whether a computation runs, or its result has not been taken yet."""
-        return self._order is not None
+        return self._request is not None
 
     def make(self, function: Callable[[Callable[[int, int], object]], Any],
              take: Callable[[Any], str]) -> None:
@@ -38,63 +38,63 @@ class Background:
         :param function: takes a progress function(done, total), which it calls from time to time;
             `take` receives its result.
         """
-        order = _Order(function, take, time.monotonic())
+        request = _Request(function, take, time.monotonic())
         with self._lock:
-            self._order, self._done = order, None
-        threading.Thread(target=self._run, args=(order,), daemon=True).start()
+            self._request, self._done = request, None
+        threading.Thread(target=self._run, args=(request,), daemon=True).start()
 
     def cancel(self) -> None:
-        """Discard the present order."""
+        """Discard the present request."""
         with self._lock:
-            self._order = self._done = None
+            self._request = self._done = None
 
-    def look(self) -> tuple[str, str] | None:
+    def poll(self) -> tuple[str, str] | None:
         """
         Hand over a finished result; return (level, line) for the log, or None.
 
         An exception that is not a FlexRobotSimError is a bug and is raised here.
         """
         with self._lock:
-            order, done = self._order, self._done
+            request, done = self._request, self._done
             if done is not None:
-                self._order = self._done = None
-        if order is None:
+                self._request = self._done = None
+        if request is None:
             return None
         if done is None:
-            return self._progress(order)
+            return self._progress(request)
         result, error = done
         try:
             if error is not None:
                 raise error
-            return 'info', order.take(result)
+            return 'info', request.take(result)
         except FlexRobotSimError as error:
             return 'warning', f'no {self._what}: {error}'
 
-    def _progress(self, order):
-        if order.is_reported or time.monotonic() < order.began + PROGRESS_DELAY_S:
+    def _progress(self, request):
+        if request.is_reported or time.monotonic() < request.began + PROGRESS_DELAY_S:
             return None
-        order.is_reported = True
-        progress_text = f': {order.share:.0%} after {PROGRESS_DELAY_S:g} s' if order.share else ''
-        return 'info', f'computing {self._what}{progress_text}; the arm goes on as it is'
+        request.is_reported = True
+        share = f': {request.share:.0%} after {PROGRESS_DELAY_S:g} s' if request.share else ''
+        return 'info', f'computing {self._what}{share}; the arm goes on as it is'
 
-    def _run(self, order):
+    def _run(self, request):
         def progress(done, total):
-            order.share = done / total
-            if self._order is not order:
+            request.share = done / total
+            if self._request is not request:
                 raise Cancelled
 
         try:
-            done = order.function(progress), None
+            done = request.function(progress), None
         except Cancelled:
             return
         except Exception as error:
             done = None, error
         with self._lock:
-            if self._order is order:
+            if self._request is request:
                 self._done = done
 
 
-class _Order:
+class _Request:
     def __init__(self, function, take, began):
         self.function, self.take, self.began = function, take, began
         self.share, self.is_reported = 0.0, False

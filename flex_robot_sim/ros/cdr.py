@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from flex_robot_sim.recording.definitions import PRIMITIVES, TEXT, Field, MessageType
+from flex_robot_sim.ros.definitions import PRIMITIVES, TEXT, Field, MessageType
 
 LITTLE_ENDIAN = b'\x00\x01\x00\x00'   # encapsulation of an encoded message
 ENCAPSULATION_SIZE = 4  # [bytes]

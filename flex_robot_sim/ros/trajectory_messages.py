@@ -13,10 +13,10 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from flex_robot_sim.motion.reference import REFUSED, TrajectoryEvent
 from flex_robot_sim.motion.trajectory import Table, Trajectory, joint_rows
-from flex_robot_sim.nodes.conversions import SECOND
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.recording.cdr import MessageError
-from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader, read_header, read_points
+from flex_robot_sim.ros.cdr import MessageError
+from flex_robot_sim.ros.conversions import SECOND
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.trajectory_cdr import TrajectoryHeader, read_header, read_points
 from flex_robot_sim.util.exceptions import CommandError, SettingError, plain
 
 

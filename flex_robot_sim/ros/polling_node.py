@@ -7,17 +7,17 @@ Five hundred callbacks a second would take longer than the work on the messages.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rclpy.clock import ROSClock
 from rclpy.node import Node
 
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.robot import when_arm_is_known
-from flex_robot_sim.nodes.settings import RobotSettings
+from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.node_settings import RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.robot_source import when_arm_is_known
 
 if TYPE_CHECKING:
     from rclpy.subscription import Subscription
@@ -41,12 +41,17 @@ class PollingNode(Node):
 
     _inputs: Inputs | None = None
 
-    def __init__(self, name: str, kinds: Sequence[type[Settings]]) -> None:
-        """Begin as node `name` with parameters of `kinds`; `begin` is called with the robot."""
+    def __init__(self, name: str, kinds: Sequence[type[Settings]],
+                 known: Collection[str]) -> None:
+        """
+        Begin as node `name`; `begin` is called with the robot.
+
+        :param kinds: settings classes, and `known`: names of parameters, both as in Parameters.
+        """
         super().__init__(name)
         if must_compile():
             self.get_logger().info(why_compiling())
-        self.parameters = Parameters(self, *kinds)
+        self.parameters = Parameters(self, *kinds, known=known)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
 
     @property

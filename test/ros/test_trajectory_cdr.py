@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from trajectory_bytes import JOINT_TRAJECTORY
 
-from flex_robot_sim.recording.cdr import MessageError, decode, encode
-from flex_robot_sim.recording.trajectory_cdr import (
+from flex_robot_sim.ros.cdr import MessageError, decode, encode
+from flex_robot_sim.ros.trajectory_cdr import (
     FIELDS,
     read_header,
     read_points,

@@ -7,14 +7,14 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 
-import flex_robot_sim as frs
 from flex_robot_sim.description import read_text
 from flex_robot_sim.description.tool import note_of_equal_arms
 from flex_robot_sim.display.description import is_display_description
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.nodes.settings import RobotSettings
-from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.model.assembly import build_arm, load
+from flex_robot_sim.ros.endpoints import advertise, subscribe
+from flex_robot_sim.ros.node_settings import RobotSettings
+from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
@@ -67,7 +67,7 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
         if received_texts:
             timer.cancel()
 
-    subscription = node.create_subscription(String, 'robot_description', on_description, LATCHED)
+    subscription = subscribe(node, ROBOT_DESCRIPTION, on_description)
     # Fast DDS does not notify an events executor of a message that arrives just when it attaches,
     # and no second description follows, so the subscription is polled
     timer = node.create_timer(POLL_PERIOD_S, poll, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -84,10 +84,9 @@ def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> Non
     :param settings: RobotSettings; arm: the ArmModel.
     """
     if settings.robot:
-        node.create_publisher(String, 'robot_description', LATCHED).publish(
-            String(data=arm.description.text))
+        advertise(node, ROBOT_DESCRIPTION).publish(String(data=arm.description.text))
 
 
 def _load_arm(settings):
-    return frs.load(settings.robot, settings.coupling, settings.gravity,
+    return load(settings.robot, settings.coupling, settings.gravity,
                     xacro_arguments(settings.xacro_arguments), settings.tool)

@@ -9,7 +9,7 @@ the type is set after the declaration, and a missing value counts as an empty li
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import Field, fields, replace
 from difflib import get_close_matches
@@ -24,7 +24,6 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.settings import Settings
 
@@ -36,8 +35,12 @@ MIN_SPELLING_SIMILARITY = 0.8   # ratio of difflib above which a name counts as 
 class Parameters:
     """The parameters of a node, as settings objects."""
 
-    def __init__(self, node: Node, *kinds: type[Settings]) -> None:
-        """Declare a parameter for each field of the settings classes; SettingError if unusable."""
+    def __init__(self, node: Node, *kinds: type[Settings], known: Iterable[str] = ()) -> None:
+        """
+        Declare a parameter for each field of the settings classes; SettingError if unusable.
+
+        :param known: names of the parameters of other nodes, which may share a file.
+        """
         self._node = node
         self._listeners: list[Callable[[type[Settings], Any], object]] = []
         self._kinds = {item.name: kind for kind in kinds for item in fields(kind)}
@@ -45,7 +48,8 @@ class Parameters:
         self._settings = {kind: kind(**{item.name: self._declare(item) for item in fields(kind)})
                           for kind in kinds}
         node.add_on_set_parameters_callback(self._on_set)
-        for line in misspelled_parameters(getattr(node, '_parameter_overrides', ()), self._kinds):
+        for line in misspelled_parameters(getattr(node, '_parameter_overrides', ()),
+                                          {*self._kinds, *known}):
             node.get_logger().warning(line)
 
     def __getitem__(self, kind):
@@ -110,9 +114,8 @@ class Parameters:
             raise
 
 
-def misspelled_parameters(names: Iterable[str], own_names: Iterable[str]) -> Iterator[str]:
+def misspelled_parameters(names: Iterable[str], known: Collection[str]) -> Iterator[str]:
     """Yield lines about parameters of a file or command line with misspelled names."""
-    known = {*KNOWN_PARAMETERS, *own_names}       # nodes may share a file
     for name in names:
         matches = get_close_matches(name, known, 1, MIN_SPELLING_SIMILARITY)
         if matches and name not in known:

@@ -5,14 +5,14 @@ import threading
 import pytest
 from waiting import eventually
 
-from flex_robot_sim.nodes.background import Background
+from flex_robot_sim.util.background import BackgroundTask
 from flex_robot_sim.util.exceptions import SettingError
 
 
 def outcome(background):
     """What `look` returns in the end."""
     said = []
-    assert eventually(lambda: said.append(background.look()) or said[-1] is not None)
+    assert eventually(lambda: said.append(background.poll()) or said[-1] is not None)
     return said[-1]
 
 
@@ -24,21 +24,21 @@ def fail(error):
 
 
 def test_result_is_handed_over_once():
-    background, taken = Background('dish'), []
+    background, taken = BackgroundTask('dish'), []
     background.make(lambda progress: 'soup', lambda dish: taken.append(dish) or 'served')
     assert outcome(background) == ('info', 'served')
-    assert (taken, background.is_busy, background.look()) == (['soup'], False, None)
+    assert (taken, background.is_busy, background.poll()) == (['soup'], False, None)
 
 
 def test_mistake_is_told_in_a_line():
-    background = Background('dish')
+    background = BackgroundTask('dish')
     background.make(fail(SettingError('no salt')), str)
     assert outcome(background) == ('warning', 'no dish: no salt')
     assert not background.is_busy
 
 
 def test_bug_is_raised_where_it_is_seen():
-    background = Background('dish')
+    background = BackgroundTask('dish')
     background.make(fail(ZeroDivisionError('bug')), str)
     with pytest.raises(ZeroDivisionError, match='bug'):
         outcome(background)
@@ -46,7 +46,7 @@ def test_bug_is_raised_where_it_is_seen():
 
 
 def test_newest_order_wins():
-    background, go, taken = Background('dish'), threading.Event(), []
+    background, go, taken = BackgroundTask('dish'), threading.Event(), []
 
     def slow(progress):
         go.wait()
@@ -59,4 +59,4 @@ def test_newest_order_wins():
     assert outcome(background) == ('info', 'served') and taken == ['bread']
     background.make(lambda progress: 'soup', taken.append)
     background.cancel()
-    assert background.look() is None and not background.is_busy
+    assert background.poll() is None and not background.is_busy

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from flex_robot_sim.nodes.network import (
+from flex_robot_sim.ros.network import (
     FIRST_DOMAIN_PORT,
     FIRST_RESERVATION_PORT,
     PORTS_PER_DOMAIN,
@@ -20,7 +20,7 @@ from flex_robot_sim.nodes.network import (
     prepare_network,
     use_network,
 )
-from flex_robot_sim.nodes.network_exposure import open_addresses
+from flex_robot_sim.ros.network_exposure import open_addresses
 
 SHUT_IN = {'FASTRTPS_DEFAULT_PROFILES_FILE': loopback_profile(),
            'FASTDDS_DEFAULT_PROFILES_FILE': loopback_profile(),
@@ -84,7 +84,7 @@ def test_a_domain_is_one_that_is_free_or_that_of_the_user():
 
 def test_those_who_choose_at_the_same_time_choose_different_domains():
     """No node runs yet in any of them; who has ended leaves nothing behind."""
-    program = ('import sys; from flex_robot_sim.nodes.network import choose_domain; '
+    program = ('import sys; from flex_robot_sim.ros.network import choose_domain; '
                'print(choose_domain({}), flush=True); sys.stdin.read()')
     processes = [subprocess.Popen([sys.executable, '-c', program], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True) for _ in range(4)]

@@ -10,7 +10,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.conversions import diagnostic_status
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import diagnostic_status
+from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 POLL_PERIOD_S = 0.1         # of polls for events
@@ -88,7 +90,7 @@ class Reporter:
         """
         self._node, self._figures = node, figures
         self.name = f'{node.get_fully_qualified_name()}: {subject}'
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._publisher = advertise(node, topics.DIAGNOSTICS)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(POLL_PERIOD_S, poll, clock=steady)
         node.create_timer(DIAGNOSTICS_PERIOD_S, self.publish, clock=steady)

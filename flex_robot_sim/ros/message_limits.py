@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
-from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.realtime.memory import reserve_memory
+from flex_robot_sim.ros.endpoints import class_of, subscribe
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError
 
 MAX_BYTES_PER_NAME = 512    # of a JointState: a long name, and three numbers
@@ -55,14 +56,14 @@ def refuse_long(data: bytes, max_bytes: int) -> None:
         raise CommandError(f'a message of {len(data)} bytes is longer than {max_bytes} bytes')
 
 
-def subscribe_short(node: Node, kind: type, topic: str, callback: Callable[[Any], object],
-                    qos: QoSProfile, max_numbers: int = 0) -> Subscription:
+def subscribe_short(node: Node, topic: Topic, callback: Callable[[Any], object],
+                    max_numbers: int = 0) -> Subscription:
     """
     Subscribe `node` to short messages; longer ones are refused with a log line.
 
     :param max_numbers: limit of numbers in a message, in addition to frame and a few fields.
     """
-    max_bytes = MAX_EXTRA_BYTES + BYTES_PER_NUMBER * max_numbers
+    kind, max_bytes = class_of(topic.kind), MAX_EXTRA_BYTES + BYTES_PER_NUMBER * max_numbers
 
     def on_bytes(data):
         try:
@@ -74,4 +75,4 @@ def subscribe_short(node: Node, kind: type, topic: str, callback: Callable[[Any]
             return
         else:
             callback(message)
-    return node.create_subscription(kind, topic, on_bytes, qos, raw=True)
+    return subscribe(node, topic, on_bytes, raw=True)

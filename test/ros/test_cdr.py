@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.recording.cdr import MessageError, decode, encode, trim
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.messages import JOINT_STATE, POSE, TEXT, TEXTS
+from flex_robot_sim.ros.cdr import MessageError, decode, encode, trim
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
 
 SEEDS = range(20)
 

@@ -16,7 +16,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from flex_robot_sim.nodes.network import prepare_network, use_network
+from flex_robot_sim.ros.network import prepare_network, use_network
 from flex_robot_sim.system.launch_arguments import (
     HilArguments,
     ShaperArguments,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.recording.cdr import ENCAPSULATION_SIZE, MessageError
+from flex_robot_sim.ros.cdr import ENCAPSULATION_SIZE, MessageError
 
 FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 DURATION_SIZE = 8           # time_from_start                                            [bytes]

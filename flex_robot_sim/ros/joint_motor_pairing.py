@@ -7,7 +7,9 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import UNCOMMANDED, stamp_of
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import UNCOMMANDED, stamp_of
+from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError
 
 
@@ -24,8 +26,8 @@ class JointMotorPairing:
         self.position, self.velocity, self.motor_position, self.motor_velocity = np.zeros((4, n))
         self.is_prescribed = True              # whether commands move the arm
         self.need_motors = need_motors and bool(arm.motor_names)
-        self._joints = _Reader(arm.joint_names, arm.joint_names, 'joint_states')
-        self._motors = _Reader(arm.motor_names, arm.joint_names, 'motor_states')
+        self._joints = _Reader(arm.joint_names, arm.joint_names, topics.JOINT_STATES.name)
+        self._motors = _Reader(arm.motor_names, arm.joint_names, topics.MOTOR_STATES.name)
         self._rigid = np.array([name not in arm.motor_names for name in arm.joint_names])
         self._joint_stamp: int | None = None
         self._motor_stamp: int | None = None
@@ -52,9 +54,9 @@ class JointMotorPairing:
 class NamedValues:
     """Reads values from messages that list names in any order."""
 
-    def __init__(self, names: Sequence[str], topic: str, what: str) -> None:
+    def __init__(self, names: Sequence[str], topic: Topic, what: str) -> None:
         """Read `names`; `what` describes them in error messages."""
-        self._required_names, self._topic, self._what = tuple(names), topic, what
+        self._required_names, self._topic, self._what = tuple(names), topic.name, what
         self._names: list[str] | None = None
         self._columns = np.zeros(0, int)
 
@@ -76,7 +78,7 @@ class StrainReader(NamedValues):
 
     def __init__(self, arm: ArmModel) -> None:
         """Read the flex sensors of an ArmModel."""
-        super().__init__(flex_sensors(arm).names, 'strain', 'flex sensor')
+        super().__init__(flex_sensors(arm).names, topics.STRAIN, 'flex sensor')
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""The topics and services of docs/ros.md are those of the running nodes, quality included."""
+"""The tables of topics and services are those of the running nodes, quality included."""
 
 import importlib.util
 import re
@@ -7,11 +7,16 @@ from types import SimpleNamespace
 import pytest
 from project_files import ROOT
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from ros_observer import LATCHED
 from security_policy import read_policy, refused
 from std_msgs.msg import String
 
+from flex_robot_sim.nodes.controller import TARGET_RATE_HZ
 from flex_robot_sim.nodes.simulation_interfaces import SimulationInterfaces
-from flex_robot_sim.nodes.topics import CLOCK, COMMANDS, LATCHED, NEWEST, SAMPLES, STATES
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.reporting import DIAGNOSTICS_PERIOD_S
+from flex_robot_sim.ros.services import SERVICES
+from flex_robot_sim.ros.topics import published_by, subscribed_by
 from flex_robot_sim.util.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
@@ -19,8 +24,8 @@ PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'
               'controller': {}, 'shaper': {'stream': 'commands'},
               'view': {'view_browser': 'false'}, 'drift': {}, 'trajectory_action': {}}
 PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
-SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState', 'StepSimulation',
-            'ResetSimulation')
+SIMULATOR_SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState',
+                      'StepSimulation', 'ResetSimulation')
 EVERY_NODE_HAS = {'/rosout', '/parameter_events'}
 SERVICE_OF_EVERY_NODE = re.compile(
     r'.*/((get|set|list|describe)_parameters|get_parameter_types|set_parameters_atomically|'
@@ -28,25 +33,31 @@ SERVICE_OF_EVERY_NODE = re.compile(
 HIDDEN = '/_'           # names of an action's services and topics, where control_msgs is installed
 
 
-def table(heading):
-    """Rows of the table below a heading, as lists of cells."""
-    text = re.search(rf'^{re.escape(heading)}\n(.*?)(?=^##|\Z)', PAGE, re.M | re.S)[1]
-    return [[cell.strip(' `') for cell in line.split('|')[1:-1]]
-            for line in text.splitlines() if line.startswith('| `')]
-
-
-def names(topic):
-    """Return the full names that the first cell of a row means."""
+def full_names(topic):
+    """Return the full names that a row of the table means."""
     for word, values in PLACEHOLDERS.items():
-        if word in topic:
-            return [f'/{topic.replace(word, value)}' for value in values]
-    return [topic if topic.startswith('/') else f'/{topic}']
+        if word in topic.name:
+            return [f'/{topic.with_word(value).name}' for value in values]
+    return [f'/{topic.name.lstrip("/")}']
 
 
-def documented(heading, quality):
-    """{(topic, type, reliability and depth)} of a table; `quality` is its column."""
-    return {(name, row[1], row[quality].split()[0]) for row in table(heading)
-            for name in names(row[0])}
+def rows_of(uses):
+    """{(topic, type, first word of its quality)} of pairs (Topic, quality)."""
+    return {(name, topic.kind, str(quality).split()[0])
+            for topic, quality in uses for name in full_names(topic)}
+
+
+def published(node):
+    return rows_of((topic, topic.quality) for topic, _ in published_by(node))
+
+
+def subscribed(node):
+    return rows_of((topic, use.quality) for topic, use in subscribed_by(node))
+
+
+def offered(node):
+    """{(service, type)} of a node."""
+    return {(f'/{service.name}', service.kind) for service in SERVICES if service.node == node}
 
 
 def quality_of(endpoint):
@@ -74,7 +85,7 @@ def offered_beside_ours():
 
 
 @pytest.mark.parametrize('name', PARAMETERS)
-def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observer, name, request):
+def test_the_table_lists_exactly_the_topics_and_services_of_a_node(start, observer, name, request):
     parameters = PARAMETERS[name]
     if name == 'view':
         pytest.importorskip('viser')
@@ -85,32 +96,30 @@ def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observe
     process.wait_for_line('waiting for robot_description')
     description = observer.publisher(String, 'robot_description', LATCHED)
     description.publish(String(data=shipped_robots()['two_link'].read_text('utf-8')))
-    services = {(f'/{row[0]}', row[1]) for row in table('## Services')
-                if row[0].startswith(f'{name}/')}
+    services = offered(name)
     if name == 'dynamics':
         services |= offered_beside_ours()
     # it came from that topic
-    own = documented(f'### Sent by `{name}`', 3) - {
-        ('/robot_description', 'std_msgs/msg/String', 'latched')}
+    own = published(name) - {('/robot_description', 'std_msgs/msg/String', 'latched')}
 
     def of_the_node(kind):
         return getattr(node, f'get_{kind}_names_and_types_by_node')(name, '/')
 
-    def offered():
+    def present_services():
         return {(service, kinds[0]) for service, kinds in of_the_node('service')
                 if HIDDEN not in service and not SERVICE_OF_EVERY_NODE.fullmatch(service)}
 
-    def sent():
+    def publishers():
         return endpoints(node, name, of_the_node('publisher'), node.get_publishers_info_by_topic)
 
-    def heard():
+    def subscriptions():
         return endpoints(node, name, of_the_node('subscriber'),
                          node.get_subscriptions_info_by_topic)
 
     observer.spin_until(lambda: (name, '/') in node.get_node_names_and_namespaces(),
                         what=f'{name}, which said {process.lines},')
-    for ask, expected in ((offered, services), (sent, own),
-                          (heard, documented(f'### Heard by `{name}`', 2))):
+    for ask, expected in ((present_services, services), (publishers, own),
+                          (subscriptions, subscribed(name))):
         observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
                             what=f'{expected} by {name}')
         assert ask() == expected
@@ -118,14 +127,11 @@ def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observe
     assert process.stop()[0] == 0
 
 
-def test_depths_of_queues_are_those_of_the_page():
-    # DDS does not tell others how deep a queue is
-    assert STATES.depth == COMMANDS.depth == 10 and CLOCK.depth == LATCHED.depth == 1
-    depths = {f'best effort {profile.depth}' for profile in (NEWEST, SAMPLES)}
-    assert depths == {row[2] for row in table('### Heard by `view`')} - {'reliable 10', 'latched'}
-    for row in [*table('### Sent by `dynamics`'), *table('### Sent by `controller`')]:
-        assert row[3] == {'/clock': 'reliable 1', 'robot_description': 'latched'}.get(
-            row[0], 'reliable 10')
+def test_rates_without_a_setting_are_those_of_the_nodes():
+    target, = topics.TARGET.publishers
+    assert target.rate == f'{TARGET_RATE_HZ:g} Hz'
+    assert {item.rate for item in topics.DIAGNOSTICS.publishers} == {
+        f'{1 / DIAGNOSTICS_PERIOD_S:g} Hz'}
 
 
 def test_services_of_simulation_interfaces_are_named_on_the_page():
@@ -133,7 +139,7 @@ def test_services_of_simulation_interfaces_are_named_on_the_page():
     named = []
     SimulationInterfaces(
         SimpleNamespace(create_service=lambda kind, name, handler: named.append(name)), None, None,
-        SimpleNamespace(**dict.fromkeys(SERVICES)))
+        SimpleNamespace(**dict.fromkeys(SIMULATOR_SERVICES)))
     # the page may name one of them again
     assert [*dict.fromkeys(re.findall(r'`(\w+_\w+)`', text))] == named
 

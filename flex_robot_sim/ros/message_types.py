@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.recording.definitions import SEPARATOR
+from flex_robot_sim.ros.definitions import SEPARATOR
 
 _ROS_TYPE_NAMES = {'boolean': 'bool', 'octet': 'byte', 'float': 'float32', 'double': 'float64'}
 _NAME = re.compile(r'([a-z][a-z0-9_]*)/(?:msg/)?([A-Za-z][A-Za-z0-9]*)', re.ASCII)
