@@ -13,7 +13,6 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia, rigid_inertia
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
@@ -26,6 +25,7 @@ from flex_robot_sim.motion.spline_path import plain_motion
 from flex_robot_sim.planning.iterative_learning import RepeatedMove
 from flex_robot_sim.planning.rest_to_rest import plan_move
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(1e-3, 1e-3)

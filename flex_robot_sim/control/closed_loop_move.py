@@ -11,7 +11,6 @@ from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.servo import ServoFit
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
@@ -22,6 +21,7 @@ from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 

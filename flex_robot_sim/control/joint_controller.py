@@ -19,7 +19,6 @@ from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.bumpless_transfer import JUMP_THRESHOLD, has_jumped
@@ -30,6 +29,7 @@ from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.motion.trajectory_queue import TrajectoryQueue
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.exceptions import SettingError
 
 NEVER = -math.inf

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.feedback.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 

@@ -15,13 +15,13 @@ from flex_robot_sim.feedback.feedback_design import (
     timing_of,
 )
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.reporting import POLL_PERIOD_S, log
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 
 NONE = 'none'
 InThread = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop

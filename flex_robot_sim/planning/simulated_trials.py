@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.simulation import Simulation
 
 

@@ -16,7 +16,6 @@ from scipy.signal import cont2discrete
 
 import flex_robot_sim as frs
 from flex_robot_sim.feedback.gain_table import GainTable
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law
@@ -25,6 +24,7 @@ from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(5e-3, 50e-3)

@@ -10,7 +10,6 @@ import pytest
 from arms import joint, link, robot
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.modal_damping import (
     KINDS,
     MEAN_RATE_SHARE,
@@ -21,6 +20,7 @@ from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(1e-3, 1e-3)

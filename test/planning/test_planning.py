@@ -11,12 +11,12 @@ from controlled import rigid_arm
 from scipy.interpolate import BSpline
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 
 DURATION = 0.9
 START, GOAL = np.array([0.0]), np.array([0.8])
