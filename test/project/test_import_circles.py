@@ -7,8 +7,7 @@ from project_files import ROOT
 
 PACKAGE = 'flex_robot_sim'
 # names of types only, under TYPE_CHECKING: still to be taken apart
-KNOWN = {('description.tool', 'description.robot'),
-         ('rig.board.commands', 'rig.board.emulated_board')}
+KNOWN = {('description.tool', 'description.robot')}
 
 
 def imports_between_modules():
