@@ -180,8 +180,7 @@ def _slopes_of_tip_rate(model, link, q, qd):
 def _slopes(model, link, q, function):
     """Return derivatives (6, n) of a function of the coordinates of one flexible link."""
     out, steps = np.zeros((6, model.size)), np.diag(DIFFERENCE_STEP * scales(model))
-    for i in model.segments[link]:
-        first = model.arrays.first[i]
-        for k in range(first, first + model.beams[i].size):
+    for _, columns in model.beams_of(link):
+        for k in range(columns.start, columns.stop):
             out[:, k] = difference(function, q, steps[k]) / steps[k, k]
     return out

@@ -192,9 +192,8 @@ def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
 
 def _tip_row(arm, link, axis):
     row, zero, steps = np.zeros(arm.size), np.zeros(arm.size), DIFFERENCE_STEP * scales(arm)
-    for body in arm.segments[link]:
-        first = arm.arrays.first[body]
-        for k in range(first, first + arm.beams[body].size):
+    for _, columns in arm.beams_of(link):
+        for k in range(columns.start, columns.stop):
             step = np.zeros(arm.size)
             step[k] = steps[k]
             row[k] = difference(lambda q: tip_deflection(arm, link, q)[axis], zero,

@@ -173,8 +173,7 @@ class _Planner:
                        'velocity': limit('velocity', rate_limits(arm)),
                        'acceleration': limit('acceleration', free), 'jerk': limit('jerk', free)}
         self.deflection = limits.deflection or np.inf
-        self.lengths = {link: sum(arm.beams[body].length for body in arm.segments[link])
-                        for link in arm.tips}
+        self.lengths = {link: arm.length(link) for link in arm.tips}
         self.paths = SplinePaths(start, goal, SPLINES_PER_JOINT)
         start_rest = equilibrium(arm, start).coordinates
         self.rest = equilibrium(arm, goal)

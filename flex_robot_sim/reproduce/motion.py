@@ -51,7 +51,7 @@ def stiffness_and_damping(arm: ArmModel) -> tuple[np.ndarray, np.ndarray]:
     """Return stiffness K and damping D (n, n) of links, gears and drives, no dry friction."""
     arrays, K, D = arm.arrays, np.zeros((arm.size, arm.size)), np.zeros((arm.size, arm.size))
     for i, n in enumerate(arrays.modes):
-        rows = slice(arrays.first[i], arrays.first[i] + n)
+        rows = arm.elastic_coordinates(i)
         K[rows, rows], D[rows, rows] = arrays.stiffness[i, :n, :n], arrays.damping[i, :n, :n]
     for j, m in enumerate(arrays.motor):
         k = j if m < 0 else m
