@@ -177,7 +177,8 @@ def _servo(arguments, arm):
 
 def _from_log(arguments):
     """Return summary, cases, candidates, row of the best one, and the spectrum, of a recording."""
-    from flex_robot_sim.analysis.recorded_vibration import read_samples, resonances
+    from flex_robot_sim.analysis.recorded_vibration import resonances
+    from flex_robot_sim.analysis.vibration_log import read_samples
     from flex_robot_sim.shaping.shaper_comparison import ModeCase, compare_shapers
 
     if arguments.pose or arguments.payload or arguments.servo:

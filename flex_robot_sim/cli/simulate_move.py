@@ -32,6 +32,7 @@ from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import recommend, slow_servo_diagnosis
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
+from flex_robot_sim.simulation.rollout import ControlLoop
 from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def add_shaping(parser: ArgumentParser) -> None:
 
 
 def closed_loop_moves(arguments: Namespace, simulation: Simulation, new_simulation: Callable,
-              hold_servo: Servo) -> list[_MonitoredMove]:
+                      hold_servo: Servo) -> list[_MonitoredMove]:
     """
     Return the requested move and, if it is cheap, the same move without shaper and feedback.
 
@@ -170,6 +171,9 @@ class _MonitoredMove:
     def __init__(self, move, arm, goal, servo, law=None):
         self._law, self._hold = law, (arm, goal, servo)
         self.move, self.residue = move, ResidualVibration(arm, goal, servo)
+        self.advance = ControlLoop(
+            move.simulation, move, move.timing,
+            lambda simulation: self.residue.sample(simulation, move.arrival)).advance
 
     def slow_servo(self):
         """Return a line about a servo that settles slowly at the goal, or ''."""
@@ -181,7 +185,7 @@ class _MonitoredMove:
         law = self._law
         if law is None or law.design.complaint:
             return '' if law is None else law.design.complaint
-        longest = law.saturated.max() * self.move.period
+        longest = law.saturated.max() * self.move.timing.period
         return longest and (f'the feedback was at the limits of the motors for {longest:.2g} s: '
                             'give the move more time, --within') or ''
 
@@ -189,11 +193,6 @@ class _MonitoredMove:
     def target(self):
         """Target positions and velocities (2, joints)."""
         return self.move.target
-
-    def advance(self, steps):
-        """Take steps."""
-        self.move.advance(steps, lambda simulation: self.residue.sample(
-            simulation, self.move.arrival))
 
 
 def _shaper(arm, name, start, goal, servo, period):

@@ -31,9 +31,9 @@ from flex_robot_sim.control.steady_state_error import friction_band, hold_tolera
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import VISCOUS, has_friction, static_frictions
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.eigenproblem import eigvalsh
 
 # frequency [Hz] and damping ratio of a closed joint, alone and rigid

@@ -18,10 +18,10 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import DEFAULT_RATIO, ServoFit
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import hold_tolerance
-from flex_robot_sim.feedback.loop_timing import one_period_late
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.limits import effort_limits, shortest_durations
+from flex_robot_sim.simulation.loop_timing import one_period_late
 from flex_robot_sim.util.exceptions import UsageError
 
 MAX_SWING = {'rad': 0.6, 'm': 0.3}      # to either side, by the unit of the joint

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import Inertial, Joint, Link
+from flex_robot_sim.description.links import Inertial, Joint, Link
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document

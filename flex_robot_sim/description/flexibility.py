@@ -15,7 +15,7 @@ from flex_robot_sim.description.words import FLEXIBILITY
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.description.robot import Joint, Link
+    from flex_robot_sim.description.links import Joint, Link
 
 STATION_TOLERANCE = 1e-3    # of a child beyond an end of the beam, over its length     [-]
 MATRICES_PER_BODY = 8       # by elastic coordinates, in the arm and its workspace

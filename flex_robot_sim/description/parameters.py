@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import Inertial, Joint, Link, RobotDescription
+from flex_robot_sim.description.links import Inertial, Joint, Link
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.util.exceptions import UsageError
 
 RANGE_FACTOR = 100.0        # default bounds of a number, up and down

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.joint_types import JOINT_TYPES
+from flex_robot_sim.description.links import Inertial, Joint, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
-from flex_robot_sim.description.robot import Inertial, Joint, Link
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import (
     URDF,

@@ -12,7 +12,7 @@ from flex_robot_sim.description.urdf import turned_by
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import XmlElement
-    from flex_robot_sim.description.robot import ElasticBeam
+    from flex_robot_sim.description.links import ElasticBeam
 
 MAX_PART_LENGTH = 0.25      # over the beam length: longer shapes belong to the beam
 MIN_BEAM_LENGTH = 0.8       # over the beam length: such shapes determine the section

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import (
@@ -32,6 +31,7 @@ from flex_robot_sim.feedback.modal_damping import (
 from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.feedback.strain_feedback import DampingTable, StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.exceptions import SettingError
 
 DEFAULT_STATE_PERIOD_S = 2e-3  # also the shortest of LQG                                      [s]

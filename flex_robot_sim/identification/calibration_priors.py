@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.links import Link
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
-from flex_robot_sim.description.robot import Link, RobotDescription
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN

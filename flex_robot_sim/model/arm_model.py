@@ -190,6 +190,19 @@ class ArmModel(Serializable):
         """Number of coordinates."""
         return len(self.coordinate_names)
 
+    def elastic_coordinates(self, body: int) -> slice:
+        """Slice of the elastic coordinates of a body."""
+        first = int(self.arrays.first[body])
+        return slice(first, first + int(self.arrays.modes[body]))
+
+    def beams_of(self, link: str) -> list[tuple[Beam, slice]]:
+        """Return the Beam of each segment of a flexible link, root to tip, and its coordinates."""
+        return [(self.beams[body], self.elastic_coordinates(body)) for body in self.segments[link]]
+
+    def length(self, link: str) -> float:
+        """Length of a flexible link with all its segments [m]."""
+        return sum(self.beams[body].length for body in self.segments[link])
+
     @property
     def nq(self) -> int:
         """Number of coordinates q."""

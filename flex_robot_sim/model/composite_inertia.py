@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.description.bodies import Moments, moments_of
 
 if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import Joint, RobotDescription
+    from flex_robot_sim.description.links import Joint
+    from flex_robot_sim.description.robot import RobotDescription
 
 MomentsByLink: TypeAlias = dict[str, Moments]
 

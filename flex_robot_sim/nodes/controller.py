@@ -16,7 +16,6 @@ from flex_robot_sim.control.servo import CONTINUOUS, servo_line
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_design import DEFAULT_STATE_PERIOD_S
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
@@ -42,6 +41,7 @@ from flex_robot_sim.ros.reporting import answer, carry_out, refuse
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.ros.run import run
 from flex_robot_sim.shaping.impulses import ShapingSettings
+from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 

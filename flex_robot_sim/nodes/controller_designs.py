@@ -15,12 +15,12 @@ from flex_robot_sim.feedback.feedback_design import (
     timing_of,
 )
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.ros.reporting import POLL_PERIOD_S, log
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.background import BackgroundTask
 
 NONE = 'none'

@@ -10,10 +10,10 @@ import numpy as np
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
 from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.view_remote import GAINS
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.background import BackgroundTask
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.observed import ObservedArm

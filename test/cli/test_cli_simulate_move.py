@@ -14,6 +14,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.control.closed_loop_move import ClosedLoopMove, integral_rates
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.shaping.shaper_design import design_for_arm
+from flex_robot_sim.simulation.rollout import rollout
 
 SOFT = ('--stiffness', '20', '--damping', '1')
 MOVE = ('simulate', 'single_link', '--to', '0.3', '--within', '0.5', '--seconds', '6')
@@ -118,7 +119,8 @@ def test_integral_action_lifts_what_the_servo_was_not_told_of():
     for integral in (None, integral_rates(arm, servo, 0.2, 1e-3)):
         simulation = frs.Simulation(arm)
         simulation.set_payload('tool', 0.1)
-        ClosedLoopMove(simulation, goal, servo, 1.0, integral=integral).advance(15000)
+        move = ClosedLoopMove(simulation, goal, servo, 1.0, integral=integral)
+        rollout(simulation, move, 15.0, move.timing)
         left.append(np.abs(simulation.motor_position - goal).max())
     assert left[0] > 0.01 and left[1] < 1e-3
 

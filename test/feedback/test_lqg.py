@@ -16,15 +16,16 @@ from scipy.signal import cont2discrete
 
 import flex_robot_sim as frs
 from flex_robot_sim.feedback.gain_table import GainTable
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law
+from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
-from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(5e-3, 50e-3)
@@ -52,7 +53,7 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
     simulation.set_state(position=GOAL)
     goal = simulation.pose('tool')[:3, 3]
     simulation.set_state(position=START)
-    whole, rows = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal), []
+    whole = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal)
 
     def control(seen):
         if not law.is_on:
@@ -63,10 +64,9 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
         if push is not None:
             simulation.push('tool', force=(0.0, push(simulation.time), 0.0))
         away = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal) / whole
-        rows.append((simulation.time, away, simulation.effort[0]))
+        return simulation.time, away, simulation.effort[0]
 
-    SampledLoop(simulation, control, design.loop).advance_to(seconds, watch)
-    return np.array(rows).T, law
+    return rollout(simulation, sensor_feedback(arm, control), seconds, design.loop, watch), law
 
 
 @pytest.mark.parametrize('sensors', ['all', 'encoders'])
@@ -181,7 +181,7 @@ def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
         rows.append((seen.time, *effort))
         return effort
 
-    SampledLoop(simulation, control, design.loop).advance_to(8.0)
+    rollout(simulation, sensor_feedback(arm, control), 8.0, design.loop)
     time, effort = np.array(rows).T
     k = np.searchsorted(time, 1.0 - 1e-9)
     assert effort[k] == pytest.approx(effort[k - 1], abs=1e-12)
@@ -236,16 +236,17 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
         place[name] = simulation.pose('tool')[:3, 3]
     carrying, motion = frs.equilibrium(arm, start).effort, Motion(
         [BEGIN, BEGIN + 1.2], [rest(start), minimum_jerk(start, goal), rest(goal)])
-    rows, whole = [], np.linalg.norm(place['goal'] - place['start'])
+    whole = np.linalg.norm(place['goal'] - place['start'])
 
     def control(seen):
         if not law.is_on:
             law.start(seen.position, effort=carrying)
         return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
 
-    SampledLoop(simulation, control, design.loop).advance_to(2.5, lambda simulation: rows.append(
-        (simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - place['goal']) / whole)))
-    time, away = np.array(rows).T
+    time, away = rollout(
+        simulation, sensor_feedback(arm, control), 2.5, design.loop, lambda simulation: (
+            simulation.time,
+            np.linalg.norm(simulation.pose('tool')[:3, 3] - place['goal']) / whole))
     period = 1 / frs.frequencies(arm, goal)[0]
     assert away[time > BEGIN + 1.2 + period].max() < 0.02 and away[-1] < 1e-3
 

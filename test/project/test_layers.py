@@ -225,7 +225,7 @@ def test_wrong_import_is_found(name, source, fault):
 @pytest.mark.parametrize('name, source', [
     ('simulation.queries', 'import math, numpy as np\nfrom scipy import linalg'),
     ('dynamics.energy', 'from flex_robot_sim.dynamics.kinematics import poses'),
-    ('planning.trials', 'from flex_robot_sim.feedback.loop_timing import LoopTiming'),
+    ('planning.trials', 'from flex_robot_sim.feedback.pose_model import pose_model'),
     ('rig.bridge.bridge', 'from flex_robot_sim.rig.host.port import open_port'),
     ('rig.host.port', 'import serial'),
     ('nodes.dynamics', 'import rclpy\nfrom std_srvs.srv import Trigger'),

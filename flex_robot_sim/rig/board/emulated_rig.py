@@ -1,7 +1,8 @@
 """Emulated board and simulated bench in lockstep: bytes in, bytes out, by control steps."""
 
 from flex_robot_sim.rig.bench.bench import Bench, Drive
-from flex_robot_sim.rig.board.emulated_board import STEP_TIME, EmulatedBoard
+from flex_robot_sim.rig.board.board_state import STEP_TIME
+from flex_robot_sim.rig.board.emulated_board import EmulatedBoard
 from flex_robot_sim.rig.wire.line import Line
 from flex_robot_sim.rig.wire.protocol import (
     MAJOR,

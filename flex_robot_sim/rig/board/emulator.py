@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from flex_robot_sim.rig.board.emulated_board import STEP_TIME
+from flex_robot_sim.rig.board.board_state import STEP_TIME
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, PlannedFault, parse
 from flex_robot_sim.rig.board.pty_port import PtyPort
 from flex_robot_sim.rig.board.rig_of import rig_of

@@ -17,7 +17,7 @@ from flex_robot_sim.rig.calibration.calibration import EncoderCalibration, Senso
 from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import ElasticBeam, FlexSensor
+    from flex_robot_sim.description.links import ElasticBeam, FlexSensor
 
 Readings: TypeAlias = Sequence[float] | np.ndarray      # (k,)
 

@@ -1,4 +1,4 @@
-"""Rollout of a Motion by the full nonlinear model, with prescribed drives."""
+"""Response of the full nonlinear arm to a Motion, with prescribed drives."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ DEFLECTION_SAMPLES = 40  # of the deflection, in one motion
 
 
 @summarized
-class Rollout(NamedTuple):
+class MotionResponse(NamedTuple):
     """Result of a simulated motion, a row per time step."""
 
     times: np.ndarray           # (t,)          [s]
@@ -39,8 +39,8 @@ class MotionSimulator:
         self.simulation = Simulation(arm, SimulationSettings(time_step=time_step))
         self.arm, self._start = arm, start
 
-    def run(self, motion: Motion, duration: float) -> Rollout:
-        """Return the Rollout of a Motion from 0 to `duration` [s], of whole time steps."""
+    def run(self, motion: Motion, duration: float) -> MotionResponse:
+        """Return the MotionResponse to a Motion from 0 to `duration` [s], of whole time steps."""
         simulation = self.simulation
         h = simulation.settings.time_step
         times = h * np.arange(round(duration / h) + 1)
@@ -49,4 +49,4 @@ class MotionSimulator:
         effort = np.zeros((len(times), len(self.arm.joint_names)))
         path = simulation.follow(samples[:, 0], samples[:, 1], effort)
         effort[0] = effort[min(1, len(times) - 1)]
-        return Rollout(times, samples, effort, path, simulation.rates)
+        return MotionResponse(times, samples, effort, path, simulation.rates)
