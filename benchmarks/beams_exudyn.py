@@ -51,7 +51,7 @@ class Arm:
                 if link.beam is not None:
                     self._lumps[child] = [ROOT]
                 hinges.append((node, child, p, axis, stiffness,
-                               damping + joint.viscous_friction, target - start))
+                               damping + joint.friction.viscous_friction, target - start))
                 node = child
             seats[link.name] = node, R, p
             if link.beam is not None:

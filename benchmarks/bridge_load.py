@@ -22,8 +22,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 import flex_robot_sim as frs
-from flex_robot_sim.nodes.conversions import JointStateBuffer, stamp_of
-from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.ros.conversions import JointStateBuffer, stamp_of
+from flex_robot_sim.ros.run import make_executor
 
 COMMAND_RATE = 200.0        # [Hz]
 EFFORTS = 1.0, 0.01         # of slide and turn [N, N m]

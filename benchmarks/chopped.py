@@ -50,7 +50,7 @@ def chop(description, count, servos):
         if joint.moves:
             stiffness, damping, target, start = servos[joint.name]
             pieces.append(_piece(piece, R, p, [joint.axis], [stiffness],
-                                 [damping + joint.viscous_friction], [target], [start]))
+                                 [damping + joint.friction.viscous_friction], [target], [start]))
             piece, R, p = len(pieces) - 1, np.eye(3), np.zeros(3)
         frames[link.name] = seats[link.name] = piece, R, p
         if link.beam is not None:

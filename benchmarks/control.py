@@ -39,7 +39,7 @@ from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import KINDS, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.specified_insensitivity import for_modes, specified_insensitivity
+from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 
 PERIOD = 1e-3
 
@@ -62,10 +62,10 @@ def linear_residual(quick):
     for ratio, frequency in itertools.product((0.0, 0.01, 0.1), (0.5, 3.0, 20.0)):
         for kind in KINDS:
             shaper = of_kind(kind, frequency, ratio)
-            if kind.startswith('zv'):
+            if not KINDS[kind].has_tolerance:
                 zeros.append(left_by(shaper, frequency, ratio))
                 continue
-            half = (0.18 if kind == 'ei' else 0.33) * frequency
+            half = 0.45 * of_kind(kind, 1.0).insensitivity(1.0) * frequency     # 90 % of the band
             beyond += [left_by(shaper, f, ratio) - 0.05
                        for f in np.linspace(frequency - half, frequency + half, 61)]
     for modes in ([(1.0, 0.0), (2.3, 0.01)], [(2.7, 0.006), (2.9, 0.007), (11.3, 0.016)]):
@@ -73,7 +73,7 @@ def linear_residual(quick):
             shaper = for_modes(kind, modes)
             zeros += [left_by(shaper, *mode) for mode in modes]
     for low, high in ((0.8, 1.2), (2.0, 4.0)):
-        shaper = specified_insensitivity(low, high, 0.01)
+        shaper = shortest([Band(low, high, 0.01)])
         beyond += [left_by(shaper, f, 0.01) - 0.05 for f in np.linspace(low, high, 101)]
     return {'zeros': max(zeros), 'beyond_tolerance': max(beyond)}
 
@@ -121,7 +121,7 @@ def moving_residual(quick):
     moves = [_move(duration, forward) for duration in (0.3, 0.4, 0.5, 0.7)
              for forward in (True, False)]
     before = max(_ring_after(move) for move in moves[:4])
-    for kind in ('zv', 'zvd', 'zvdd', 'ei', 'ei2'):
+    for kind in KINDS:
         left = []
         for move in moves:
             shaper = OnlineShaper(1, PERIOD, table=table, stages=stages_of(table, kind))

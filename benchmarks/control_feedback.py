@@ -13,11 +13,10 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia, rigid_inertia
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
+from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
-from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
@@ -26,6 +25,8 @@ from flex_robot_sim.motion.spline_path import plain_motion
 from flex_robot_sim.planning.iterative_learning import RepeatedMove
 from flex_robot_sim.planning.rest_to_rest import plan_move
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.rollout import ControlLoop, rollout
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(1e-3, 1e-3)
@@ -73,14 +74,14 @@ def _left_of_a_push(arm, pose, servo, design, time):
         effort = rest.effort + servo[0] * (pose - seen.position) - servo[1] * seen.velocity
         return effort + law.update(seen.position, seen.velocity, seen.curvature)
 
-    loop = SampledLoop(simulation, control, LOOP)
-    simulation.push('tool', force=(0.0, 0.2, 0.2))
-
-    def watch(simulation):
+    def record(simulation):
         rows.append((simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there)))
-    loop.advance_to(PUSHED, watch)
+
+    loop = ControlLoop(simulation, sensor_feedback(arm, control), LOOP, record)
+    simulation.push('tool', force=(0.0, 0.2, 0.2))
+    loop.advance(round(PUSHED / simulation.settings.time_step))
     simulation.push('tool')
-    loop.advance_to(PUSHED + time + 1.5, watch)
+    loop.advance(round((time + 1.5) / simulation.settings.time_step))
     rows = np.array(rows)
     return float(rows[rows[:, 0] > PUSHED + time, 1].max() / rows[:, 1].max())
 
@@ -100,7 +101,7 @@ def lqg_settling_periods(quick):
 
 
 def _settled(arm, design, first):
-    law, simulation, rows = Lqg(arm, design), frs.Simulation(arm), []
+    law, simulation = Lqg(arm, design), frs.Simulation(arm)
     start, goal, end = np.zeros(1), np.array([0.6]), 1.4
     motion = plain_motion(start, goal, 1.2, 0.2)
     simulation.set_state(position=goal)
@@ -113,9 +114,9 @@ def _settled(arm, design, first):
             law.start(seen.position, effort=np.zeros(1))
         return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
 
-    SampledLoop(simulation, control, design.loop).advance_to(8.0, lambda simulation: rows.append(
-        (simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there) / whole)))
-    time, away = np.array(rows).T
+    time, away = rollout(
+        simulation, sensor_feedback(arm, control), 8.0, design.loop, lambda simulation: (
+            simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there) / whole))
     late = time[(time > end) & (away > 0.02)]
     return float((late.max(initial=end) - end) * first), float(away[-10:].max())
 
@@ -164,7 +165,7 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
     simulation = frs.Simulation(arm)
     rests = [frs.equilibrium(arm, pose) for pose in (goal, start)]
     simulation.set_state(coordinates=rests[0].coordinates)
-    there, away = simulation.pose('tool')[:3, 3], [0.0]
+    there = simulation.pose('tool')[:3, 3]
     simulation.set_state(coordinates=rests[1].coordinates)
 
     def control(seen):
@@ -174,11 +175,10 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
             (1 - share) * rests[1].effort + share * rests[0].effort)
         return feed + servo[0] * (place - seen.position) + servo[1] * (speed - seen.velocity)
 
-    def watch(simulation):
-        if simulation.time > end:
-            away.append(np.linalg.norm(simulation.pose('tool')[:3, 3] - there))
-    SampledLoop(simulation, control, LOOP).advance_to(end + 1.0, watch)
-    return max(away)
+    time, away = rollout(
+        simulation, sensor_feedback(arm, control), end + 1.0, LOOP, lambda simulation: (
+            simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there)))
+    return float(away[time > end].max(initial=0.0))
 
 
 def learning(quick):

@@ -19,10 +19,10 @@ import sys
 import time
 from typing import NamedTuple
 
-from flex_robot_sim.nodes.network import choose_domain, prepare_network
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.realtime.settings import LoopSettings
+from flex_robot_sim.ros.network import choose_domain, prepare_network
 from flex_robot_sim.util.share import share_folder
 
 PATIENCE = 60.0             # for the start of the nodes, and for a listener                  [s]

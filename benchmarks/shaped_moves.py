@@ -16,7 +16,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.dynamics.loads import payload_inertia
-from flex_robot_sim.shaping.impulses import zero_vibration
+from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
@@ -72,9 +72,9 @@ def _designs(name, by_servo=False, is_varied=False):
     arm, gains = frs.load(name), servo(name) if by_servo else None
     full = mode_table(arm, gains)
     joints, made = len(arm.joint_names), {}
-    first = float(full.at(np.zeros(joints))[0][0])
+    first = float(full.pose_table(full.frequencies).at(np.zeros(joints))[0])
     made['zv, one frequency'] = lambda samples: shaped_samples(
-        zero_vibration(first, 0.005), samples, PERIOD)
+        of_kind('zv', first, 0.005), samples, PERIOD)
     for kind in ('zv', 'ei'):
         made[kind] = _following(joints, full, stages_of(full, kind))
     choice = recommended(name, is_varied, by_servo)

@@ -3,8 +3,8 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from flex_robot_sim.nodes.launching import actions_of, declare_arguments, read_arguments
 from flex_robot_sim.system.launch_arguments import ShaperArguments
+from flex_robot_sim.system.launching import actions_of, declare_arguments, read_arguments
 
 
 def generate_launch_description():

@@ -1,8 +1,8 @@
 """
 What all tests share: markers, options, and the one place that decides about ROS tests.
 
-Tests that import rclpy live in test/nodes/, those that need launch_pytest, too, in test/launch/; a
-single test elsewhere carries the marker `ros`.
+Tests that import rclpy live in test/nodes/, also those of modules of `ros`; those that need
+launch_pytest, too, in test/launch/; a single test elsewhere carries the marker `ros`.
 """
 
 import importlib.util

@@ -19,8 +19,8 @@ LEFT_OUT = [
     *(f'planning/test_{name}.py' for name in (
         'iterative_learning', 'planning')),
     *(f'shaping/test_{name}.py' for name in (
-        'online_shaper', 'recommendation', 'set_point_stream', 'shaper_choice', 'shaped_reference',
-        'shaping_impulses')),
+        'online_shaper', 'recommendation', 'set_point_stream', 'shaped_reference',
+        'shaper_comparison', 'shaping_impulses')),
     *(f'dynamics/test_{name}.py' for name in (
         'adaptive', 'beam_limits', 'coupled_damping', 'dynamics', 'energy', 'forces',
         'friction', 'hard_steps', 'indices', 'kinematics', 'loads', 'references_rotating',
@@ -33,7 +33,7 @@ LEFT_OUT = [
         'screws',)),
     'description/test_strange_text.py', 'description/test_xacro.py',
     'display/test_display.py', 'util/test_files.py', 'util/test_plots.py',
-    'recording/test_cdr.py', 'recording/test_layouts.py', 'recording/test_mcap_file.py',
+    'ros/test_cdr.py', 'recording/test_layouts.py', 'recording/test_mcap_file.py',
     'recording/test_simulated.py',
     'rig/bench', 'rig/board', 'rig/conformance',
     *(f'rig/{name}.py' for name in (

@@ -20,8 +20,8 @@ from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.recording.cdr import encode
-from flex_robot_sim.recording.definitions import message_type
+from flex_robot_sim.ros.cdr import encode
+from flex_robot_sim.ros.definitions import message_type
 
 SECONDS = 60            # that a command may take on a busy machine
 DIAGNOSTICS = 'diagnostic_msgs/msg/DiagnosticArray'

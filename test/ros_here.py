@@ -4,7 +4,7 @@ import os
 
 from parallel import WORKER
 
-from flex_robot_sim.nodes.network import choose_domain, prepare_network
+from flex_robot_sim.ros.network import choose_domain, prepare_network
 
 # ROS of other people in the same network, or of another test run on this machine, stays outside.
 prepare_network()

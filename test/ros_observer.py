@@ -7,7 +7,11 @@ import rclpy
 from node_processes import PATIENCE
 from rclpy.qos import QoSProfile
 
-from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.endpoints import qos_of
+from flex_robot_sim.ros.run import make_executor
+
+LATCHED = qos_of(topics.LATCHED)
 
 
 class Observer:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from flex_robot_sim.rig.board import emulator
-from flex_robot_sim.rig.board.emulated_board import STEP_TIME
+from flex_robot_sim.rig.board.board_state import STEP_TIME
 from flex_robot_sim.rig.host import commands, link, session
 from flex_robot_sim.rig.host.port import PortCounts
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from flex_robot_sim.recording.cdr import encode
-from flex_robot_sim.recording.definitions import message_type
+from flex_robot_sim.ros.cdr import encode
+from flex_robot_sim.ros.definitions import message_type
 
 LINE = f'{"=" * 80}\nMSG: '
 JOINT_TRAJECTORY = message_type('trajectory_msgs/msg/JointTrajectory', f"""

@@ -37,10 +37,9 @@ def _tips(arm, link, q, has_turn):
     if link not in arm.tips:
         raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.tips)}')
     R, rotations = np.tile(np.eye(3), (len(q), 1, 1)), np.empty((len(q), 3, 3))
-    p, length, bodies = np.zeros((len(q), 3)), 0.0, arm.segments[link]
-    for body in bodies:
-        beam, first = arm.beams[body], arm.arrays.first[body]
-        e, end = q[:, first:first + beam.size], beam.at_end
+    p, length, beams = np.zeros((len(q), 3)), 0.0, arm.beams_of(link)
+    for number, (beam, columns) in enumerate(beams, 1):
+        e, end = q[:, columns], beam.at_end
         tip = e @ end.shape.T
         if arm.coupling == 'shortening':
             tip[:, 0] -= 0.5 * ((e @ end.shortening) * e).sum(axis=1)
@@ -49,7 +48,7 @@ def _tips(arm, link, q, has_turn):
             tip[:, 1:] -= (slopes * (slopes**2).sum(axis=0)).sum(axis=2).T
         p = p + (R @ (tip + [beam.length, 0.0, 0.0])[..., None])[..., 0]
         length += beam.length
-        if has_turn or body != bodies[-1]:
+        if has_turn or number < len(beams):
             for vector, rotation in zip(e @ end.turn.T, rotations):
                 set_rotation(vector, rotation)
             R = R @ rotations

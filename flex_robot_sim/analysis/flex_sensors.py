@@ -71,24 +71,22 @@ def _add_slopes(arm, link, sensor, row):
     """Add to `row` (n,) the differences of slopes over all segments under the sensor."""
     axis, sign = _SLOPE[sensor.plane]
     segment_start = 0.0
-    for body in arm.segments[link]:
-        beam, first = arm.beams[body], arm.arrays.first[body]
+    for beam, columns in arm.beams_of(link):
         ends = np.clip([sensor.start - segment_start, sensor.end - segment_start], 0.0,
                        beam.length)
         slope_at_start, slope_at_end = beam.turn(ends)[:, axis]
-        row[first:first + beam.size] += sign * (slope_at_end - slope_at_start) / (sensor.end
-                                                                                  - sensor.start)
+        row[columns] += sign * (slope_at_end - slope_at_start) / (sensor.end - sensor.start)
         segment_start += beam.length
 
 
 def _add_curvatures(arm, link, sensor, row):
     """Add to `row` (n,) the mean of the curvatures on both sides of a gauge without length."""
     axis, sign = _SLOPE[sensor.plane]
-    bodies = arm.segments[link]
-    length = arm.beams[bodies[0]].length
+    beams = arm.beams_of(link)
+    length = beams[0][0].length
     positions = np.clip(sensor.start + np.array([-POINT_OFFSET_RATIO, POINT_OFFSET_RATIO])
-                        * length, 0.0, len(bodies) * length)
+                        * length, 0.0, len(beams) * length)
     for x in positions:
-        segment = min(int(x / length), len(bodies) - 1)
-        beam, first = arm.beams[bodies[segment]], arm.arrays.first[bodies[segment]]
-        row[first:first + beam.size] += sign * beam.strain(x - segment * length)[axis + 1] / 2
+        segment = min(int(x / length), len(beams) - 1)
+        beam, columns = beams[segment]
+        row[columns] += sign * beam.strain(x - segment * length)[axis + 1] / 2

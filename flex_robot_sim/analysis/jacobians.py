@@ -63,8 +63,8 @@ def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body
     with _workspace(arm, work) as workspace:
         attachment = _attachment(arm, q, np.zeros(arm.size), link, station, workspace)
         if attachment.section is not None:
-            first, n = arm.arrays.first[attachment.body], arm.arrays.modes[attachment.body]
-            columns[first:first + n] = (_to_frame(attachment) @ attachment.section.K[0, :, :n]).T
+            rows, n = arm.elastic_coordinates(attachment.body), arm.arrays.modes[attachment.body]
+            columns[rows] = (_to_frame(attachment) @ attachment.section.K[0, :, :n]).T
         if attachment.body >= 0:
             set_columns(arm.arrays, attachment.body, attachment.R.copy(), attachment.p.copy(),
                         attachment.work, columns)
@@ -108,8 +108,8 @@ def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link:
             set_rates(arm.arrays._replace(base_acceleration=np.zeros(6)), qdd, attachment.work)
             rate = attachment.work.dV[attachment.body].copy()
         if attachment.section is not None:
-            first, n = arm.arrays.first[attachment.body], arm.arrays.modes[attachment.body]
-            rate += (attachment.section.K[0, :, :n] @ qdd[first:first + n]
+            n = arm.arrays.modes[attachment.body]
+            rate += (attachment.section.K[0, :, :n] @ qdd[arm.elastic_coordinates(attachment.body)]
                      + attachment.section.beta[0])                                      # (T13)
         return convert_rate(_to_frame(attachment) @ rate, _body_twist(attachment), attachment.pose,
                             'body', representation)
@@ -152,7 +152,7 @@ def _attachment(arm, q, qd, link, station, work):
     if not is_known(link, arm.frames):
         raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
     body, R, p = arm.frames[link]
-    section, base_R, base_p = None, np.eye(3), np.zeros(3)
+    section, base_R, base_p = None, work.root_R, work.root_p
     if station is not None:
         body, row = _section(arm, link, station)
     if body >= 0:

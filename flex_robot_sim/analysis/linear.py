@@ -134,7 +134,7 @@ def _output_matrix(model, q, qd, free, states):
     joint_side = np.flatnonzero(free < model.elastic_q.start)
     joints = np.concatenate([joint_side, n + joint_side])
     no_rows = np.zeros((0, model.size))
-    tips = np.vstack([no_rows, *(_tip_slopes(model, link, q) for link in model.tips)])
+    tips = np.vstack([no_rows, *(tip_slopes(model, link, q) for link in model.tips)])
     tip_rates = np.vstack([no_rows,
                            *(_slopes_of_tip_rate(model, link, q, qd) for link in model.tips)])
     sensors = flex_sensors(model)
@@ -160,8 +160,8 @@ def _indices(kind, selected, names):
             for name in selected] if selected is not None else [*range(len(names))]
 
 
-def _tip_slopes(model, link, q):
-    """Return the derivatives (6, n) of the tip deflection by the coordinates."""
+def tip_slopes(model: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
+    """Return the derivatives (6, n) of `tip_deflection` by the coordinates."""
     return _slopes(model, link, q, lambda q: tip_deflection(model, link, q))
 
 
@@ -180,8 +180,7 @@ def _slopes_of_tip_rate(model, link, q, qd):
 def _slopes(model, link, q, function):
     """Return derivatives (6, n) of a function of the coordinates of one flexible link."""
     out, steps = np.zeros((6, model.size)), np.diag(DIFFERENCE_STEP * scales(model))
-    for i in model.segments[link]:
-        first = model.arrays.first[i]
-        for k in range(first, first + model.beams[i].size):
+    for _, columns in model.beams_of(link):
+        for k in range(columns.start, columns.stop):
             out[:, k] = difference(function, q, steps[k]) / steps[k, k]
     return out

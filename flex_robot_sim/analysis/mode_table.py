@@ -21,6 +21,7 @@ from flex_robot_sim.analysis.joint_space_inertia import (
     rigid_moves,
 )
 from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
@@ -58,17 +59,13 @@ class ModeTable(NamedTuple):
     frequencies: np.ndarray     # (rows, m) natural, the last axis runs fastest            [Hz]
     ratios: np.ndarray          # (rows, m)
 
-    def at(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Frequencies (m,) [Hz] and damping ratios (m,) at joint positions (n,) [rad, m]."""
-        frequencies, ratios = self.frequencies, self.ratios
-        for joint, axis in zip(self.joints, self.axes):
-            along = np.clip((position[joint] - axis[0]) / (axis[1] - axis[0]), 0, axis.size - 1)
-            row = min(int(along), axis.size - 2)
-            share = along - row
-            frequencies, ratios = ((1 - share) * table[row] + share * table[row + 1]
-                                   for table in (part.reshape(axis.size, -1, part.shape[-1])
-                                                 for part in (frequencies, ratios)))
-        return frequencies.reshape(-1), ratios.reshape(-1)
+    def pose_table(self, values: np.ndarray) -> PoseTable:
+        """PoseTable of values (rows, m) at the poses of this table, such as its frequencies."""
+        d = len(self.axes)
+        grid = values.reshape(*(axis.size for axis in self.axes), values.shape[1])
+        # the order of the axes decides how sums over the corners of a cell are rounded
+        return PoseTable.of(self.joints[::-1], self.axes[::-1],
+                            grid.transpose(*reversed(range(d)), d), evenly_spaced=True)
 
 
 def loaded(arm: ArmModel, payload: tuple | None = None) -> ArmModel:

@@ -50,10 +50,9 @@ def state_map(arm: ArmModel, other: ArmModel) -> np.ndarray:
     """Return the matrix (n, n) from coordinates of `arm` to those of `other`; also for rates."""
     matrix = np.eye(arm.size)
     for body, beam in arm.beams.items():
-        first, other_beam = arm.arrays.first[body], other.beams[body]
-        rows = slice(first, first + beam.size)
+        rows = arm.elastic_coordinates(body)
         old_shape, old_tip = _shape_and_tip(beam)
-        shape, tip = _shape_and_tip(other_beam)
+        shape, tip = _shape_and_tip(other.beams[body])
         if np.abs(shape - old_shape).max(initial=0.0) > (
                 SHAPE_TOLERANCE * np.abs(shape).max(initial=0.0)):
             from_tip = np.linalg.pinv(tip) @ old_tip

@@ -86,8 +86,8 @@ def scales(model: ArmModel) -> np.ndarray:
     """Return changes (n,) of coordinates that rotate sections by about one radian at most."""
     result = np.ones(model.size)
     for i, beam in model.beams.items():
-        first, rotation = model.arrays.first[i], np.abs(beam.Theta).max(axis=(0, 1))
-        result[first:first + beam.size] = 1 / np.maximum(rotation, 1 / beam.length)
+        rotation = np.abs(beam.Theta).max(axis=(0, 1))
+        result[model.elastic_coordinates(i)] = 1 / np.maximum(rotation, 1 / beam.length)
     return result
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from flex_robot_sim.batch.checks import expect_live
 from flex_robot_sim.batch.rows import (
+    live_column,
     repeated,
     row_of,
     set_energies_of_rows,
@@ -106,23 +107,23 @@ class Members:
     def live(self, name: str) -> np.ndarray:
         """Return a column of ArmArrays with a writable row for each member."""
         self.arrays = with_member_rows(self.arrays, name, len(self))
-        column = getattr(self.arrays, name)
+        column = live_column(self.arrays, name)
         self._live.setdefault(name, column.copy())
         return column
 
     def apply_live(self) -> None:
         """Apply live numbers that were written since; raise SettingError for invalid ones."""
-        written = {name: (getattr(self.arrays, name) != applied).any(axis=1)
+        written = {name: (live_column(self.arrays, name) != applied).any(axis=1)
                    for name, applied in self._live.items()}
         if not any(is_written.any() for is_written in written.values()):
             return
         rows, new = np.flatnonzero(np.any([*written.values()], axis=0)), {}
         for name, applied in self._live.items():
-            column = getattr(self.arrays, name)
+            column = live_column(self.arrays, name)
             expect_live(name, column, applied, self.arms[0])
             new[name] = column[rows]
         for name, applied in self._live.items():
-            getattr(self.arrays, name)[rows] = applied[rows]      # for the previous energy
+            live_column(self.arrays, name)[rows] = applied[rows]      # for the previous energy
         with self._balance_preserved(rows):
             self.write_live(rows, new)
 
@@ -163,7 +164,7 @@ class Members:
             self.watches.bend[k] = make_watch(arm, self.settings).bend
             self.watches.enough[k] = MIN_SLOW_COARSE_STEPS
         for name, values in self._live.items():
-            values[rows] = getattr(self.arrays, name)[rows]
+            values[rows] = live_column(self.arrays, name)[rows]
         self._write_limits(rows)
         self._write_payloads(rows)
         self._write_loads(rows)

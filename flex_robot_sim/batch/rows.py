@@ -13,6 +13,9 @@ import numpy as np
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.friction import COULOMB, VISCOUS
+
+FRICTION_COLUMNS = {'viscous': VISCOUS, 'coulomb': COULOMB}     # live numbers of a batch
 
 
 @compiled
@@ -65,10 +68,18 @@ def row_of(table: Any, k: int) -> Any:
 
 
 def with_member_rows(table: Any, name: str, count: int) -> Any:
-    """Return a table in which a field has a separate row for each of `count` members."""
-    column = getattr(table, name)
+    """Return a table in which a field, or column, has a separate row for each member."""
+    field = 'friction' if name in FRICTION_COLUMNS else name
+    column = getattr(table, field)
     return table if len(column) == count else table._replace(
-        **{name: np.repeat(column, count, axis=0)})
+        **{field: np.repeat(column, count, axis=0)})
+
+
+def live_column(arms: Any, name: str) -> np.ndarray:
+    """Return the writable numbers of a field of ArmArrays, or of a column of its friction."""
+    if name in FRICTION_COLUMNS:
+        return arms.friction[..., FRICTION_COLUMNS[name]]
+    return getattr(arms, name)
 
 
 def with_rows(table: Any, rows: np.ndarray, replacements: Sequence[Any], count: int) -> Any:

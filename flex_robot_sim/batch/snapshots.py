@@ -14,6 +14,7 @@ import numpy as np
 
 from flex_robot_sim.batch.checks import has_same_structure
 from flex_robot_sim.batch.members import Members
+from flex_robot_sim.batch.rows import live_column
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import Payload
@@ -85,7 +86,7 @@ def restore_snapshot(members: Members, rows: np.ndarray, snapshot: Snapshot) -> 
                        [snapshot.payloads[k] for k in changed])
     for name in {**members.live_numbers(), **snapshot.live}:
         members.write_live(rows, {name: snapshot.live[name][rows] if name in snapshot.live
-                                  else np.array([getattr(snapshot.arms[k].arrays, name)
+                                  else np.array([live_column(snapshot.arms[k].arrays, name)
                                                  for k in rows])})
     for link in {**members.pushes, **snapshot.pushes}:
         no_pushes = [Push(link)] * len(members)

@@ -26,10 +26,10 @@ from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, vibration
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.model.start_pose import start_note
-from flex_robot_sim.nodes.network import choose_domain, prepare_network, use_network
 from flex_robot_sim.recording.mcap_file import refuse_recording
+from flex_robot_sim.ros.network import choose_domain, prepare_network, use_network
+from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.shaping.shaper_design import refuse_shaper
-from flex_robot_sim.shaping.shaping_settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.system.processes import CONTROLLER, DYNAMICS, VIEW, simulation_system
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.xacro_arguments import xacro_arguments

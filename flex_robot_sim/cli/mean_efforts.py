@@ -5,26 +5,25 @@ Linear interpolation of these means preserves the impulse, so that a model drive
 the arm. An instantaneous effort may belong to the end of a step, or to a peak.
 """
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 
 from flex_robot_sim.simulation.simulation import Simulation
 
 
-class Driver(Protocol):
-    """Object that advances a simulation."""
-
-    def advance(self, steps: int) -> None:
-        """Take steps."""
-
-
 class MeanEfforts:
     """Averages the efforts of a simulation that advances from row to row."""
 
-    def __init__(self, simulation: Simulation, driver: Driver, steps: int) -> None:
-        """Start at a row; :param steps: largest number of steps to the next row."""
-        self._simulation, self._driver, self._half = simulation, driver, 0.5 * steps
+    def __init__(self, simulation: Simulation, take_steps: Callable[[int], None], steps: int
+                 ) -> None:
+        """
+        Start at a row.
+
+        :param take_steps: advances the simulation by a number of steps.
+        :param steps: largest number of steps to the next row.
+        """
+        self._simulation, self._take_steps, self._half = simulation, take_steps, 0.5 * steps
         # cumulative sums (k, joints) of efforts, from half a period before the last row
         self._sums = [np.zeros(len(simulation.arm.joint_names))]
         self._last = 0          # row of the sums at the last row of the log
@@ -34,7 +33,7 @@ class MeanEfforts:
         self._sums = self._sums[max(0, self._last - int(np.ceil(self._half))):]
         self._last = len(self._sums) - 1
         for _ in range(steps):
-            self._driver.advance(1)
+            self._take_steps(1)
             self._sums.append(self._sums[-1] + self._simulation.mean_effort)
 
     def around_last(self) -> np.ndarray:

@@ -66,7 +66,8 @@ class Parser(argparse.ArgumentParser):
         from flex_robot_sim.description.values import closest  # imports lxml
 
         suggestion = closest(word, self.commands)
-        hint = f'Did you mean {suggestion}' if suggestion else f'Known: {", ".join(self.commands)}'
+        hint = (f'Did you mean "{suggestion}"' if suggestion else
+                f'Known: {", ".join(self.commands)}')
         return f'there is no command "{word}". {hint}'
 
     def format_help(self) -> str:

@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.cli import common
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.nodes.network import prepare_network
 from flex_robot_sim.recording.mcap_file import refuse_recording, refuse_without_mcap
 from flex_robot_sim.recording.tally import as_text
+from flex_robot_sim.ros.network import prepare_network
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
         screen.say(f'records for {arguments.seconds:g} s, or until Ctrl-C'
                    if arguments.seconds else 'records until Ctrl-C')
     return record(_ros_arguments(arguments), 'flexsim record', show=screen.show,
-                  say=lambda facts: common.print_result(arguments, facts, as_text))
+                  on_summary=lambda facts: common.print_result(arguments, facts, as_text))
 
 
 def _ros_arguments(arguments):

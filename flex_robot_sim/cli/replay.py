@@ -9,9 +9,9 @@ from flex_robot_sim.cli.common import no_ros
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.viewed import viewed
-from flex_robot_sim.nodes.network import prepare_network, use_network
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.playing import extent_of
+from flex_robot_sim.ros.network import prepare_network, use_network
 from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.viewer.missing import refuse_without_view
 

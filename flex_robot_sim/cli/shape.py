@@ -82,7 +82,7 @@ def run(arguments: Namespace) -> int:
             ', as no link and no joint of it is flexible')
         print(f'flexsim shape: {source}: no resonance stands out{why}. {hint}.', file=sys.stderr)
         return EXIT_NO_RESONANCE
-    from flex_robot_sim.shaping.comparison import meets_tolerance
+    from flex_robot_sim.shaping.shaper_comparison import meets_tolerance
 
     summary['shapers'] = [
         {'name': candidate.name, 'follows_pose': candidate.follows,
@@ -141,8 +141,8 @@ def _write(arguments, summary, candidate):
     from flex_robot_sim.cli.common import read_arm
     from flex_robot_sim.shaping.impulses import NONE
     from flex_robot_sim.shaping.recommendation import following
-    from flex_robot_sim.shaping.shaper_file import write_parts
-    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+    from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+    from flex_robot_sim.shaping.shaper_file import write_shaper
 
     joints, parts = (), ShaperSpecification(candidate.name, candidate.shaper)
     if not arguments.log:
@@ -154,7 +154,7 @@ def _write(arguments, summary, candidate):
                 servo = _servo(arguments, arm)
                 parts = ShaperSpecification(candidate.name, NONE, *following(
                     arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)))
-    write_parts(arguments.output, parts, str(summary['of']), joints)
+    write_shaper(arguments.output, parts, str(summary['of']), joints)
 
 
 def _servo(arguments, arm):
@@ -167,8 +167,9 @@ def _servo(arguments, arm):
 
 def _from_log(arguments):
     """Return summary, cases, candidates, row of the best one, and the spectrum, of a recording."""
-    from flex_robot_sim.analysis.recorded_vibration import read_samples, resonances
-    from flex_robot_sim.shaping.comparison import Case, compare_shapers
+    from flex_robot_sim.analysis.recorded_vibration import resonances
+    from flex_robot_sim.analysis.vibration_log import read_samples
+    from flex_robot_sim.shaping.shaper_comparison import ModeCase, compare_shapers
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
@@ -192,13 +193,13 @@ def _from_log(arguments):
     frequencies, ratios, sizes = (np.array([getattr(resonance, name) for resonance in ordered])
                                   for name in ('frequency', 'ratio', 'size'))
     # static deflection per base acceleration, weighted by the amplitudes in the log
-    case = Case(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies)**2)
+    case = ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies)**2)
     found, best = compare_shapers([case], uncertainty, arguments.tolerance, arguments.allowed)
     return summary, [case], found, best, spectrum
 
 
 def _as_text(summary):
-    from flex_robot_sim.shaping.comparison import MAX_MOVE_SHARE
+    from flex_robot_sim.shaping.shaper_comparison import MAX_MOVE_SHARE
 
     if 'resonances' in summary:
         yield (f'{summary["of"]}: {summary["samples"]} samples of '
@@ -243,7 +244,7 @@ def _as_text(summary):
 
 def _rule_text(summary, moves):
     """Return why the rule recommends this shaper."""
-    from flex_robot_sim.shaping.comparison import MAX_MOVE_SHARE
+    from flex_robot_sim.shaping.shaper_comparison import MAX_MOVE_SHARE
 
     why = f': {summary["why"]}' if summary.get('why') else ''
     best = next(row for row in summary['shapers'] if row['name'] == summary['recommended'])

@@ -1,8 +1,6 @@
 """`flexsim simulate`: drive an arm, write its states, and print a summary."""
 
-import csv
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
@@ -24,12 +22,17 @@ from flex_robot_sim.cli.common import (
     read_arm,
 )
 from flex_robot_sim.cli.compiling import show_compilation
-from flex_robot_sim.cli.mean_efforts import MeanEfforts
 from flex_robot_sim.cli.simulate_move import (
     add_shaping,
     closed_loop_moves,
     lines_of_residual,
     residual,
+)
+from flex_robot_sim.cli.simulation_table import (
+    largest_deflections,
+    motor_positions,
+    simulate_rows,
+    write_csv,
 )
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.control.gains import carrying_efforts
@@ -38,10 +41,11 @@ from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
 from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.friction import static_frictions
 from flex_robot_sim.model.start_pose import start_note, start_position
+from flex_robot_sim.simulation.rollout import ControlLoop
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, UsageError
-from flex_robot_sim.util.files import open_atomic
 from flex_robot_sim.util.settings import FORMULATIONS, SCHEMES, SimulationSettings
 
 END_SHARE = 0.1             # final share of the rows in which the arm must be at its goal
@@ -131,20 +135,22 @@ def run(arguments: Namespace) -> int:
     if _needs_closed_loop_move(arguments) or servo.integral is not None:
         simulation = new_simulation()      # without the servo, which the move commands
         moves = closed_loop_moves(arguments, simulation, new_simulation, servo)
-        driver = moves[0]
+        take_steps, target = moves[0].advance, lambda: moves[0].target
     else:
-        driver = _EffortDriver(simulation, lambda t: holding_effort + effort(t), is_constant,
-                               arguments.to)
+        goal = None if arguments.to is None else np.array(
+            [arguments.to, np.zeros(len(arguments.to))])
+        take_steps, target = _effort_loop(
+            simulation, lambda t: holding_effort + effort(t), is_constant), lambda: goal
     recording = _open_recording(arguments.output, arm)
     try:
         if recording:
             _record_parameters(recording, arguments, arm, (servo.stiffness, servo.damping))
-        rows, wall_time, largest = _simulate(simulation, arguments, driver, recording)
+        rows, wall_time = simulate_rows(simulation, arguments, take_steps, target, recording)
     except BaseException:
         _close(recording)           # keeps the states before the error or Ctrl-C
         raise
     try:
-        summary = _summary(simulation, wall_time, largest)
+        summary = _summary(simulation, wall_time, largest_deflections(arm, rows[1:]))
         if arguments.to is not None:
             summary['gains'] = '' if _has_own_gains(arguments) else servo_line(arm, servo)
         if arguments.shaper or arguments.feedback:
@@ -159,7 +165,7 @@ def run(arguments: Namespace) -> int:
     finally:            # after the summary, which a full disk must not prevent
         _close(recording)
     if arguments.output and not recording:
-        _write(arguments.output, arm, rows)
+        write_csv(arguments.output, arm, rows)
     if missed:
         print(f'flexsim simulate: {missed}', file=sys.stderr)
     return EXIT_NOT_ARRIVED if missed else 0
@@ -231,8 +237,7 @@ def _goal_error_line(arm, pose, rows, stiffness):
 
     :param stiffness: of the servo, (joints,) [N m/rad, N/m].
     """
-    n = len(arm.joint_names)
-    end_positions = np.array(rows[-max(2, round(END_SHARE * len(rows))):])[:, 1 + 2 * n:1 + 3 * n]
+    end_positions = motor_positions(arm, rows[-max(2, round(END_SHARE * len(rows))):])
     errors = np.abs(end_positions - pose).max(axis=0)
     allowed = hold_tolerance(arm)
     worst = int(np.argmax(errors / allowed))
@@ -240,7 +245,7 @@ def _goal_error_line(arm, pose, rows, stiffness):
         return ''
     name, unit = arm.joint_names[worst], arm.units[worst]
     line = f'"{name}" is {errors[worst]:.3g} {unit} from --to at the end. '
-    friction = arm.arrays.coulomb[worst] + arm.arrays.stiction[worst]
+    friction = static_frictions(arm.arrays.friction)[worst]
     if stiffness[worst] * errors[worst] < friction:
         effort = arm.effort_units[worst]
         return (f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '
@@ -264,6 +269,15 @@ def _compile_step(arm, settings):
     """Compile by a step of another simulation, so that wall time excludes compilation."""
     with show_compilation():
         Simulation(arm, settings).step()
+
+
+def _effort_loop(simulation, effort, is_constant):
+    """Return a function that takes steps under an effort, a function of time."""
+    # sampled at half a step, where a held effort approximates it best
+    half = 0.5 * simulation.settings.time_step
+    simulation.effort = effort(half)
+    return ControlLoop(
+        simulation, None if is_constant else lambda time, _: effort(time + half)).advance
 
 
 def _has_own_gains(arguments):
@@ -296,93 +310,6 @@ def _set_servo(simulation, arguments):
         servo = replace(servo, integral=None)       # it belongs to the default gains
     simulation.hold(arguments.to, servo.stiffness, servo.damping)
     return carrying_efforts(simulation.arm, arguments.to), servo
-
-
-class _EffortDriver:
-    """Advances a simulation under efforts that are functions of time."""
-
-    def __init__(self, simulation, effort, is_constant, target=None):
-        self.target = None if target is None else np.array([target, np.zeros(len(target))])
-        self._simulation, self._effort, self._is_constant = simulation, effort, is_constant
-        self._half = 0.5 * simulation.settings.time_step
-        # sampled at half a step, where a held effort approximates it best
-        simulation.effort = effort(self._half)
-
-    def advance(self, steps):
-        """Take steps."""
-        simulation = self._simulation
-        if self._is_constant:
-            simulation.step(steps)
-            return
-        for _ in range(steps):
-            simulation.effort = self._effort(simulation.time + self._half)
-            simulation.step()
-
-
-def _simulate(simulation, arguments, driver, recording):
-    """Return rows of the table, wall time [s], and largest tip deflections {link: [m]}."""
-    h, duration = arguments.time_step, arguments.seconds
-    total, steps_done = max(round(duration / h), 1), 0
-    # the period of a tiny rate may be infinite
-    block = max(round(min(1 / max(arguments.rate, 1e-9) / h, total)), 1)
-    rows, wall_time, shown_at = [_row(simulation)], 0.0, time.monotonic()
-    efforts = MeanEfforts(simulation, driver, block) if arguments.output else None
-    if recording:
-        recording.add(simulation, driver.target)
-    while steps_done < total:
-        steps = min(block, total - steps_done)
-        started = time.perf_counter()
-        (efforts or driver).advance(steps)
-        wall_time += time.perf_counter() - started
-        steps_done += steps
-        if efforts:
-            _set_mean_efforts(rows, simulation.arm, recording, efforts.around_last())
-        rows.append(_row(simulation))
-        if recording:
-            recording.add(simulation, driver.target)
-        if sys.stderr.isatty() and time.monotonic() - shown_at > 0.2:
-            shown_at = time.monotonic()
-            print(f'\r{steps_done / total:4.0%}  {simulation.time:.2f} s', end='', file=sys.stderr)
-    if efforts:
-        _set_mean_efforts(rows, simulation.arm, recording, efforts.at_end())
-    if sys.stderr.isatty():
-        print('\r' + ' ' * 30 + '\r', end='', file=sys.stderr)
-    return rows, wall_time, _largest(simulation.arm, rows[1:])
-
-
-def _row(simulation):
-    tips = simulation.deflection.values()
-    return np.concatenate([[simulation.time], simulation.position, simulation.velocity,
-                           simulation.motor_position, simulation.applied_effort, *tips])
-
-
-def _largest(arm, rows):
-    """Largest tip deflections of rows of the table, {link: [m]}."""
-    tips = np.array(rows)[:, 1 + 4 * len(arm.joint_names):].reshape(len(rows), len(arm.tips), 6)
-    return dict(zip(arm.tips, np.linalg.norm(tips[..., :3], axis=2).max(axis=0).tolist()))
-
-
-def _set_mean_efforts(rows, arm, recording, efforts):
-    """Set the mean efforts of the last row and of the recording."""
-    joints = len(arm.joint_names)
-    rows[-1][1 + 3 * joints:1 + 4 * joints] = efforts
-    if recording:
-        recording.settle(efforts)
-
-
-def _write(path, arm, rows):
-    joints = arm.joint_names
-    header = ['time', *(f'{kind}/{name}' for kind in ('position', 'velocity', 'motor', 'effort')
-                        for name in joints)]
-    header += [f'tip/{link}/{part}' for link in arm.tips
-               for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
-    try:
-        with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
-            writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows([f'{value:.9g}' for value in row] for row in rows)
-    except OSError as error:
-        raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
 
 
 def _summary(simulation, wall_time, largest):

@@ -27,12 +27,12 @@ from flex_robot_sim.motion.limits import (
     rate_limits,
     shortest_durations,
 )
+from flex_robot_sim.shaping.impulses import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.recommendation import recommend
-from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
+from flex_robot_sim.shaping.recommendation import recommend, slow_servo_diagnosis
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
+from flex_robot_sim.simulation.rollout import ControlLoop
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -58,7 +58,7 @@ def add_shaping(parser: ArgumentParser) -> None:
 
 
 def closed_loop_moves(arguments: Namespace, simulation: Simulation, new_simulation: Callable,
-              hold_servo: Servo) -> list[_MonitoredMove]:
+                      hold_servo: Servo) -> list[_MonitoredMove]:
     """
     Return the requested move and, if it is cheap, the same move without shaper and feedback.
 
@@ -169,6 +169,9 @@ class _MonitoredMove:
     def __init__(self, move, arm, goal, servo, law=None):
         self._law, self._hold = law, (arm, goal, servo)
         self.move, self.residue = move, ResidualVibration(arm, goal, servo)
+        self.advance = ControlLoop(
+            move.simulation, move, move.timing,
+            lambda simulation: self.residue.sample(simulation, move.arrival)).advance
 
     def slow_servo(self):
         """Return a line about a servo that settles slowly at the goal, or ''."""
@@ -180,7 +183,7 @@ class _MonitoredMove:
         law = self._law
         if law is None or law.design.complaint:
             return '' if law is None else law.design.complaint
-        longest = law.saturated.max() * self.move.period
+        longest = law.saturated.max() * self.move.timing.period
         return longest and (f'the feedback was at the limits of the motors for {longest:.2g} s: '
                             'give the move more time, --within') or ''
 
@@ -188,11 +191,6 @@ class _MonitoredMove:
     def target(self):
         """Target positions and velocities (2, joints)."""
         return self.move.target
-
-    def advance(self, steps):
-        """Take steps."""
-        self.move.advance(steps, lambda simulation: self.residue.sample(
-            simulation, self.move.arrival))
 
 
 def _shaper(arm, name, start, goal, servo, period):

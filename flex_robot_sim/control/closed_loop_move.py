@@ -1,7 +1,5 @@
 """Closed-loop move of a simulated arm, with shaping and feedback, and its residual vibration."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,7 +9,6 @@ from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.servo import ServoFit
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
@@ -22,6 +19,7 @@ from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -33,7 +31,7 @@ WINDOW_PERIODS = 1.0, 3.0  # after the set points stop, in which tips are sample
 
 
 class ClosedLoopMove:
-    """Moves a Simulation to a pose, sample by sample."""
+    """Controller for a rollout that moves a Simulation to a pose."""
 
     def __init__(self, simulation: Simulation, goal: ArrayLike, servo: tuple[ArrayLike, ArrayLike],
                  duration: float = 0.0, shaper: OnlineShaper | None = None,
@@ -42,7 +40,7 @@ class ClosedLoopMove:
         """
         Begin at the present motor positions.
 
-        The loop is sampled at `sample_period`. Gravity at the set points is fed forward.
+        The loop has a `timing` of `sample_period`. Gravity at the set points is fed forward.
 
         :param servo: (stiffness, damping), (joints,) each.
         :param duration: of a minimum-jerk motion; 0: the target steps to the goal [s].
@@ -64,14 +62,12 @@ class ClosedLoopMove:
                 self._start, self._start), self._start)
         else:
             reference.set(goal, None, None, np.inf)
-        self._target_velocity, self._steps_taken = np.zeros(n), 0
+        self._target_velocity = np.zeros(n)
         self._integral, self._limits = None, effort_limits(arm)
         if integral is not None:
             self._integral = Integral(n)
             self._integral.set_rates(integral, rest_spring_effort(arm, np.asarray(servo[0])))
-        self._steps_per_sample = round(sample_period(simulation.settings.time_step)
-                                       / simulation.settings.time_step)
-        self.period = self._steps_per_sample * simulation.settings.time_step
+        self.timing = LoopTiming(sample_period(simulation.settings.time_step), 0.0)
         self.arrival = self._start + duration + self._shaped.duration
         if law is not None:
             measured = simulation.motor_position, simulation.motor_velocity, self._curvature()
@@ -83,25 +79,13 @@ class ClosedLoopMove:
         points = self._shaped if self._shaped.is_shaped else self.reference
         return np.array([points.position, points.velocity])
 
-    def advance(self, steps: int, watch: Callable[[Simulation], object] | None = None) -> None:
-        """Advance by time steps; `watch` is called with the simulation at every sample."""
-        while steps > 0:
-            if self._steps_taken % self._steps_per_sample == 0:
-                self._sample()
-                if watch is not None:
-                    watch(self.simulation)
-            count = min(steps, self._steps_per_sample - self._steps_taken % self._steps_per_sample)
-            self.simulation.step(count)
-            self._steps_taken += count
-            steps -= count
-
-    def _sample(self):
-        """Update the efforts of the motors."""
-        simulation, target = self.simulation, self._shaped
+    def __call__(self, time: float, simulation: Simulation) -> np.ndarray:
+        """Update the servo; return the efforts of the motors (joints,) [N m, N]."""
+        target = self._shaped
         if target.is_shaped:
-            target.update(simulation.time, self._move)
+            target.update(time, self._move)
         else:
-            self._move(simulation.time)
+            self._move(time)
         if not target.is_shaped:
             target = self.reference
         self._feed.update(target.position)
@@ -110,7 +94,7 @@ class ClosedLoopMove:
             simulation.hold(target.position, *self._servo, target.velocity)
         if law is not None:
             measured = simulation.motor_position, simulation.motor_velocity, self._curvature()
-            acceleration = (target.velocity - self._target_velocity) / self.period
+            acceleration = (target.velocity - self._target_velocity) / self.timing.period
             self._target_velocity = target.velocity.copy()
             correction = law.update(*measured, np.array([
                 target.position, self._target_velocity, acceleration]))
@@ -118,10 +102,10 @@ class ClosedLoopMove:
         if self._integral is not None and (law is None or law.adds_to_servo):
             spring_effort = self._servo[0] * (target.position - simulation.motor_position)
             damper_effort = self._servo[1] * (target.velocity - simulation.motor_velocity)
-            self._integral.update(simulation.time, spring_effort,
+            self._integral.update(time, spring_effort,
                                   spring_effort + damper_effort + effort, self._limits)
             effort = effort + self._integral.effort
-        simulation.effort = effort
+        return effort
 
     def _move(self, now):
         self.reference.move(now, self.simulation.motor_position)

@@ -14,6 +14,7 @@ import numpy as np
 
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import static_frictions
 
 if TYPE_CHECKING:
     from flex_robot_sim.control.servo_gains import Servo
@@ -33,7 +34,7 @@ class HoldMonitor:
         self._arm, self._names = arm, arm.joint_names
         self._units = arm.units
         self._tolerance = hold_tolerance(arm)
-        self._friction = arm.arrays.coulomb + arm.arrays.stiction
+        self._friction = static_frictions(arm.arrays.friction)
         # (when, errors, speeds, positions on the link side and as measured)
         self._samples: deque[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = deque()
         self._target: np.ndarray | None = None
@@ -90,8 +91,7 @@ class HoldMonitor:
         if servo is None or not servo.stiffness[joint] * error < self._friction[joint]:
             return ''
         friction, stiffness = self._friction[joint], servo.stiffness[joint]
-        unit = self._units[joint]
-        effort = 'N' if unit == 'm' else 'N m'
+        unit, effort = self._units[joint], self._arm.effort_units[joint]
         if servo.integral is not None and servo.integral[joint] > 0.0:
             return (f'. Its dry friction of {friction:.2g} {effort} holds it until integral '
                     'action overcomes it: wait, or raise position_gain')

@@ -16,6 +16,7 @@ friction. Integration stops near the target, which avoids hunting (stick-slip li
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import static_frictions
 
 FADE_TIME_S = 0.5       # in which the sum fades out after switch-off                       [s]
 ZERO_EFFORT = 1e-9      # below it an effort is zero                                   [N m, N]
@@ -79,4 +80,4 @@ class Integral:
 def rest_spring_effort(arm: ArmModel, stiffness: np.ndarray) -> np.ndarray:
     """Effort K e (joints,) at which joints with dry friction rest, 0 without it [N m, N]."""
     near = np.array([REST_SLIDE_ERROR if unit == 'm' else REST_TURN_ERROR for unit in arm.units])
-    return np.where(arm.arrays.coulomb + arm.arrays.stiction > 0.0, near * stiffness, 0.0)
+    return np.where(static_frictions(arm.arrays.friction) > 0.0, near * stiffness, 0.0)

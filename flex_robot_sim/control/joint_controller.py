@@ -19,7 +19,6 @@ from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.bumpless_transfer import JUMP_THRESHOLD, has_jumped
@@ -30,6 +29,7 @@ from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.motion.trajectory_queue import TrajectoryQueue
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.exceptions import SettingError
 
 NEVER = -math.inf
@@ -58,6 +58,9 @@ class JointController:
         self.arm, self.joint_names = arm, arm.joint_names
         self.effort = np.zeros(n)           # as applied, within the limits             [N m, N]
         self.refused = 0                    # count of targets, trajectories and joint states
+        self.newest = NEVER                 # time of the newest joint state [s]
+        self.is_live = False                # whether joint states arrive
+        self.drives_arm = True              # whether efforts move the arm, by the newest state
         self.state_timeouts = 0             # number of timeouts of joint states
         self.saturated = np.zeros(n, int)   # updates at the effort limit, by joint
         self.reports: list[str] = []        # lines for the log, removed by the reader
@@ -75,8 +78,7 @@ class JointController:
         # of the newest state
         self._position, self._velocity, self._position_change = np.zeros((3, n))
         self._rate = np.zeros(n)            # controlled velocities of the newest state
-        self._last_time, self._is_live, self._is_blind = NEVER, False, False
-        self._drives_arm = True             # whether the efforts reach the arm
+        self._is_blind = False
         self._is_pending = True             # the profile has not begun
         self._overload = Overload()
         self._integral = Integral(n)
@@ -129,21 +131,6 @@ class JointController:
         return self._limits.copy()
 
     @property
-    def newest(self) -> float:
-        """Time of the newest joint state [s]; -inf without one."""
-        return self._last_time
-
-    @property
-    def is_live(self) -> bool:
-        """Whether joint states arrive."""
-        return self._is_live
-
-    @property
-    def drives_arm(self) -> bool:
-        """Whether the efforts move the arm, according to the newest state."""
-        return self._drives_arm
-
-    @property
     def is_moving(self) -> bool:
         """Whether a motion is under way, including a free swing."""
         return self._reference.is_moving or self._points.is_arriving
@@ -182,18 +169,18 @@ class JointController:
         self._rate = rate
         change = self._position_change
         np.subtract(position, self._position, out=change)
-        if not self._is_live or self._is_late(now):
+        if not self.is_live or self._is_late(now):
             self._begin(now, drives_arm)
         elif not drives_arm:
             self._track_arm()
-        elif not self._drives_arm:
+        elif not self.drives_arm:
             self._resume_control(now, f'the controller drives the arm again: it {HELD_IN_PLACE}')
         elif change.dot(change) > JUMP_THRESHOLD**2 and has_jumped(
-                change, now - self._last_time, self._velocity, velocity):
+                change, now - self.newest, self._velocity, velocity):
             self._resume_control(
                 now, f'the arm is suddenly elsewhere, as after a reset: it {HELD_IN_PLACE}')
-        self._position[:], self._velocity[:], self._drives_arm = position, velocity, drives_arm
-        self._last_time, self._is_blind = now, False
+        self._position[:], self._velocity[:], self.drives_arm = position, velocity, drives_arm
+        self.newest, self._is_blind = now, False
         reference, points = self._reference, self._points
         if self.trajectories:
             self.trajectories.follow(now, self._refuse_trajectory)
@@ -242,22 +229,22 @@ class JointController:
 
     def is_stale(self, now: float) -> bool:
         """Whether the newest joint state is too old; efforts are zero then."""
-        if self._is_live and self._is_late(now):
-            self._is_live = False
+        if self.is_live and self._is_late(now):
+            self.is_live = False
             self.state_timeouts += 1
-            why = (f'no joint state for {self.settings.state_timeout:g} s' if now > self._last_time
+            why = (f'no joint state for {self.settings.state_timeout:g} s' if now > self.newest
                    else 'the clock was set back')
             self.reports.append(f'{why}: efforts are zero until the next joint state')
-        if not self._is_live:
+        if not self.is_live:
             self.effort[:] = 0.0
-        return not self._is_live
+        return not self.is_live
 
     def update_hold_monitor(self) -> None:
         """Update `hold_monitor` and report joints that are not held; call it at about 10 Hz."""
-        if not self._is_live or not self._drives_arm:
+        if not self.is_live or not self.drives_arm:
             return
         was_reported = bool(self.hold_monitor.line)
-        self.hold_monitor.update(self._last_time, self.is_moving, self._active_reference.position,
+        self.hold_monitor.update(self.newest, self.is_moving, self._active_reference.position,
                                  self._measured, self._rate, self.servo.frequency, self.servo,
                                  self._position)
         if self.hold_monitor.line and not was_reported:
@@ -278,7 +265,7 @@ class JointController:
         with self._counting_refusals():
             self.refuse_if_inactive()
             self._reference.set(position, velocity, names,
-                                self._last_time + self.settings.state_timeout)
+                                self.newest + self.settings.state_timeout)
 
     def follow(self, trajectory: Trajectory, now: float, start: float | None = None) -> None:
         """
@@ -303,9 +290,9 @@ class JointController:
         If the efforts do not move an arm yet, it starts with the first joint state.
         """
         with self._counting_refusals():
-            start = self._reference.position if self._is_live else None
+            start = self._reference.position if self.is_live else None
             plan = self._reference.planned(profile, start)
-        self._is_pending = not (self._is_live and self._drives_arm)
+        self._is_pending = not (self.is_live and self.drives_arm)
         if not self._is_pending:
             self._reference.run(*plan, now)
         self._reference.profile = profile
@@ -325,18 +312,18 @@ class JointController:
 
     def _is_late(self, now):
         """Whether the newest joint state is too old, or in the future."""
-        return not abs(now - self._last_time) <= self.settings.state_timeout
+        return not abs(now - self.newest) <= self.settings.state_timeout
 
     def _begin(self, now, drives_arm):
         """Hold the arm at its first joint state, or move it back after a timeout of states."""
-        is_resumed, goal = NEVER < self._last_time < now, self._reference.position.copy()
-        if self._last_time != NEVER:
+        is_resumed, goal = NEVER < self.newest < now, self._reference.position.copy()
+        if self.newest != NEVER:
             self.is_stale(now)
-        self._is_live, self._drives_arm = True, drives_arm
+        self.is_live, self.drives_arm = True, drives_arm
         if not drives_arm:
             self._track_arm()
             return
-        self._resume_control(now, '' if self._last_time == NEVER
+        self._resume_control(now, '' if self.newest == NEVER
                              else 'joint states arrive again: the '
                              f'arm {"goes back to its target" if is_resumed else HELD_IN_PLACE}')
         if is_resumed and not self.is_moving:
@@ -347,7 +334,7 @@ class JointController:
         profile = self._reference.profile
         if line:
             self.reports.append(line)
-        self._drives_arm = True
+        self.drives_arm = True
         self._integral.reset()
         self.feedback.reset()
         self.hold()
@@ -390,9 +377,9 @@ class JointController:
 
     def refuse_if_inactive(self) -> None:
         """Raise SettingError if the arm accepts no targets now."""
-        if not self._is_live:
+        if not self.is_live:
             raise SettingError('there is no joint state to start from: wait for the first one')
-        if not self._drives_arm:
+        if not self.drives_arm:
             raise SettingError('the arm takes no efforts now: enable it, or let others end first')
 
     def _report_sag_divergence(self):

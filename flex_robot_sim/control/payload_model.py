@@ -10,9 +10,9 @@ from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.servo import ServoFit
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
 
 
 class ControllerModel:

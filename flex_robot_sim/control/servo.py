@@ -31,8 +31,9 @@ from flex_robot_sim.control.steady_state_error import friction_band, hold_tolera
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import VISCOUS, has_friction, static_frictions
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.eigenproblem import eigvalsh
 
 # frequency [Hz] and damping ratio of a closed joint, alone and rigid
@@ -87,8 +88,7 @@ class ServoFit:
             STIFFNESS_RESERVE * np.max([np.abs(loop.joint_stiffness).sum(axis=1)
                                         for loop in self._loops], axis=0))
         self._drive_inertia = np.min([loop.light for loop in self._loops], axis=0)
-        self.has_friction = bool((arm.arrays.viscous + arm.arrays.coulomb
-                                  + arm.arrays.stiction).any())
+        self.has_friction = has_friction(arm.arrays.friction)
 
     def servo(self, frequency: float = DEFAULT_FREQUENCY, ratio: float = DEFAULT_RATIO) -> Servo:
         """
@@ -160,8 +160,7 @@ class ServoFit:
 
     def offsets(self, servo: Servo, feeds_weight: bool = True) -> np.ndarray:
         """Largest distances (joints,) from targets at rest without integral action [rad, m]."""
-        arrays = self.arm.arrays
-        effort = arrays.coulomb + arrays.stiction
+        effort = static_frictions(self.arm.arrays.friction)
         if not feeds_weight:
             effort = effort + np.max(np.abs([
                 carrying_efforts(self.arm, pose) for pose in poses_within(self.arm)]), axis=0)
@@ -190,8 +189,9 @@ class ServoFit:
     def _friction_stiffness(self, rate, ratio):
         """Stiffness (joints,) that joints with high friction need for a rate [1/s]."""
         arrays = self.arm.arrays
-        dry = (arrays.coulomb + arrays.stiction) / (MAX_DRY_SHARE * hold_tolerance(self.arm))
-        return np.maximum(dry, arrays.viscous * rate / (2 * max(ratio, DEFAULT_RATIO)))
+        dry = static_frictions(arrays.friction) / (MAX_DRY_SHARE * hold_tolerance(self.arm))
+        viscous = arrays.friction[:, VISCOUS]
+        return np.maximum(dry, viscous * rate / (2 * max(ratio, DEFAULT_RATIO)))
 
     def _limited(self, frequency, ratio, share, meets_friction=False):
         """Gains for a frequency and a ratio, reduced where the sampling requires it."""
@@ -336,8 +336,7 @@ def fitting_servo(arm: ArmModel, sampling: LoopTiming = CONTINUOUS, feedback: st
 
 def servo_line(arm: ArmModel, servo: Servo, ratio: float = DEFAULT_RATIO) -> str:
     """Return a line that describes default gains."""
-    arrays = arm.arrays
-    friction = ' and friction' * bool((arrays.viscous + arrays.coulomb + arrays.stiction).any())
+    friction = ' and friction' * has_friction(arm.arrays.friction)
     line = (f'gains: {servo.frequency:.3g} Hz, damping ratio {ratio:g}, by joint-space inertia'
             f'{friction}')
     if servo.integral is not None and servo.integral.any():

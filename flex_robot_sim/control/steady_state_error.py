@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import static_frictions
 
 if TYPE_CHECKING:
     from flex_robot_sim.control.servo_gains import Servo
@@ -49,7 +50,7 @@ def steady_state_error(arm: ArmModel, servo: Servo, target: np.ndarray, position
     sag = abs(position[worst] - motor_position[worst])
     if sag > 0.5 * away[worst]:
         return f'{line}: its elastic joint gives way by {sag:.2g} {unit}'
-    friction = arm.arrays.coulomb[worst] + arm.arrays.stiction[worst]
+    friction = static_frictions(arm.arrays.friction)[worst]
     stiffness = servo.stiffness[worst]
     if stiffness * motor_error > COUPLING * friction:
         bends = arm.size > len(arm.joint_names)
@@ -60,7 +61,7 @@ def steady_state_error(arm: ArmModel, servo: Servo, target: np.ndarray, position
 
 def friction_band(arm: ArmModel, servo: Servo) -> str:
     """Line about the joint that dry friction stops furthest from its target; '' if none is."""
-    friction = arm.arrays.coulomb + arm.arrays.stiction
+    friction = static_frictions(arm.arrays.friction)
     band = np.divide(friction, servo.stiffness, where=servo.stiffness > 0.0,
                      out=np.zeros(friction.size))
     allowed = hold_tolerance(arm)

@@ -18,13 +18,13 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import DEFAULT_RATIO, ServoFit
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import hold_tolerance
-from flex_robot_sim.feedback.loop_timing import one_period_late
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.limits import effort_limits, shortest_durations
+from flex_robot_sim.simulation.loop_timing import one_period_late
 from flex_robot_sim.util.exceptions import UsageError
 
-SWING_ANGLE, SWING_DISTANCE = 0.6, 0.3  # to either side                        [rad, m]
+MAX_SWING = {'rad': 0.6, 'm': 0.3}      # to either side, by the unit of the joint
 SWING_SHARE = 0.35                      # of half the range of a joint
 GRAVITY_EFFORT_SHARE = 0.6              # share of a motor limit for gravity
 MOTION_EFFORT_SHARE = 0.5               # share of the remaining effort for the motion
@@ -122,7 +122,7 @@ def vibration_span(arm: ArmModel, swing: Swing) -> float:
 def _range(joints):
     """Middle and reach (joints,) of the swing of each joint."""
     lower, upper = np.array([(joint.lower, joint.upper) for joint in joints]).T
-    max_swing = [SWING_DISTANCE if joint.kind == 'prismatic' else SWING_ANGLE for joint in joints]
+    max_swing = [MAX_SWING[joint.type.unit] for joint in joints]
     reach = np.minimum(max_swing, SWING_SHARE * (upper - lower) / 2)
     margin = reach / SWING_SHARE / 2
     signs = np.where(np.arange(len(joints)) % 3 == 2, -1.0, 1.0)     # elbows fold back

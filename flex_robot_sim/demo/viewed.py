@@ -10,14 +10,15 @@ from pathlib import Path
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.description import read_text
-from flex_robot_sim.recording.cdr import MessageError, decode
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.ros.cdr import MessageError, decode
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
+from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION
 from flex_robot_sim.system.processes import VIEW, Program, command
 from flex_robot_sim.util.exceptions import DescriptionError, UsageError
 from flex_robot_sim.util.settings import write_yaml
 
-TOPIC = '/robot_description'
+TOPIC = f'/{ROBOT_DESCRIPTION.name}'
 _VALID_TOPIC = re.compile(r'(/[A-Za-z_]\w*)*' + TOPIC, re.ASCII)  # valid names of ROS
 
 

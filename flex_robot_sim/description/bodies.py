@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import Inertial, Joint, Link
+from flex_robot_sim.description.links import Inertial, Joint, Link
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document
@@ -118,8 +118,8 @@ def _check_rigid_bodies(document, links, joints):
     merged = set()
     for joint in reversed(joints):
         moments = bodies[joint.child]
-        turns = joint.moves and joint.kind != 'prismatic'
-        if not turns and by_name[joint.parent].beam is None:
+        rotates = joint.moves and joint.type.rotates
+        if not rotates and by_name[joint.parent].beam is None:
             bodies[joint.parent] += moments.moved(joint.rotation, joint.position)
             merged.add(joint.parent)
             continue
@@ -138,7 +138,7 @@ def _links_without_rotation(links, joints):
     beams = {link.name for link in links if link.beam is not None}
     names = {links[0].name} - beams
     for joint in joints:
-        if joint.parent in names and not (joint.moves and joint.kind != 'prismatic'):
+        if joint.parent in names and not (joint.moves and joint.type.rotates):
             names |= {joint.child} - beams
     return names
 
@@ -171,7 +171,7 @@ def _check_moving_masses(document, links, joints):
     for joint in reversed(joints):
         moments = moments_beyond[joint.child]
         if joint.moves and not _moves_something(joint, moments):
-            quantity = 'mass' if joint.kind == 'prismatic' else 'inertia about its axis'
+            quantity = 'mass' if joint.type.translates else 'inertia about its axis'
             raise document.error_at(
                 joint.line, f'joint "{joint.name}" moves nothing that has {quantity}',
                 f'Give link "{joint.child}" or one beyond it an <inertial>, or fix the joint')
@@ -197,7 +197,7 @@ def _uniform_beam_inertial(beam):
 def _moves_something(joint, moments):
     if joint.stiffness == np.inf and joint.reflected_inertia > 0:
         return True
-    if joint.kind == 'prismatic':
+    if joint.type.translates:
         return moments.mass > 0
     # check the central inertias separately: in the sum with a long chain or a distant mass
     # they would be lost by rounding

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import ElasticBeam, FlexSensor, Link
+from flex_robot_sim.description.links import ElasticBeam, FlexSensor, Link
 from flex_robot_sim.description.slips import is_slip, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
+from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.slips import warn_of_slips
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.description.robot import Joint, Link
+    from flex_robot_sim.description.links import Joint, Link
 
 STATION_TOLERANCE = 1e-3    # of a child beyond an end of the beam, over its length     [-]
 MATRICES_PER_BODY = 8       # by elastic coordinates, in the arm and its workspace
@@ -102,16 +103,16 @@ def _add_gear(document, element, values, joint):
             element, f'flexible joint "{joint.name}" has no rotor_inertia, so that its motor side '
             'has no mass', 'Give rotor_inertia [kg m2]')
     if values['static_friction'] is None:
-        values['static_friction'] = joint.coulomb_friction
-    elif values['static_friction'] < joint.coulomb_friction:
+        values['static_friction'] = joint.friction.coulomb_friction
+    elif values['static_friction'] < joint.friction.coulomb_friction:
         raise document.error(
             element, f'joint "{joint.name}" has a static_friction of '
             f'{values["static_friction"]:g}, less than the friction of '
-            f'{joint.coulomb_friction:g} in its <dynamics>', 'Correct one of them')
+            f'{joint.friction.coulomb_friction:g} in its <dynamics>', 'Correct one of them')
     return replace(joint, stiffness=values['stiffness'], damping=values['damping'],
                    rotor_inertia=values['rotor_inertia'], gear_ratio=values['gear_ratio'],
-                   static_friction=values['static_friction'],
-                   stribeck_rate=values['stribeck_rate'],
+                   friction=joint.friction._replace(**{
+                       name: values[name] for name in JointFriction._fields if name in values}),
                    spring_stiffness=values['spring_stiffness'],
                    spring_reference=values['spring_reference'])
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import Inertial, Joint, Link, RobotDescription
+from flex_robot_sim.description.links import Inertial, Joint, Link
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.util.exceptions import UsageError
 
 RANGE_FACTOR = 100.0        # default bounds of a number, up and down
@@ -67,11 +68,15 @@ def _joint_word(unit, group, meaning, name, has=lambda joint: joint.moves):
         return getattr(joint, name) if has(joint) else None
 
     def changed(joint, number):
-        if name == 'coulomb_friction':      # keep the excess of the static friction
-            return replace(joint, coulomb_friction=number, static_friction=number + (
-                joint.static_friction - joint.coulomb_friction))
         return replace(joint, **{name: number})
     return Word(unit, group, meaning, value, changed)
+
+
+def _friction_word(unit, meaning, name):
+    def changed(joint, number):
+        return replace(joint, friction=joint.friction.with_value(name, number))
+    return Word(unit, 'friction', meaning,
+                lambda joint: getattr(joint.friction, name) if joint.moves else None, changed)
 
 
 def _has_gear(joint):
@@ -141,9 +146,8 @@ LINK_WORDS = {
 JOINT_WORDS = {
     'stiffness': _joint_word('N m/rad', 'stiffness', 'of the gear', 'stiffness', _has_gear),
     'damping': _joint_word('N m s/rad', 'damping', 'of the gear', 'damping', _has_gear),
-    'viscous': _joint_word('N m s/rad', 'friction', '`damping` of <dynamics>',
-                           'viscous_friction'),
-    'coulomb': _joint_word('N m', 'friction', '`friction` of <dynamics>', 'coulomb_friction'),
+    'viscous': _friction_word('N m s/rad', '`damping` of <dynamics>', 'viscous_friction'),
+    'coulomb': _friction_word('N m', '`friction` of <dynamics>', 'coulomb_friction'),
     'rotor_inertia': _joint_word('kg m2', 'mass', 'of the motor about its own axis',
                                  'rotor_inertia', lambda joint: joint.rotor_inertia > 0.0),
     'spring_stiffness': _joint_word('N m/rad', 'stiffness', 'of the spring across the joint, as '

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import END_TOLERANCE, place_of
+from flex_robot_sim.description.parameters import END_TOLERANCE, JOINT_WORDS, place_of
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -209,13 +209,14 @@ def _joint_edits(joint, word):
     flexible, dynamics = (('flexibility', ''), ('joint', joint.name)), (('joint', joint.name),
                                                                         ('dynamics', ''))
     if word == 'viscous':
-        return [Edit(dynamics, 'damping', _text(joint.viscous_friction))]
+        return [Edit(dynamics, 'damping', _text(joint.friction.viscous_friction))]
     if word == 'coulomb':
-        edits = [Edit(dynamics, 'friction', _text(joint.coulomb_friction))]
-        if joint.static_friction > joint.coulomb_friction:
-            edits.append(Edit(flexible, 'static_friction', _text(joint.static_friction)))
+        coulomb, static = joint.friction.coulomb_friction, joint.friction.static_friction
+        edits = [Edit(dynamics, 'friction', _text(coulomb))]
+        if static > coulomb:
+            edits.append(Edit(flexible, 'static_friction', _text(static)))
         return edits
-    return [Edit(flexible, word, _text(getattr(joint, word)))]
+    return [Edit(flexible, word, _text(JOINT_WORDS[word].value(joint)))]
 
 
 def _text(value):

@@ -2,136 +2,11 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
-import numpy as np
-
+from flex_robot_sim.description.links import ElasticBeam, Joint, Link
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
-
-
-@dataclass(frozen=True, eq=False)
-class Inertial:
-    """Inertia of a rigid body."""
-
-    mass: float             # [kg]
-    centre: np.ndarray      # (3,)    centre of mass in the link frame                  [m]
-    inertia: np.ndarray     # (3, 3)  about the centre of mass, in the link's axes      [kg m2]
-
-
-@dataclass(frozen=True)
-class FlexSensor:
-    """A sensor that measures the mean curvature of a beam between two stations."""
-
-    name: str
-    start: float            # station where it begins, from the link origin             [m]
-    end: float              # station where it ends                                     [m]
-    plane: str              # 'xy' or 'xz'
-
-
-@dataclass(frozen=True, eq=False)
-class ElasticBeam:
-    """Uniform elastic beam of a flexible link, from the link origin to `end`."""
-
-    end: np.ndarray             # (3,)    far end, in the link frame                    [m]
-    axes: np.ndarray            # (3, 3)  beam frame in the link frame: x along the beam
-    length: float               # [m]
-    mass_per_length: float      # [kg/m]
-    section_inertia: np.ndarray  # (3,)   about x, y, z per length                      [kg m]
-    EIy: float                  # resists bending_z; nan where the link is rigid        [N m2]
-    EIz: float                  # resists bending_y; nan where the link is rigid        [N m2]
-    GJ: float                   # nan where the link is rigid                           [N m2]
-    EA: float                   # nan where the link is rigid                           [N]
-    coordinates: dict[str, int | Literal['all']]    # direction -> number of coordinates, or 'all'
-    elements: int               # finite elements per segment; 0: assumed modes
-    segments: int               # flexible bodies that the beam is cut into
-    boundary: str               # 'static', 'free', 'mass' or 'inertia'; see words.py
-    damping_ratio: float        # of every mode                                         [-]
-    damping_time: float         # damping / stiffness (Kelvin-Voigt)                    [s]
-    sensors: tuple[FlexSensor, ...] = ()
-    size: tuple[float, float] | None = None     # outer, along y and z; None: only stiffnesses [m]
-    is_round: bool = False      # a rod or a tube
-
-    def count(self, direction: str) -> int:
-        """Number of elastic coordinates of a segment in one direction."""
-        count = self.coordinates[direction]
-        per_element = 2 if direction.startswith('bending') else 1
-        return self.elements * per_element if count == 'all' else count
-
-    @property
-    def freedom(self) -> int:
-        """Number of elastic coordinates of a segment."""
-        return sum(self.count(direction) for direction in self.coordinates)
-
-    @property
-    def stations(self) -> int:
-        """Number of mass points of a segment, or a few more."""
-        return 6 * self.elements or 10 + 4 * max(self.count(name) for name in self.coordinates)
-
-    @property
-    def overlap(self) -> int:
-        """Number of shapes of one direction that overlap with a shape."""
-        return max(7 if count == 'all' else count for count in self.coordinates.values())
-
-    def stiffness(self, direction: str) -> float:
-        """Stiffness that resists motion along `direction` [N m2; stretch: N]."""
-        return {'bending_y': self.EIz, 'bending_z': self.EIy,
-                'torsion': self.GJ, 'stretch': self.EA}[direction]
-
-    def station(self, point: np.ndarray) -> float:
-        """Distance along the beam [m] of the station nearest to `point` (3,) [m, link frame]."""
-        return float(self.axes[:, 0] @ point)
-
-
-@dataclass(frozen=True, eq=False)
-class Link:
-    """One body of the robot."""
-
-    name: str
-    line: int                   # of its element in the description
-    inertial: Inertial | None = None    # None: a frame without mass
-    beam: ElasticBeam | None = None     # None: rigid
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """Joint between a link and its parent."""
-
-    name: str
-    line: int
-    kind: str                   # 'revolute', 'continuous', 'prismatic' or 'fixed'
-    parent: str
-    child: str
-    rotation: np.ndarray        # (3, 3)  joint frame in the parent link's frame
-    position: np.ndarray        # (3,)    origin in the parent link's frame   [m]
-    axis: np.ndarray            # (3,)    unit vector in the joint frame
-    lower: float = -np.inf      # [rad or m]
-    upper: float = np.inf       # [rad or m]
-    effort: float = np.inf      # largest effort of the motor                 [N m or N]
-    velocity: float = np.inf    # largest speed                               [rad/s or m/s]
-    viscous_friction: float = 0.0   # [N m s/rad or N s/m]
-    coulomb_friction: float = 0.0   # [N m or N]
-    mimics: str | None = None       # joint that it would follow; it is held instead
-    held_at: float | None = None    # position at which a mimic joint is held     [rad or m]
-    stiffness: float = np.inf   # motor side to link side; inf: rigid         [N m/rad or N/m]
-    damping: float = 0.0        # parallel to the stiffness                   [N m s/rad or N s/m]
-    rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
-    gear_ratio: float = 1.0     # motor speed over joint speed                [1 or rad/m]
-    static_friction: float = 0.0    # dry friction at rest                    [N m or N]
-    stribeck_rate: float = 0.01     # of its decay to coulomb_friction        [rad/s or m/s]
-    spring_stiffness: float = 0.0   # across the joint, parallel to the drive [N m/rad or N/m]
-    spring_reference: float = 0.0   # position without force of this spring   [rad or m]
-
-    @property
-    def moves(self) -> bool:
-        """Whether the joint has a coordinate."""
-        return self.kind != 'fixed' and self.held_at is None
-
-    @property
-    def reflected_inertia(self) -> float:
-        """Inertia of the rotor reflected to the joint [kg m2 or kg]."""
-        return self.rotor_inertia * self.gear_ratio**2
 
 
 @summarized
@@ -155,7 +30,7 @@ class RobotDescription(Serializable):
     @cached_property
     def tool(self) -> ToolChoice:
         """The link at the end of the arm that payloads, pushes and poses refer to."""
-        return choose_tool(self, self.tool_wish)
+        return choose_tool(self.name, self.links, self.joints, self.tool_wish)
 
     def link(self, name: str) -> Link:
         """Return the link called `name`; KeyError if there is none."""

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.description.robot import Link
+    from flex_robot_sim.description.links import Link
 
 SPEED_OF_SOUND = 5000.0      # along a bar of steel, aluminium or glass           [m/s]
 MAX_THICKNESS_RATIO = 1 / 3  # of a beam over its length                                   [-]

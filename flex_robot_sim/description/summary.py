@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.elastic.clamped import first_bending_frequency, first_wave_frequency
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.util.exceptions import plain
@@ -96,9 +97,9 @@ def _joint(joint):
         'axis': [float(value) for value in joint.axis],
         'held_at': joint.held_at,
         **{name: _number(getattr(joint, name)) for name in (
-            'lower', 'upper', 'effort', 'velocity', 'viscous_friction', 'coulomb_friction',
-            'stiffness', 'damping', 'rotor_inertia', 'gear_ratio', 'static_friction',
-            'stribeck_rate', 'spring_stiffness', 'spring_reference')},
+            'lower', 'upper', 'effort', 'velocity', 'stiffness', 'damping', 'rotor_inertia',
+            'gear_ratio', 'spring_stiffness', 'spring_reference')},
+        **{name: _number(value) for name, value in joint.friction._asdict().items()},
     }
 
 
@@ -141,8 +142,8 @@ def _branch(joint, link):
     if joint['moves']:
         motion += f' {_axis(joint["axis"])}'
     if joint['stiffness']:
-        unit = 'N/m' if joint['kind'] == 'prismatic' else 'N m/rad'
-        motion += f', stiffness {joint["stiffness"]:g} {unit}'
+        kind = JOINT_TYPES[joint['kind']]
+        motion += f', stiffness {joint["stiffness"]:g} {kind.effort_unit}/{kind.unit}'
     return f'{" ".join(words)}  [{joint["name"]}: {motion}]'
 
 

@@ -7,13 +7,12 @@ or a second frame at the base. Therefore the rule follows the tree first, then t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from flex_robot_sim.description.links import Joint, Link
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import RobotDescription
 
 GRIPPER_WORDS = ('finger', 'gripper', 'jaw', 'knuckle', 'thumb', 'hand')
 """A moving joint with one of these in its name belongs to a gripper: the arm ends before it."""
@@ -35,19 +34,21 @@ class ToolChoice(NamedTuple):
     other_ends: tuple[str, ...]     # tools of arms of the same length, later in the file
 
 
-def choose_tool(robot: RobotDescription, wish: str = '') -> ToolChoice:
+def choose_tool(robot_name: str, links: Sequence[Link], joints: Sequence[Joint], wish: str = ''
+                ) -> ToolChoice:
     """
-    Choose the tool of a RobotDescription.
+    Choose the tool among the links of a robot.
 
+    :param links: each after its parent; joints[i] is the parent joint of links[i + 1].
     :param wish: name of a link that you choose; SettingError if the robot has none of that name.
     """
-    names = [link.name for link in robot.links]
+    names = [link.name for link in links]
     if wish:
         if wish not in names:
-            raise SettingError(f'tool = "{wish}" is no link of {robot.name}. '
+            raise SettingError(f'tool = "{wish}" is no link of {robot_name}. '
                                f'Known: {", ".join(names)}')
         return ToolChoice(wish, 'chosen by name', (wish,), ())
-    longest, *other_chains = _ends_of_longest_chains(robot)
+    longest, *other_chains = _ends_of_longest_chains(links, joints)
     link, reason = _tool_among(longest)
     return ToolChoice(link, reason, tuple(longest),
                       tuple(_tool_among(end)[0] for end in other_chains))
@@ -61,39 +62,39 @@ def note_of_equal_arms(choice: ToolChoice) -> str:
             'Choose another one by its name')
 
 
-def _ends_of_longest_chains(robot):
+def _ends_of_longest_chains(links, joints):
     """Links [[name]] of each body at the end of a longest chain, in the order of the file."""
-    gripper = _gripper_joints(robot)
-    base = robot.links[0]
-    body_of = {base.name: 0}
-    moves, lines, links = [0], [base.line], [[base.name]]
-    for joint in robot.joints:
+    gripper = _gripper_joints(joints)
+    base = links[0]
+    body_of, is_flexible = {base.name: 0}, {link.name: link.beam is not None for link in links}
+    moves, lines, bodies = [0], [base.line], [[base.name]]
+    for joint in joints:
         parent = body_of.get(joint.parent)
         if parent is None or joint.name in gripper:
             continue
         # children of a flexible link move relative to it, as by a joint
-        if joint.moves or robot.link(joint.parent).beam is not None:
-            body_of[joint.child] = len(links)
+        if joint.moves or is_flexible[joint.parent]:
+            body_of[joint.child] = len(bodies)
             moves.append(moves[parent] + 1)
             lines.append(joint.line)
-            links.append([joint.child])
+            bodies.append([joint.child])
         else:
             body_of[joint.child] = parent
-            links[parent].append(joint.child)
+            bodies[parent].append(joint.child)
     ends = [body for body, count in enumerate(moves) if count == max(moves)]
-    return [links[body] for body in sorted(ends, key=lambda body: lines[body])]
+    return [bodies[body] for body in sorted(ends, key=lambda body: lines[body])]
 
 
-def _gripper_joints(robot):
+def _gripper_joints(joints):
     """Names of the gripper joints."""
-    gripper = {joint.name for joint in robot.joints
+    gripper = {joint.name for joint in joints
                if joint.mimics or joint.moves and _has_a_word(joint.name, GRIPPER_WORDS)}
     # the driven joint of a gripper may have another name than the fingers that mimic it
-    gripper |= {joint.mimics for joint in robot.joints
+    gripper |= {joint.mimics for joint in joints
                 if joint.mimics and _has_a_word(joint.name, GRIPPER_WORDS)}
     # a robot that consists of a hand only has no arm
     return gripper if gripper < {
-        joint.name for joint in robot.joints if joint.kind != 'fixed'} else ()
+        joint.name for joint in joints if joint.kind != 'fixed'} else ()
 
 
 def _tool_among(links):

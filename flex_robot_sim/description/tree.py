@@ -9,7 +9,7 @@ from flex_robot_sim.description.values import unknown_name
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document
-    from flex_robot_sim.description.robot import Joint, Link
+    from flex_robot_sim.description.links import Joint, Link
 
 
 def order(document: Document, links: Mapping[str, Link],

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.joint_types import JOINT_TYPES
+from flex_robot_sim.description.links import Inertial, Joint, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
-from flex_robot_sim.description.robot import Inertial, Joint, Link
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import (
     URDF,
@@ -141,7 +143,7 @@ def _read_joint(document, element):
         rotation, position, np.array(axis['xyz']),
         **_read_mimic(document, element, name, kind, parts['mimic']),
         **_read_limits(document, element, name, kind, parts['limit'], parts['mimic']),
-        **_read_friction(parts['dynamics']))
+        friction=_read_friction(parts['dynamics']))
 
 
 def _pose(origin):
@@ -170,7 +172,7 @@ def _read_mimic(document, element, name, kind, mimic):
 
 def _read_limits(document, element, name, kind, limit, mimic):
     if limit is None:
-        if kind in ('revolute', 'prismatic'):
+        if JOINT_TYPES[kind].needs_limit:
             raise document.error(
                 element, f'{kind} joint "{name}" has no <limit>',
                 'Add <limit lower upper effort velocity/>'
@@ -183,7 +185,7 @@ def _read_limits(document, element, name, kind, limit, mimic):
             f'{" and no ".join(missing)}', 'Write both: other URDF tools refuse the file')
     limits = {key: limit[key] for key in ('effort', 'velocity')
               if limit[key] is not None and limit[key] >= 0}
-    if kind in ('revolute', 'prismatic'):
+    if JOINT_TYPES[kind].needs_limit:
         if limit['lower'] > limit['upper']:
             raise document.error(
                 element, f'joint "{name}" has its lower limit {limit["lower"]:g} above its upper '
@@ -204,6 +206,5 @@ def _read_limits(document, element, name, kind, limit, mimic):
 
 def _read_friction(dynamics):
     if dynamics is None:
-        return {}
-    return {'viscous_friction': dynamics['damping'], 'coulomb_friction': dynamics['friction'],
-            'static_friction': dynamics['friction']}
+        return JointFriction()
+    return JointFriction(dynamics['damping'], dynamics['friction'], dynamics['friction'])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.words import REQUIRED, Element
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ def _unit(element, attribute):
     kinds = {joint.get('type') for joint in joints} - {None} or {
         joint.get('type') for joint in element.getroottree().getroot().findall('joint')
         if joints and joint.get('name') == name}
-    return units['prismatic' in kinds] if kinds else attribute.unit
+    is_linear = any(JOINT_TYPES[kind].translates for kind in kinds & {*JOINT_TYPES})
+    return units[is_linear] if kinds else attribute.unit
 
 
 def _read_finite(document, element, name, attribute, text):

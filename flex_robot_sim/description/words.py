@@ -7,6 +7,9 @@ page, the reader and the error messages agree.
 
 from typing import NamedTuple
 
+from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.joint_types import JOINT_TYPES
+
 REQUIRED = object()
 """Default of a required attribute."""
 
@@ -152,8 +155,8 @@ FLEXIBILITY = {
             'static_friction': _number('N m or N', None, 'dry friction at rest, at least the '
                                        '`friction` of <dynamics>, which it is if absent',
                                        at_least=0.0),
-            'stribeck_rate': _positive('rad/s or m/s', 0.01, 'rate in which it falls to the '
-                                       'friction in motion'),
+            'stribeck_rate': _positive('rad/s or m/s', JointFriction().stribeck_rate,
+                                       'rate in which it falls to the friction in motion'),
             'spring_stiffness': _number('N m/rad or N/m', 0.0, 'of a spring across the joint, '
                                         'beside the motor', at_least=0.0),
             'spring_reference': _number('rad or m', 0.0, 'position at which this spring pulls '
@@ -198,7 +201,7 @@ URDF = {
         'name': _name('what commands and states call it'),
         'type': Attribute('choice', '', REQUIRED,
                           '`revolute`, `continuous`, `prismatic` or `fixed`',
-                          choices=('revolute', 'continuous', 'prismatic', 'fixed')),
+                          choices=tuple(JOINT_TYPES)),
     }, ('origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic')),
     'parent': Element('the link before the joint', {'link': _name('link that carries the joint')}),
     'child': Element('the link after the joint', {'link': _name('link that the joint moves')}),

@@ -231,8 +231,8 @@ class _StationRows:
         """Indices (rows, n) of the coordinates in q; -1 for padding of smaller beams."""
         indices = np.full((len(self.x), self._max_size), -1)
         for row, body in enumerate(self.body):
-            size = self.arm.beams[body].size
-            indices[row, :size] = self.arm.arrays.first[body] + np.arange(size)
+            columns = self.arm.elastic_coordinates(body)
+            indices[row, :columns.stop - columns.start] = range(columns.start, columns.stop)
         return indices
 
     def maps(self, evaluate, height):

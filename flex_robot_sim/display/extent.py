@@ -20,7 +20,7 @@ def reach(description: RobotDescription) -> float:
     ends = []
     for joint in description.joints:
         travel = 0.0
-        if joint.kind == 'prismatic':
+        if joint.type.translates:
             limits = np.abs([joint.lower, joint.upper])
             travel = float(limits[np.isfinite(limits)].max(initial=0.0))
         lengths[joint.child] = (

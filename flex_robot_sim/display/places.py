@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import ElasticBeam
+from flex_robot_sim.description.links import ElasticBeam
 from flex_robot_sim.model.arm_model import ArmModel
 
 # Rotations about z, x and y, in this order: the middle angle must stay below a quarter turn, so it

@@ -28,7 +28,6 @@ class Posture:
 
     def frame(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of a Frame of the arm, in the base frame."""
-        if frame.body < 0:
-            return frame.R, frame.p
-        R = self.base_R[frame.body]
-        return R @ frame.R, R @ frame.p + self.base_p[frame.body]
+        R, p = ((self._work.root_R, self._work.root_p) if frame.body < 0 else
+                (self.base_R[frame.body], self.base_p[frame.body]))
+        return R @ frame.R, R @ frame.p + p

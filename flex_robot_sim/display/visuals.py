@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.document import XmlElement
-from flex_robot_sim.description.robot import ElasticBeam
+from flex_robot_sim.description.links import ElasticBeam
 from flex_robot_sim.description.urdf import turned_by
 
 MAX_PART_LENGTH = 0.25      # over the beam length: longer shapes belong to the beam

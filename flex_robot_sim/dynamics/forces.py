@@ -4,21 +4,25 @@ Generalised forces of springs, dampers, friction, stops and motors.
 Every force comes with its slope, so that a step can be implicit in it: a scheme that finds the
 acceleration over a step h solves with M + h/2 D + h^2/4 K in the place of M (T40). With h = 0 the
 forces are those of this instant and the slopes have no effect. The laws along the coordinates of a
-joint are all in joint_laws.py.
+joint are in joint_laws.py and model/friction.py.
 """
 
 from math import inf
 
 from flex_robot_sim.dynamics.joint_laws import (
-    friction_level,
     motor_force,
     smooth_force,
-    smoothed_friction,
     solve_joint_laws,
     stop_force,
 )
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
+from flex_robot_sim.model.friction import (
+    VISCOUS,
+    friction_level,
+    smoothed_friction,
+    static_friction,
+)
 
 
 @compiled
@@ -42,7 +46,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             start = qd[k] - 0.5 * h * guess[k] if h > 0.0 else qd[k]
             position = q[k] - 0.5 * h * qd[k]
             above, below, a, s, p, ps = -inf, -inf, 0.0, 0.0, 0.0, 0.0
-            is_nonlinear, coulomb, friction = False, 0.0, 0.0
+            is_nonlinear, friction = False, 0.0
             if side == 0:
                 above, below = position - arm.upper[j], arm.lower[j] - position
                 is_nonlinear = max(above, below) > 0.0 or max(above + h * qd[k],
@@ -50,33 +54,29 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 a = arm.spring[j] * (arm.spring_rest[j] - position)
                 s = 0.5 * h * arm.spring[j]
             if is_driven:
-                s += arm.viscous[j]
-                coulomb, friction = arm.coulomb[j], arm.coulomb[j] + arm.stiction[j]
+                s += arm.friction[j, VISCOUS]
+                friction = static_friction(arm.friction[j])
                 kp, kd = work.servo_stiffness[j], work.servo_damping[j]
                 p = effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j]
                 ps = kd + 0.5 * h * kp
                 if not abs(p - ps * qd[k]) <= work.effort_limit[j] or (
                         abs(qd[k]) > work.rate_limit[j]):
                     is_nonlinear = True
+            laws = (a, s, p, ps, work.effort_limit[j], work.rate_limit[j], above, below,
+                    arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
             if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
-                force, slope = smooth_force(
-                    qd[k], start, h, a, s, p, ps, work.effort_limit[j], work.rate_limit[j],
-                    above, below, arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
+                force, slope = smooth_force(qd[k], start, h, laws)
                 if friction > 0.0:
-                    force -= smoothed_friction(qd[k], coulomb, arm.stiction[j], arm.stribeck[j],
-                                               arm.coulomb_rate[j])[0]
+                    force -= smoothed_friction(qd[k], arm.friction[j])[0]
                 slope = 0.0
             elif is_nonlinear or friction > 0.0 or work.is_nonsmooth[k]:
                 inertia = (work.own_inertia[k] if work.own_inertia[k] > 0.0
                            else arm.inertia_scale[k])
                 r = 2.0 * inertia / h
-                friction = 0.0 if friction == 0.0 else friction_level(
-                    start, coulomb, arm.stiction[j], arm.stribeck[j])
+                friction = 0.0 if friction == 0.0 else friction_level(start, arm.friction[j])
                 force, slope = solve_joint_laws(
                     work.relaxation[0] * r * qd[k] - work.joint_force[k],
-                    work.relaxation[0] * r, r, friction, qd[k], start, h, a, s, p, ps,
-                    work.effort_limit[j], work.rate_limit[j], above, below, arm.stop_stiffness[j],
-                    arm.stop_damping[j], arm.stop_depth[j])
+                    work.relaxation[0] * r, r, friction, qd[k], start, h, laws)
                 work.is_nonsmooth[k] = is_nonlinear or slope != -(s + ps)
             else:
                 force, slope = a + p, -(s + ps)
@@ -148,7 +148,7 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
             motor += work.prescribed_effort[j]
         work.applied[j] = motor
         delivered += motor * v
-        dissipated += arm.viscous[j] * v * v
+        dissipated += arm.friction[j, VISCOUS] * v * v
         # dissipation of the stops
         rate, k = qd[j], arm.stop_stiffness[j]
         start, start_rate = q[j] - 0.5 * h * rate, rate - 0.5 * h * qdd[j]
@@ -161,13 +161,12 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         if m >= 0:
             gear_rate = qd[m] - qd[j]
             dissipated += arm.gear_damping[j] * gear_rate * gear_rate
-        if arm.coulomb[j] + arm.stiction[j] > 0.0:
+        if static_friction(arm.friction[j]) > 0.0:
             if h == 0.0 or work.prescribed[j] != 0.0:
-                friction = smoothed_friction(v, arm.coulomb[j], arm.stiction[j], arm.stribeck[j],
-                                             arm.coulomb_rate[j])[0]
+                friction = smoothed_friction(v, arm.friction[j])[0]
             else:
                 # static friction is the remainder of the force balance
-                friction = motor - arm.viscous[j] * v - work.joint_force[driven]
+                friction = motor - arm.friction[j, VISCOUS] * v - work.joint_force[driven]
                 if m < 0:
                     friction += lower - upper + arm.spring[j] * (arm.spring_rest[j] - q[j])
             dissipated += friction * v
@@ -214,7 +213,7 @@ def add_joint_slopes(arm, q, qd, D, K):
     for j in range(arm.motor.size):
         m = arm.motor[j]
         driven = j if m < 0 else m
-        D[driven, driven] += arm.viscous[j]
+        D[driven, driven] += arm.friction[j, VISCOUS]
         K[j, j] += arm.spring[j]
         if m >= 0:
             for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
@@ -231,8 +230,7 @@ def add_contact_slopes(arm, q, qd, D, K):
     """
     for j in range(arm.motor.size):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
-        D[driven, driven] += smoothed_friction(
-            qd[driven], arm.coulomb[j], arm.stiction[j], arm.stribeck[j], arm.coulomb_rate[j])[1]
+        D[driven, driven] += smoothed_friction(qd[driven], arm.friction[j])[1]
         for sign, gap in ((1.0, q[j] - arm.upper[j]), (-1.0, arm.lower[j] - q[j])):
             k, d, depth, rate = (arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j],
                                  sign * qd[j])

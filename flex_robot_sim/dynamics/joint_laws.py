@@ -1,5 +1,5 @@
 """
-Force laws along one coordinate of a joint: motor, spring, friction and stops.
+Force laws along one coordinate of a joint: motor, spring, stops, and all with dry friction.
 
 Every force decreases monotonically with the rate, so that it has one solution for any step h. With
 the rate v at mid-step and v0 at the start, the end has v1 = 2 v - v0, and the coordinate moves
@@ -7,8 +7,6 @@ from q0 to q0 + h v. Stops and dry friction are dissipative by construction, for
 and other laws (T31, T32). With h = 0 the laws are those of an instant. All functions take plain
 numbers, because a call with an arm costs more than the computation.
 """
-
-from math import exp, tanh
 
 from flex_robot_sim.jit.compiled import compiled
 
@@ -87,13 +85,15 @@ def motor_force(v, p, s, limit, rate_limit):
 
 
 @compiled
-def smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below, k, d, depth):
+def smooth_force(v, v0, h, laws):
     """
     Total force without dry friction, and minus its slope with the rate.
 
-    :param a: force a - s v of springs and dampers; p, ps: demand of the motor, see `motor_force`.
-    :param above: penetration of the upper stop at the start of the step; below: of the lower one.
+    :param laws: numbers of all laws but dry friction: a and s of the force a - s v of springs and
+        dampers; demand p and ps of the motor with its limits, see `motor_force`; penetration of
+        the upper and of the lower stop at the start of the step; k, d and depth of the stops.
     """
+    a, s, p, ps, limit, rate_limit, above, below, k, d, depth = laws
     motor, motor_slope = motor_force(v, p, ps, limit, rate_limit)
     _, upper_force, upper_slope = stop_force(v, v0, h, above, k, d, depth)
     _, lower_force, lower_slope = stop_force(-v, -v0, h, below, k, d, depth)
@@ -102,24 +102,7 @@ def smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below, k, d, d
 
 
 @compiled
-def friction_level(v, coulomb, stiction, stribeck):
-    """Dry friction at a rate: Coulomb friction, plus stiction near rest (Stribeck) [N m, N]."""
-    if stiction == 0.0:
-        return coulomb
-    ratio = v / stribeck
-    return coulomb + stiction * exp(-ratio * ratio)
-
-
-@compiled
-def smoothed_friction(v, coulomb, stiction, stribeck, width):
-    """Force of dry friction, smoothed over a rate `width`, and its slope with the rate."""
-    direction, level = tanh(v / width), friction_level(v, coulomb, stiction, stribeck)
-    return level * direction, level * (1.0 - direction * direction) / width
-
-
-@compiled
-def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_limit, above,
-                     below, k, d, depth):
+def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws):
     """
     Linear force f + g v that represents all laws near the rate that solves them (T33).
 
@@ -134,8 +117,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_l
     if c > 0.0:
         # friction has corners where the rate is zero at the middle or at the end of the step
         low, high = min(0.0, 0.5 * v0), max(0.0, 0.5 * v0)
-        force, slope = smooth_force(low, v0, h, a, s, p, ps, limit, rate_limit, above, below,
-                                    k, d, depth)
+        force, slope = smooth_force(low, v0, h, laws)
         residual = w - r * low + force
         if residual < -c:
             direction = -1.0
@@ -143,8 +125,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_l
             stiction = STICTION_DAMPING * step_inertia
             return force + (slope + stiction) * low, -slope - stiction
         else:
-            force, slope = smooth_force(high, v0, h, a, s, p, ps, limit, rate_limit, above, below,
-                                        k, d, depth)
+            force, slope = smooth_force(high, v0, h, laws)
             residual = w - r * high + force
             if residual > c:
                 direction = 1.0
@@ -154,8 +135,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, a, s, p, ps, limit, rate_l
     # r v - force(v) increases monotonically, so that its root can be bracketed
     low, high, has_low, has_high = v, v, False, False
     for _ in range(MAX_NEWTON_ITERATIONS):
-        force, slope = smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below,
-                                    k, d, depth)
+        force, slope = smooth_force(v, v0, h, laws)
         residual = w - c * direction + force - r * v
         correction = residual / (r + slope)
         if abs(correction) <= 1e-12 * (abs(v) + abs(correction)) or residual == 0.0:

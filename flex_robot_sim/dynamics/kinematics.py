@@ -18,7 +18,6 @@ from flex_robot_sim.spatial.screws import (
     add_bracket,
     add_scaled,
     set_composed,
-    set_copy,
     set_in_child,
     set_pose,
     set_product,
@@ -273,8 +272,6 @@ def set_base_pose(arm, i, work):
     """Pose of body i in the base frame, from its pose relative to the parent."""
     parent, R, p = arm.parent[i], work.base_R[i], work.base_p[i]
     if parent < 0:
-        for r in range(3):
-            set_copy(work.R[i, r], R[r])
-        set_copy(work.origin[i], p)
+        set_composed(work.root_R, work.root_p, work.R[i], work.origin[i], R, p)
     else:
         set_composed(work.base_R[parent], work.base_p[parent], work.R[i], work.origin[i], R, p)

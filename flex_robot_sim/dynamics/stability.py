@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
 from flex_robot_sim.util.eigenproblem import eigh
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ def longest_steps(arrays: ArmArrays, scheme: str, stiffness: ArrayLike, damping:
         return
     K, D = spring_matrices(arrays, stiffness, damping)
     dampings = [D]
-    if (arrays.coulomb + arrays.stiction).any():
+    if has_dry_friction(arrays.friction):
         # at rest, smoothed friction acts as a strong damper
-        stiction_damping = (arrays.coulomb + arrays.stiction) / arrays.coulomb_rate
-        dampings.append(spring_matrices(arrays, stiffness, damping + stiction_damping)[1])
+        dampings.append(spring_matrices(arrays, stiffness,
+                                        damping + smoothed_slopes_at_rest(arrays.friction))[1])
     masses = _masses(arrays, len(K))
     free_step = min(_longest_of_modes(scheme, *modes, D) for modes in (eigh(K, M) for M in masses)
                     for D in dampings)
@@ -101,7 +102,7 @@ def spring_matrices(arrays: ArmArrays, stiffness: ArrayLike = 0.0,
     joints = arrays.motor.size
     n = int(joints + (arrays.motor >= 0).sum() + arrays.modes.sum())
     K, D = np.zeros((2, n, n))
-    drive_gains = np.broadcast_to(stiffness, joints), arrays.viscous + damping
+    drive_gains = np.broadcast_to(stiffness, joints), arrays.friction[:, VISCOUS] + damping
     for j, m in enumerate(arrays.motor):
         driven = j if m < 0 else m
         K[driven, driven] += drive_gains[0][j]

@@ -34,7 +34,7 @@ class TrackingServo(NamedTuple):
 
 
 @pass_by_pointer
-class TrackedMotion(NamedTuple):
+class FollowedMotion(NamedTuple):
     """What the simulation did at the k samples of a log."""
 
     coordinates: np.ndarray     # (k, n)
@@ -49,7 +49,7 @@ def advance_tracking(arm, loads, settings, state, watch, work, log, servo, out):
 
     The first arguments are those of `integrators.advance`.
 
-    :param log: MeasuredMotion; servo: TrackingServo; out: TrackedMotion, filled from the second
+    :param log: MeasuredMotion; servo: TrackingServo; out: FollowedMotion, filled from the second
         row on.
     :returns: number of samples reached.
     """

@@ -78,6 +78,7 @@ def assumed_shapes(direction: Direction, length: float, count: int, boundary: st
         coordinate_count = basis(breaks, 0).shape[1]
         shapes = Shapes(basis, np.eye(coordinate_count), breaks, _stations(direction, max_lambda))
         return natural_shapes(shapes, direction, count)
+    assert boundary in ('free', 'mass', 'inertia'), f'unknown boundary {boundary!r}'
     basis, max_lambda = _natural_basis(direction, length, count, boundary)
     shapes = Shapes(basis, np.eye(count), breaks, _stations(direction, max_lambda))
     return _normalised(shapes, direction)

@@ -234,17 +234,15 @@ def _product(matrix, rows):
 
 def _lengths(arm):
     """Lengths (links,) of the flexible links of an arm [m]."""
-    return [sum(arm.beams[body].length for body in bodies) for bodies in arm.segments.values()]
+    return [arm.length(link) for link in arm.segments]
 
 
 def _tip_rows(arm):
     """Matrix (3 links, n) from coordinates to tip deflections, linear."""
     out = []
-    for bodies in arm.segments.values():
+    for link in arm.segments:
         rows, lever = np.zeros((3, arm.size)), 0.0
-        for body in reversed(bodies):
-            beam, first = arm.beams[body], arm.arrays.first[body]
-            columns = slice(first, first + beam.size)
+        for beam, columns in reversed(arm.beams_of(link)):
             end = beam.at_end
             rows[:, columns] = end.shape
             rows[1, columns] += lever * end.turn[2]

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import (
@@ -32,9 +31,10 @@ from flex_robot_sim.feedback.modal_damping import (
 from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.feedback.strain_feedback import DampingTable, StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.exceptions import SettingError
 
-DEFAULT_PERIOD_S = 2e-3  # of states, by default, and the shortest of LQG                     [s]
+DEFAULT_STATE_PERIOD_S = 2e-3  # also the shortest of LQG                                      [s]
 POSES_PER_JOINT = 3     # for joints that change the modes
 MAX_GROWTH = 1e-2       # that counts as stable: rounding errors                           [1/s]
 
@@ -110,7 +110,7 @@ def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike]
 
 def _lqg(arm, axes, timing, limits, feedback):
     has_strain = bool(flex_sensors(arm).names)
-    longest = max(DEFAULT_PERIOD_S, timing.strain_period if has_strain else 0.0)
+    longest = max(DEFAULT_STATE_PERIOD_S, timing.strain_period if has_strain else 0.0)
     period = timing.period * max(1, round(longest / timing.period))
     # strain arrives after the effort for its state, and is used with the next state
     is_paired = has_strain and timing.strain_period > 0.0

@@ -1,14 +1,16 @@
 """Gains over a grid of poses, interpolated linearly in every joint that the grid resolves."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
+from flex_robot_sim.analysis.pose_table import PoseTable, interpolate
+from flex_robot_sim.util.serialization import Serializable, writable
+
 MIN_POSE_CHANGE = 1e-4  # smaller changes, over the grid, are ignored
 
 
-class GainTable:
+class GainTable(Serializable):
     """Interpolated named arrays; `values` are views that `update` overwrites."""
 
     def __init__(self, axes: Sequence[np.ndarray],
@@ -19,24 +21,32 @@ class GainTable:
         :param axes: increasing positions per joint; entries: grid index -> {name: array}.
         """
         self._joints = [j for j, axis in enumerate(axes) if axis.size > 1]
-        self._axes = [axes[j] for j in self._joints]
+        axes = [axes[j] for j in self._joints]
         first = next(iter(entries.values()))
-        size = sum(np.size(value) for value in first.values())
-        shape = [axis.size for axis in self._axes]
-        self._table = np.zeros((int(np.prod(shape)), size))
-        self._strides = [int(np.prod(shape[k + 1:])) for k in range(len(shape))]
+        self._shapes = {name: np.shape(value) for name, value in first.items()}
+        rows = np.zeros((*(axis.size for axis in axes), sum(map(np.size, first.values()))))
         for index, entry in entries.items():
-            row = sum(index[j] * stride for j, stride in zip(self._joints, self._strides))
-            self._table[row] = np.concatenate([np.ravel(value) for value in entry.values()])
-        self._now, self._term = self._table[0].copy(), np.zeros(size)
+            rows[tuple(index[j] for j in self._joints)] = np.concatenate(
+                [np.ravel(value) for value in entry.values()])
+        self._table = PoseTable.of(range(len(axes)), axes, rows)
+        self._last = np.full(len(axes), np.inf)
+        self._min_change = np.array([MIN_POSE_CHANGE * (axis[-1] - axis[0]) for axis in axes])
+        self._now = np.zeros(rows.shape[-1])
+        # compile or load now, not in a real-time loop; infinitely far out is the last pose
+        interpolate(self._table, self._last, self._now)
+        self._now[:] = self._table.values[0]
+        self._set_views()
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        self._table = PoseTable(*map(writable, self._table))
+        self._set_views()
+
+    def _set_views(self):
         self.values, start = {}, 0
-        for name, value in first.items():
-            self.values[name] = self._now[start:start + np.size(value)].reshape(np.shape(value))
-            start += np.size(value)
-        self._sides = list(itertools.product((0, 1), repeat=len(shape)))
-        self._last = np.full(len(shape), np.inf)
-        self._min_change = np.array([MIN_POSE_CHANGE * (axis[-1] - axis[0])
-                                     for axis in self._axes])
+        for name, shape in self._shapes.items():
+            end = start + int(np.prod(shape))
+            self.values[name], start = self._now[start:end].reshape(shape), end
 
     def update(self, position: np.ndarray) -> None:
         """Update `values` for a pose (joints,) [rad, m], clipped to the grid."""
@@ -46,17 +56,4 @@ class GainTable:
         if (np.abs(coordinates - self._last) <= self._min_change).all():
             return
         self._last[:] = coordinates
-        cells, shares = [], []
-        for axis, value in zip(self._axes, coordinates):
-            k = int(np.clip(np.searchsorted(axis, value) - 1, 0, axis.size - 2))
-            cells.append(k)
-            shares.append(min(max((value - axis[k]) / (axis[k + 1] - axis[k]), 0.0), 1.0))
-        self._now[:] = 0.0
-        for sides in self._sides:
-            weight, row = 1.0, 0
-            for side, cell, share, stride in zip(sides, cells, shares, self._strides):
-                weight *= share if side else 1.0 - share
-                row += (cell + side) * stride
-            if weight:
-                np.multiply(self._table[row], weight, out=self._term)
-                self._now += self._term
+        interpolate(self._table, self._last, self._now)

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.feedback.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law, outputs_of
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flex_robot_sim.analysis.sampling import zero_order_hold
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.pose_model import PoseModel
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.summary import summarized
 
 INTEGRAL_RATE_SHARE = 0.3   # rate of the slow efforts, over the bandwidth

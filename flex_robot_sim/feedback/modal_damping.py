@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.feedback.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.feedback.pose_model import PoseModel, closed_loop_step, pose_model, rates_of
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 

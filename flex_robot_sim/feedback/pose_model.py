@@ -24,8 +24,8 @@ from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.eigenproblem import eigh
 from flex_robot_sim.util.summary import summarized
 

@@ -68,15 +68,11 @@ class Projections:
         self.has_shortening = arm.coupling == 'shortening'
         self.attachments = {}
         for i in range(self.arrays.parent.size):
-            self.elastic[self.modes_of(i)] = True
+            self.elastic[self.arm.elastic_coordinates(i)] = True
             if self.arrays.station[i] >= 0:
                 self.attachments[i] = self.beam_points(self.arrays.parent[i], np.array(
                     [self.arrays.station_x[self.arrays.station[i]]]))
         self.upstream_speeds = self._upstream_speeds()
-
-    def modes_of(self, i: int) -> slice:
-        """Return the slice of the modes of body i among the coordinates."""
-        return slice(self.arrays.first[i], self.arrays.first[i] + self.arrays.modes[i])
 
     def rigid_points(self, links: Sequence[int], places: np.ndarray) -> Points:
         """Return Points (g,) fixed to links, at `places` (g, 3) [m] in the frames of the links."""
@@ -86,7 +82,7 @@ class Projections:
 
     def beam_points(self, i: int, x: np.ndarray) -> Points:
         """Return Points at the sections x (g,) [m] of the beam of body i."""
-        beam, modes = self.arm.beams[i], self.modes_of(i)
+        beam, modes = self.arm.beams[i], self.arm.elastic_coordinates(i)
         points = self.rigid_points([i] * len(x), np.outer(x, [1.0, 0.0, 0.0]))
         points.Phi[:, :, modes], points.Theta[:, :, modes] = beam.shape(x), beam.turn(x)
         points.H[:, modes, modes] = beam.shortening(x) * self.has_shortening
@@ -98,12 +94,12 @@ class Projections:
         for i, (parent, j) in enumerate(zip(arrays.parent, arrays.joint)):
             chain = np.zeros(self.size) if parent < 0 else upstream[parent].copy()
             if arrays.station[i] >= 0:
-                chain[self.modes_of(parent)] = 1.0
+                chain[self.arm.elastic_coordinates(parent)] = 1.0
             if j >= 0:
                 chain[j] = 1.0
                 out[:, j] = chain
             upstream.append(chain)
-            out[:, self.modes_of(i)] = chain[:, None]
+            out[:, self.arm.elastic_coordinates(i)] = chain[:, None]
         return out
 
     def links(self, q: np.ndarray, u: np.ndarray | None = None) -> list[ProjectedLink]:

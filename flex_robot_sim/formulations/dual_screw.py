@@ -187,7 +187,7 @@ class DualScrew:
         shapes = np.zeros((3, link.size, 3, max_modes))
         Phi, Theta, H = shapes[0], shapes[1], np.zeros((link.size, max_modes, max_modes))
         for g, i in enumerate(link):
-            modes, count = self.projections.modes_of(i), arrays.modes[i]
+            modes, count = self.arm.elastic_coordinates(i), arrays.modes[i]
             Phi[g, :, :count], Theta[g, :, :count] = points[2][g][:, modes], points[3][g][:, modes]
             H[g, :count, :count] = points[4][g][modes, modes]
         attachment_masses = np.zeros(len(attachments))
@@ -203,7 +203,7 @@ class DualScrew:
         """Stiffness (n, n) of the links (112), as an integral of their strains."""
         K = np.zeros((self.arm.size, self.arm.size))
         for i, beam in self.arm.beams.items():
-            modes, section = self.projections.modes_of(i), beam.section
+            modes, section = self.arm.elastic_coordinates(i), beam.section
             strain = beam.strain(beam.stations)
             stiffnesses = np.array([section.EA, section.GJ, section.EIy, section.EIz])
             K[modes, modes] = np.einsum('g,a,gai,gaj->ij', beam.weights, stiffnesses, strain,

@@ -94,7 +94,7 @@ class ElementSum:
         for i, motion in enumerate(self._motions(q, qd)):
             self._add_rigid(i, motion, M, h)
             if i in self.elements:
-                modes = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
+                modes = self.arm.elastic_coordinates(i)
                 self._add_elements(self.elements[i], motion, modes, q[modes], qd[modes], M, h)
         for j, m in enumerate(arrays.motor):
             k = j if m < 0 else m
@@ -111,7 +111,7 @@ class ElementSum:
                                    + motion.R @ np.array([I[2, 4], I[0, 5], I[1, 3]]))
             if i in self.elements:
                 elements = self.elements[i]
-                modes = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
+                modes = self.arm.elastic_coordinates(i)
                 d, _, _ = displace_sections(elements.sections, q[modes], qd[modes])
                 potential += a_base @ (elements.mass.sum() * motion.p
                                        + motion.R @ (elements.mass @ d))
@@ -135,7 +135,7 @@ class ElementSum:
         else:
             motion = motions[parent]
         if i in self._attachment_sections:
-            modes = slice(arrays.first[parent], arrays.first[parent] + arrays.modes[parent])
+            modes = self.arm.elastic_coordinates(parent)
             motion = _section_motion(motion, displace_attachment(
                 self._attachment_sections[i], q[modes], qd[modes]), modes)
         motion = _shift_origin(motion, motion.R @ arrays.home_p[i])

@@ -67,9 +67,7 @@ def bodies(arm: ArmModel, body_frames: Mapping[str, np.ndarray] | None = None) -
     body_frames = body_frames or {}
     for joint in arm.description.joints:
         parent = index.get(joint.parent, -1)
-        axis, zero = joint.axis, np.zeros(3)
-        Z = np.concatenate([zero, axis] if joint.kind == 'prismatic'
-                           else [axis, zero])                                       # (2)
+        Z = joint.screw                                                             # (2)
         locked_pose = np.eye(4) if joint.held_at is None else exponential(Z, joint.held_at)
         joint_in_parent = (_link_in_body(body_frames, joint.parent)
                            @ frame(joint.rotation, joint.position) @ locked_pose)

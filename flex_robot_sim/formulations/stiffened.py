@@ -89,13 +89,12 @@ class Stiffened:
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
         """Kinetic energy and gravitational potential energy [J]."""
-        arrays, a_base, potential = self.arm.arrays, self.arm.arrays.base_acceleration[3:], 0.0
+        a_base, potential = self.arm.arrays.base_acceleration[3:], 0.0
         for i, transform in enumerate(self._transforms(q, qd)):
             if self._mass[i] is not None:
                 potential += a_base @ transform.W[:3] @ self._mass[i][:, 3]
             if i in self._points:
-                beam, modes = self.arm.beams[i], slice(arrays.first[i],
-                                                       arrays.first[i] + arrays.modes[i])
+                beam, modes = self.arm.beams[i], self.arm.elastic_coordinates(i)
                 d, _, _ = displace_sections(self._points[i], q[modes], qd[modes])
                 mass = beam.section.mass_per_length * beam.weights
                 potential += a_base @ (mass.sum() * transform.W[:3, 3]
@@ -139,8 +138,8 @@ class Stiffened:
         """W E, with E from the base frame of the parent link to its distal frame (2)."""
         arrays, section = self.arm.arrays, self._attachment_sections[i]
         parent = arrays.parent[i]
-        first, m = arrays.first[parent], arrays.modes[parent]
-        e, de = q[first:first + m], qd[first:first + m]
+        modes, m = self.arm.elastic_coordinates(parent), arrays.modes[parent]
+        e, de = q[modes], qd[modes]
         d, D, bias = displace_sections(section, e, de)
         Theta = section.Theta[0]
         dE = np.zeros((m, 4, 4))
@@ -157,7 +156,7 @@ class Stiffened:
                 dE[k, :3, :3] = skew(Theta[:, k])
         E, dW_dt = _homogeneous(R, d[0], 1), np.tensordot(qd, root.dW, 1)
         dW = root.dW @ E
-        dW[first:first + m] += root.W @ dE
+        dW[modes] += root.W @ dE
         dE_dt = np.tensordot(de, dE, 1)
         return TransformRates(root.W @ E, dW, root.bias @ E + 2 * dW_dt @ dE_dt
                               + root.W @ _homogeneous(R_bias, bias[0]))
@@ -175,9 +174,8 @@ class Stiffened:
 
     def _add_link(self, i, transform, q, qd, M, h):
         """Add the beam of body i: its points, (4), and the rotation of its sections, (5)."""
-        arrays, beam, points = self.arm.arrays, self.arm.beams[i], self._points[i]
-        first, m = arrays.first[i], arrays.modes[i]
-        modes = slice(first, first + m)
+        beam, points = self.arm.beams[i], self._points[i]
+        modes = self.arm.elastic_coordinates(i)
         e, de = q[modes], qd[modes]
         d, D, bias = displace_sections(points, e, de)
         mass = beam.section.mass_per_length * beam.weights

@@ -134,7 +134,7 @@ class WrenchDae:
             poses.append((R @ attachment.R, p + R @ attachment.p))
             R, p = poses[i]
             link = self.link(i, V, q, qd)
-            de = qd[arrays.first[i]:arrays.first[i] + arrays.modes[i]]
+            de = qd[self.arm.elastic_coordinates(i)]
             kinetic += V @ (0.5 * link.M @ V + link.B @ de) + 0.5 * de @ link.E @ de
             # mass times centre
             first_moment = np.array([link.M[2, 4], link.M[0, 5], link.M[1, 3]])
@@ -211,8 +211,7 @@ class WrenchDae:
                 add_block(row + 6, row + 12, -link.B)
                 add_block(row + 12, row + 6, -link.B.T)
                 add_block(row + 12, row + 12, -link.E)
-                first = arrays.first[i]
-                rhs[row + 12:row + 12 + n] = link.b - force[first:first + n]
+                rhs[row + 12:row + 12 + n] = link.b - force[self.arm.elastic_coordinates(i)]
         matrix = self._matrix(blocks)
         solution = _solve_refined(matrix, rhs)
         return self._unpack(solution, attachments, biases, force, matrix)
@@ -240,9 +239,8 @@ class WrenchDae:
                                 for i in range(bodies)])
         qdd = np.zeros(arm.size)
         for i in range(bodies):
-            parent, j, first, n = (arrays.parent[i], arrays.joint[i], arrays.first[i],
-                                   arrays.modes[i])
-            qdd[first:first + n] = solution[row_start[i] + 12:row_start[i + 1]]
+            parent, j = arrays.parent[i], arrays.joint[i]
+            qdd[arm.elastic_coordinates(i)] = solution[row_start[i] + 12:row_start[i + 1]]
             if j >= 0:
                 dV_parent = arrays.base_acceleration
                 if parent >= 0:
@@ -273,7 +271,7 @@ class WrenchDae:
         R, p = np.eye(3), np.zeros(3)
         if i in self._attachment_sections:
             parent = arrays.parent[i]
-            modes = slice(arrays.first[parent], arrays.first[parent] + arrays.modes[parent])
+            modes = self.arm.elastic_coordinates(parent)
             section = displace_attachment(self._attachment_sections[i], q[modes], qd[modes],
                                           self.sections_turn)
             R, p = section.R, section.d
@@ -307,7 +305,7 @@ class WrenchDae:
         if n == 0:
             return LinkEquations(M, B, E, h, b)
         sections, m, total_mass, angular_coupling, rotary_inertia = self._beam_samples[i]
-        modes = slice(arrays.first[i], arrays.first[i] + n)
+        modes = self.arm.elastic_coordinates(i)
         e, de = q[modes], qd[modes]
         r, A, bias = displace_sections(sections, e, de)                                     # (49)
         W = skew(omega)

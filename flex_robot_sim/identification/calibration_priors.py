@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.links import Link
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
-from flex_robot_sim.description.robot import Link, RobotDescription
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.identification.identification import Identification
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.model.arm_model import ArmModel
@@ -60,13 +62,13 @@ def with_stepper(description: RobotDescription, calibration: Calibration) -> Rob
     """
     turntable = [joint for joint in description.joints if joint.moves][TURN]
     field = Link(f'{turntable.name}_field', turntable.line)
-    driven_joint = replace(turntable, child=field.name, viscous_friction=0.0, coulomb_friction=0.0,
-                           static_friction=0.0)
+    driven_joint = replace(turntable, child=field.name, friction=JointFriction())
     parts = calibration.parts
     spring_joint = replace(
         turntable, name=f'{turntable.name}_gives', parent=field.name, rotation=np.eye(3),
         position=np.zeros(3), lower=-np.inf, upper=np.inf, kind='continuous',
-        viscous_friction=turntable.viscous_friction + parts.stepper_damping,
+        friction=turntable.friction.with_value(
+            'viscous_friction', turntable.friction.viscous_friction + parts.stepper_damping),
         spring_stiffness=stepper_stiffness(parts))
     index = description.joints.index(turntable)
     joints = (*description.joints[:index], driven_joint, spring_joint,

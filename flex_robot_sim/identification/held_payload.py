@@ -13,6 +13,7 @@ import numpy as np
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import static_frictions
 from flex_robot_sim.model.payload import with_payload
 
 PROBE_MASS_RATIO = 0.1          # payload of the finite difference, over the mass of the arm
@@ -47,7 +48,7 @@ def held_payload(arm: ArmModel, position: np.ndarray, efforts: np.ndarray, strai
     gauges = flex_sensors(arm).matrix
     empty, loaded = (equilibrium(model, position) for model in (
         arm, with_payload(arm, link, mass, centre)))
-    dry = (arm.arrays.coulomb + arm.arrays.stiction) / np.sqrt(3.0)
+    dry = static_frictions(arm.arrays.friction) / np.sqrt(3.0)
     strains_empty, strains_loaded = gauges @ empty.coordinates, gauges @ loaded.coordinates
     stds = np.concatenate([np.hypot(dry,
                                     MIN_EFFORT_STD_RATIO * np.abs(empty.effort).max(initial=0.0)),

@@ -27,6 +27,7 @@ from flex_robot_sim.rig.bridge.experiment_recording import ABOUT
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
+from flex_robot_sim.ros import topics
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
@@ -282,12 +283,12 @@ def _signal_of(topic, column):
     """Return the signal name of a column of a flex_robot_sim topic, or ''."""
     kind, _, name = column.partition('/')
     words = topic.strip('/').split('/')
-    if words[-1] == 'joint_states' and kind in ('position', 'velocity', 'effort'):
+    if words[-1] == topics.JOINT_STATES.name and kind in ('position', 'velocity', 'effort'):
         return column
-    if words[-1] == 'motor_states' and kind in ('position', 'velocity'):
+    if words[-1] == topics.MOTOR_STATES.name and kind in ('position', 'velocity'):
         return f'{"motor" if kind == "position" else "motor_velocity"}/{name}'
-    if words[-1] == 'strain' and kind == 'position':
+    if words[-1] == topics.STRAIN.name and kind == 'position':
         return name
-    if words[-1] == 'tip_deflection' and column.startswith('pose/position/'):
+    if words[-1] == topics.TIP_DEFLECTION.last_word and column.startswith('pose/position/'):
         return f'tip/{words[-2]}/{column[-1]}' if len(words) > 1 else ''
     return ''

@@ -14,21 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.signal import butter, sosfilt, sosfilt_zi
 
-from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
+from flex_robot_sim.analysis.linear import tip_slopes
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.dynamics.tracking_run import (
+    FollowedMotion,
     MeasuredMotion,
-    TrackedMotion,
     TrackingServo,
     advance_tracking,
 )
@@ -184,20 +183,8 @@ def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
             row[j if kind == 'position' else motors[j]] = 1.0
         elif not imu_channel(channel):
             link, _, axis = name.rpartition('/')
-            row[:] = _tip_row(arm, link, 'xyz'.index(axis))
+            row[:] = tip_slopes(arm, link, np.zeros(arm.size))['xyz'.index(axis)]
     return rows
-
-
-def _tip_row(arm, link, axis):
-    row, zero, steps = np.zeros(arm.size), np.zeros(arm.size), DIFFERENCE_STEP * scales(arm)
-    for body in arm.segments[link]:
-        first = arm.arrays.first[body]
-        for k in range(first, first + arm.beams[body].size):
-            step = np.zeros(arm.size)
-            step[k] = steps[k]
-            row[k] = difference(lambda q: tip_deflection(arm, link, q)[axis], zero,
-                                step) / steps[k]
-    return row
 
 
 def starts_at_rest(sequence: Sequence) -> bool:
@@ -293,8 +280,9 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     if start is not None and start.size:
         q += start[:n]
         qd += start[n:]
-    tracked = TrackedMotion(np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints)))
-    tracked.coordinates[0], tracked.velocities[0] = q, qd
+    followed = FollowedMotion(np.zeros((count, n)), np.zeros((count, n)),
+                              np.zeros((count, joints)))
+    followed.coordinates[0], followed.velocities[0] = q, qd
     work = make_workspace(arm.arrays)
     work.prescribed[:] = prescribed
     settings = SimulationSettings()
@@ -304,8 +292,8 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
             sequence.efforts, reference_positions, reference_velocities)))
     completed = advance_tracking(
         arm.arrays, make_loads(arm), make_step_settings(settings, sequence.period / substeps),
-        state, make_watch(arm, settings), work, log, servo.gains(), tracked)
-    return SimulatedMotion(*tracked, completed + 1)
+        state, make_watch(arm, settings), work, log, servo.gains(), followed)
+    return SimulatedMotion(*followed, completed + 1)
 
 
 def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: SimulatedMotion,

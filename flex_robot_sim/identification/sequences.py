@@ -150,11 +150,15 @@ def _measured_sides(logs, arm):
     return tuple(result)
 
 
+def tip_channels(arm: ArmModel) -> list[str]:
+    """Return the names of the tip deflections in directions in which a link bends."""
+    return [f'tip/{link}/{axis}' for link in arm.tips
+            for axis, count in zip('yz', arm.beams_of(link)[0][0].count) if count]
+
+
 def _channels(logs, arm, sides, has_efforts):
     """Return the signals that all logs contain and the model predicts."""
-    candidates = [*flex_sensors(arm).names]
-    candidates += [f'tip/{link}/{axis}' for link in arm.tips for axis in 'yz'
-                   if arm.beams[arm.segments[link][0]].count['yz'.index(axis)]]
+    candidates = [*flex_sensors(arm).names, *tip_channels(arm)]
     if has_efforts:
         candidates = [f'{side}/{name}' for name, side in zip(arm.joint_names, sides)
                       if side] + candidates
@@ -241,7 +245,7 @@ def _check_units(log, arm, sides):
     """Refuse joint positions in degrees."""
     for name, side in zip(arm.joint_names, sides):
         joint = arm.description.joint(name)
-        if not side or joint.kind == 'prismatic':
+        if not side or joint.type.unit != 'rad':
             continue
         time, values = log.columns[f'{side}/{name}']
         rate = log.columns.get(f'velocity/{name}')

@@ -19,7 +19,7 @@ from flex_robot_sim.identification.excitation_trajectories import ExcitationTraj
 from flex_robot_sim.identification.imu import imu_channel, imu_channels, is_imu_name
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows, respond
-from flex_robot_sim.identification.sequences import DataSet, Sequence, sharpened
+from flex_robot_sim.identification.sequences import DataSet, Sequence, sharpened, tip_channels
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.util.exceptions import UsageError
@@ -69,9 +69,7 @@ def available_channels(arm: ArmModel, signals: Iterable[str] = ()
     channels = [f'{side}/{name}' for side, name in zip(sides, arm.joint_names)]
     channels += flex_sensors(arm).names
     channels += [f'position/{name}' for name in arm.motor_names]
-    tips = [f'tip/{link}/{axis}' for link in arm.tips for axis in 'yz'
-            if arm.beams[arm.segments[link][0]].count['yz'.index(axis)]]
-    imus = imu_channels(arm)
+    tips, imus = tip_channels(arm), imu_channels(arm)
     optional = [name for name in imus if is_imu_name(name.split('/')[1])]
     other_signals = [f'{side}/{name}' for side in ('motor', 'position', 'velocity', 'effort')
                      for name in arm.joint_names]
@@ -134,8 +132,7 @@ def _usage_over_time(arm, coordinates, rates, efforts):
 
 def _max_deflection(arm, link):
     """Return the largest permitted tip deflection of a link [m]."""
-    return MAX_DEFLECTION_RATIO * len(arm.segments[link]) * sum(arm.beams[body].length
-                                               for body in arm.segments[link])
+    return MAX_DEFLECTION_RATIO * len(arm.segments[link]) * arm.length(link)
 
 
 def limit_usage(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,

@@ -22,6 +22,7 @@ from flex_robot_sim.jit.array_table import (
     pass_by_pointer,
     zeros,
 )
+from flex_robot_sim.model.friction import FrictionRows
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
 
@@ -66,11 +67,7 @@ class ArmArrays(NamedTuple):
     rotor: np.ndarray           # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     gear_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
-    viscous: np.ndarray         # (j,)       friction in the drive                      [N m s/rad]
-    coulomb: np.ndarray         # (j,)       dry friction in motion                        [N m, N]
-    stiction: np.ndarray        # (j,)       excess of dry friction at rest                [N m, N]
-    stribeck: np.ndarray        # (j,)       rate of the transition between the two         [rad/s]
-    coulomb_rate: np.ndarray    # (j,)       rate within which explicit schemes smooth it   [rad/s]
+    friction: FrictionRows      # (j, 5)     in the drive; friction.py names the columns
     spring: np.ndarray          # (j,)       parallel to the motor               [N m/rad, N/m]
     spring_rest: np.ndarray     # (j,)       its position without force                    [rad, m]
     lower: np.ndarray           # (j,)       lower stop                                    [rad, m]
@@ -88,7 +85,9 @@ class Workspace(NamedTuple):
 
     R: Matrices3                # (i, 3, 3)  pose of body i in the frame of its parent
     origin: Vectors3            # (i, 3)
-    base_R: Matrices3           # (i, 3, 3)  pose of body i in the base frame, if requested
+    root_R: Matrices3           # (3, 3)     pose of the base; the identity for a fixed one
+    root_p: Vectors3            # (3,)
+    base_R: Matrices3           # (i, 3, 3)  pose of body i where the base has this pose
     base_p: Vectors3            # (i, 3)
     V: Vectors6                 # (i, 6)     twist
     c: Vectors6                 # (i, 6)     velocity-dependent acceleration
@@ -191,6 +190,19 @@ class ArmModel(Serializable):
         """Number of coordinates."""
         return len(self.coordinate_names)
 
+    def elastic_coordinates(self, body: int) -> slice:
+        """Slice of the elastic coordinates of a body."""
+        first = int(self.arrays.first[body])
+        return slice(first, first + int(self.arrays.modes[body]))
+
+    def beams_of(self, link: str) -> list[tuple[Beam, slice]]:
+        """Return the Beam of each segment of a flexible link, root to tip, and its coordinates."""
+        return [(self.beams[body], self.elastic_coordinates(body)) for body in self.segments[link]]
+
+    def length(self, link: str) -> float:
+        """Length of a flexible link with all its segments [m]."""
+        return sum(self.beams[body].length for body in self.segments[link])
+
     @property
     def nq(self) -> int:
         """Number of coordinates q."""
@@ -243,13 +255,12 @@ class ArmModel(Serializable):
     @property
     def units(self) -> tuple[str, ...]:
         """Unit of each joint: 'rad' if revolute, 'm' if prismatic; velocities are per second."""
-        return tuple('m' if self.description.joint(name).kind == 'prismatic' else 'rad'
-                     for name in self.joint_names)
+        return tuple(joint.type.unit for joint in self.description.joints if joint.moves)
 
     @property
     def effort_units(self) -> tuple[str, ...]:
         """Unit of the effort of each joint: 'N m' if revolute, 'N' if prismatic."""
-        return tuple('N' if unit == 'm' else 'N m' for unit in self.units)
+        return tuple(joint.type.effort_unit for joint in self.description.joints if joint.moves)
 
     def _summary(self) -> tuple[str, SummaryRows]:
         arrays, flexible = self.arrays, []
@@ -280,6 +291,7 @@ def make_workspace(arm: ArmArrays) -> Workspace:
     work = zeros(Workspace, _shapes(arm.modes.size, arm.stiffness.shape[1], arm.station_x.size,
                                     arm.motor.size, arm.inertia_scale.size, arm.shared.shape[1]))
     work.effort_limit[:] = work.rate_limit[:] = np.inf
+    work.root_R[:] = np.eye(3)
     return work
 
 
@@ -288,7 +300,8 @@ def _shapes(i, n, s, j, total, shared):
     """Shapes of a Workspace; n modes per body of i, and `shared` dampers between bodies."""
     shapes = {
         'shared': (shared,), 'cg_vectors': (4, total),
-        'R': (i, 3, 3), 'origin': (i, 3), 'base_R': (i, 3, 3), 'base_p': (i, 3),
+        'R': (i, 3, 3), 'origin': (i, 3), 'root_R': (3, 3), 'root_p': (3,),
+        'base_R': (i, 3, 3), 'base_p': (i, 3),
         'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
         'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'solved_R': (i, 3, 3),

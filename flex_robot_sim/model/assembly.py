@@ -19,6 +19,7 @@ from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
 from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
+from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 COUPLINGS = ('shortening', 'zero_order')
 STOP_FREQUENCY = 40.0   # of the carried links against the stop of their joint  [Hz]
 STOP_DEPTH = 1e-3       # penetration that raises the damping of a stop to full  [rad, m]
-COULOMB_RATE = 1e-2     # below which Coulomb friction is smoothed            [rad/s, m/s]
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -91,7 +91,7 @@ class _Assembly:
         else:
             attachment, R, p = self._attachment(joint)
             joint_row = self.joints.index(joint) if joint.moves else -1
-            screw = _screw(joint)
+            screw = joint.screw if joint.moves else np.zeros(6)
             if joint.held_at is not None:
                 rotation, translation = joint_pose(joint, joint.held_at)
                 R, p = R @ rotation, p + R @ translation
@@ -249,11 +249,7 @@ class _Assembly:
             'rotor': [joint.reflected_inertia for joint in joints],
             'gear_stiffness': [j.stiffness if g else 0.0 for j, g in zip(joints, has_gear)],
             'gear_damping': [joint.damping for joint in joints],
-            'viscous': [joint.viscous_friction for joint in joints],
-            'coulomb': [joint.coulomb_friction for joint in joints],
-            'stiction': [j.static_friction - j.coulomb_friction for j in joints],
-            'stribeck': [joint.stribeck_rate for joint in joints],
-            'coulomb_rate': [COULOMB_RATE] * len(joints),
+            'friction': friction_rows(joint.friction for joint in joints),
             'spring': [joint.spring_stiffness for joint in joints],
             'spring_rest': [joint.spring_reference for joint in joints],
             'lower': [joint.lower for joint in joints], 'upper': [j.upper for j in joints],
@@ -276,15 +272,6 @@ class _Assembly:
                           for direction, count in zip(DIRECTIONS, beam.count)
                           for k in range(count)]
         return tuple(names)
-
-
-def _screw(joint):
-    """Screw axis of a joint in its own frame; zero if it does not move."""
-    if not joint.moves:
-        return np.zeros(6)
-    zero = np.zeros(3)
-    return np.concatenate([zero, joint.axis] if joint.kind == 'prismatic'
-                          else [joint.axis, zero])
 
 
 def _points(beam, n, width, coupling):

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.description.bodies import Moments, moments_of
 
 if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import Joint, RobotDescription
+    from flex_robot_sim.description.links import Joint
+    from flex_robot_sim.description.robot import RobotDescription
 
 MomentsByLink: TypeAlias = dict[str, Moments]
 
@@ -49,8 +50,10 @@ def moments_beyond(
 def joint_pose(joint: Joint, position: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Rotation (..., 3, 3) and translation (..., 3) [m] of the child link in the joint frame."""
     rotation, translation = np.eye(3), np.zeros(3)
-    if joint.kind == 'prismatic':
-        return rotation, np.multiply.outer(position, joint.axis)
+    if joint.type.translates:
+        translation = np.multiply.outer(position, joint.axis)
+    if not joint.type.rotates:
+        return rotation, translation
     x, y, z = joint.axis
     hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return rotation + (np.multiply.outer(np.sin(position), hat)
@@ -76,14 +79,14 @@ def largest_inertias(description: RobotDescription) -> np.ndarray:
 def _range(joint):
     """Range of a joint; by default one revolution, or 1 m either way."""
     lower, upper = joint.lower, joint.upper
-    if joint.kind == 'prismatic':
+    if joint.type.translates:
         return (lower if np.isfinite(lower) else -1.0), (upper if np.isfinite(upper) else 1.0)
     return max(lower, -np.pi), min(upper, np.pi)
 
 
 def _inertia_about(joint, moments):
     """Inertia about the axis of a joint, or mass along it, of the links that it moves."""
-    if joint.kind == 'prismatic':
+    if joint.type.translates:
         inertia = moments.mass
     else:
         inertia = (np.trace(moments.second, axis1=-2, axis2=-1)

@@ -17,7 +17,7 @@ JUMP_THRESHOLD = 0.02           # larger changes beyond the possible motion are 
 MOTION_MARGIN = 2.0             # possible motion between two states, over velocity times time
 MAX_REST_VELOCITY = 0.5         # a faster arm has moved by itself                  [rad/s, m/s]
 RETURN_VELOCITY_RATIO = 0.25    # velocity of a return motion, over the limit
-RETURN_VELOCITY_ROTARY, RETURN_VELOCITY_LINEAR = 0.5, 0.1   # without a limit   [rad/s, m/s]
+RETURN_VELOCITY = {'rad': 0.5, 'm': 0.1}    # without a limit, by the unit of the joint, per s
 MIN_RETURN_S = 1.0              # duration of a return motion
 PEAK_VELOCITY_RATIO = 15 / 8    # of minimum jerk, over its mean velocity
 POSITION_TOLERANCE = 1e-3       # no return motion is necessary below it               [rad, m]
@@ -44,8 +44,7 @@ def return_motion(arm: ArmModel, start: np.ndarray, goal: np.ndarray) -> Motion 
     times = [MIN_RETURN_S]
     for name, length in zip(arm.joint_names, distance.tolist()):
         joint = arm.description.joint(name)
-        default = RETURN_VELOCITY_LINEAR if joint.kind == 'prismatic' else RETURN_VELOCITY_ROTARY
         velocity = (RETURN_VELOCITY_RATIO * joint.velocity
-                    if 0.0 < joint.velocity < math.inf else default)
+                    if 0.0 < joint.velocity < math.inf else RETURN_VELOCITY[joint.type.unit])
         times.append(PEAK_VELOCITY_RATIO * length / velocity)
     return Motion([0.0, max(times)], [rest(start), minimum_jerk(start, goal), rest(goal)])

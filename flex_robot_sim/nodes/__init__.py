@@ -1,1 +1,1 @@
-"""ROS 2 nodes: messages in, one call into the library, messages out; only here is rclpy known."""
+"""ROS 2 nodes: messages in, one call into the library, messages out."""

@@ -1,18 +1,17 @@
 """Publishers common to simulated and real arms: joints, motors, elastic states, strain."""
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import UNCOMMANDED, JointStateBuffer, PoseBuffer
-from flex_robot_sim.nodes.topics import STATES
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import UNCOMMANDED, JointStateBuffer, PoseBuffer
+from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.topics import Topic, topic_words
 
 
 class ArmOutputs:
@@ -20,23 +19,18 @@ class ArmOutputs:
 
     def __init__(self, node: Node, arm: ArmModel) -> None:
         """Make the publishers of `node` for an ArmModel."""
-        self._arm = arm
-        self._size = joints = len(arm.joint_names)
-        motors = len(arm.motor_names)
-        self._elastic = slice(joints + motors, arm.size)
-        self._joints = _States(node, 'joint_states', arm.joint_names)
-        self._motors = _States(node, 'motor_states', arm.motor_names)
-        self._motor_joints = np.array(
-            [arm.joint_names.index(name) for name in arm.motor_names], int)
-        self._motor_rows = slice(joints, joints + motors)
-        self._flex = _States(node, 'flex_states', arm.coordinate_names[joints + motors:],
+        self._arm, self._size, self._elastic = arm, len(arm.joint_names), arm.elastic_q
+        self._joints = _States(node, topics.JOINT_STATES, arm.joint_names)
+        self._motors = _States(node, topics.MOTOR_STATES, arm.motor_names)
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
+        self._motor_rows = arm.motor_q[self._motor_joints]
+        self._flex = _States(node, topics.FLEX_STATES, arm.coordinate_names[self._elastic],
                              ('position', 'velocity'))
         self._sensors = flex_sensors(arm)
-        self._strain = _States(node, 'strain', self._sensors.names, ('position', 'velocity'))
-        topic_names = topic_words(arm.tips)
-        self._tips = {link: PosePublisher(node, f'{topic_names[link]}/tip_deflection',
+        self._strain = _States(node, topics.STRAIN, self._sensors.names, ('position', 'velocity'))
+        self._tips = {link: PosePublisher(node, topics.TIP_DEFLECTION.with_word(word),
                                           undeformed_tip(link))
-                      for link in arm.tips}
+                      for link, word in topic_words(arm.tips).items()}
 
     def send_joints(self, stamp: int, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
                     is_prescribed: bool = True) -> None:
@@ -78,7 +72,7 @@ class _States:
     def __init__(self, node, topic, names, fields=('position', 'velocity', 'effort')):
         self._buffer = JointStateBuffer(names, fields)
         self._uncommanded = JointStateBuffer(names, fields, UNCOMMANDED)
-        self._publisher = node.create_publisher(JointState, topic, STATES)
+        self._publisher = advertise(node, topic)
 
     def send(self, stamp, *values, is_prescribed=True):
         buffer = self._buffer if is_prescribed else self._uncommanded
@@ -88,10 +82,10 @@ class _States:
 class PosePublisher:
     """Publisher of a PoseStamped."""
 
-    def __init__(self, node: Node, topic: str, frame: str) -> None:
+    def __init__(self, node: Node, topic: Topic, frame: str) -> None:
         """Make the publisher of `node` for poses in `frame`."""
         self._buffer = PoseBuffer(frame)
-        self._publisher = node.create_publisher(PoseStamped, topic, STATES)
+        self._publisher = advertise(node, topic)
 
     def has_subscribers(self) -> bool:
         """Whether the topic has a subscriber."""

@@ -4,7 +4,6 @@ import gc
 import sys
 
 from rclpy.node import Node
-from std_msgs.msg import Float64MultiArray
 
 from flex_robot_sim.description import read_urdf
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
@@ -17,15 +16,7 @@ from flex_robot_sim.nodes.bridge_settings import (
     AccessSettings,
     BridgeOutputSettings,
 )
-from flex_robot_sim.nodes.conversions import effort_command
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.message_limits import reserve_message_memory, subscribe_short
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.reporting import carry_out
-from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import MessageSettings, RobotSettings
-from flex_robot_sim.nodes.topics import COMMAND_TOPICS, COMMANDS
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS
 from flex_robot_sim.rig.bench.drives import DriveSettings
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
@@ -34,6 +25,15 @@ from flex_robot_sim.rig.bridge.twin import TwinSettings
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.host.link import LinkSettings
+from flex_robot_sim.ros.conversions import effort_command
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.message_limits import reserve_message_memory, subscribe_short
+from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.reporting import carry_out
+from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import EFFORT_COMMANDS, EFFORT_TOPICS, JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 
 EMULATOR = 'emulator'
@@ -46,7 +46,7 @@ class BridgeNode(Node):
         """Connect to the board; its motors stay off until `~/enable`."""
         super().__init__('bridge')
         self._bridge = self._outputs = self._log_file = self._emulator = None
-        self.parameters = Parameters(self, *BRIDGE_SETTINGS)
+        self.parameters = Parameters(self, *BRIDGE_SETTINGS, known=KNOWN_PARAMETERS)
         try:
             when_arm_is_known(self, self.parameters[RobotSettings], self._start)
         except BaseException:
@@ -70,15 +70,13 @@ class BridgeNode(Node):
             parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
         self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings],
                                            parameters[MessageSettings])
-        self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file,
-                                              COMMAND_TOPICS)
+        self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file, EFFORT_TOPICS)
         if parameters[TwinSettings].twin_robot:
             self._change_twin(parameters[TwinSettings].twin_robot)
         parameters.on_change(self._on_change)
         max_names = parameters[MessageSettings].max_names
-        listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, max_names)
-        subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS,
-                        max_names)
+        listen_to_joint_states(self, JOINT_COMMANDS, self._on_command, max_names)
+        subscribe_short(self, EFFORT_COMMANDS, self._on_array, max_names)
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         reserve_message_memory()

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.reporting import Reporter, log
-from flex_robot_sim.nodes.senders import SenderWatch
 from flex_robot_sim.rig.bridge.bridge import RigBridge
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
+from flex_robot_sim.ros.reporting import Reporter, log
+from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.topics import Topic
 
 MAX_LINES_PER_POLL = 20     # events that a board may log in 0.1 s
 WORKING_LINK_STATES = (LinkState.READY, LinkState.GREETING)
@@ -20,7 +21,7 @@ class BridgeDiagnostics:
     """Timers that publish events and figures of a RigBridge."""
 
     def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None,
-                 command_topics: Sequence[str]) -> None:
+                 command_topics: Sequence[Topic]) -> None:
         """
         Start the timers of `node`.
 
@@ -54,7 +55,7 @@ class BridgeDiagnostics:
 
     def _figures(self):
         level, message, values = self._report.figures(time.monotonic())
-        sender_problem = self._senders.look()
+        sender_problem = self._senders.check()
         if sender_problem and level == 'ok':
             level, message = 'warning', sender_problem
         return self._bridge.link.board.uid.hex(), level, message, values

@@ -11,7 +11,6 @@ import time
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.display.description import undeformed_tip
@@ -20,16 +19,7 @@ from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
-from flex_robot_sim.nodes.conversions import (
-    SECOND,
-    JointStateBuffer,
-    set_quaternion,
-    set_stamp,
-    set_vector,
-)
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
-from flex_robot_sim.nodes.topics import STATES
-from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.rig.bridge.batches import Batches
 from flex_robot_sim.rig.bridge.bridge import RigState
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
@@ -38,6 +28,16 @@ from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import State
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import (
+    SECOND,
+    JointStateBuffer,
+    set_quaternion,
+    set_stamp,
+    set_vector,
+)
+from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import SettingError
 
 UNKNOWN_VARIANCE = 1e6      # of quantities without a sensor [m2, rad2]
@@ -56,7 +56,7 @@ class BridgeOutputs:
         self._tip = _Tip(node, arm, self.shapes.link)
         tool = arm.tool
         self._tool, self._posture = arm.frames[tool], Posture(arm)
-        self._tool_pose = PosePublisher(node, 'tool_pose', arm.description.links[0].name)
+        self._tool_pose = PosePublisher(node, topics.TOOL_POSE, arm.description.links[0].name)
         self._display, self._epoch = DisplayOutputs(node, arm, tool, settings), 0
         self._twin_batches = self.twin = None
         if twin_settings.twin:
@@ -130,9 +130,8 @@ class _Tip:
         self._arm, self._link = arm, link
         self._message = PoseWithCovarianceStamped()
         self._message.header.frame_id = undeformed_tip(link)
-        topic_name = topic_words(arm.tips)[link]
-        self._publisher = node.create_publisher(
-            PoseWithCovarianceStamped, f'{topic_name}/tip_deflection_with_covariance', STATES)
+        self._publisher = advertise(
+            node, topics.TIP_COVARIANCE.with_word(topic_words(arm.tips)[link]))
 
     def send(self, stamp, q, std):
         if not self._publisher.get_subscription_count():
@@ -154,9 +153,9 @@ class _Residual:
         self._residual = JointStateBuffer(
             [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip_deflection'],
             ('position',))
-        self._residual_publisher = node.create_publisher(JointState, 'twin/residual', STATES)
+        self._residual_publisher = advertise(node, topics.TWIN_RESIDUAL)
         self._joints = JointStateBuffer(arm.joint_names, ('position',))
-        self._joint_publisher = node.create_publisher(JointState, 'twin/joint_states', STATES)
+        self._joint_publisher = advertise(node, topics.TWIN_JOINT_STATES)
 
     def send(self, stamp, residual):
         values = np.concatenate([residual.position, residual.curvature, [residual.tip]])

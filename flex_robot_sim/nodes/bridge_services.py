@@ -1,17 +1,16 @@
 """Services of the bridge node: enable, zero, clear, and effort profiles."""
 
 from rclpy.node import Node
-from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
-from flex_robot_sim.nodes.network_exposure import callers_of
-from flex_robot_sim.nodes.reporting import answer
-from flex_robot_sim.nodes.security import enclave_of, missing_security
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.nodes.trajectory_messages import read_effort_profile
 from flex_robot_sim.rig.bridge.bridge import RigBridge
+from flex_robot_sim.ros import services, topics
+from flex_robot_sim.ros.endpoints import offer, subscribe
+from flex_robot_sim.ros.network_exposure import callers_of
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import answer
+from flex_robot_sim.ros.security import enclave_of, missing_security
+from flex_robot_sim.ros.trajectory_messages import read_effort_profile
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 
@@ -25,19 +24,18 @@ class BridgeServices:
         self._profile: tuple[int, str] | None = None        # its CRC, and its description
         self._allows_remote_enable = settings.enable_from_network
         self._requires_security = settings.arm_only_if_secure
-        node.create_service(SetBool, '~/enable', self._on_enable)
-        node.create_service(Trigger, '~/zero', self._on_zero)
-        node.create_service(Trigger, '~/clear', self._on_clear)
-        node.create_service(Trigger, '~/start_profile', self._on_start)
-        node.create_subscription(JointTrajectory, '~/profile', self._on_profile, COMMANDS,
-                                 raw=True)
+        offer(node, services.ENABLE, self._on_enable)
+        offer(node, services.ZERO, self._on_zero)
+        offer(node, services.CLEAR, self._on_clear)
+        offer(node, services.START_PROFILE, self._on_start)
+        subscribe(node, topics.PROFILE.private, self._on_profile, raw=True)
 
     def _on_enable(self, request, response):
         return answer(response, lambda: self._switch(request.data))
 
     def _switch(self, is_on):
         if is_on:
-            callers = callers_of(self._node, '~/enable')
+            callers = callers_of(self._node, services.ENABLE.private.name)
             self._check_security(callers)
             self._check_callers(callers)
         return self._bridge.enable(is_on)

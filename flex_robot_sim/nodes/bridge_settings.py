@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from flex_robot_sim.nodes.settings import MessageSettings, NodeSettings, RobotSettings
 from flex_robot_sim.rig.bench.drives import DriveSettings
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings
 from flex_robot_sim.rig.bridge.twin import TwinSettings
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.host.link import LinkSettings
+from flex_robot_sim.ros.node_settings import MessageSettings, NodeSettings, RobotSettings
 from flex_robot_sim.util.settings import Settings, setting
 
 

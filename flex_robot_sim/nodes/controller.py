@@ -8,40 +8,40 @@ from typing import Any
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import CONTINUOUS, servo_line
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.feedback.feedback_design import DEFAULT_PERIOD_S
+from flex_robot_sim.feedback.feedback_design import DEFAULT_STATE_PERIOD_S
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
-from flex_robot_sim.nodes.conversions import (
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, KNOWN_PARAMETERS
+from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
+from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.rate_gate import RateGate
+from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.ros import services, topics
+from flex_robot_sim.ros.conversions import (
     SECOND,
     JointStateBuffer,
     reference_of,
     stamp_of,
 )
-from flex_robot_sim.nodes.joint_motor_pairing import JointMotorPairing, StrainReader
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.message_limits import reserve_message_memory
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
-from flex_robot_sim.nodes.robot import when_arm_is_known
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, MessageSettings, RobotSettings
-from flex_robot_sim.nodes.topics import COMMANDS, STATES
-from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
-from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.realtime.rate_gate import RateGate
-from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.ros.endpoints import advertise, offer
+from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, StrainReader
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.message_limits import reserve_message_memory
+from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.reporting import answer, carry_out, refuse
+from flex_robot_sim.ros.robot_source import when_arm_is_known
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.shaping.impulses import ShapingSettings
+from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
@@ -66,7 +66,7 @@ class ControllerNode(Node):
         self._offset = 0.0              # time of stamps minus that of the controller         [s]
         kinds = [kind for kind in CONTROLLER_SETTINGS
                  if kind is not RobotSettings or not is_inside]
-        self.parameters = Parameters(self, *kinds)
+        self.parameters = Parameters(self, *kinds, known=KNOWN_PARAMETERS)
         if not is_inside:
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
 
@@ -103,16 +103,16 @@ class ControllerNode(Node):
                                       'dynamics: give use_controller:=inside')
         self._prepare(arm)
         self._command = JointStateBuffer(arm.joint_names, ('effort',))
-        self._command_publisher = self.create_publisher(JointState, 'joint_commands', COMMANDS)
+        self._command_publisher = advertise(self, topics.JOINT_COMMANDS)
         self._pairing = JointMotorPairing(
             arm, self.parameters[ControllerSettings].feedback == 'motor')
         self._last_state_at = time.monotonic()
-        listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
+        listen_to_joint_states(self, topics.JOINT_STATES, self._on_joints)
         if self._pairing.need_motors:
-            listen_to_joint_states(self, 'motor_states', self._on_motors, STATES)
+            listen_to_joint_states(self, topics.MOTOR_STATES, self._on_motors)
         if flex_sensors(arm).names:
             self._strain = StrainReader(arm)
-            listen_to_joint_states(self, 'strain', self._on_strain, STATES)
+            listen_to_joint_states(self, topics.STRAIN, self._on_strain)
         self.create_timer(WATCHDOG_PERIOD_S, self._check_state_age,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -129,13 +129,13 @@ class ControllerNode(Node):
         self._gauges = flex_sensors(arm).matrix
         self._now, self._target_rate_gate = 0.0, RateGate(TARGET_RATE_HZ)
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
-        self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
+        self._target_publisher = advertise(self, topics.TARGET.private)
         limits = self.parameters[MessageSettings]
-        listen_to_joint_states(self, '~/reference', self._on_reference, COMMANDS,
+        listen_to_joint_states(self, topics.REFERENCE.private, self._on_reference,
                                limits.max_names)
         self._trajectories = TrajectoryInbox(self, self.controller, limits,
                                              self._stamp_offset if sampling else None)
-        self.create_service(Trigger, '~/hold', self._on_hold)
+        offer(self, services.HOLD, self._on_hold)
         self.parameters.on_change(self._on_change)
         self._shaper = ShaperDesigns(
             self, self.controller, self.parameters[ShapingSettings],
@@ -144,11 +144,11 @@ class ControllerNode(Node):
         self._feedback = FeedbackDesigns(
             self, self.controller, self.parameters[FeedbackSettings],
             lambda: sampling or one_period_late(
-                self.parameters[ControllerSettings].state_period or DEFAULT_PERIOD_S),
+                self.parameters[ControllerSettings].state_period or DEFAULT_STATE_PERIOD_S),
             self._call_in_loop)
         self._diagnostics = ControllerDiagnostics(self, self.controller, self._call_in_loop,
                                                   self._shaper, self._feedback,
-                                                  () if sampling else ('joint_states',))
+                                                  () if sampling else (topics.JOINT_STATES,))
         reserve_message_memory()    # last: what is allocated later may take a part of it
 
     def _on_joints(self, message):

@@ -15,13 +15,13 @@ from flex_robot_sim.feedback.feedback_design import (
     timing_of,
 )
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.background import Background
-from flex_robot_sim.nodes.reporting import POLL_PERIOD_S, log
+from flex_robot_sim.ros.reporting import POLL_PERIOD_S, log
+from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.util.background import BackgroundTask
 
 NONE = 'none'
 InThread = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop
@@ -43,8 +43,8 @@ class Designs:
         self._node, self._controller = node, controller
         self._call_in_loop, self._settings = call_in_loop, settings
         self._servo, self.name = controller.servo, NONE
-        self._background, self._problem = Background(self.what), ''
-        node.create_timer(POLL_PERIOD_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._background, self._problem = BackgroundTask(self.what), ''
+        node.create_timer(POLL_PERIOD_S, self._poll, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.change(settings)
 
     @property
@@ -85,10 +85,10 @@ class Designs:
         self.name = NONE if design is None else self.wanted(self._settings)
         return self.take(design)
 
-    def _look(self):
+    def _poll(self):
         if self._controller.servo is not self._servo and self.wanted(self._settings) != NONE:
             self.change(self._settings)         # gains and payload change the modes
-        update = self._background.look()
+        update = self._background.poll()
         if update is None:
             return
         level, line = update

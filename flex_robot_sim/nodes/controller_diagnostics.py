@@ -1,4 +1,4 @@
-"""What the controller node says about itself: lines in the log, and /diagnostics once a second."""
+"""Diagnostics of the controller node: lines in the log, and /diagnostics once a second."""
 
 from collections.abc import Sequence
 
@@ -8,29 +8,30 @@ from rclpy.node import Node
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, InThread, ShaperDesigns
-from flex_robot_sim.nodes.reporting import RepeatFilter, Reporter, log
-from flex_robot_sim.nodes.senders import SenderWatch
+from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
+from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.topics import Topic
 
 
 class ControllerDiagnostics:
-    """Timers that pass on lines and figures of a JointController."""
+    """Timers that publish lines and figures of a JointController."""
 
-    def __init__(self, node: Node, controller: JointController, in_its_thread: InThread,
+    def __init__(self, node: Node, controller: JointController, call_in_loop: InThread,
                  shaper: ShaperDesigns, feedback: FeedbackDesigns,
-                 state_topics: Sequence[str]) -> None:
+                 state_topics: Sequence[Topic]) -> None:
         """
         Start the timers of `node`.
 
-        :param in_its_thread: in_its_thread(action) is how the controller is asked.
+        :param call_in_loop: call_in_loop(action) is how the controller is asked.
         :param shaper: ShaperDesigns; feedback: FeedbackDesigns.
         :param state_topics: by which states arrive, from one node.
         """
-        self._node, self._controller, self._in_its_thread = node, controller, in_its_thread
+        self._node, self._controller, self._call_in_loop = node, controller, call_in_loop
         self._servo: Servo | None = None
         self._shaper, self._feedback = shaper, feedback
         self._repeats = RepeatFilter()
         self._senders = SenderWatch(node, state_topics)
-        Reporter(node, 'control', self._log_reports, self._ask)
+        Reporter(node, 'control', self._log_reports, self._report)
 
     def _log_reports(self):
         controller = self._controller
@@ -44,9 +45,9 @@ class ControllerDiagnostics:
             if line:
                 log(self._node, 'warning', line)
 
-    def _ask(self):
-        level, message, values = self._in_its_thread(self._figures)
-        several = self._senders.look()
+    def _report(self):
+        level, message, values = self._call_in_loop(self._figures)
+        several = self._senders.check()
         if several:
             level, message = 'warning', several
         return self._controller.arm.description.name, level, message, values

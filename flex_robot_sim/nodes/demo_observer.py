@@ -9,8 +9,6 @@ from functools import partial
 
 import numpy as np
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
@@ -19,13 +17,14 @@ from std_srvs.srv import SetBool, Trigger
 
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.run import make_executor, spin_once
 from flex_robot_sim.nodes.settings import OutputSettings
-from flex_robot_sim.nodes.topics import STATES
 from flex_robot_sim.realtime.loop import FAILED
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros import services, topics
+from flex_robot_sim.ros.conversions import SECOND, stamp_of, vector_of
+from flex_robot_sim.ros.endpoints import make_client, subscribe
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.run import make_executor, spin_once
+from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import CommandError
 
 RETRY_PERIOD_S = 0.5    # after which a service without an answer is called again
@@ -65,17 +64,15 @@ class DemoObserver(Node):
         self._figures_received_at = 0.0             # arrival of the newest figures       [s]
         self._target = np.full(len(arm.joint_names), np.nan)
         self._first_stamp, self._is_recording = None, False
-        self._pause_client = self.create_client(SetBool, 'dynamics/pause')
-        self._reset_client = self.create_client(Trigger, 'dynamics/reset')
-        self._hold_client = self.create_client(Trigger, 'controller/hold')
+        self._pause_client = make_client(self, services.PAUSE)
+        self._reset_client = make_client(self, services.RESET)
+        self._hold_client = make_client(self, services.HOLD)
         self._parameter_client = self.create_client(SetParameters, 'controller/set_parameters')
-        listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
-        listen_to_joint_states(self, 'controller/target', self._on_target, STATES)
-        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        for link, topic_name in topic_words(arm.tips).items():
-            self.create_subscription(
-                PoseStamped, f'{topic_name}/tip_deflection',
-                partial(self._on_tip, link), STATES)
+        listen_to_joint_states(self, topics.JOINT_STATES, self._on_joints)
+        listen_to_joint_states(self, topics.TARGET, self._on_target)
+        subscribe(self, topics.DIAGNOSTICS, self._on_diagnostics)
+        for link, word in topic_words(arm.tips).items():
+            subscribe(self, topics.TIP_DEFLECTION.with_word(word), partial(self._on_tip, link))
         self._executor = make_executor('auto')
         self._executor.add_node(self)
 
@@ -150,13 +147,13 @@ class DemoObserver(Node):
     @property
     def has_other_subscribers(self) -> bool:
         """Whether another node subscribes to joint states."""
-        return self.count_subscribers('joint_states') > 1
+        return self.count_subscribers(topics.JOINT_STATES.name) > 1
 
     @property
     def is_recorded(self) -> bool:
         """Whether a recorder subscribes to joint states."""
         return any(listener.node_name == '_recorder' for listener in
-                   self.get_subscriptions_info_by_topic('joint_states'))
+                   self.get_subscriptions_info_by_topic(topics.JOINT_STATES.name))
 
     @property
     def failure(self) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 from geometry_msgs.msg import Point
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -23,9 +22,10 @@ from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
-from flex_robot_sim.nodes.conversions import JointStateBuffer, set_stamp, set_vector
 from flex_robot_sim.nodes.settings import OutputSettings
-from flex_robot_sim.nodes.topics import STATES
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import JointStateBuffer, set_stamp, set_vector
+from flex_robot_sim.ros.endpoints import advertise
 
 SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
 MAX_PATH_POINTS = 500     # of the tool path
@@ -54,8 +54,8 @@ class DisplayOutputs:
         self._path = ToolPath(MAX_PATH_POINTS, PATH_SPACING_RATIO * self._reach)
         self._epoch, self._subscribers, self._arrays_left_to_clean = 0, 0, 0
         self._set_scale(settings)
-        self._joint_publisher = node.create_publisher(JointState, 'display_joint_states', STATES)
-        self._marker_publisher = node.create_publisher(MarkerArray, 'bending_markers', STATES)
+        self._joint_publisher = advertise(node, topics.DISPLAY_JOINT_STATES)
+        self._marker_publisher = advertise(node, topics.BENDING_MARKERS)
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(1.0 / settings.display_rate, self._draw,
                                         clock=self._clock)

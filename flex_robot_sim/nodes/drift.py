@@ -11,10 +11,10 @@ from rclpy.clock import Clock, ClockType
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
-from flex_robot_sim.nodes.polling_node import PollingNode
-from flex_robot_sim.nodes.reporting import Reporter, log
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import DRIFT_SETTINGS
+from flex_robot_sim.nodes.settings import DRIFT_SETTINGS, KNOWN_PARAMETERS
+from flex_robot_sim.ros.polling_node import PollingNode
+from flex_robot_sim.ros.reporting import Reporter, log
+from flex_robot_sim.ros.run import run
 from flex_robot_sim.util.exceptions import plain
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class DriftNode(PollingNode):
 
     def __init__(self) -> None:
         """Wait for the robot."""
-        super().__init__('drift', DRIFT_SETTINGS)
+        super().__init__('drift', DRIFT_SETTINGS, KNOWN_PARAMETERS)
 
     def begin(self, arm: ArmModel) -> None:
         """Monitor `arm`."""
@@ -42,7 +42,7 @@ class DriftNode(PollingNode):
         rate = min(max(POLLS_PER_PERIOD * self._watch.slowest, POLL_RATE_LIMITS_HZ[0]),
                    POLL_RATE_LIMITS_HZ[1])
         self.create_timer(1.0 / rate, self._listen, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        Reporter(self, 'stiffness', self._look, self._figures)
+        Reporter(self, 'stiffness', self._check_stop, self._figures)
         self.get_logger().info(f'{plain(self._name)}: slowest mode {self._watch.slowest:.4g} Hz')
 
     def _listen(self):
@@ -50,7 +50,7 @@ class DriftNode(PollingNode):
             self._watch.take(*sample)
             self._last_sample = time.monotonic()
 
-    def _look(self):
+    def _check_stop(self):
         self._watch.look()
         level, line = self._watch.verdict()
         if level != self._level and (level == 'warning' or self._level == 'warning'):

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
-from sensor_msgs.msg import JointState
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.joint_motor_pairing import NamedValues, StrainReader
-from flex_robot_sim.nodes.polling_node import Stamps
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.topics import NEWEST, SAMPLES
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.endpoints import subscribe
+from flex_robot_sim.ros.joint_motor_pairing import NamedValues, StrainReader
+from flex_robot_sim.ros.polling_node import Stamps
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 MAX_PENDING_STRAINS = 400   # strain samples without later joint states
@@ -34,10 +34,9 @@ class DriftInputs:
         """Make the subscriptions of `node`; no executor may wait for those in `polled`."""
         self._node = node
         joints = len(arm.joint_names)
-        self._motor_joints = np.array(
-            [arm.joint_names.index(name) for name in arm.motor_names], int)
-        self._joints = NamedValues(arm.joint_names, 'joint_states', 'joint')
-        self._motors = NamedValues(arm.motor_names, 'motor_states', 'joint')
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
+        self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES, 'joint')
+        self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES, 'joint')
         self._strain = StrainReader(arm)
         self._no_efforts = np.full(joints, np.nan)
         self._time = Stamps(node)
@@ -45,10 +44,10 @@ class DriftInputs:
         self._joint_samples: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
         self._motor_samples: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
         self._strain_samples: deque[tuple[float, np.ndarray]] = deque(maxlen=MAX_PENDING_STRAINS)
-        self._strain_subscription = self._listen('strain', SAMPLES)
-        self._joint_subscription = self._listen('joint_states', NEWEST)
+        self._strain_subscription = self._listen(topics.STRAIN)
+        self._joint_subscription = self._listen(topics.JOINT_STATES)
         self._motor_subscription = (
-            self._listen('motor_states', NEWEST) if arm.motor_names else None)
+            self._listen(topics.MOTOR_STATES) if arm.motor_names else None)
 
     @property
     def polled(self) -> tuple[Subscription, ...]:
@@ -57,8 +56,8 @@ class DriftInputs:
             self._strain_subscription, self._joint_subscription,
             self._motor_subscription) if subscription)
 
-    def _listen(self, topic: str, qos: QoSProfile) -> Subscription:
-        return self._node.create_subscription(JointState, topic, lambda _: None, qos)
+    def _listen(self, topic: Topic) -> Subscription:
+        return subscribe(self._node, topic, lambda _: None, topic.quality_for('drift'))
 
     def samples(self) -> Iterator[Sample]:
         """Yield (time, drive positions, strains, efforts) of the received messages."""

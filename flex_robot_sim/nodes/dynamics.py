@@ -4,32 +4,27 @@ import sys
 from collections.abc import Callable
 
 from rclpy.node import Node
-from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.motion.limits import effort_limits
-from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.dynamics_services import DynamicsServices
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.message_limits import reserve_message_memory, subscribe_short
-from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.push_inbox import PushInbox
-from flex_robot_sim.nodes.reporting import carry_out
-from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import (
-    DYNAMICS_SETTINGS,
-    MessageSettings,
-    OutputSettings,
-    RobotSettings,
-)
+from flex_robot_sim.nodes.settings import DYNAMICS_SETTINGS, KNOWN_PARAMETERS, OutputSettings
 from flex_robot_sim.nodes.simulation_interfaces import offer_simulation_interfaces
-from flex_robot_sim.nodes.topics import COMMAND_TOPICS, COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
+from flex_robot_sim.ros.conversions import effort_command
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.message_limits import reserve_message_memory, subscribe_short
+from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.reporting import carry_out
+from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import EFFORT_COMMANDS, EFFORT_TOPICS, JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -50,7 +45,7 @@ class DynamicsNode(Node):
         self.loop, self._attach_controller = None, attach_controller
         if must_compile():
             self.get_logger().info(why_compiling())
-        self.parameters = Parameters(self, *DYNAMICS_SETTINGS)
+        self.parameters = Parameters(self, *DYNAMICS_SETTINGS, known=KNOWN_PARAMETERS)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
 
     def _start(self, arm):
@@ -66,7 +61,7 @@ class DynamicsNode(Node):
         self._service_set = DynamicsServices(self, loop, self._process_commands)
         offer_simulation_interfaces(self, loop, self._process_commands)
         self._diagnostics = DynamicsDiagnostics(
-            self, loop, () if self._attach_controller else COMMAND_TOPICS)
+            self, loop, () if self._attach_controller else EFFORT_TOPICS)
         parameters.on_change(self._on_change)
         self._pushes = PushInbox(self, loop)
         self.loop = loop
@@ -75,10 +70,8 @@ class DynamicsNode(Node):
         else:
             max_names = parameters[MessageSettings].max_names
             self._commands = [
-                listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS,
-                                       max_names),
-                subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array,
-                                COMMANDS, max_names)]
+                listen_to_joint_states(self, JOINT_COMMANDS, self._on_command, max_names),
+                subscribe_short(self, EFFORT_COMMANDS, self._on_array, max_names)]
             reserve_message_memory()
         loop.start()
         self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '

@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.reporting import RepeatFilter, Reporter, log
-from flex_robot_sim.nodes.senders import SenderWatch
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
+from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
+from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.topics import Topic
 
 
 class DynamicsDiagnostics:
     """Timers that publish events and figures of a SimulationLoop."""
 
-    def __init__(self, node: Node, loop: SimulationLoop, command_topics: Sequence[str]) -> None:
+    def __init__(self, node: Node, loop: SimulationLoop, command_topics: Sequence[Topic]) -> None:
         """
         Start the timers of `node`.
 
@@ -46,7 +47,7 @@ class DynamicsDiagnostics:
     def _figures(self):
         level, message, values = self._loop.call(
             lambda: self._report.figures(time.monotonic()))
-        sender_problem = self._senders.look()
+        sender_problem = self._senders.check()
         if sender_problem and level != 'error':
             level, message = 'warning', sender_problem
         node_count = self._count_same_name()

@@ -5,18 +5,18 @@ The thread of the simulation publishes states right after each period. Drawing t
 period, so a timer of the node draws from a copy of the state.
 """
 
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
-from flex_robot_sim.nodes.conversions import SECOND, WrenchBuffer, set_stamp
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.settings import OutputSettings
-from flex_robot_sim.nodes.topics import CLOCK, STATES
 from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import SECOND, WrenchBuffer, set_stamp
+from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -32,15 +32,15 @@ class DynamicsOutputs:
         self._arm_outputs = ArmOutputs(node, arm)
         base = arm.description.links[0].name
         self._tool = arm.tool
-        self._tool_pose = PosePublisher(node, 'tool_pose', base)
-        self._wrenches = [_Wrench(node, arm, joint, topic_name)
-                          for joint, topic_name in topic_words(settings.wrench_joints).items()]
+        self._tool_pose = PosePublisher(node, topics.TOOL_POSE, base)
+        self._wrenches = [_Wrench(node, arm, joint, word)
+                          for joint, word in topic_words(settings.wrench_joints).items()]
         self._joint_output = loop.add_output(
             settings.joint_state_rate, self._send_joints, is_answered=True)
         self._flex_output = loop.add_output(settings.flex_rate, self._send_flex)
         if settings.publish_clock:
             self._clock_message = ClockMessage()
-            self._clock_publisher = node.create_publisher(ClockMessage, '/clock', CLOCK)
+            self._clock_publisher = advertise(node, topics.CLOCK)
             loop.add_output(settings.clock_rate, self._send_clock)
         self._display = DisplayOutputs(node, arm, self._tool, settings)
         self._display_output = loop.add_output(settings.display_rate, self._show)
@@ -83,14 +83,13 @@ class DynamicsOutputs:
 class _Wrench:
     """Publisher of the wrench that one joint transmits."""
 
-    def __init__(self, node, arm, joint, topic_name):
+    def __init__(self, node, arm, joint, word):
         if joint not in arm.carried_bodies:
             raise SettingError(f'wrench_joints: no joint "{joint}" carries a body. Known: '
                                f'{", ".join(arm.carried_bodies)}')
         self._joint = joint
         self._buffer = WrenchBuffer(arm.description.joint(joint).child)
-        self._publisher = node.create_publisher(
-            WrenchStamped, f'joint_wrenches/{topic_name}', STATES)
+        self._publisher = advertise(node, topics.JOINT_WRENCH.with_word(word))
 
     def send(self, stamp, simulation):
         self._publisher.publish(self._buffer.fill(stamp, simulation.wrench(self._joint)))

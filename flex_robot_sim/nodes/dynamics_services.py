@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from rclpy.node import Node
-from std_srvs.srv import SetBool, Trigger
 
-from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.ros import services
+from flex_robot_sim.ros.endpoints import offer
+from flex_robot_sim.ros.reporting import answer
 
 
 class DynamicsServices:
@@ -20,9 +21,9 @@ class DynamicsServices:
         :param poll: processes commands while a step waits for them.
         """
         self._loop, self._poll = loop, poll
-        node.create_service(Trigger, '~/reset', self._on_reset)
-        node.create_service(Trigger, '~/step', self._on_step)
-        node.create_service(SetBool, '~/pause', self._on_pause)
+        offer(node, services.RESET, self._on_reset)
+        offer(node, services.STEP, self._on_step)
+        offer(node, services.PAUSE, self._on_pause)
 
     def _on_reset(self, request, response):
         return self._carry_out(self._loop.reset, response)

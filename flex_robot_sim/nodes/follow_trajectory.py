@@ -17,10 +17,10 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.motion.reference import REFUSED, REPLACED
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of
 from flex_robot_sim.nodes.goal_state import Outcome, RunningGoal
-from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 CHECK_PERIOD = 0.02         # between two checks of the running goal                          [s]
@@ -273,7 +273,7 @@ class FollowTrajectoryAction:
             if is_over():
                 return
             if goal.is_stopping:
-                goal.is_forwarded = False       # the joint states say when it has ended
+                goal.is_forwarded = False       # joint states show when it has ended
                 return
             answer = result.result()
             code = answer.result.error_code
@@ -282,7 +282,8 @@ class FollowTrajectoryAction:
                 code = code or self._kind.Result.INVALID_GOAL
             goal.finish(Outcome(code, answer.result.error_string, answer.result))
         self._client.send_goal_async(
-            forwarded, feedback_callback=lambda news: goal.handle.publish_feedback(news.feedback),
+            forwarded, feedback_callback=lambda message: goal.handle.publish_feedback(
+                message.feedback),
         ).add_done_callback(on_answer)
 
     def _feedback(self, goal, now):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration
 
-from flex_robot_sim.nodes.conversions import SECOND
 from flex_robot_sim.nodes.joint_table import JointTable
 from flex_robot_sim.nodes.trajectory_relay import SentTrajectory
+from flex_robot_sim.ros.conversions import SECOND
 
 REST_VELOCITY = 0.01        # below it a joint counts as at rest                     [rad/s, m/s]
 REST_DISTANCE = 1e-3        # from the last set point, of a joint at rest               [rad, m]

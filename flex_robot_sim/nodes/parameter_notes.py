@@ -23,7 +23,7 @@ class ParameterNotes:
         self._attempts: dict[str, int] = {}        # per node; MAX_ATTEMPTS and more: done
         self._clients: dict[str, tuple[Any, Any]] = {}
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """
         Request the parameters of nodes that have not answered yet; call it once a second.
 

@@ -10,25 +10,25 @@ from typing import Any, NamedTuple
 
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from flex_robot_sim.nodes.message_types import type_of
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.recording.mcap_file import ENCODING, RecordingReader
 from flex_robot_sim.recording.playing import Extent, due_times, is_command, is_command_name
+from flex_robot_sim.ros.endpoints import qos_of
+from flex_robot_sim.ros.message_types import type_of
+from flex_robot_sim.ros.node_settings import NodeSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import DIAGNOSTICS, JOINT_STATE, Quality
 from flex_robot_sim.util.exceptions import UsageError
 
 # topics with several publishers
-SHARED_TOPICS = '/diagnostics', '/parameter_events', '/rosout', '/tf', '/tf_static'
+SHARED_TOPICS = DIAGNOSTICS.name, '/parameter_events', '/rosout', '/tf', '/tf_static'
 QUEUE_DEPTH = 1000          # messages queued for a slow subscriber
 DISCOVERY_TIME_S = 1.0        # for the discovery of subscribers and other publishers
 POLL_PERIOD_S = 0.2            # of checks for other nodes, and of the progress line
 SETTLE_TIME_S = 0.5           # for the discovery of all endpoints of a new subscriber
 NODE_NAME_TIMEOUT_S = 3.0      # for the discovery of the node name of a subscriber
 UNKNOWN_NODE_NAME = 'NODE_NAME_UNKNOWN'     # reported by ROS until the name is discovered
-STATE_TYPE = 'sensor_msgs/msg/JointState'
 
 
 class PlaybackOptions(NamedTuple):
@@ -77,12 +77,8 @@ class PlayerNode(Node):
                       'installed here')
             return None
         try:
-            return self.create_publisher(kind, topic.name, QoSProfile(
-                depth=1 if topic.is_latched else QUEUE_DEPTH,
-                durability=(DurabilityPolicy.TRANSIENT_LOCAL if topic.is_latched else
-                            DurabilityPolicy.VOLATILE),
-                reliability=(ReliabilityPolicy.RELIABLE if topic.is_reliable else
-                             ReliabilityPolicy.BEST_EFFORT)))
+            return self.create_publisher(kind, topic.name, qos_of(Quality(
+                1 if topic.is_latched else QUEUE_DEPTH, topic.is_reliable, topic.is_latched)))
         except InvalidTopicNameException:
             self._say(f'note: {topic.name} is left out: ROS does not allow this name of a topic')
         except (RuntimeError, ValueError) as error:     # a name that is too long, a second type
@@ -192,7 +188,7 @@ class PlayerNode(Node):
         except RuntimeError:        # the node has ended in the meantime
             return False
         # joint states of a live arm under any name; commands have the same type
-        return any(STATE_TYPE in kinds and not is_command_name(topic) for topic, kinds in topics)
+        return any(JOINT_STATE in kinds and not is_command_name(topic) for topic, kinds in topics)
 
 
 def play(reader: RecordingReader, extent: Extent, options: PlaybackOptions, name: str,

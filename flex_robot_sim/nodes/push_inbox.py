@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 
-from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.conversions import vector_of
-from flex_robot_sim.nodes.message_limits import subscribe_short
-from flex_robot_sim.nodes.reporting import carry_out, log
-from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.ros.conversions import vector_of
+from flex_robot_sim.ros.message_limits import subscribe_short
+from flex_robot_sim.ros.reporting import carry_out, log
+from flex_robot_sim.ros.topics import PUSH
 
 CHECK_PERIOD_S = 0.1    # of the age of pushes
 
@@ -24,7 +23,7 @@ class PushInbox:
         """Subscribe `node`; a SimulationLoop applies the pushes."""
         self._node, self._loop = node, loop
         self._last_push_at: dict[str, float] = {}      # time of the newest push by link    [s]
-        subscribe_short(node, WrenchStamped, 'push', self._on_push, COMMANDS)
+        subscribe_short(node, PUSH, self._on_push)
         node.create_timer(CHECK_PERIOD_S, self._end_old_pushes,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 

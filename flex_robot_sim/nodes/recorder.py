@@ -18,21 +18,23 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
-from flex_robot_sim.nodes.message_types import definition_of, type_of
 from flex_robot_sim.nodes.parameter_notes import ParameterNotes
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import RECORDER_SETTINGS, RecorderSettings
-from flex_robot_sim.recording.cdr import may_be_padded, trim
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, RECORDER_SETTINGS, RecorderSettings
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.tally import Tally, as_text, status_line, summary
+from flex_robot_sim.ros.cdr import may_be_padded, trim
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
+from flex_robot_sim.ros.endpoints import qos_of
+from flex_robot_sim.ros.message_types import definition_of, type_of
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import CLOCK, DIAGNOSTICS, Quality
 from flex_robot_sim.util.exceptions import UsageError
 
 POLL_PERIOD_S = 0.2         # of topic discovery and flushing
-SHARED_TOPICS = '/clock', '/diagnostics', '/tf', '/tf_static'     # recorded in any namespace
+SHARED_TOPICS = CLOCK.name, DIAGNOSTICS.name, '/tf', '/tf_static'     # recorded in any namespace
 ROS_INTERNAL_TOPICS = '/parameter_events', '/rosout'     # recorded only if named
 QUEUE_DEPTH = 1000          # messages queued while the disk is busy
 TAKE_PERIOD_S = 0.01        # between two polls of the subscriptions
@@ -42,19 +44,19 @@ LISTENER_NAME = '_recorder' # of the polled node; tools hide names that start wi
 class RecorderNode(Node):
     """Writes topics to a file until the node ends."""
 
-    def __init__(self, say: Callable[[dict[str, Any]], None] | None = None,
+    def __init__(self, on_summary: Callable[[dict[str, Any]], None] | None = None,
                  show: Callable[[str], None] = lambda line: None) -> None:
         """
         Begin the file and subscribe.
 
-        :param say: takes the summary at the end; None: it is logged; show: takes progress lines,
-            and '' at the end.
+        :param on_summary: takes the summary at the end; None: it is logged.
+        :param show: takes progress lines, and '' at the end.
         """
         super().__init__('recorder')
         self.failure: UsageError | None = None
         self.has_ended = False
-        self._say, self._show = say, show
-        self.parameters = Parameters(self, *RECORDER_SETTINGS)
+        self._on_summary, self._show = on_summary, show
+        self.parameters = Parameters(self, *RECORDER_SETTINGS, known=KNOWN_PARAMETERS)
         settings = self.parameters[RecorderSettings]
         self._space = self.get_namespace().rstrip('/')
         self._patterns = settings.topics
@@ -83,8 +85,8 @@ class RecorderNode(Node):
         except UsageError as error:
             self.failure = self.failure or error
         facts = self._summary()
-        if self._say:
-            self._say(facts)
+        if self._on_summary:
+            self._on_summary(facts)
         else:
             for line in as_text(facts):
                 self.get_logger().info(line)
@@ -112,7 +114,7 @@ class RecorderNode(Node):
             self._last_poll = now
             for channel in self._channels.values():
                 self._match_qos(channel)
-            self._parameter_notes.look()
+            self._parameter_notes.poll()
             lost = sum(channel.tally.lost or 0 for channel in self._channels.values())
             active_topics = sum(channel.tally.count > 0 for channel in self._channels.values())
             self._show(status_line(now - self._start_time, self._writer.messages, active_topics,
@@ -166,12 +168,8 @@ class RecorderNode(Node):
         is_latched, is_reliable = channel.qos = qos
         channel.number = self._writer.topic(tally.name, tally.kind, channel.text, *qos)
         channel.subscription = self._listener.create_subscription(
-            channel.kind, tally.name, _discard, raw=True, qos_profile=QoSProfile(
-                depth=QUEUE_DEPTH,
-                durability=(DurabilityPolicy.TRANSIENT_LOCAL if is_latched else
-                            DurabilityPolicy.VOLATILE),
-                reliability=(ReliabilityPolicy.RELIABLE if is_reliable else
-                             ReliabilityPolicy.BEST_EFFORT)))
+            channel.kind, tally.name, _discard, raw=True, qos_profile=qos_of(
+                Quality(QUEUE_DEPTH, is_reliable, is_latched)))
 
     def _take(self):
         """Write all received messages."""

@@ -5,23 +5,11 @@ from dataclasses import dataclass, fields
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.identification.drift_settings import DriftSettings
-from flex_robot_sim.model.assembly import COUPLINGS, GRAVITY
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
-from flex_robot_sim.shaping.shaping_settings import AUTO, NODE_SHAPERS, ShapingSettings
+from flex_robot_sim.ros.node_settings import MessageSettings, NodeSettings, RobotSettings
+from flex_robot_sim.shaping.impulses import AUTO, NODE_SHAPERS, ShapingSettings
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
-
-
-@dataclass(frozen=True)
-class RobotSettings(Settings):
-    """Selection of the robot."""
-
-    robot: str = setting('', 'URDF or xacro file, or a shipped robot; empty: what arrives on '
-                             'robot_description')
-    xacro_arguments: tuple = setting((), 'NAME:=VALUE for a xacro file', of=str)
-    coupling: str = setting('shortening', 'elastic terms that live', choices=COUPLINGS)
-    gravity: tuple = setting(GRAVITY, 'in the base frame', 'm/s2')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
 
 
 @dataclass(frozen=True)
@@ -42,27 +30,6 @@ class OutputSettings(Settings):
     publish_clock: bool = setting(
         False, 'send /clock; stamps are simulated time then, as they are in lockstep')
     clock_rate: float = setting(100.0, 'rate of /clock', 'Hz', above=0.0)
-
-
-@dataclass(frozen=True)
-class NodeSettings(Settings):
-    """Execution of a node."""
-
-    executor: str = setting('auto', 'executor of rclpy; auto takes that of events, which needs '
-                                    'least time, where there is one',
-                            choices=('auto', 'events', 'single_threaded'))
-    thread_priority: int = setting(10, 'SCHED_FIFO priority of the threads of a node, if allowed; '
-                                       '0 asks for none', at_least=0)
-
-
-@dataclass(frozen=True)
-class MessageSettings(Settings):
-    """Size limits of messages; longer ones are refused before deserialization."""
-
-    max_trajectory_points: int = setting(20_000, 'points of a trajectory, at most', at_least=1,
-                                         at_most=10_000_000)
-    max_names: int = setting(1000, 'joints that a message names, at most', at_least=1,
-                             at_most=1_000_000)
 
 
 @dataclass(frozen=True)

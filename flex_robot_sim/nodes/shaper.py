@@ -4,28 +4,24 @@ import sys
 import time
 
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory
 
-from flex_robot_sim.nodes.background import PROGRESS_DELAY_S, Background
 from flex_robot_sim.nodes.follow_trajectory import offer_follow_joint_trajectory
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.reporting import Reporter, log, refuse
-from flex_robot_sim.nodes.robot import when_arm_is_known
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import (
-    SHAPER_SETTINGS,
-    MessageSettings,
-    RobotSettings,
-    ShaperSettings,
-)
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, SHAPER_SETTINGS, ShaperSettings
 from flex_robot_sim.nodes.shaper_stream import ShaperStream
-from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.nodes.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.ros.endpoints import subscribe
+from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.reporting import Reporter, log, refuse
+from flex_robot_sim.ros.robot_source import when_arm_is_known
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import SHAPER_TRAJECTORY
+from flex_robot_sim.ros.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_file import read_parts
-from flex_robot_sim.shaping.specification_design import parts_by_arm, parts_by_modes
+from flex_robot_sim.shaping.shaper_design import design_for_arm, design_for_modes
+from flex_robot_sim.shaping.shaper_file import read_shaper
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
+from flex_robot_sim.util.background import PROGRESS_DELAY_S, BackgroundTask
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, plain
 
 # settings whose changes require a new shaper
@@ -40,9 +36,9 @@ class ShaperNode(Node):
         super().__init__('shaper')
         self.shaped = self.forwarded = self.refused = 0
         self.failure, self._problem, self._stream = None, '', None
-        self.parameters = Parameters(self, *SHAPER_SETTINGS)
+        self.parameters = Parameters(self, *SHAPER_SETTINGS, known=KNOWN_PARAMETERS)
         settings, robot = self.parameters[ShaperSettings], self.parameters[RobotSettings]
-        needs_arm = bool(settings.design_file) and bool(read_parts(settings.design_file).stages)
+        needs_arm = bool(settings.design_file) and bool(read_shaper(settings.design_file).stages)
         if (settings.frequencies or settings.design_file) and not robot.robot and not needs_arm:
             self._listen(None)
         else:
@@ -50,7 +46,7 @@ class ShaperNode(Node):
 
     def _listen(self, arm):
         settings = self.parameters[ShaperSettings]
-        self._arm, self._design = arm, Background('shaper')
+        self._arm, self._design = arm, BackgroundTask('shaper')
         self._limits = self.parameters[MessageSettings]
         self._name = 'a robot without URDF' if arm is None else arm.description.name
         self._began_at = time.monotonic()
@@ -62,8 +58,7 @@ class ShaperNode(Node):
         self._relay = TrajectoryRelay(self, self._shaper, arm, self._limits,
                                       has_reports=not settings.controller_action)
         self._relay.max_deviation = self._max_deviation(settings)
-        source = self.create_subscription(JointTrajectory, '~/joint_trajectory',
-                                          self._on_trajectory, COMMANDS, raw=True)
+        source = subscribe(self, SHAPER_TRAJECTORY.private, self._on_trajectory, raw=True)
         if source.topic_name == self._relay.topic:
             raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
                                'remap joint_trajectory to the topic of the controller')
@@ -77,18 +72,18 @@ class ShaperNode(Node):
             self, '~/follow_joint_trajectory', self._relay, settings.controller_action,
             settings.start_tolerance)
         self.parameters.on_change(self._on_change)
-        Reporter(self, 'shaping', self._look, self._figures)
+        Reporter(self, 'shaping', self._poll, self._figures)
         self.get_logger().info(f'{plain(self._name)}: shapes {topics}')
 
     def _specify(self, settings, progress=None):
         """Return the ShaperSpecification for ShaperSettings."""
         if settings.design_file:
-            return read_parts(settings.design_file,
+            return read_shaper(settings.design_file,
                               None if self._arm is None else self._arm.joint_names)
         if settings.frequencies or self._arm is None:
-            return parts_by_modes(settings.shaper, settings.frequencies, settings.damping_ratios)
+            return design_for_modes(settings.shaper, settings.frequencies, settings.damping_ratios)
         try:
-            return parts_by_arm(settings.shaper, self._arm, settings.payload, progress=progress)
+            return design_for_arm(settings.shaper, self._arm, settings.payload, progress=progress)
         except SettingError as error:
             raise SettingError(f'{error}; or give the parameter frequencies [Hz]') from error
 
@@ -143,8 +138,8 @@ class ShaperNode(Node):
         if self._stream.stream.omitted_modes:
             self.get_logger().warning(f'stream: {self._stream.stream.omitted_modes}')
 
-    def _look(self):
-        update = self._design.look()
+    def _poll(self):
+        update = self._design.poll()
         if update is not None:
             log(self, *update)
 

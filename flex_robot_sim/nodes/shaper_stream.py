@@ -8,15 +8,21 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of
-from flex_robot_sim.nodes.message_limits import subscribe_short
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.message_limits import subscribe_short
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.topics import (
+    FLOATS,
+    JOINT_STATE,
+    JOINT_TRAJECTORY,
+    SET_POINTS,
+    SHAPER_SET_POINTS,
+)
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError, SettingError
 
-KINDS = {'commands': Float64MultiArray, 'joint_state': JointState,
-         'joint_trajectory': JointTrajectory}
+KINDS = {'commands': FLOATS, 'joint_state': JOINT_STATE, 'joint_trajectory': JOINT_TRAJECTORY}
 # size limit of a message per joint, in numbers; a name takes the space of several
 NUMBERS_PER_JOINT = {'commands': 1, 'joint_state': 64, 'joint_trajectory': 64}
 SET_POINT_TIMEOUT_S = 0.5   # after which an arm at rest gets no more set points
@@ -36,9 +42,10 @@ class ShaperStream:
         self._last_set_point, self._is_idle = None, True
         self._make_message = {'commands': self._commands, 'joint_state': self._joint_state,
                               'joint_trajectory': self._joint_trajectory}[kind]
-        self._publisher = node.create_publisher(KINDS[kind], 'set_points', COMMANDS)
-        source = subscribe_short(node, KINDS[kind], '~/set_points', self._on_set_point, COMMANDS,
-                                 NUMBERS_PER_JOINT[kind] * max_names)
+        self._publisher = advertise(node, SET_POINTS._replace(kind=KINDS[kind]))
+        source = subscribe_short(
+            node, SHAPER_SET_POINTS.private._replace(kind=KINDS[kind]), self._on_set_point,
+            NUMBERS_PER_JOINT[kind] * max_names)
         if source.topic_name == self._publisher.topic_name:
             raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
                                'remap set_points to the topic of the driver')

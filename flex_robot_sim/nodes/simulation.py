@@ -6,7 +6,7 @@ from rclpy.node import Node
 
 from flex_robot_sim.nodes.controller import ControllerNode
 from flex_robot_sim.nodes.dynamics import DynamicsNode
-from flex_robot_sim.nodes.run import run
+from flex_robot_sim.ros.run import run
 
 
 def make_nodes() -> list[Node]:

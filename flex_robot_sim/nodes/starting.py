@@ -1,7 +1,7 @@
 """
 Entry point of `ros2 run` and `ros2 launch`, with signal handling during the imports.
 
-Importing rclpy and the compiled core takes a second or two before nodes/run.py takes over. Without
+Importing rclpy and the compiled core takes a second or two before ros/run.py takes over. Without
 a handler, a signal in this time would print a traceback from an import.
 """
 
@@ -14,7 +14,7 @@ from flex_robot_sim.util.garbage import collected_seldom
 
 
 def end_quietly() -> None:
-    """Let a signal end the process at once, until nodes/run.py handles signals."""
+    """Let a signal end the process at once, until ros/run.py handles signals."""
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         # an exception might be swallowed by the module that is being imported
         signal.signal(signal_number, lambda *_: os._exit(0))
@@ -41,7 +41,7 @@ def start(name: str) -> None:
     end_quietly()
     keep_to_one_thread()
     with collected_seldom():
-        import_module('flex_robot_sim.nodes.network').prepare_network()
+        import_module('flex_robot_sim.ros.network').prepare_network()
         try:
             module = import_module(f'flex_robot_sim.nodes.{name}')
         except ImportError as error:

@@ -14,16 +14,16 @@ from flex_robot_sim.nodes.follow_trajectory import (
     follow_joint_trajectory_type,
     offer_follow_joint_trajectory,
 )
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.robot import when_arm_is_known
-from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import (
+    KNOWN_PARAMETERS,
     TRAJECTORY_ACTION_SETTINGS,
-    MessageSettings,
-    RobotSettings,
     TrajectoryActionSettings,
 )
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.robot_source import when_arm_is_known
+from flex_robot_sim.ros.run import run
 from flex_robot_sim.shaping.impulses import NONE
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError, plain
@@ -38,7 +38,7 @@ class TrajectoryActionNode(Node):
         """Offer the action, once the arm is known; SettingError without its type."""
         super().__init__('trajectory_action')
         self.failure = None
-        self.parameters = Parameters(self, *TRAJECTORY_ACTION_SETTINGS)
+        self.parameters = Parameters(self, *TRAJECTORY_ACTION_SETTINGS, known=KNOWN_PARAMETERS)
         if follow_joint_trajectory_type() is None:
             raise SettingError('control_msgs cannot be imported: install the package '
                                'ros-DISTRO-control-msgs, or send trajectories to the topic '

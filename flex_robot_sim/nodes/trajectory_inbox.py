@@ -12,23 +12,22 @@ import queue
 import threading
 from collections.abc import Callable
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.nodes.trajectory_messages import (
+from flex_robot_sim.realtime.priority import use_planning_priority
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.endpoints import advertise, subscribe
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.trajectory_cdr import TrajectoryHeader
+from flex_robot_sim.ros.trajectory_messages import (
     read_trajectory,
     read_trajectory_header,
     start_of,
     trajectory_status,
 )
-from flex_robot_sim.realtime.priority import use_planning_priority
-from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 STATUS_PERIOD_S = 0.01  # of publishing new states of trajectories
@@ -47,11 +46,10 @@ class TrajectoryInbox:
         self._node, self._controller, self._limits = node, controller, limits
         self._stamp_offset = stamp_offset
         self._messages: queue.Queue[tuple[bytes, TrajectoryHeader, int]] = queue.Queue(
-            COMMANDS.depth)
+            topics.TRAJECTORY.quality.depth)
         self._thread: threading.Thread | None = None
-        node.create_subscription(JointTrajectory, 'joint_trajectory', self._on_bytes, COMMANDS,
-                                 raw=True)
-        self._status = node.create_publisher(DiagnosticStatus, '~/trajectory_status', COMMANDS)
+        subscribe(node, topics.TRAJECTORY, self._on_bytes, raw=True)
+        self._status = advertise(node, topics.TRAJECTORY_STATUS.private)
         node.create_timer(STATUS_PERIOD_S, self._publish_events,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 

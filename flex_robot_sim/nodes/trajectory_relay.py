@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 from builtin_interfaces.msg import Duration
-from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -24,15 +23,16 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import refuse_beyond_stops
 from flex_robot_sim.motion.reference import ACCEPTED, REFUSED, REPLACED
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of, trajectory_of
-from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.joint_table import JointTable
-from flex_robot_sim.nodes.message_limits import subscribe_short
-from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.nodes.topics import COMMANDS, STATES
-from flex_robot_sim.nodes.trajectory_messages import read_trajectory_status, refuse_many_points
-from flex_robot_sim.recording.trajectory_cdr import write_trajectory
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import SECOND, stamp_of, trajectory_of
+from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.ros.message_limits import subscribe_short
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.trajectory_cdr import write_trajectory
+from flex_robot_sim.ros.trajectory_messages import read_trajectory_status, refuse_many_points
 from flex_robot_sim.shaping.trajectory_shaper import (
     STOP_TIME_S,
     ShapedTrajectory,
@@ -101,12 +101,11 @@ class TrajectoryRelay:
         self._sent: deque[int] = deque(maxlen=MAX_STATES)   # stamps, the newest one last    [ns]
         self._origin = node.get_clock().now().nanoseconds
         self._working_time = 0.0        # from the request to the message                     [s]
-        self._publisher = node.create_publisher(JointTrajectory, 'joint_trajectory', COMMANDS)
-        for topic, table in (('joint_states', self.measured), ('controller/target', self.target)):
-            listen_to_joint_states(node, topic, self._updater_of(table), STATES, limits.max_names)
+        self._publisher = advertise(node, topics.TRAJECTORY)
+        for topic, table in ((topics.JOINT_STATES, self.measured), (topics.TARGET, self.target)):
+            listen_to_joint_states(node, topic, self._updater_of(table), limits.max_names)
         if has_reports:
-            subscribe_short(node, DiagnosticStatus, 'controller/trajectory_status',
-                            self._on_status, COMMANDS)
+            subscribe_short(node, topics.TRAJECTORY_STATUS, self._on_status)
 
     @property
     def topic(self) -> str:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
-from flex_robot_sim.nodes.polling_node import PollingNode
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import VIEW_SETTINGS, ViewSettings
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs
 from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
+from flex_robot_sim.ros.polling_node import PollingNode
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.topics import JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.observed import ObservedArm
@@ -40,7 +41,7 @@ class ViewNode(PollingNode):
         self._browser_folder: TemporaryDirectory[str] | None = None     # redirects to the page
         self._remote: ViewRemote | None = None
         self._frame_count = 0
-        super().__init__('view', VIEW_SETTINGS)
+        super().__init__('view', VIEW_SETTINGS, KNOWN_PARAMETERS)
 
     def begin(self, arm: ArmModel) -> None:
         """Show `arm`."""
@@ -64,10 +65,10 @@ class ViewNode(PollingNode):
 
     def _draw(self):
         now = time.monotonic()
-        self._inputs.look(now)
-        self._remote.look(now)
-        self._prediction.look(now, self._observed, self._remote.parameters,
-                              self.count_publishers('joint_commands') > 0)
+        self._inputs.poll(now)
+        self._remote.poll(now)
+        self._prediction.update(now, self._observed, self._remote.parameters,
+                                self.count_publishers(JOINT_COMMANDS.name) > 0)
         self._frame_count += 1
         # each frame is packed separately for each browser
         if self._page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:

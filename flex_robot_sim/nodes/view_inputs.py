@@ -12,17 +12,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import LEVELS, vector_of
-from flex_robot_sim.nodes.joint_motor_pairing import JointMotorPairing, NamedValues
-from flex_robot_sim.nodes.polling_node import Stamps
-from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.conversions import LEVELS, vector_of
+from flex_robot_sim.ros.endpoints import subscribe
+from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, NamedValues
+from flex_robot_sim.ros.polling_node import Stamps
+from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import ObservedArm, Status
 
@@ -38,30 +36,29 @@ class ViewInputs:
         self._node, self._arm, self._observed = node, arm, observed
         self._pairing = JointMotorPairing(arm, False)
         self._time = Stamps(node)
-        joints, motors = len(arm.joint_names), len(arm.motor_names)
-        self._motors = slice(joints, joints + motors)
-        self._motor_rows = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
-        self._elastic = slice(joints + motors, arm.size)
-        self._effort = NamedValues(arm.joint_names, 'joint_states', 'joint')
-        self._flex = NamedValues(arm.coordinate_names[self._elastic], 'flex_states', 'coordinate')
-        self._target = NamedValues(arm.joint_names, 'controller/target', 'joint')
-        self._twin = NamedValues(arm.joint_names, 'twin/joint_states', 'joint')
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
+        self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
+        self._effort = NamedValues(arm.joint_names, topics.JOINT_STATES, 'joint')
+        self._flex = NamedValues(arm.coordinate_names[self._elastic], topics.FLEX_STATES,
+                                 'coordinate')
+        self._target = NamedValues(arm.joint_names, topics.TARGET, 'joint')
+        self._twin = NamedValues(arm.joint_names, topics.TWIN_JOINT_STATES, 'joint')
         self._readers: list[tuple[Any, Callable[[float, Any], None]]] = []
         self._problems: dict[str, str] = {}
-        self._listen(JointState, 'motor_states', NEWEST, self._on_motors)
-        self._listen(JointState, 'flex_states', SAMPLES, self._on_flex)
-        self._listen(JointState, 'joint_states', NEWEST, self._on_joints)
-        self._listen(JointState, 'controller/target', NEWEST, self._on_target)
-        self._listen(JointState, 'twin/joint_states', NEWEST, self._on_twin)
-        self._listen(WrenchStamped, 'push', COMMANDS, self._on_push)
-        self._listen(DiagnosticArray, '/diagnostics', STATES, self._on_diagnostics)
+        self._listen(topics.MOTOR_STATES, self._on_motors)
+        self._listen(topics.FLEX_STATES, self._on_flex)
+        self._listen(topics.JOINT_STATES, self._on_joints)
+        self._listen(topics.TARGET, self._on_target)
+        self._listen(topics.TWIN_JOINT_STATES, self._on_twin)
+        self._listen(topics.PUSH, self._on_push)
+        self._listen(topics.DIAGNOSTICS, self._on_diagnostics)
 
     @property
     def polled(self) -> tuple:
         """Return the subscriptions."""
         return tuple(subscription for subscription, _ in self._readers)
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Process the messages received until now [s]."""
         for subscription, read in self._readers:
             for message in self._time.new_messages(subscription):
@@ -72,10 +69,9 @@ class ViewInputs:
             del observed.status[name]
         observed.problem = next(iter(self._problems.values()), '')
 
-    def _listen(self, kind: type, topic: str, qos: QoSProfile,
-                read: Callable[[float, Any], None]) -> None:
-        subscription = self._node.create_subscription(kind, topic, lambda _: None, qos)
-        self._readers.append((subscription, partial(self._attempt, topic, read)))
+    def _listen(self, topic: Topic, read: Callable[[float, Any], None]) -> None:
+        subscription = subscribe(self._node, topic, lambda _: None, topic.quality_for('view'))
+        self._readers.append((subscription, partial(self._attempt, topic.name, read)))
 
     def _attempt(self, topic, read, now, message):
         try:
@@ -98,7 +94,7 @@ class ViewInputs:
 
     def _on_motors(self, _, message):
         self._pairing.take_motors(message)
-        self._observed.coordinates[self._motors] = self._pairing.motor_position[self._motor_rows]
+        self._observed.coordinates[self._motors] = self._pairing.motor_position[self._motor_joints]
 
     def _on_flex(self, now, message):
         elastic = self._flex.read(message)

@@ -10,11 +10,11 @@ import numpy as np
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
 from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.view_remote import GAINS
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.util.background import BackgroundTask
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.robot_view import RobotView
@@ -37,13 +37,13 @@ class Prediction:
 
     def __init__(self, arm: ArmModel, view: RobotView) -> None:
         """Predict the frequencies of `arm`; `view` displays them."""
-        self._arm, self._view, self._background = arm, view, Background('prediction')
+        self._arm, self._view, self._background = arm, view, BackgroundTask('prediction')
         self._next_time = -np.inf
         self._requested: tuple[Case, np.ndarray] | None = None
         self._model: tuple[tuple, ControllerModel] | None = None
 
-    def look(self, now: float, observed: ObservedArm, parameters: Mapping[str, Mapping[str, Any]],
-             is_commanded: bool) -> None:
+    def update(self, now: float, observed: ObservedArm,
+               parameters: Mapping[str, Mapping[str, Any]], is_commanded: bool) -> None:
         """
         Hand over a finished prediction, and start another one if pose or conditions changed.
 
@@ -51,7 +51,7 @@ class Prediction:
         :param is_commanded: whether the controller commands by a topic instead of inside the
             process of the dynamics.
         """
-        self._background.look()
+        self._background.poll()
         if now < self._next_time or self._background.is_busy or not np.isfinite(
                 observed.received_at):
             return

@@ -19,9 +19,10 @@ from std_srvs.srv import SetBool, Trigger
 
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_settings import VIBRATION_FEEDBACKS
-from flex_robot_sim.nodes.conversions import set_vector
-from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.shaping.shaping_settings import CONTROLLER_SHAPERS
+from flex_robot_sim.ros import services, topics
+from flex_robot_sim.ros.conversions import set_vector
+from flex_robot_sim.ros.endpoints import advertise, make_client
+from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
 from flex_robot_sim.viewer.remote import (
     COMMAND_JOINT,
     DISARM,
@@ -37,8 +38,8 @@ from flex_robot_sim.viewer.remote import (
 AVAILABILITY_PERIOD_S = 0.5     # of the check for services and subscribers
 REFRESH_PERIOD_S = 3.0          # of reading parameters
 ANSWER_TIMEOUT_S = 5.0           # of a service call
-SERVICES = {PAUSE: (SetBool, 'dynamics/pause'), STEP: (Trigger, 'dynamics/step'),
-            RESET: (Trigger, 'dynamics/reset'), DISARM: (SetBool, 'bridge/enable')}
+SERVICES = {PAUSE: services.PAUSE, STEP: services.STEP, RESET: services.RESET,
+            DISARM: services.ENABLE}
 PAYLOAD_PARAMETERS = 'payload_link', 'payload_mass', 'payload_centre'
 GAINS = tuple(ControllerSettings.__dataclass_fields__)
 READ_PARAMETERS = {
@@ -53,14 +54,14 @@ class ViewRemote:
     def __init__(self, node: Node) -> None:
         """Make clients and publishers of `node`."""
         self._node = node
-        self._clients = {command: node.create_client(kind, name)
-                         for command, (kind, name) in SERVICES.items()}
+        self._clients = {command: make_client(node, service)
+                         for command, service in SERVICES.items()}
         self._setters = {name: node.create_client(SetParameters, f'{name}/set_parameters')
                          for name in READ_PARAMETERS}
         self._getters = {name: node.create_client(GetParameters, f'{name}/get_parameters')
                          for name in READ_PARAMETERS}
-        self._reference = node.create_publisher(JointState, 'controller/reference', COMMANDS)
-        self._push = node.create_publisher(WrenchStamped, 'push', COMMANDS)
+        self._reference = advertise(node, topics.REFERENCE)
+        self._push = advertise(node, topics.PUSH)
         self._pending: list[tuple[Client, Any, float, Callable[[Any], object], str]] = []
         self._news: deque[str] = deque(maxlen=3)
         self.parameters: dict[str, dict[str, Any]] = {}     # by node, as far as known
@@ -69,7 +70,7 @@ class ViewRemote:
         self._pushed_links: set[str] = set()
         self._check_availability()
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Process answers, and check which services are available; `now` is the time [s]."""
         self._process_answers(now)
         if now - self._last_check >= AVAILABILITY_PERIOD_S:
@@ -149,12 +150,13 @@ class ViewRemote:
         for command in (PAUSE, STEP, RESET):
             reasons[command] = '' if self._clients[command].service_is_ready() else (
                 'a bench cannot be stopped like a simulation' if has_bench else
-                f'there is no service {SERVICES[command][1]}')
+                f'there is no service {SERVICES[command].name}')
         reasons[DISARM] = '' if has_bench else 'there is no bench'
         reasons[COMMAND_JOINT] = '' if self._reference.get_subscription_count() else (
-            'controller/reference has no subscriber')
+            f'{topics.REFERENCE.name} has no subscriber')
         # one of the subscribers is the view node itself
-        reasons[PUSH] = '' if self._push.get_subscription_count() > 1 else 'push has no subscriber'
+        reasons[PUSH] = '' if self._push.get_subscription_count() > 1 else (
+            f'{topics.PUSH.name} has no subscriber')
         reasons[PAYLOAD] = '' if self._setters['dynamics'].service_is_ready() else (
             'there are no parameters of dynamics')
         has_controller = self._setters['controller'].service_is_ready()
@@ -195,7 +197,7 @@ class ViewRemote:
         def on_response(response):
             if not response.success:
                 self._news.append(f'{command}: {response.message}')
-        name = SERVICES[command][1]
+        name = SERVICES[command].name
         if not self._clients[command].service_is_ready():
             self._news.append(f'{command}: {self._reasons[command]}')
             return

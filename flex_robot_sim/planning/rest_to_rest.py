@@ -39,7 +39,7 @@ from flex_robot_sim.motion.limits import (
 from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
 from flex_robot_sim.motion.trajectory import Trajectory
-from flex_robot_sim.planning.rollout import MotionSimulator
+from flex_robot_sim.planning.motion_response import MotionSimulator
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import Settings, setting
 from flex_robot_sim.util.summary import summarized
@@ -140,7 +140,7 @@ class _BestPath(NamedTuple):
     cost: float
     weights: np.ndarray
     motion: object
-    rollout: object
+    response: object
     residual: np.ndarray
     shares: np.ndarray
 
@@ -173,8 +173,7 @@ class _Planner:
                        'velocity': limit('velocity', rate_limits(arm)),
                        'acceleration': limit('acceleration', free), 'jerk': limit('jerk', free)}
         self.deflection = limits.deflection or np.inf
-        self.lengths = {link: sum(arm.beams[body].length for body in arm.segments[link])
-                        for link in arm.tips}
+        self.lengths = {link: arm.length(link) for link in arm.tips}
         self.paths = SplinePaths(start, goal, SPLINES_PER_JOINT)
         start_rest = equilibrium(arm, start).coordinates
         self.rest = equilibrium(arm, goal)
@@ -248,8 +247,8 @@ class _Planner:
         weights, slopes, best, has_new_slopes = self._weights.copy(), None, None, False
         for _ in range(MAX_ITERATIONS):
             motion = self.paths.motion(weights, duration)
-            rollout = self._simulate(motion, duration)
-            residual, shares = self._residual(rollout) / scale, self._limit_shares(rollout)
+            response = self._simulate(motion, duration)
+            residual, shares = self._residual(response) / scale, self._limit_shares(response)
             ringing, excess = np.linalg.norm(residual), max(shares.max(initial=0.0) - 1.0, 0.0)
             cost = ringing + 3 * excess
             if slopes is not None:
@@ -258,7 +257,7 @@ class _Planner:
                                            - np.concatenate([best.residual, best.shares]))
             gain = cost / best.cost if best is not None and best.cost > 0.0 else 0.0
             if best is None or gain < 1.0:
-                best = _BestPath(cost, weights, motion, rollout, residual, shares)
+                best = _BestPath(cost, weights, motion, response, residual, shares)
             if cost < RESIDUAL_GOAL and shares.max(initial=0.0) <= LIMIT_SHARE + 0.01 or (
                     has_new_slopes and gain > STAGNATION_RATIO):
                 break
@@ -266,11 +265,11 @@ class _Planner:
             if has_new_slopes:
                 slopes = self._slopes(best.weights, duration, scale)
             weights = self._corrected(best.weights, best.residual, best.shares, slopes)
-        motion, rollout, ringing, weights = (
-            best.motion, best.rollout, np.linalg.norm(best.residual), best.weights)
+        motion, response, ringing, weights = (
+            best.motion, best.response, np.linalg.norm(best.residual), best.weights)
         self._weights = weights
-        return Plan(motion, duration, float(ringing if amplitude > 0.0 else 0.0), rollout.times,
-                    rollout.effort, self._peaks(rollout), self.arm.joint_names)
+        return Plan(motion, duration, float(ringing if amplitude > 0.0 else 0.0), response.times,
+                    response.effort, self._peaks(response), self.arm.joint_names)
 
     def complaint(self, plan):
         """Line about a violated limit of a Plan, or ''."""
@@ -294,39 +293,39 @@ class _Planner:
             raise SettingError(f'a move in {duration:.3g} s tears the arm apart: {error}'
                                ) from error
 
-    def _residual(self, rollout):
+    def _residual(self, response):
         """Residual vibration (C27)."""
-        offset = (rollout.path[-1] - self.rest.coordinates)[self._undriven]
+        offset = (response.path[-1] - self.rest.coordinates)[self._undriven]
         return np.concatenate([self._modes @ offset,
-                               self._modes @ rollout.rates[self._undriven] / self._rates])
+                               self._modes @ response.rates[self._undriven] / self._rates])
 
-    def _limit_ratios(self, rollout):
+    def _limit_ratios(self, response):
         """Yield pairs of a name and shares of limits (t, joints) along a path."""
-        jerk = np.gradient(rollout.sample[:, 2], rollout.times[1], axis=0)
-        rows = {'effort': rollout.effort, 'velocity': rollout.sample[:, 1],
-                'acceleration': rollout.sample[:, 2], 'jerk': jerk}
+        jerk = np.gradient(response.sample[:, 2], response.times[1], axis=0)
+        rows = {'effort': response.effort, 'velocity': response.sample[:, 1],
+                'acceleration': response.sample[:, 2], 'jerk': jerk}
         for name, row in rows.items():
             limit = self.limits[name]
             if np.isfinite(limit).any():
                 yield name, row / limit
 
-    def _limit_shares(self, rollout):
+    def _limit_shares(self, response):
         """Largest signed shares of all limits in the segments of a path, flat."""
-        shares = [_extremes(row) for _, row in self._limit_ratios(rollout)]
+        shares = [_extremes(row) for _, row in self._limit_ratios(response)]
         if np.isfinite(self.deflection):
             shares.append(np.array([deflection / self.lengths[link] / self.deflection
                                     for link, deflection
-                                    in rollout.max_deflections(self.arm).items()]))
+                                    in response.max_deflections(self.arm).items()]))
         return np.concatenate(shares) if shares else np.zeros(0)
 
-    def _peaks(self, rollout):
+    def _peaks(self, response):
         """Largest share of every limit, by name."""
         use = {}
-        for name, row in self._limit_ratios(rollout):
+        for name, row in self._limit_ratios(response):
             for joint, peak in zip(self.arm.joint_names, np.abs(row).max(axis=0)):
                 use[f'{name} of "{joint}"'] = float(peak)
         if np.isfinite(self.deflection):
-            for link, deflection in rollout.max_deflections(self.arm).items():
+            for link, deflection in response.max_deflections(self.arm).items():
                 use[f'deflection of "{link}"'] = float(deflection / self.lengths[link]
                                                        / self.deflection)
         return use
@@ -334,16 +333,17 @@ class _Planner:
     def _slopes(self, weights, duration, scale):
         """Slopes of residual and limit shares with the weights."""
         nudge = WEIGHT_STEP * self.distance
-        rollout = self._simulate(self.paths.motion(weights, duration), duration, SLOPE_STEP_FACTOR)
-        residual, shares = self._residual(rollout) / scale, self._limit_shares(rollout)
+        response = self._simulate(self.paths.motion(weights, duration), duration,
+                                  SLOPE_STEP_FACTOR)
+        residual, shares = self._residual(response) / scale, self._limit_shares(response)
         out = np.zeros((residual.size + shares.size, weights.size))
         for k in np.flatnonzero(np.repeat(self.goal != self.start, SPLINES_PER_JOINT)):
             changed = weights.copy()
             changed.flat[k] += nudge
-            rollout = self._simulate(self.paths.motion(changed, duration), duration,
-                                     SLOPE_STEP_FACTOR)
-            out[:residual.size, k] = (self._residual(rollout) / scale - residual) / nudge
-            out[residual.size:, k] = (self._limit_shares(rollout) - shares) / nudge
+            response = self._simulate(self.paths.motion(changed, duration), duration,
+                                      SLOPE_STEP_FACTOR)
+            out[:residual.size, k] = (self._residual(response) / scale - residual) / nudge
+            out[residual.size:, k] = (self._limit_shares(response) - shares) / nudge
         return out[:residual.size], out[residual.size:]
 
     def _corrected(self, weights, residual, shares, slopes):

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.feedback.loop_timing import LoopTiming
-from flex_robot_sim.feedback.sampled_loop import SampledLoop
+from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation
 
 
@@ -51,8 +52,6 @@ class SimulatedTrials:
         simulation = Simulation(arm)
         simulation.set_state(coordinates=equilibrium(arm, self._start).coordinates)
         stiffness, damping_gain = self.servo
-        errors: list[np.ndarray] = []
-        samples = 0
 
         def law(measured):
             position, velocity = reference(measured.time)[:2]
@@ -63,14 +62,10 @@ class SimulatedTrials:
                 effort += damping.update(measured.position, measured.velocity, measured.curvature)
             return effort
 
-        def record(simulation):
-            nonlocal samples
-            if samples % self.every == 0 and len(errors) < len(self.target):
-                errors.append(simulation.pose(self.link)[:3, 3] - self.target[len(errors)])
-            samples += 1
-
-        SampledLoop(simulation, law, self.loop).advance_to(self.duration, record)
-        return np.array(errors)
+        tip, = rollout(simulation, sensor_feedback(arm, law), self.duration, self.loop,
+                       lambda simulation: [simulation.pose(self.link)[:3, 3]],
+                       self.every * self.loop.period)
+        return tip[:len(self.target)] - self.target
 
     def _feed_forward(self, time):
         """Gravity efforts (joints,), interpolated linearly between the equilibria."""

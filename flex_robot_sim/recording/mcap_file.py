@@ -60,7 +60,7 @@ LATCHED, VOLATILE = 1, 2        # durability
 RELIABLE, BEST_EFFORT = 1, 2    # reliability
 
 
-class Topic(NamedTuple):
+class RecordedTopic(NamedTuple):
     """A topic of a recording."""
 
     name: str
@@ -75,7 +75,7 @@ class Topic(NamedTuple):
 class RecordedMessage(NamedTuple):
     """A message of a recording."""
 
-    topic: Topic
+    topic: RecordedTopic
     time: int               # time of recording, or simulated time                        [ns]
     data: bytes
 
@@ -321,7 +321,7 @@ class _Definitions:
     def _topic(self, channel):
         name, encoding, text = self._schemas.get(channel.schema_id, ('', '', ''))
         qos = channel.metadata.get(QOS_KEY, '')
-        return Topic(channel.topic, name, text, channel.message_encoding, encoding,
+        return RecordedTopic(channel.topic, name, text, channel.message_encoding, encoding,
                      'durability: 1' in qos or 'durability: transient_local' in qos,
                      not ('reliability: 2' in qos or 'reliability: best_effort' in qos))
 

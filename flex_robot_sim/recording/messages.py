@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.recording.cdr import encode
-from flex_robot_sim.recording.definitions import SEPARATOR, message_type
+from flex_robot_sim.ros.cdr import encode
+from flex_robot_sim.ros.definitions import SEPARATOR, message_type
+from flex_robot_sim.ros.topics import JOINT_STATE, POSE, TEXT
 
 SECOND = 1_000_000_000      # [ns]
-JOINT_STATE = 'sensor_msgs/msg/JointState'
-POSE = 'geometry_msgs/msg/PoseStamped'
-TEXT = 'std_msgs/msg/String'
 _NESTED_TYPES = {
     'builtin_interfaces/Time': 'int32 sec\nuint32 nanosec\n',
     'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',

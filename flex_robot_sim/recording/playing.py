@@ -7,16 +7,17 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from flex_robot_sim.recording.definitions import short_name
-from flex_robot_sim.recording.mcap_file import RecordedMessage, Topic
+from flex_robot_sim.recording.mcap_file import RecordedMessage, RecordedTopic
 from flex_robot_sim.recording.messages import SECOND
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.definitions import short_name
 
 # command topics of an arm by the last part of their names, and types used for commands only
-COMMAND_NAMES = ('joint_commands', 'commands', 'reference', 'joint_trajectory', 'profile',
-                 'set_points', 'push')
-COMMAND_TYPES = ('trajectory_msgs/JointTrajectory', 'std_msgs/Float64MultiArray',
+COMMAND_NAMES = {topic.last_word for topic in topics.TOPICS if topic.is_command}
+COMMAND_TYPES = (short_name(topics.JOINT_TRAJECTORY), short_name(topics.FLOATS),
                  'control_msgs/JointJog')
-MEASURED_NAMESPACE = 'joint_wrenches'   # joint_wrenches/JOINT is measured for any name JOINT
+# joint_wrenches/JOINT is measured for any name JOINT
+MEASURED_NAMESPACE = topics.JOINT_WRENCH.name.partition('/')[0]
 REORDER_WINDOW_NS = SECOND  # largest time by which messages of a file may be out of order
 
 
@@ -25,7 +26,7 @@ class Extent(NamedTuple):
 
     begin: int              # [ns]
     end: int                # [ns]
-    topics: tuple[Topic, ...]
+    topics: tuple[RecordedTopic, ...]
 
     @property
     def seconds(self) -> float:
@@ -36,14 +37,14 @@ class Extent(NamedTuple):
 def extent_of(messages: Iterable[RecordedMessage]) -> Extent | None:
     """Return the Extent of messages; None if there are none."""
     begin, end = None, 0
-    topics: dict[Topic, None] = {}
+    topics: dict[RecordedTopic, None] = {}
     for topic, time, _ in messages:
         begin, end = time if begin is None else min(begin, time), max(end, time)
         topics[topic] = None
     return None if begin is None else Extent(begin, end, tuple(topics))
 
 
-def is_command(topic: Topic) -> bool:
+def is_command(topic: RecordedTopic) -> bool:
     """Whether the messages of a topic command an arm, in any namespace."""
     return is_command_name(topic.name) or (
         not _is_measured(topic.name) and short_name(topic.kind) in COMMAND_TYPES)

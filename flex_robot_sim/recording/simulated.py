@@ -14,16 +14,14 @@ from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import (
-    JOINT_STATE,
-    POSE,
     SECOND,
-    TEXT,
     TEXTS,
     joint_state,
     pose,
     text,
 )
-from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.topics import Topic, topic_words
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
@@ -44,15 +42,12 @@ class SimulationRecording:
         self._writer = RecordingWriter(path, {
             **about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})}, is_atomic=True)
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
-        joints, motors = len(arm.joint_names), len(arm.motor_names)
-        self._motors = slice(joints, joints + motors)
-        self._motor_joints = np.array(
-            [arm.joint_names.index(name) for name in arm.motor_names], int)
-        self._elastic = slice(joints + motors, arm.size)
+        self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
+        self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
         self._topic_words = topic_words(arm.tips)
-        self._pending: list[tuple[str, str, int, bytes | Callable[[np.ndarray], bytes]]] = []
-        self._effort = np.zeros(joints)
-        self._send('robot_description', TEXT, 0, text(arm.description.text), is_latched=True)
+        self._pending: list[tuple[Topic, int, bytes | Callable[[np.ndarray], bytes]]] = []
+        self._effort = np.zeros(len(arm.joint_names))
+        self._send(topics.ROBOT_DESCRIPTION, 0, text(arm.description.text))
 
     def note(self, node: str, parameters: Mapping[str, Any]) -> None:
         """Add the parameters that a node would have in the same run."""
@@ -69,27 +64,27 @@ class SimulationRecording:
         arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
         q, qd = simulation.coordinates.copy(), simulation.rates.copy()
         self._effort = simulation.applied_effort
-        self._queue('joint_states', JOINT_STATE, stamp, lambda effort: joint_state(
+        self._queue(topics.JOINT_STATES, stamp, lambda effort: joint_state(
             stamp, arm.joint_names, q[arm.joint_q], qd[arm.joint_q], effort))
         if target is not None:
-            self._queue('controller/target', JOINT_STATE, stamp,
+            self._queue(topics.TARGET, stamp,
                         joint_state(stamp, arm.joint_names, *target))
         if self._motor_joints.size:
-            self._queue('motor_states', JOINT_STATE, stamp, lambda effort: joint_state(
+            self._queue(topics.MOTOR_STATES, stamp, lambda effort: joint_state(
                 stamp, arm.motor_names, q[self._motors], qd[self._motors],
                 effort[self._motor_joints]))
         if arm.tips:
-            self._queue('flex_states', JOINT_STATE, stamp, joint_state(
+            self._queue(topics.FLEX_STATES, stamp, joint_state(
                 stamp, arm.coordinate_names[self._elastic], q[self._elastic], qd[self._elastic]))
         if self._sensors.names:
             matrix = self._sensors.matrix
-            self._queue('strain', JOINT_STATE, stamp, joint_state(
+            self._queue(topics.STRAIN, stamp, joint_state(
                 stamp, self._sensors.names, matrix @ q, matrix @ qd))
         for link, tip in simulation.deflection.items():
-            self._queue(f'{self._topic_words[link]}/tip_deflection', POSE, stamp,
+            self._queue(topics.TIP_DEFLECTION.with_word(self._topic_words[link]), stamp,
                         pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
         T = simulation.pose(self._tool)
-        self._queue('tool_pose', POSE, stamp, pose(
+        self._queue(topics.TOOL_POSE, stamp, pose(
             stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])))
 
     def settle(self, effort: np.ndarray | None = None) -> None:
@@ -99,8 +94,8 @@ class SimulationRecording:
         :param effort: mean motor efforts around it (joints,) [N m, N]; None: those of `add`.
         """
         pending, self._pending = self._pending, []
-        for topic, kind, stamp, data in pending:
-            self._send(topic, kind, stamp, data(
+        for topic, stamp, data in pending:
+            self._send(topic, stamp, data(
                 self._effort if effort is None else effort) if callable(data) else data)
 
     def close(self) -> None:
@@ -108,12 +103,13 @@ class SimulationRecording:
         self.settle()
         self._writer.close()
 
-    def _queue(self, topic, kind, stamp, data):
-        self._pending.append((topic, kind, stamp, data))
+    def _queue(self, topic, stamp, data):
+        self._pending.append((topic, stamp, data))
 
-    def _send(self, topic, kind, stamp, data, is_latched=False):
+    def _send(self, topic, stamp, data):
         writer = self._writer
-        writer.write(writer.topic(f'/{topic}', kind, TEXTS[kind], is_latched), stamp, data)
+        writer.write(writer.topic(f'/{topic.name}', topic.kind, TEXTS[topic.kind],
+                                  topic.quality.is_latched), stamp, data)
 
 
 def about(arm: ArmModel) -> dict[str, str]:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.recording.cdr import MessageError, decode
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
-from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordedMessage, Topic
+from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordedMessage, RecordedTopic
+from flex_robot_sim.ros.cdr import MessageError, decode
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
 from flex_robot_sim.util.exceptions import UsageError
 
 MAX_COLUMNS = 1000
@@ -24,7 +24,7 @@ SECONDS_PER_NANOSECOND = 1e-9
 class Table(NamedTuple):
     """The messages of a topic."""
 
-    topic: Topic
+    topic: RecordedTopic
     time: np.ndarray                        # since the recording began, (rows,)            [s]
     columns: dict[str, np.ndarray]          # numbers, or texts as objects, (rows,)
 
@@ -43,7 +43,7 @@ def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ())
     :param topics: names of the topics to read; empty: all. UsageError if one is missing.
     """
     wanted = {topic.strip('/') for topic in topics}
-    builders: dict[Topic, _TableBuilder] = {}
+    builders: dict[RecordedTopic, _TableBuilder] = {}
     begin = None
     for topic, time, data in messages:
         begin = time if begin is None else min(begin, time)
@@ -63,7 +63,7 @@ def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ())
 class _TableBuilder:
     """Builds the table of a topic row by row."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: RecordedTopic) -> None:
         self.topic, self.time = topic, array('q')
         self._columns: dict[str, Any] = {}
         self._refused_messages, self._problem, self._type = 0, '', None

@@ -12,22 +12,26 @@ from flex_robot_sim.description import read_text
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.payload import with_payload
-from flex_robot_sim.recording.cdr import MessageError, decode
-from flex_robot_sim.recording.definitions import DefinitionError, MessageType, message_type
-from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordingReader, Topic
+from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordedTopic, RecordingReader
 from flex_robot_sim.recording.tally import Tally
-from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.reports.series import NANOSECOND, Series, SeriesBuilder
+from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.cdr import MessageError, decode
+from flex_robot_sim.ros.definitions import (
+    DefinitionError,
+    MessageType,
+    message_type,
+    short_name,
+)
+from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
-JOINT_STATE_TYPE, STRING_TYPE, POSE_TYPE = (
-    'sensor_msgs/JointState', 'std_msgs/String', 'geometry_msgs/PoseStamped')
-DIAGNOSTICS_TYPE = 'diagnostic_msgs/DiagnosticArray'
-JOINT_STATES, TIP_TOPIC_ENDING = 'joint_states', '/tip_deflection'
-STATE_TOPICS = ('joint_states', 'motor_states', 'flex_states', 'strain')
-EVENT_TOPICS = {'push': 'push', 'controller/reference': 'reference',
-                'joint_trajectory': 'trajectory'}
+JOINT_STATES, DIAGNOSTICS = topics.JOINT_STATES.name, topics.DIAGNOSTICS.name
+STATE_TOPICS = (topics.JOINT_STATES, topics.MOTOR_STATES, topics.FLEX_STATES, topics.STRAIN)
+TIP_TOPIC_ENDING = f'/{topics.TIP_DEFLECTION.last_word}'
+EVENT_TOPICS = {topics.PUSH.name: 'push', topics.REFERENCE.name: 'reference',
+                topics.TRAJECTORY.name: 'trajectory'}
 EMPTY_SERIES = Series(np.zeros(0), np.zeros((0, 0)), ())
 
 
@@ -75,7 +79,7 @@ class RecordedRun:
         """Return rad or m; rad if the robot is unknown."""
         if self.arm is None or joint not in self.arm.joint_names:
             return 'rad'
-        return 'm' if self.arm.description.joint(joint).kind == 'prismatic' else 'rad'
+        return self.arm.description.joint(joint).type.unit
 
 
 def read_run(path: str | Path, namespace: str = '') -> RecordedRun:
@@ -100,11 +104,12 @@ def read_run(path: str | Path, namespace: str = '') -> RecordedRun:
     run.position = states[JOINT_STATES]['position']
     run.velocity = states[JOINT_STATES].get('velocity', EMPTY_SERIES)
     run.effort = states[JOINT_STATES].get('effort', EMPTY_SERIES)
-    run.motor_position = states.get('motor_states', {}).get('position', EMPTY_SERIES)
-    run.motor_velocity = states.get('motor_states', {}).get('velocity', EMPTY_SERIES)
-    run.flex = states.get('flex_states', {}).get('position', EMPTY_SERIES)
-    run.flex_rate = states.get('flex_states', {}).get('velocity', EMPTY_SERIES)
-    run.strain = states.get('strain', {}).get('position', EMPTY_SERIES)
+    motors, flex, strain = (states.get(topic.name, {}) for topic in STATE_TOPICS[1:])
+    run.motor_position = motors.get('position', EMPTY_SERIES)
+    run.motor_velocity = motors.get('velocity', EMPTY_SERIES)
+    run.flex = flex.get('position', EMPTY_SERIES)
+    run.flex_rate = flex.get('velocity', EMPTY_SERIES)
+    run.strain = strain.get('position', EMPTY_SERIES)
     _add_other_topics(run, messages, clock)
     return run
 
@@ -139,14 +144,21 @@ class _MessageCollector:
         self.diagnostics: dict[str, list[tuple[int, dict[str, float]]]] = {}
         self.events: list[tuple[int, str]] = []
         self.description, self.notes = '', []
-        self.tallies: dict[Topic, Tally] = {}
-        self._kinds: dict[Topic, MessageType | None] = {}
+        self.tallies: dict[RecordedTopic, Tally] = {}
+        self._kinds: dict[RecordedTopic, MessageType | None] = {}
+        self._handlers = {(topic.name.strip('/'), short_name(topic.kind)): handler
+                          for topic, handler in (
+                              *((topic, self._take_states) for topic in STATE_TOPICS),
+                              (topics.TARGET, self._take_target),
+                              (topics.JOINT_COMMANDS, self._take_command),
+                              (topics.DIAGNOSTICS, self._take_diagnostics),
+                              (topics.ROBOT_DESCRIPTION, self._take_description))}
         # take the first arm in the file; its states may come after other topics
         if chosen is None:
             namespaces = list(dict.fromkeys(
                 topic.name[:-len(JOINT_STATES) - 1] for topic, _, _ in reader
                 if topic.name.endswith(f'/{JOINT_STATES}') and self._kind(topic) is not None
-                and not topic.name.endswith('/twin/joint_states')))
+                and not topic.name.endswith(f'/{topics.TWIN_JOINT_STATES.name}')))
             self.namespace = namespaces[0] if namespaces else ''
             if len(namespaces) > 1:
                 self.notes.append(
@@ -172,10 +184,10 @@ class _MessageCollector:
     def _take(self, topic, time, data):
         kind = self._kind(topic)
         if kind is None or not (topic.name.startswith(f'{self.namespace}/')
-                                or topic.name == '/diagnostics'):
+                                or topic.name == DIAGNOSTICS):
             return
         name = topic.name[len(self.namespace) + 1:] if (
-            topic.name != '/diagnostics') else 'diagnostics'
+            topic.name != DIAGNOSTICS) else DIAGNOSTICS.strip('/')
         handler = self._handler(name, kind.name)
         if handler is None:
             return
@@ -186,18 +198,11 @@ class _MessageCollector:
         handler(name, time, message)
 
     def _handler(self, name, kind):
-        if kind == JOINT_STATE_TYPE and name in STATE_TOPICS:
-            return self._take_states
-        if kind == JOINT_STATE_TYPE and name == 'controller/target':
-            return self._take_target
-        if kind == JOINT_STATE_TYPE and name == 'joint_commands':
-            return self._take_command
-        if kind == POSE_TYPE and name.endswith(TIP_TOPIC_ENDING):
+        handler = self._handlers.get((name, kind))
+        if handler is not None:
+            return handler
+        if name.endswith(TIP_TOPIC_ENDING) and kind == short_name(topics.TIP_DEFLECTION.kind):
             return self._take_tip
-        if kind == DIAGNOSTICS_TYPE and name == 'diagnostics':
-            return self._take_diagnostics
-        if kind == STRING_TYPE and name == 'robot_description':
-            return self._take_description
         return self._take_event if name in EVENT_TOPICS else None
 
     def _take_states(self, name, time, message):

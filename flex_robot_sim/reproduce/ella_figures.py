@@ -141,13 +141,11 @@ def make_fields_figure(arm: ArmModel, run: Run) -> Figure:
     """Return figures 10 and 11: displacement along both links."""
     charts = []
     for number, link in ((10, 'link_1'), (11, 'link_2')):
-        body = arm.segments[link][0]
-        beam = arm.beams[body]
-        first = arm.arrays.first[body]
+        beam, columns = arm.beams_of(link)[0]
         sections = sample(beam, np.array(STATIONS) * beam.length, arm.coupling)
         displacements = np.array([
             displace_sections(sections, e, 0 * e)[0] - np.outer(sections.x, [1, 0, 0])
-            for e in run.q[:, first:first + beam.size]])
+            for e in run.q[:, columns]])
         for row, axis in enumerate(AXES):
             curves = tuple(Curve(f'{fraction:g} L', run.time, 1e3 * displacements[:, k, row],
                                  (6, 0, 1, 4)[k], 3 - k) for k, fraction in enumerate(STATIONS))

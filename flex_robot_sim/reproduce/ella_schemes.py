@@ -10,7 +10,14 @@ from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.ella_controller import EllaController
-from flex_robot_sim.reproduce.motion import Progress, curve_error, integrate, make_force, simulate
+from flex_robot_sim.reproduce.motion import (
+    Progress,
+    curve_error,
+    integrate,
+    make_force,
+    simulate,
+    stiffness_and_damping,
+)
 from flex_robot_sim.reproduce.report import Number
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.plots import Chart, Curve
@@ -110,9 +117,6 @@ def _first_frequency(arm, sections_turn):
     system, zero = wrench_dae.make(arm, sections_turn), np.zeros(arm.size)
     bias = system.accelerations(zero, zero, zero)
     mobility = np.array([system.accelerations(zero, zero, row) - bias for row in np.eye(arm.size)])
-    K = np.zeros_like(mobility)
-    for i in arm.beams:
-        part = slice(arm.arrays.first[i], arm.arrays.first[i] + arm.arrays.modes[i])
-        K[part, part] = arm.beams[i].stiffness
+    K, _ = stiffness_and_damping(arm)
     M = np.linalg.inv(mobility)[3:, 3:]
     return np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K[3:, 3:])).real.min()) / (2 * np.pi)

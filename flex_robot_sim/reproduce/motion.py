@@ -7,6 +7,8 @@ import numpy as np
 
 from flex_robot_sim.formulations import FORMULATIONS, Formulation, make
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import VISCOUS
+from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
@@ -47,11 +49,11 @@ def stiffness_and_damping(arm: ArmModel) -> tuple[np.ndarray, np.ndarray]:
     """Return stiffness K and damping D (n, n) of links, gears and drives, no dry friction."""
     arrays, K, D = arm.arrays, np.zeros((arm.size, arm.size)), np.zeros((arm.size, arm.size))
     for i, n in enumerate(arrays.modes):
-        rows = slice(arrays.first[i], arrays.first[i] + n)
+        rows = arm.elastic_coordinates(i)
         K[rows, rows], D[rows, rows] = arrays.stiffness[i, :n, :n], arrays.damping[i, :n, :n]
     for j, m in enumerate(arrays.motor):
         k = j if m < 0 else m
-        D[k, k] += arrays.viscous[j]
+        D[k, k] += arrays.friction[j, VISCOUS]
         if m >= 0:
             block = np.ix_([j, m], [j, m])
             K[block] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])
@@ -96,29 +98,28 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
     simulation = (Simulation(arm, settings) if variant is None
                   else VariantSimulation(arm, settings, variant))
     simulation.set_state(coordinates=q, rates=qd)
-    samples, total_steps, k = [], max(round(seconds / step), 1), 0
-    while True:
-        if k % stride == 0 or k == total_steps:
-            samples.append((k * step, simulation.coordinates, simulation.rates))
-            progress(k / total_steps)
-            if on_sample is not None:
-                on_sample(simulation)
-        if k == total_steps:
-            break
-        steps = 1
+    samples, total_steps = [], max(round(seconds / step), 1)
+
+    def controller(time, simulation):
+        middle = (round(time / step) + 0.5) * step
         if servo is not None:
-            servo(simulation, (k + 0.5) * step)
-        elif effort is not None:
-            simulation.effort = effort((k + 0.5) * step, simulation.coordinates, simulation.rates)
-        else:
-            steps = min(stride, total_steps - k)
-        try:
-            simulation.step(steps)
-        except SimulationError:
-            if formulation == 'recursion' and variant is None:
-                raise
-            break
-        k += steps
+            return servo(simulation, middle)
+        return effort(middle, simulation.coordinates, simulation.rates)
+
+    def record(simulation):
+        k = round(simulation.time / step)
+        samples.append((k * step, simulation.coordinates, simulation.rates))
+        progress(k / total_steps)
+        if on_sample is not None:
+            on_sample(simulation)
+        return samples[-1]
+
+    try:
+        rollout(simulation, controller if servo or effort else None, total_steps * step,
+                record=record, record_period=stride * step)
+    except SimulationError:
+        if formulation == 'recursion' and variant is None:
+            raise
     return Run(*(np.array(column) for column in zip(*samples)))
 
 

@@ -5,6 +5,7 @@ Every impulse excites a vibration; times and amplitudes are chosen so that these
 amplitudes add up to one: the shaped motion reaches the same end, later by the last of the times.
 All amplitudes are positive: the shaped motion is a weighted mean of the motion at several times.
 It satisfies every limit on position, velocity, acceleration and jerk that the motion satisfies.
+KINDS has all shapers of one mode; a new one is a class here and a row there.
 """
 
 import math
@@ -16,12 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.settings import Settings, setting
 
-KINDS = ('zv', 'zvd', 'zvdd', 'ei', 'ei2')      # of one mode each; see `of_kind`
+NO_SHAPER, SI, AUTO = 'none', 'si', 'auto'  # SI: for bands of frequencies; AUTO: the recommended
 TOLERANCE = 0.05            # residual vibration of extra insensitive shapers, the usual value
 DAMPING_STEP = 0.03         # of damping ratios in the continuation of (S4)
 MAX_DAMPING = 0.3           # damping ratio up to which extra insensitive shapers exist
 MIN_AMPLITUDE = 1e-12       # smaller impulses are removed
+
+Impulses = tuple[np.ndarray, np.ndarray]    # times [s] and amplitudes, (k,) each
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,7 @@ class Shaper:
         return float((top - bottom) / frequency)
 
 
-NONE = Shaper('none', np.zeros(1), np.ones(1))
+NONE = Shaper(NO_SHAPER, np.zeros(1), np.ones(1))
 
 
 def pole_of(frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
@@ -76,102 +80,158 @@ def pole_of(frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
     return -ratio * rate + 1j * rate * np.sqrt(1 - ratio**2)
 
 
-def zero_vibration(frequency: float, ratio: float = 0.0, order: int = 1) -> Shaper:
-    """ZV for order 1, ZVD and ZVDD for 2 and 3: zeros of that order at the mode [Hz] (S3)."""
-    check_mode(frequency, ratio)
-    half = 0.5 / (frequency * math.sqrt(1 - ratio**2))
-    fade = math.exp(-math.pi * ratio / math.sqrt(1 - ratio**2))
-    weights = np.array([math.comb(order, i) * fade**i for i in range(order + 1)])
-    return Shaper('zv' + 'd' * (order - 1), half * np.arange(order + 1.0),
-                  weights / weights.sum(), ((frequency, ratio),))
+class ShaperKind:
+    """A kind of shapers of one mode."""
+
+    has_tolerance = False       # whether it may leave some vibration
+    max_damping = math.inf      # damping ratio up to which it exists; `check_mode` has a limit too
+
+    def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
+        """
+        Times and amplitudes (k,) for a mode.
+
+        :param frequency: natural [Hz]; ratio: of damping.
+        :param tolerance: largest vibration within a band, as a share of the unshaped one.
+        """
+        raise NotImplementedError
 
 
-def extra_insensitive(frequency: float, ratio: float = 0.0, tolerance: float = TOLERANCE,
-                      humps: int = 1) -> Shaper:
-    """
-    Shaper of a wide band, with a tolerated vibration at its middle, or at two humps (S4).
+@dataclass(frozen=True)
+class ZeroVibration(ShaperKind):
+    """ZV for order 1, ZVD and ZVDD for 2 and 3: zeros of that order at the mode (S3)."""
 
-    :param tolerance: largest vibration within the band, as a share of the unshaped one.
-    :param humps: 1 for EI, 2 for two-hump EI.
-    """
-    check_mode(frequency, ratio)
-    if not 0.0 < tolerance < 0.5:
-        raise SettingError(f'tolerance = {tolerance!r} of a shaper must lie between 0 and 0.5')
-    if ratio > MAX_DAMPING:
-        raise SettingError(f'an extra insensitive shaper takes damping up to {MAX_DAMPING:g}, '
-                           f'not {ratio:g}: such a mode hardly rings. Take zv or zvd')
-    unknown = _undamped(tolerance, humps)
-    if ratio > 0.0:
-        from scipy.optimize import root  # a tenth of a start, and rarely needed
+    order: int
 
-        for step in np.linspace(0.0, ratio, 2 + int(ratio / DAMPING_STEP))[1:]:
-            found = root(_residual, unknown, (step, tolerance, humps), tol=1e-13)
-            unknown = found.x
-            if not np.abs(found.fun).max() < 1e-9:
-                raise SettingError(f'no {"two-hump" if humps == 2 else "such"} shaper leaves '
-                                   f'{tolerance:g} of a mode damped by {ratio:g}: take a smaller '
-                                   'tolerance, or ei')
-    amplitudes, times, *_ = _parts(unknown, humps)
-    return Shaper('ei' if humps == 1 else f'ei{humps}', times / frequency, amplitudes,
-                  ((frequency, ratio),))
+    def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
+        """Times and amplitudes, as of ShaperKind."""
+        half = 0.5 / (frequency * math.sqrt(1 - ratio**2))
+        fade = math.exp(-math.pi * ratio / math.sqrt(1 - ratio**2))
+        weights = np.array([math.comb(self.order, i) * fade**i for i in range(self.order + 1)])
+        return half * np.arange(self.order + 1.0), weights / weights.sum()
 
 
-def _undamped(V, humps):
-    """
-    Unknowns of (S4) without damping, in periods.
+@dataclass(frozen=True)
+class ExtraInsensitive(ShaperKind):
+    """Shapers of a wide band, with the tolerance at its middle, or at two humps (S4)."""
 
-    They are amplitudes, times behind the first, frequencies without vibration, and of two humps.
-    """
-    if humps == 1:
-        amplitudes = [(1 + V) / 4, (1 - V) / 2, (1 + V) / 4]
-        # 2 A1 cos(pi f) + A2 = 0, with the phase taken from the middle impulse
-        zero = math.acos(-amplitudes[1] / (2 * amplitudes[0])) / math.pi
-        still, tops = [zero, 2 - zero], []
-    else:
-        X = (V**2 * (math.sqrt(1 - V**2) + 1))**(1 / 3)
-        first = (3 * X**2 + 2 * X + 3 * V**2) / (16 * X)
-        amplitudes = [first, 0.5 - first, 0.5 - first, first]
-        # response 2 A1 cos(3 x) + 2 A2 cos(x) = c (8 A1 c^2 - 6 A1 + 2 A2), x = pi f / 2
-        c = math.sqrt((6 * first - 2 * (0.5 - first)) / (8 * first))
-        top = math.sqrt((6 * first - 2 * (0.5 - first)) / (24 * first))
-        zero, at = (2 * math.acos(value) / math.pi for value in (c, top))
-        still, tops = [zero, 2 - zero], [at, 2 - at]
-    times = 0.5 * np.arange(1, len(amplitudes))
-    return np.array([*amplitudes, *times, *still, *tops])
+    humps: int                  # 1 for EI, 2 for two-hump EI
+    has_tolerance = True
+    max_damping = MAX_DAMPING
+
+    def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
+        """Times and amplitudes, as of ShaperKind."""
+        if not 0.0 < tolerance < 0.5:
+            raise SettingError(f'tolerance = {tolerance!r} of a shaper must lie between 0 and 0.5')
+        if ratio > MAX_DAMPING:
+            raise SettingError(f'an extra insensitive shaper takes damping up to {MAX_DAMPING:g}, '
+                               f'not {ratio:g}: such a mode hardly rings. Take zv or zvd')
+        unknown = self._undamped(tolerance)
+        if ratio > 0.0:
+            from scipy.optimize import root  # a tenth of a start, and rarely needed
+
+            for step in np.linspace(0.0, ratio, 2 + int(ratio / DAMPING_STEP))[1:]:
+                found = root(self._residual, unknown, (step, tolerance), tol=1e-13)
+                unknown = found.x
+                if not np.abs(found.fun).max() < 1e-9:
+                    raise SettingError(
+                        f'no {"two-hump" if self.humps == 2 else "such"} shaper leaves '
+                        f'{tolerance:g} of a mode damped by {ratio:g}: take a smaller tolerance, '
+                        'or ei')
+        amplitudes, times, *_ = self._parts(unknown)
+        return times / frequency, amplitudes
+
+    def _undamped(self, V):
+        """
+        Unknowns of (S4) without damping, in periods.
+
+        They are amplitudes, times behind the first, frequencies without vibration, and of two
+        humps.
+        """
+        if self.humps == 1:
+            amplitudes = [(1 + V) / 4, (1 - V) / 2, (1 + V) / 4]
+            # 2 A1 cos(pi f) + A2 = 0, with the phase taken from the middle impulse
+            zero = math.acos(-amplitudes[1] / (2 * amplitudes[0])) / math.pi
+            still, tops = [zero, 2 - zero], []
+        else:
+            X = (V**2 * (math.sqrt(1 - V**2) + 1))**(1 / 3)
+            first = (3 * X**2 + 2 * X + 3 * V**2) / (16 * X)
+            amplitudes = [first, 0.5 - first, 0.5 - first, first]
+            # response 2 A1 cos(3 x) + 2 A2 cos(x) = c (8 A1 c^2 - 6 A1 + 2 A2), x = pi f / 2
+            c = math.sqrt((6 * first - 2 * (0.5 - first)) / (8 * first))
+            top = math.sqrt((6 * first - 2 * (0.5 - first)) / (24 * first))
+            zero, at = (2 * math.acos(value) / math.pi for value in (c, top))
+            still, tops = [zero, 2 - zero], [at, 2 - at]
+        times = 0.5 * np.arange(1, len(amplitudes))
+        return np.array([*amplitudes, *times, *still, *tops])
+
+    def _parts(self, unknown):
+        k = self.humps + 2
+        amplitudes, times, still, tops = np.split(unknown, [k, 2 * k - 1, 2 * k + 1])
+        # the mode itself is where the one hump is, or between the two
+        middle = np.ones(1)
+        still, tops = (still, middle) if self.humps == 1 else (np.concatenate([still, middle]),
+                                                               tops)
+        return amplitudes, np.concatenate([[0.0], times]), still, tops
+
+    def _residual(self, unknown, ratio, V):
+        """Residual of (S4), for a mode of the frequency 1."""
+        amplitudes, times, still, tops = self._parts(unknown)
+        shaper = Shaper('', times, amplitudes)
+        zeros = shaper.response(pole_of(still, ratio))
+        s = pole_of(tops, ratio)
+        response = shaper.response(s)
+        # slope of log vibration with the frequency: the humps are largest there
+        slope = np.exp(-s[:, None] * times) @ (amplitudes * -times) / response + (
+            shaper.duration * (np.real(s) / s))
+        return np.concatenate([[amplitudes.sum() - 1], zeros.real, zeros.imag,
+                               np.abs(response) * np.exp(s.real * shaper.duration) - V,
+                               np.real(slope * s / tops) * V])
 
 
-def _parts(unknown, humps):
-    k = humps + 2
-    amplitudes, times, still, tops = np.split(unknown, [k, 2 * k - 1, 2 * k + 1])
-    # the mode itself is where the one hump is, or between the two
-    middle = np.ones(1)
-    still, tops = (still, middle) if humps == 1 else (np.concatenate([still, middle]), tops)
-    return amplitudes, np.concatenate([[0.0], times]), still, tops
+# shapers of one mode; commands, nodes and pages take their choices from here
+KINDS: dict[str, ShaperKind] = {
+    'zv': ZeroVibration(1),
+    'zvd': ZeroVibration(2),
+    'zvdd': ZeroVibration(3),
+    'ei': ExtraInsensitive(1),
+    'ei2': ExtraInsensitive(2),
+}
+CONTROLLER_SHAPERS = (NO_SHAPER, *KINDS, SI)
+NODE_SHAPERS = (AUTO, *KINDS, NO_SHAPER)
 
 
-def _residual(unknown, ratio, V, humps):
-    """Residual of (S4), for a mode of the frequency 1."""
-    amplitudes, times, still, tops = _parts(unknown, humps)
-    shaper = Shaper('', times, amplitudes)
-    zeros = shaper.response(pole_of(still, ratio))
-    s = pole_of(tops, ratio)
-    response = shaper.response(s)
-    # slope of log vibration with the frequency: the humps are largest there
-    slope = np.exp(-s[:, None] * times) @ (amplitudes * -times) / response + shaper.duration * (
-        np.real(s) / s)
-    return np.concatenate([[amplitudes.sum() - 1], zeros.real, zeros.imag,
-                           np.abs(response) * np.exp(s.real * shaper.duration) - V,
-                           np.real(slope * s / tops) * V])
+@dataclass(frozen=True)
+class ShapingSettings(Settings):
+    """What an input shaper makes of all that moves the target."""
+
+    shaper: str = setting(
+        NO_SHAPER, 'input shaper of targets, trajectories and profiles, for residual vibration as '
+        'the servo holds it', choices=CONTROLLER_SHAPERS, live=True)
+    shaper_tolerance: float = setting(
+        TOLERANCE, 'share of the vibration that '
+        f'{", ".join(name for name, kind in KINDS.items() if kind.has_tolerance)} and {SI} may '
+        'leave', above=0.0, at_most=0.4, live=True)
+    shaper_uncertainty: float = setting(
+        0.1, 'share by which frequencies may be wrong, for si', at_least=0.0, at_most=0.4,
+        live=True)
+    shaper_by_pose: bool = setting(
+        True, 'whether delays follow the pose; false: they are those of the pose in which the '
+        'target is when the shaper is made', live=True)
 
 
 def of_kind(kind: str, frequency: float, ratio: float = 0.0,
             tolerance: float = TOLERANCE) -> Shaper:
     """Shaper of one of KINDS for a mode [Hz]."""
-    if kind in ('zv', 'zvd', 'zvdd'):
-        return zero_vibration(frequency, ratio, len(kind) - 1)
-    if kind in ('ei', 'ei2'):
-        return extra_insensitive(frequency, ratio, tolerance, 1 if kind == 'ei' else 2)
-    raise SettingError(f'no shaper "{kind}" of one mode. Known: {", ".join(KINDS)}')
+    if kind not in [*KINDS]:
+        raise SettingError(f'no shaper "{kind}" of one mode. Known: {", ".join(KINDS)}')
+    check_mode(frequency, ratio)
+    times, amplitudes = KINDS[kind].impulses(frequency, ratio, tolerance)
+    return Shaper(kind, times, amplitudes, ((frequency, ratio),))
+
+
+def kinds_for(ratio: float) -> list[str]:
+    """Return the KINDS of a mode with a damping ratio."""
+    return [name for name, kind in KINDS.items() if ratio <= kind.max_damping]
 
 
 def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
@@ -198,14 +258,9 @@ def tidied(name: str, times: np.ndarray, amplitudes: np.ndarray,
     return Shaper(name, times - times[0], sums / sums.sum(), tuple(modes))
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a real number, of Python or of NumPy."""
-    return isinstance(value, Real)
-
-
 def check_period(period: float) -> None:
     """Raise SettingError if set points cannot have this period [s]."""
-    if not (is_number(period) and 0.0 < period < math.inf):
+    if not (isinstance(period, Real) and 0.0 < period < math.inf):
         raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
 
 
@@ -216,7 +271,7 @@ def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> Non
     :param period: of the set points; 0: the motion is continuous [s].
     """
     for name, value in (('frequency', frequency), ('damping', ratio)):
-        if not is_number(value):
+        if not isinstance(value, Real):
             raise SettingError(f'{name} = {bearable(repr(value), 60)} of a mode must be a number: '
                                'give the frequency [Hz] and the damping ratio')
     if not 0.0 < frequency < math.inf:

@@ -3,16 +3,22 @@ Online shaper: shapes set points one by one, with delays that may follow the pos
 
 A tick is one compiled call without allocation. The shaped set points stay in the range of the
 received ones, have no step where those have none, and end exactly at the last one.
+A PoseDependentShaper does the same to a motion that is known ahead.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import ModeTable
+from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.model.arguments import whole
+from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
 from flex_robot_sim.shaping.online_shaper_kernel import (
@@ -22,10 +28,11 @@ from flex_robot_sim.shaping.online_shaper_kernel import (
     shaper_tick,
 )
 from flex_robot_sim.shaping.shaped_samples import checked_samples
-from flex_robot_sim.shaping.shaper_stages import Stage
+from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 
+GRID = 5e-3                 # time between two samples of a known motion                    [s]
 MAX_SET_POINT = 1e9         # larger set points are refused                           [rad, m]
 SPARE_SAMPLES = 8           # of the ring, beyond the longest delay
 MAX_SAMPLES = 2**20         # length of the ring
@@ -40,13 +47,13 @@ class OnlineShaper(Serializable):
     """
 
     def __init__(self, joints: int, period: float, shaper: Shaper = NONE,
-                 table: ModeTable | None = None, stages: Iterable[Stage] = ()) -> None:
+                 table: ModeTable | None = None, stages: Iterable[ShaperStage] = ()) -> None:
         """
         Allocate the ring and the tables.
 
         :param joints: number of joints; period: of the samples [s].
         :param shaper: Shaper with constant delays, before the stages.
-        :param stages: [Stage] of `shaper_stages.stages_of`, with the ModeTable they are of.
+        :param stages: [ShaperStage] of `shaper_stages.stages_of`, with the ModeTable they are of.
         """
         check_period(period)
         joints = whole('joints', joints)
@@ -74,28 +81,25 @@ class OnlineShaper(Serializable):
         for i, stage in enumerate(stages):
             cycles[i, :stage.cycles.size] = stage.cycles
             amplitude[i, :stage.cycles.size] = stage.amplitudes
-        axes = () if table is None else table.axes
-        counts = np.array([axis.size for axis in axes], int)
-        self._arrays = ShaperArrays(
-            np.array([float(period)]), np.asarray(delays, int), np.asarray(weights, float),
-            cycles, amplitude, np.array([] if table is None else table.joints, int),
-            np.array([axis[0] for axis in axes], float),
-            np.array([axis[1] - axis[0] for axis in axes], float), counts,
-            np.array([counts[k + 1:].prod() for k in range(counts.size)], int),
-            np.column_stack([stage.frequencies for stage in stages]) if stages
-            else np.zeros((1, 0)))
+        self._arrays = ShaperArrays(np.array([float(period)]), np.asarray(delays, int),
+                                    np.asarray(weights, float), cycles, amplitude)
+        rows = np.column_stack([stage.frequencies for stage in stages]) if stages else (
+            np.zeros((1, 0)))
+        self._frequencies = (table.pose_table(rows) if table is not None and stages
+                             else PoseTable.of((), (), rows[0]))
         self._state = ShaperState(
             np.full(1, EMPTY), np.zeros((count, joints)), np.zeros((s, count, joints)),
             np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, max_impulses), int),
             self.position, np.zeros((3, joints)), np.zeros(s))
         self._sample, self._previous = np.zeros((2, joints))
         # compile or load now, not in the first tick of a real-time loop
-        shaper_tick(self._arrays, self._state, self._sample)
+        shaper_tick(self._arrays, self._frequencies, self._state, self._sample)
         self._state.ticks[0] = EMPTY
 
     def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         self._arrays = ShaperArrays(*map(writable, self._arrays))
+        self._frequencies = PoseTable(*map(writable, self._frequencies))
         self._state = ShaperState(*map(writable, self._state))
         self.position = self._state.output      # one array, written by each tick
 
@@ -115,7 +119,7 @@ class OnlineShaper(Serializable):
         if position.shape != (self.joints,) or not math.hypot(*position) < MAX_SET_POINT:
             raise SettingError(f'a shaper starts at {self.joints} finite positions, one per joint')
         self._state.ticks[0] = EMPTY
-        shaper_tick(self._arrays, self._state, position)
+        shaper_tick(self._arrays, self._frequencies, self._state, position)
         self._sample[:], self.velocity[:] = position, 0.0
 
     def tick(self, sample: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -142,7 +146,7 @@ class OnlineShaper(Serializable):
                                    'where the arm is')
         is_first = state.ticks[0] == EMPTY
         self._previous[:] = self.position
-        shaper_tick(self._arrays, state, self._sample)
+        shaper_tick(self._arrays, self._frequencies, state, self._sample)
         if not is_first:
             np.subtract(self.position, self._previous, out=self.velocity)
             self.velocity /= self.period
@@ -158,3 +162,47 @@ class OnlineShaper(Serializable):
                 break
             out.append(self.tick(samples[-1]).copy())
         return np.array(out)
+
+
+class PoseDependentShaper:
+    """
+    Stored state of an OnlineShaper at a time of a motion that is known ahead.
+
+    The motion is sampled every GRID seconds. Another motion that differs only from then on
+    continues from exactly the same state.
+    """
+
+    def __init__(self, online: OnlineShaper, position: np.ndarray, time: float) -> None:
+        """Begin with a constant history at a position (joints,) until a time [s]."""
+        self._online, self.time = online, time
+        self._online.reset(position)
+
+    @property
+    def duration(self) -> float:
+        """Time that the shaper adds to a motion, at most [s]."""
+        return self._online.duration
+
+    def advanced(self, motion: Motion, time: float) -> PoseDependentShaper:
+        """Return a shaper advanced to the last sample at or before a time [s]."""
+        other = deepcopy(self)
+        while other.time + GRID <= time:
+            other.time += GRID
+            other._online.tick(motion.sample(other.time)[0])
+        return other
+
+    def run(self, motion: Motion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """
+        Shape a Motion from the next sample to the end.
+
+        :returns: times (k,), positions and velocities (k, joints), on the grid.
+        """
+        online, time = deepcopy(self._online), self.time
+        times, rows = [time], [online.position.copy()]
+        while len(rows) < 4 or time < motion.end or not online.is_settled:
+            time += GRID
+            times.append(time)
+            rows.append(online.tick(motion.sample(time)[0]).copy())
+        rows = np.array(rows)
+        speeds = np.gradient(rows, GRID, axis=0)
+        speeds[-1] = 0.0
+        return np.array(times)[1:], rows[1:], speeds[1:]

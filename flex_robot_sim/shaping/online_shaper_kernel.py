@@ -10,26 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.pose_table import interpolate
 from flex_robot_sim.jit.compiled import compiled
 
 EMPTY = -1                  # tick count before the first sample
 
 
 class ShaperArrays(NamedTuple):
-    """Constants of a shaper: n joints, rings of r samples, s stages, a table of d axes."""
+    """Constants of a shaper: n joints, rings of r samples, s stages."""
 
     period: np.ndarray          # (1,)       of the samples                                 [s]
     delay: np.ndarray           # (k,)       of the taps, whole samples
     weight: np.ndarray          # (k,)       their sum is one
     cycles: np.ndarray          # (s, i)     delays of the impulses of a stage          [cycles]
     amplitude: np.ndarray       # (s, i)     0 where a stage has fewer
-    axis: np.ndarray            # (d,)       joints that the frequencies depend on
-    lowest: np.ndarray          # (d,)       first position of the table                [rad, m]
-    spacing: np.ndarray         # (d,)       mesh of the table
-    # (d,)  positions along each axis; it shadows tuple.count
-    count: np.ndarray           # type: ignore[assignment]
-    stride: np.ndarray          # (d,)       rows of the table from one position to the next
-    frequency: np.ndarray       # (rows, s)  damped, of the modes                           [Hz]
 
 
 class ShaperState(NamedTuple):
@@ -47,23 +41,24 @@ class ShaperState(NamedTuple):
 
 
 @compiled
-def shaper_tick(arrays, state, sample):
+def shaper_tick(arrays, frequencies, state, sample):
     """
     Put the shaped sample into state.output.
 
+    :param frequencies: PoseTable of the damped frequencies of the stages [Hz].
     :param sample: set points, (n,) [rad, m].
     """
     n, length = sample.size, state.first.shape[0]
     if state.ticks[0] == EMPTY:
         _begin(state, sample)
-        set_frequencies(arrays, sample, state.now)
+        interpolate(frequencies, sample, state.now)
         for s in range(state.now.size):
             state.rate[s, 0] = state.now[s]
     tick = state.ticks[0] + 1
     state.ticks[0] = tick
     row = tick % length
     if state.now.size > 0:
-        set_frequencies(arrays, state.output, state.now)
+        interpolate(frequencies, state.output, state.now)
     flow, mean = state.work[0], state.work[1]
 
     # taps: the newest and the delayed samples
@@ -145,26 +140,3 @@ def _shape_by_phase(arrays, state, s, tick, flow, mean):
             mean[j] += weight * (value - flow[j])
     for j in range(n):
         flow[j] += mean[j] / total
-
-
-@compiled
-def set_frequencies(arrays, position, out):
-    """Frequencies of the stages at joint positions (n,) into out (s,): linear interpolation."""
-    d = arrays.axis.size
-    for s in range(out.size):
-        out[s] = 0.0
-    for corner in range(1 << d):
-        row, weight = 0, 1.0
-        for k in range(d):
-            along = (position[arrays.axis[k]] - arrays.lowest[k]) / arrays.spacing[k]
-            along = min(max(along, 0.0), arrays.count[k] - 1.0)
-            place = min(int(along), arrays.count[k] - 2)
-            share = along - place
-            if corner >> k & 1:
-                row += (place + 1) * arrays.stride[k]
-                weight *= share
-            else:
-                row += place * arrays.stride[k]
-                weight *= 1.0 - share
-        for s in range(out.size):
-            out[s] += weight * arrays.frequency[row, s]

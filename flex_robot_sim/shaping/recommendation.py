@@ -1,8 +1,8 @@
 """
 Shaper recommendation for an arm, shared by the command line, the nodes and the benchmarks.
 
-It evaluates all shapers by linear models at several poses and payloads (`comparison`). It then
-tries the acceptable ones, shortest first, on the nonlinear arm (`validation_moves`).
+It evaluates all shapers by linear models at several poses and payloads (`shaper_comparison`). It
+then tries the acceptable ones, shortest first, on the nonlinear arm (`validation_moves`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,13 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
-from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
+from flex_robot_sim.analysis.mode_table import (
+    RINGS,
+    SHARE,
+    ModeTable,
+    excited_modes,
+    loaded,
+    mode_table,
+)
+from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import Case, compare_shapers, meets_tolerance
 from flex_robot_sim.shaping.impulses import TOLERANCE
-from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
-from flex_robot_sim.shaping.shaper_candidate import Design, ShaperCandidate
-from flex_robot_sim.shaping.shaper_stages import Stage, stages_of
+from flex_robot_sim.shaping.shaper_comparison import (
+    ModeCase,
+    ShaperCandidate,
+    StageDesign,
+    compare_shapers,
+    meets_tolerance,
+)
+from flex_robot_sim.shaping.shaper_stages import ShaperStage, stages_of
 from flex_robot_sim.shaping.validation_moves import ValidationMoves
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
@@ -31,7 +44,7 @@ DEFAULT_UNCERTAINTY = 0.1   # relative error of model frequencies
 class Recommendation(NamedTuple):
     """Evaluated cases, all shaper candidates, and the recommended one."""
 
-    cases: list                 # [Case]; empty: no vibration
+    cases: list                 # [ModeCase]; empty: no vibration
     found: list                 # [ShaperCandidate], the unshaped motion first
     best: int                   # row of the recommended one; 0: no shaper helps
     moves: int                  # number of trial moves; 0 for a single pose
@@ -65,7 +78,7 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
     :param poses: (k, joints) [rad, m]; one: small motions about it; default: the joint range.
     :param payloads: possible payloads, each as of `mode_table.loaded`.
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
-    :param uncertainty, tolerance, allowed, fixed: as of `comparison.compare_shapers`.
+    :param uncertainty, tolerance, allowed, fixed: as of `shaper_comparison.compare_shapers`.
     """
     chosen = None if poses is None or not np.size(poses) else np.atleast_2d(
         np.asarray(poses, float))
@@ -78,7 +91,8 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
     if chosen is None or len(chosen) > 1:
         moves = ValidationMoves(arm, chosen, payloads, uncertainty, cases[0].frequencies.size,
                                 gains)
-    candidates, best = compare_shapers(cases, uncertainty, tolerance, allowed, fixed, moves)
+    candidates, best = compare_shapers(cases, uncertainty, tolerance, allowed, fixed,
+                                       None if moves is None else moves.residual_vibration)
     why = '' if meets_tolerance(candidates[best], tolerance) else slow_servo_diagnosis(
         arm, poses[0], gains)
     return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), why)
@@ -86,8 +100,8 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
 
 def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
              payloads: Sequence[tuple | None] = (None,),
-             gains: tuple[ArrayLike, ArrayLike] | None = None) -> list[Case]:
-    """Return the Cases of an arm, with all modes that any of them excites; [] without any."""
+             gains: tuple[ArrayLike, ArrayLike] | None = None) -> list[ModeCase]:
+    """Return the ModeCases of an arm, with all modes that any of them excites; [] without any."""
     modes, names, indices = [], [], []
     for payload in payloads:
         loaded_arm = loaded(arm, payload)
@@ -98,16 +112,17 @@ def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
             indices.append(k)
     count = max(1 + max(np.flatnonzero(found.shares >= SHARE), default=-1) for found in modes)
     count = min([count, *(found.frequencies.size for found in modes)])
-    return [Case(found.frequencies[:count], found.ratios[:count], found.sizes[:count], name, index)
+    return [ModeCase(found.frequencies[:count], found.ratios[:count], found.sizes[:count], name,
+                     index)
             for found, name, index in zip(modes, names, indices)] if count else []
 
 
-def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = (None,),
+def following(arm: ArmModel, design: StageDesign, payloads: Sequence[tuple | None] = (None,),
               gains: tuple[ArrayLike, ArrayLike] | None = None,
               progress: Callable[[int, int], object] | None = None,
-              count: int | None = None) -> tuple[ModeTable, list[Stage]]:
+              count: int | None = None) -> tuple[ModeTable, list[ShaperStage]]:
     """
-    Return the ModeTable and the Stages of a Design, for an OnlineShaper of all poses of an arm.
+    Return the ModeTable and the stages of a StageDesign, for an OnlineShaper of an arm.
 
     :param payloads: one known payload, or the candidates for an unknown one.
     :param progress: as of `mode_table`; count: the same.
@@ -117,3 +132,26 @@ def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = 
         tables.append(mode_table(arm, gains, payload, like=tables[0] if tables else None,
                                  progress=progress, count=count))
     return tables[0], stages_of(tables, *design)
+
+
+def slow_servo_diagnosis(arm: ArmModel, position: ArrayLike,
+                         gains: tuple[ArrayLike, ArrayLike] | None) -> str:
+    """
+    Describe the slowest mode if it is well damped, a servo mode; else ''.
+
+    A soft servo adds modes that are slower than those of the links and well damped. They dominate
+    the motion after a move then, and neither shapers nor link feedback reduce them.
+
+    :param position: of the joints, (joints,) [rad, m].
+    :param gains: (stiffness, damping) of the servo; None: the joints are locked.
+    """
+    if gains is None:
+        return ''
+    q = equilibrium(arm, np.asarray(position, float)).coordinates
+    found = modes(arm, q, gains=gains)
+    rows = np.flatnonzero(found.frequencies > 0.0)
+    if not rows.size or found.damping_ratios[rows[0]] < RINGS:
+        return ''
+    frequency, ratio = found.frequencies[rows[0]], found.damping_ratios[rows[0]]
+    return (f'the servo is soft and comes to rest slowly by itself, at {frequency:.2g} Hz with '
+            f'{ratio:.0%} of critical damping')

@@ -17,7 +17,7 @@ from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.motion.trajectory import joint_rows
 from flex_robot_sim.shaping.online_shaper import MAX_SET_POINT
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 
 MAX_INTERVAL_S = 0.25       # longest time between two set points for interpolation           [s]
@@ -28,13 +28,13 @@ MAX_STAMP_SETBACK_S = 5.0   # larger jumps of stamps restart their time base    
 class SetPointStream:
     """Shapes streamed set points of joints, tick by tick."""
 
-    def __init__(self, names: Sequence[str], period: float, parts: ShaperSpecification,
+    def __init__(self, names: Sequence[str], period: float, specification: ShaperSpecification,
                  arm: ArmModel | None = None, tolerance: float = 0.1) -> None:
         """
         Begin; the start position is the measured one, or the first set point.
 
         :param names: of the joints, in the order of the ArmModel if there is one.
-        :param period: of the ticks [s]; parts: ShaperSpecification.
+        :param period: of the ticks [s]; specification: of the shaper.
         :param arm: ArmModel with stops and velocity limits; None: without limits.
         :param tolerance: largest step of a joint without a velocity limit, and largest distance
             of the first set point from the measured position [rad, m].
@@ -58,14 +58,14 @@ class SetPointStream:
         self._stamp: float | None = None
         self._last_receipt: float | None = None
         self._ticks = 0
-        self.use(parts)
+        self.use(specification)
 
-    def use(self, parts: ShaperSpecification) -> None:
+    def use(self, specification: ShaperSpecification) -> None:
         """Change the shaper without a step; SettingError if it needs a shorter period."""
-        parts, self.omitted_modes = parts.for_samples(self.period)
-        online = parts.online(len(self.names), self.period, 2)
+        specification, self.omitted_modes = specification.for_samples(self.period)
+        online = specification.online(len(self.names), self.period, 2)
         self._shaped.use(None if online.duration == 0.0 else online)
-        self.parts = parts
+        self.specification = specification
 
     @property
     def is_settled(self) -> bool:

@@ -1,21 +1,26 @@
 """
-Shaped motions: sampled set points and Motions.
+Shaped motions: sampled set points and Motions, and how far they leave the path of the tool.
 
 They end exactly where the motion ends, later by the duration of the shaper.
 """
 
+from bisect import bisect_left
 from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.jacobians import pose
+from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
 from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.motion import Motion, rest
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.util.exceptions import SettingError, bearable
 
 SAME_TIME = 1e-12           # over the duration: closer knots are merged
+MAX_PATH_SAMPLES = 150      # of each path in `path_deviation`
 
 
 def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:
@@ -94,27 +99,6 @@ def _part(piece, start, length):
     return out
 
 
-def trajectory_points(motion: Motion,
-                      period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """
-    Points of a Motion for trajectory controllers, which interpolate them by quintics.
-
-    They are the knots, and intermediate points at most `period` [s] apart. The latter matter where
-    the acceleration is discontinuous, as at the ends of a cubic.
-
-    :returns: times (k,) [s], positions, velocities and accelerations (k, n), at rest at the end.
-    """
-    if motion.end == np.inf:
-        raise SettingError('a motion that repeats has no last point: give one that ends')
-    if not 0.0 < period < np.inf:
-        raise SettingError(f'period = {period!r} of points must be above 0 and finite [s]')
-    times = [motion.knots[0]]
-    for start, end in zip(motion.knots, motion.knots[1:]):
-        times += list(np.linspace(start, end, 1 + int(np.ceil((end - start) / period)))[1:])
-    rows = motion.samples(np.array(times))
-    return np.array(times), rows[:, 0], rows[:, 1], rows[:, 2]
-
-
 def checked_samples(samples: ArrayLike) -> np.ndarray:
     """Set points as an array (k, n); SettingError if they are invalid."""
     samples = array_or_nan(samples)
@@ -122,3 +106,79 @@ def checked_samples(samples: ArrayLike) -> np.ndarray:
         raise SettingError('set points must be finite numbers in rows, one row per sample and one '
                            'column per joint')
     return samples
+
+
+def sampled(shaper: Shaper, motion: Motion, times: np.ndarray) -> np.ndarray:
+    """Positions, velocities and accelerations (3, k, n) of a shaped Motion at times (k,) (S1)."""
+    knots, pieces = np.array(motion.knots), np.array(motion.pieces)
+    lengths = np.concatenate([[1.0], np.diff(knots), [1.0]])
+    order = np.arange(6.0)
+    newest, total = None, np.zeros(())
+    for delay, amplitude in zip(shaper.times, shaper.amplitudes):
+        rows = np.searchsorted(knots, times - delay, side='right')
+        inside = (rows > 0) & (rows < knots.size)
+        u = np.where(inside, (times - delay - knots[np.maximum(rows, 1) - 1]) / lengths[rows], 0.0)
+        powers = u[:, None] ** order
+        slopes, bends = np.zeros_like(powers), np.zeros_like(powers)
+        slopes[:, 1:] = order[1:] * powers[:, :-1]
+        bends[:, 2:] = order[2:] * order[1:-1] * powers[:, :-2]
+        T = lengths[rows][:, None]
+        values = np.einsum(
+            'dki,kin->dkn', np.array([powers, slopes / T, bends / T**2]), pieces[rows])
+        newest = values if newest is None else newest
+        # relative to the newest one: a constant motion has no rounding errors
+        total = total + amplitude * (values - newest)
+    assert newest is not None       # every shaper has an impulse
+    total = newest + total
+    # differences of times are rounded; the end must be exact
+    total[:, times >= knots[-1] + shaper.duration] = np.array(
+        [pieces[-1][0], 0 * pieces[-1][0], 0 * pieces[-1][0]])[:, None]
+    return total
+
+
+def appended(old: Motion | None, new: Motion, cut: float, shift: float, since: float) -> Motion:
+    """
+    Motion that changes from one motion to another.
+
+    :param old: None without a previous motion.
+    :param cut: time of the change; shift: time at which the new motion starts [s].
+    :param since: earlier history is discarded [s].
+    """
+    knots, pieces = [], [new.pieces[0]]
+    if old is not None and old.knots[0] < cut:
+        count = bisect_left(old.knots, cut)
+        knots, pieces = old.knots[:count], old.pieces[:count + 1]
+        if count < len(old.knots):
+            start, end = old.knots[count - 1], old.knots[count]
+            # the first part of this piece, by the share of that part
+            pieces[-1] = pieces[-1] * ((cut - start) / (end - start))**np.arange(6.0)[:, None]
+        while len(knots) > 1 and knots[1] < since:
+            del knots[0], pieces[0]
+        pieces[0] = rest(pieces[1][0])
+    times = [shift + time for time in new.knots[1:]]
+    return Motion([*knots, cut, *times], [*pieces, *new.pieces[1:]])
+
+
+def path_deviation(arm: ArmModel, shaped: np.ndarray, path: np.ndarray) -> float:
+    """
+    Largest distance of the tool from its path [m], at any time, with the links undeformed.
+
+    Each sample of the shaped motion is compared with the nearest place on the path, which is a
+    polygon through its own samples.
+
+    :param shaped: joint positions (k, joints) of the shaped motion [rad, m].
+    :param path: joint positions (m, joints) along the unshaped motion [rad, m].
+    """
+    moves = rigid_moves(arm)
+    points, corners = (
+        np.array([pose(arm, moves @ rows[k], arm.tool)[:3, 3] for k in np.linspace(
+            0, len(rows) - 1, min(len(rows), MAX_PATH_SAMPLES)).round().astype(int)])
+        for rows in (shaped, path))
+    if len(corners) == 1:
+        return float(np.linalg.norm(points - corners, axis=1).max())
+    starts, edges = corners[:-1], np.diff(corners, axis=0)
+    squares = np.maximum((edges**2).sum(axis=1), 1e-300)
+    # the nearest place on each edge to each point
+    shares = np.clip(((points[:, None] - starts) * edges).sum(axis=2) / squares, 0.0, 1.0)
+    distances = np.linalg.norm(points[:, None] - starts - shares[:, :, None] * edges, axis=2)
+    return float(distances.min(axis=1).max())

@@ -1,19 +1,47 @@
-"""Design of the online shaper of an arm with its servo."""
+"""
+Shaper design: the shaper of an arm, of modes, or of the settings of a joint controller.
 
-from collections.abc import Callable
+`design_shaper` returns an OnlineShaper for a joint controller. `design_for_arm` and
+`design_for_modes` return a ShaperSpecification, for trajectories and streams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
+from flex_robot_sim.analysis.joint_space_inertia import poses_within
+from flex_robot_sim.analysis.mode_table import (
+    SHARE,
+    ModeTable,
+    PoseModes,
+    excited_modes,
+    loaded,
+    mode_table,
+)
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.impulses import check_mode
+from flex_robot_sim.shaping.impulses import (
+    AUTO,
+    NO_SHAPER,
+    NONE,
+    SI,
+    Shaper,
+    ShapingSettings,
+    check_mode,
+)
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError
 
-DEFAULT_PERIOD_S = 1e-3  # of set points, by default                                         [s]
+MODE_POSES = 6                  # number of poses for the shares of modes
+MAX_CYCLES_PER_SAMPLE = 0.49    # highest mode that a sampled shaper can cancel
+DEFAULT_SET_POINT_PERIOD_S = 1e-3                                                       # [s]
 
 
 def design_shaper(arm: ArmModel, settings: ShapingSettings,
@@ -22,7 +50,7 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
                   poses: ArrayLike | None = None,
                   progress: Callable[[int, int], object] | None = None) -> OnlineShaper | None:
     """
-    Return the OnlineShaper of ShapingSettings, or None for 'none'; takes seconds.
+    Return the OnlineShaper of ShapingSettings, or None without a shaper; takes seconds.
 
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     :param position: of the joints, the pose of a shaper with constant delays.
@@ -31,34 +59,28 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
     :param poses: (k, joints) of the task; default: the joint range [rad, m].
     :param progress: function of the number of finished poses and of all poses.
     """
-    if settings.shaper == 'none':
+    if settings.shaper == NO_SHAPER:
         return None
     if settings.shaper_by_pose:
         table = mode_table(arm, gains, payload, poses, progress=progress)
     else:
         table = table_of_pose(arm, gains, position, payload)
-    return shaper_of_table(arm, settings, table, period)
-
-
-def shaper_of_table(arm: ArmModel, settings: ShapingSettings, table: ModeTable,
-                    period: float = 0.0) -> OnlineShaper:
-    """Return the OnlineShaper of ShapingSettings for the modes of a ModeTable."""
     stages = stages_of(table, settings.shaper, settings.shaper_tolerance,
                        settings.shaper_uncertainty)
-    return OnlineShaper(2 * len(arm.joint_names), period or DEFAULT_PERIOD_S, table=table,
-                        stages=stages)
+    return OnlineShaper(2 * len(arm.joint_names), period or DEFAULT_SET_POINT_PERIOD_S,
+                        table=table, stages=stages)
 
 
 def refuse_shaper(arm: ArmModel, settings: ShapingSettings,
                   gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
                   period: float = 0.0) -> None:
     """Raise SettingError if ShapingSettings are infeasible at a pose."""
-    if settings.shaper == 'none':
+    if settings.shaper == NO_SHAPER:
         return
     table = table_of_pose(arm, gains, position)
     for frequency in table.frequencies[0]:
-        check_mode(float(frequency), 0.0, period or DEFAULT_PERIOD_S)
-    if settings.shaper != 'si':         # slow, and always feasible
+        check_mode(float(frequency), 0.0, period or DEFAULT_SET_POINT_PERIOD_S)
+    if settings.shaper != SI:         # slow, and always feasible
         stages_of(table, settings.shaper, settings.shaper_tolerance)
 
 
@@ -71,3 +93,100 @@ def table_of_pose(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None, posi
         raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '
                            'shaper')
     return ModeTable((), (), modes.frequencies[None, :count], modes.ratios[None, :count])
+
+
+class ShaperSpecification(NamedTuple):
+    """Arguments of an OnlineShaper, and their name."""
+
+    name: str
+    shaper: Shaper = NONE
+    table: ModeTable | None = None
+    stages: tuple = ()
+    modes: tuple[PoseModes, ...] = ()       # of the arm in some poses; (): unknown
+
+    def for_samples(self, period: float) -> tuple[ShaperSpecification, str]:
+        """
+        Return the specification for a sample period [s], and a line about omitted modes, or ''.
+
+        Modes that are too fast for the samples are omitted if their share of the vibration at the
+        tool is negligible; SettingError if it is not.
+        """
+        limit = MAX_CYCLES_PER_SAMPLE / period
+        fastest = max((stage.frequencies.max() for stage in self.stages), default=0.0)
+        if fastest <= limit or not self.modes:
+            return self, ''
+        share = max((share for pose in self.modes
+                     for frequency, share in zip(pose.frequencies, pose.shares)
+                     if frequency > limit), default=0.0)
+        if share >= SHARE:
+            raise SettingError(
+                f'modes up to {fastest:.3g} Hz have {share:.0%} of the vibration at the tool, too '
+                f'fast for {1 / period:g} set points a second: set stream_rate to '
+                f'{math.ceil(fastest / MAX_CYCLES_PER_SAMPLE):g} Hz or more, if the driver takes '
+                'so many')
+        slow = tuple(stage._replace(frequencies=np.minimum(stage.frequencies, limit))
+                     for stage in self.stages if stage.frequencies.min() <= limit)
+        line = (f'modes from {limit:.3g} to {fastest:.3g} Hz are left out: too fast for '
+                f'{1 / period:g} set points a second, they have at most {share:.1%} of the '
+                'vibration at the tool')
+        return self._replace(stages=slow, table=self.table if slow else None), line
+
+    def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
+        """
+        Return the OnlineShaper of an arm with `joints` joints, for a sample period [s].
+
+        :param copies: of all joints in a sample; the first one is the pose.
+        """
+        return OnlineShaper(copies * joints, period, self.shaper, self.table, self.stages)
+
+
+def design_for_modes(kind: str, frequencies: Sequence[float],
+                   ratios: Sequence[float] = ()) -> ShaperSpecification:
+    """Return the ShaperSpecification for modes [Hz] that are independent of the pose."""
+    if not len(frequencies):
+        raise SettingError('frequencies = [] must name what the arm rings with [Hz], or robot a '
+                           'URDF with <flexibility>')
+    if len(ratios) not in (0, len(frequencies)):
+        raise SettingError(f'damping_ratios has {len(ratios)} numbers for {len(frequencies)} '
+                           'frequencies: give one each, or none')
+    ratios = ratios or [0.0] * len(frequencies)
+    if kind == NO_SHAPER:
+        return ShaperSpecification(NO_SHAPER)
+    shaper = for_modes('zv' if kind == AUTO else kind, zip(frequencies, ratios), joint=False)
+    if kind == AUTO:
+        # sizes of the modes are unknown: take those of a spring-mass oscillator
+        f = np.array(frequencies, float)
+        candidates, best = compare_shapers([
+            ModeCase(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
+        shaper = candidates[best].shaper
+    return ShaperSpecification(shaper.name, shaper)
+
+
+def design_for_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
+                 gains: tuple[ArrayLike, ArrayLike] | None = None,
+                 progress: Callable[[int, int], object] | None = None) -> ShaperSpecification:
+    """
+    Return the ShaperSpecification for the modes of an ArmModel, whose delays follow the pose.
+
+    :param masses: one known payload mass of the tool, or the candidates for an unknown one [kg];
+        none: the description.
+    :param progress: as of `mode_table.mode_table`.
+    """
+    # imports the simulation, which a joint controller does not need
+    from flex_robot_sim.shaping.recommendation import following, recommend
+
+    if kind == NO_SHAPER:
+        return ShaperSpecification(NO_SHAPER)
+    payloads = tuple((arm.tool, float(mass)) for mass in masses) or (None,)
+    design = StageDesign(kind, 0.05)
+    if kind == AUTO:
+        recommendation = recommend(arm, payloads=payloads, gains=gains)
+        recommendation.refuse_none(arm)
+        design = recommendation.choice.design
+        if design is None:
+            return ShaperSpecification(recommendation.choice.name, recommendation.choice.shaper)
+    table, stages = following(arm, design, payloads, gains, progress)
+    modes = tuple(excited_modes(loaded(arm, payload), pose, gains) for payload in payloads
+                  for pose in poses_within(arm, MODE_POSES))
+    return ShaperSpecification(f'{design.kind} by pose', table=table, stages=tuple(stages),
+                               modes=modes)

@@ -8,8 +8,8 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import tidied
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
-from flex_robot_sim.shaping.shaper_stages import Stage
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import checksum, open_atomic, read_bytes
 
@@ -17,7 +17,7 @@ KIND = 'flex_robot_sim shaper 1'
 MAX_FILE_BYTES = 16 * 2**20  # of a file that is read                                       [bytes]
 
 
-def write_parts(path: str | Path, specification: ShaperSpecification, robot: str = '',
+def write_shaper(path: str | Path, specification: ShaperSpecification, robot: str = '',
                 joints: Sequence[str] = ()) -> None:
     """Write the ShaperSpecification of a robot with these joints to a JSON file."""
     table, shaper = specification.table, specification.shaper
@@ -38,9 +38,9 @@ def write_parts(path: str | Path, specification: ShaperSpecification, robot: str
         raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
 
-def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperSpecification:
+def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> ShaperSpecification:
     """
-    Read a file of `write_parts`; SettingError describes in one line what is wrong with it.
+    Read a file of `write_shaper`; SettingError describes in one line what is wrong with it.
 
     :param joints: joint names of the robot; None: unknown.
     """
@@ -72,7 +72,7 @@ def _specification(tree):
     shaper = tidied(str(tree['name']), _numbers(impulses['times']),
                     _numbers(impulses['amplitudes']),
                     [(float(f), float(ratio)) for f, ratio in impulses['modes']])
-    stages = tuple(Stage(*(_numbers(stage[name]) for name in Stage._fields))
+    stages = tuple(ShaperStage(*(_numbers(stage[name]) for name in ShaperStage._fields))
                    for stage in tree['stages'])
     table = None
     if stages:

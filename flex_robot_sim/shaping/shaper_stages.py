@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
-from flex_robot_sim.shaping.impulses import Shaper, of_kind
-from flex_robot_sim.shaping.specified_insensitivity import specified_insensitivity
+from flex_robot_sim.shaping.impulses import SI, Shaper, of_kind
+from flex_robot_sim.shaping.specified_insensitivity import Band, shortest
 from flex_robot_sim.util.exceptions import SettingError
 
 MAX_GROUP_RATIO = 1.5       # ratio of frequencies of modes that share a stage
 
 
-class Stage(NamedTuple):
+class ShaperStage(NamedTuple):
     """A part of a shaper whose delays follow the phase of a mode, or of a group of close ones."""
 
     cycles: np.ndarray          # (k,) delays of the impulses
@@ -24,7 +24,7 @@ class Stage(NamedTuple):
 
 
 def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: float = 0.05,
-              uncertainty: float = 0.0, grouped: bool = True) -> list[Stage]:
+              uncertainty: float = 0.0, grouped: bool = True) -> list[ShaperStage]:
     """
     Return the Stages of a shaper that follows the modes of a ModeTable.
 
@@ -38,7 +38,7 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
     frequencies = np.array([table.frequencies for table in tables])
     ratios = np.array([table.ratios for table in tables]).mean(axis=(0, 1))
     low, high = frequencies.min(axis=0), frequencies.max(axis=0)
-    if kind == 'si' and grouped:
+    if kind == SI and grouped:
         groups = groups_of(tables[0])
         low, high = (np.column_stack([choose(table[:, group], axis=1) for group in groups])
                      for choose, table in ((np.min, low), (np.max, high)))
@@ -47,7 +47,7 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
     return [_stage(unit, frequency) for unit, frequency in zip(units, np.sqrt(low * high).T)]
 
 
-def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[Stage]:
+def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[ShaperStage]:
     """Return the Stages of `units_of` for the modes of ModeTables at the same poses."""
     frequencies = np.array([table.frequencies for table in tables])
     middle = np.sqrt(frequencies.min(axis=0) * frequencies.max(axis=0))
@@ -63,7 +63,7 @@ def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
         highest ones.
     :param ratios: of damping, (modes,).
     """
-    if kind != 'si':
+    if kind != SI:
         return [of_kind(kind, 1.0, float(ratio), tolerance) for ratio in ratios]
     middle = np.sqrt(low * high)
     # one damping ratio for all: equal bands then have the same shaper
@@ -78,7 +78,7 @@ def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
 def _insensitive_shaper(low, high, ratio, tolerance):
     """Shaper for a band about 1; the search takes a second."""
     try:
-        return specified_insensitivity(low, high, ratio, tolerance)
+        return shortest([Band(low, high, ratio, tolerance)])
     except SettingError as error:
         raise SettingError(
             f'no shaper leaves {tolerance:g} of modes from {low:.3g} to {high:.3g} times their '
@@ -105,4 +105,4 @@ def groups_of(table: ModeTable) -> list[list[int]]:
 def _stage(unit: Shaper, frequencies):
     """Stage of a shaper for unit frequency."""
     damped = np.sqrt(1 - unit.modes[0][1]**2)
-    return Stage(unit.times * damped, unit.amplitudes, frequencies * damped)
+    return ShaperStage(unit.times * damped, unit.amplitudes, frequencies * damped)

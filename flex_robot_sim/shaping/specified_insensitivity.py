@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.shaping.impulses import (
+    SI,
     TOLERANCE,
     Shaper,
     check_mode,
@@ -42,12 +43,6 @@ class Band(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def specified_insensitivity(low: float, high: float, ratio: float = 0.0,
-                            tolerance: float = TOLERANCE) -> Shaper:
-    """Shortest shaper with at most a tolerance of vibration between two frequencies [Hz]."""
-    return shortest([Band(low, high, ratio, tolerance)], 'si')
-
-
 def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float = TOLERANCE,
               joint: bool = True) -> Shaper:
     """
@@ -75,7 +70,7 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
     return direct if direct.duration < product.duration else product
 
 
-def shortest(bands: Sequence[Band], name: str = 'si') -> Shaper:
+def shortest(bands: Sequence[Band], name: str = SI) -> Shaper:
     """Shortest positive shaper for Bands (S5)."""
     try:
         bands = [Band(*band) for band in bands]

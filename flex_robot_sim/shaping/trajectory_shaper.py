@@ -9,9 +9,8 @@ shaper keeps its state, so the outgoing motion continues without a step.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,17 +24,18 @@ from flex_robot_sim.motion.limits import (
 )
 from flex_robot_sim.motion.motion import Motion, rest
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
-from flex_robot_sim.shaping.impulses import NONE, Shaper, convolved, of_kind
-from flex_robot_sim.shaping.motion_history import appended, sampled
-from flex_robot_sim.shaping.path_deviation import MAX_SAMPLES, path_deviation
-from flex_robot_sim.shaping.pose_dependent_shaper import GRID, PoseDependentShaper
+from flex_robot_sim.shaping.impulses import Shaper
+from flex_robot_sim.shaping.online_shaper import GRID, PoseDependentShaper
+from flex_robot_sim.shaping.shaped_samples import (
+    MAX_PATH_SAMPLES,
+    appended,
+    path_deviation,
+    sampled,
+)
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-if TYPE_CHECKING:       # which needs what is here
-    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
-
-NO_SHAPER = 'none'          # kind without shaping
 MAX_POINTS_PER_TRAJECTORY = 100_000  # of an outgoing trajectory
 MAX_SAMPLES_BY_POSE = 200_000  # if delays follow the pose
 REST_VELOCITY = 1e-9        # below it a joint is at rest                              [rad/s, m/s]
@@ -186,7 +186,8 @@ class TrajectoryShaper:
         if state.shaper.duration == 0.0:
             return 0.0
         motion = state.motion
-        times = np.unique([*motion.knots, *np.linspace(motion.knots[0], motion.end, MAX_SAMPLES)])
+        even_times = np.linspace(motion.knots[0], motion.end, MAX_PATH_SAMPLES)
+        times = np.unique([*motion.knots, *even_times])
         path = motion.samples(times)[:, 0]
         columns = [state.joints.index(name) for name in shaped.names]
         rows = np.tile(path[-1], (len(shaped.times), 1))
@@ -292,7 +293,7 @@ class TrajectoryShaper:
         shaper = self._shaper_at(end)
         stages = getattr(shaper, 'stages', ())
         if stages:
-            return PoseDependentShaper(shaper, start, begin - GRID)
+            return PoseDependentShaper(shaper.online(len(start), GRID), start, begin - GRID)
         return getattr(shaper, 'shaper', shaper)
 
     @staticmethod
@@ -366,11 +367,3 @@ class TrajectoryShaper:
         if len(rows) > 1 and knots[-1] - knots[rows[-1]] < self._shortest_period * (1 - 1e-9):
             del rows[-1]
         return knots[[*rows, len(knots) - 1]]
-
-
-def shaper_of_modes(kind: str, frequencies: Iterable[float], ratios: Iterable[float]) -> Shaper:
-    """Shaper of a kind, or 'none', for modes [Hz], as a convolution."""
-    if kind == NO_SHAPER:
-        return NONE
-    return convolved([of_kind(kind, float(frequency), float(ratio))
-                      for frequency, ratio in zip(frequencies, ratios)])

@@ -22,8 +22,9 @@ from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
-from flex_robot_sim.shaping.shaper_candidate import ShaperCandidate
+from flex_robot_sim.shaping.shaper_comparison import ShaperCandidate
 from flex_robot_sim.shaping.shaper_stages import scaled_stages
+from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import summarized
@@ -160,13 +161,16 @@ class ValidationMoves:
     def _servo_response(self, simulation, positions, start, end, share):
         """Coordinates (k, n) of an arm with a servo and gravity feed-forward."""
         rates = np.gradient(positions, simulation.settings.time_step, axis=0)
-        out = np.empty((len(positions), simulation.arm.size))
-        for k, (position, rate) in enumerate(zip(positions, rates)):
-            simulation.effort = start + share[min(k, len(share) - 1)] * (end - start)
+        rows = zip(positions, rates, np.append(share, np.repeat(share[-1], len(rates))))
+
+        def servo(time, simulation):
+            position, rate, fraction = next(rows)
             simulation.hold(position, *self._gains, rate)
-            simulation.step()
-            out[k] = simulation.coordinates
-        return out
+            return start + fraction * (end - start)
+
+        coordinates, = rollout(simulation, servo, len(positions) * simulation.settings.time_step,
+                               record=lambda simulation: [simulation.coordinates])
+        return coordinates[1:]
 
 
 def trapezoid(count: int) -> np.ndarray:

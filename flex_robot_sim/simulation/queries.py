@@ -15,6 +15,7 @@ from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_
 from flex_robot_sim.dynamics.joint_laws import motor_force
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.model.arguments import is_known
+from flex_robot_sim.model.friction import has_dry_friction
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -58,17 +59,16 @@ def accelerations(simulated: SimulatedArm) -> np.ndarray:
     """Accelerations of all coordinates (n,) at this instant."""
     arrays, (q, qd, qdd, effort, *_) = simulated.arrays, simulated.state
     qdd, guess, work = qdd.copy(), np.empty(q.size), simulated.query_work
-    has_dry_friction = simulated.settings.scheme == 'implicit_midpoint' and (
-        arrays.coulomb + arrays.stiction).any()
+    is_dry = simulated.settings.scheme == 'implicit_midpoint' and has_dry_friction(arrays.friction)
     work.joint_force[:] = simulated.work.joint_force
     work.own_inertia[:] = simulated.work.own_inertia
     work.relaxation[0] = 1.0
     set_loads(arrays, simulated.loads, q, qd, work)
     # static friction follows from a step too short to move anything
-    for _ in range(FRICTION_PROBE_ITERATIONS if has_dry_friction else 1):
+    for _ in range(FRICTION_PROBE_ITERATIONS if is_dry else 1):
         guess[:] = qdd
-        implicit_dynamics(arrays, q, qd, effort,
-                          FRICTION_PROBE_STEP_S if has_dry_friction else 0.0, guess, work, qdd)
+        implicit_dynamics(arrays, q, qd, effort, FRICTION_PROBE_STEP_S if is_dry else 0.0, guess,
+                          work, qdd)
         store_joint_forces(arrays, qd + 0.5 * FRICTION_PROBE_STEP_S * (qdd - guess), work)
     return qdd
 

@@ -22,16 +22,16 @@ from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
-from flex_robot_sim.shaping.impulses import KINDS, NONE, Shaper
+from flex_robot_sim.shaping.impulses import KINDS, NO_SHAPER, NONE, Shaper
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
 from flex_robot_sim.shaping.shaper_design import table_of_pose
-from flex_robot_sim.shaping.trajectory_shaper import shaper_of_modes
+from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
 JOINT_FIELDS = ('to', 'start', 'servo_stiffness', 'servo_damping')
 RUN_FIELDS = ('within', 'payload', 'servo')
-SHAPERS = (NONE.name, *KINDS)
+SHAPERS = (NO_SHAPER, *KINDS)
 MAX_STEPS = 1e7             # in one run
 
 
@@ -88,9 +88,10 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> ManoeuvreController:
     to, start = (start_position(arm) if values is None else values for values in (
         _by_joint(arm, manoeuvre, name, is_broadcast=False) for name in ('to', 'start')))
     shaper = NONE
-    if manoeuvre.shaper != NONE.name:
+    if manoeuvre.shaper != NO_SHAPER:
         modes = table_of_pose(nominal, (stiffness, damping), to)
-        shaper = shaper_of_modes(manoeuvre.shaper, modes.frequencies[0], modes.ratios[0])
+        shaper = for_modes(manoeuvre.shaper, zip(modes.frequencies[0], modes.ratios[0]),
+                           joint=False)
     return ManoeuvreController(to, start, stiffness, damping, shaper)
 
 

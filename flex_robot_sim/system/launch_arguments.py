@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flex_robot_sim.rig.wire.line import BAUD
-from flex_robot_sim.shaping.shaping_settings import AUTO, NODE_SHAPERS
+from flex_robot_sim.ros import topics
+from flex_robot_sim.shaping.impulses import AUTO, NODE_SHAPERS
 from flex_robot_sim.system import processes
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
@@ -128,11 +129,11 @@ class ShaperArguments(Settings):
         'it is refused; 0: no limit', 'm', at_least=0.0)
     joints: str = setting('', 'of a stream, in its order, with spaces between; without them, '
                               'those of the robot')
-    input: str = setting('shaper/joint_trajectory', 'topic of those who send trajectories')
-    output: str = setting('joint_trajectory', 'topic of the controller')
-    stream_input: str = setting('shaper/set_points', 'topic of the stream')
-    stream_output: str = setting('set_points', 'topic of the driver')
-    joint_states: str = setting('joint_states', 'topic that says where the arm is')
+    input: str = setting(topics.SHAPER_TRAJECTORY.name, 'topic of those who send trajectories')
+    output: str = setting(topics.TRAJECTORY.name, 'topic of the controller')
+    stream_input: str = setting(topics.SHAPER_SET_POINTS.name, 'topic of the stream')
+    stream_output: str = setting(topics.SET_POINTS.name, 'topic of the driver')
+    joint_states: str = setting(topics.JOINT_STATES.name, 'topic that says where the arm is')
     namespace: str = setting('', 'of all nodes, topics and services')
     params_file: str = setting('', 'YAML file with parameters, or one of config/')
     use_sim_time: bool = setting(False, 'whether the node lives by /clock')
@@ -159,9 +160,11 @@ class ShaperArguments(Settings):
         for name in ('frequencies', 'damping_ratios', 'payload'):
             if getattr(self, name):
                 parameters[name] = _numbers(name, getattr(self, name))
-        remappings = (('~/joint_trajectory', self.input), ('joint_trajectory', self.output),
-                      ('~/set_points', self.stream_input), ('set_points', self.stream_output),
-                      ('joint_states', self.joint_states))
+        remappings = ((topics.SHAPER_TRAJECTORY.private.name, self.input),
+                      (topics.TRAJECTORY.name, self.output),
+                      (topics.SHAPER_SET_POINTS.private.name, self.stream_input),
+                      (topics.SET_POINTS.name, self.stream_output),
+                      (topics.JOINT_STATES.name, self.joint_states))
         params_file = self.params_file and processes.config_file('params_file', self.params_file)
         return [processes.Program(
             processes.SHAPER, parameters, namespace=self.namespace, params_file=params_file,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.layout import fitted_layout
 from flex_robot_sim.model.assembly import load
+from flex_robot_sim.ros import topics
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import why_unwritable
 from flex_robot_sim.util.interpreter import run_module
@@ -33,7 +34,7 @@ CONTROLLERS = {'auto': 'auto', 'true': 'process', 'inside': 'inside', 'false': '
 
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 
-TOPIC = 'robot_description'
+TOPIC = topics.ROBOT_DESCRIPTION.name
 """As `robot`: whatever arrives on this topic. ros2 launch takes no empty arguments."""
 
 TF_OF_THE_NAMESPACE = (('/tf', 'tf'), ('/tf_static', 'tf_static'))
@@ -223,10 +224,10 @@ def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_si
 
 def _robot_state_publisher(arm, time, shared):
     # it sends 20 Hz otherwise and drops what comes between, and falls silent if stamps jump back
-    parameters = {**time, 'robot_description': display_description(arm),
+    parameters = {**time, TOPIC: display_description(arm),
                   'publish_frequency': 1000.0, 'ignore_timestamp': True}
-    remappings = (('joint_states', 'display_joint_states'), (TOPIC, 'display_description'),
-                  *TF_OF_THE_NAMESPACE)
+    remappings = ((topics.JOINT_STATES.name, topics.DISPLAY_JOINT_STATES.name),
+                  (TOPIC, 'display_description'), *TF_OF_THE_NAMESPACE)
     return Program('robot_state_publisher', parameters, 'robot_state_publisher',
                    remappings=remappings, is_needed=False, **shared)
 

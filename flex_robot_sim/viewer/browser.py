@@ -21,10 +21,11 @@ import viser
 import viser._messages as viser_messages
 
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
-from flex_robot_sim.viewer.control import Control, PlotLine
+from flex_robot_sim.viewer.control import Control
 from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.page_access import PageAccess, guarded
+from flex_robot_sim.viewer.plot_lines import PlotLine, heading
 from flex_robot_sim.viewer.port import HOST, PORT_COUNT, free_port, port_taken_error
 from flex_robot_sim.viewer.widget_messages import (
     MessageFilter,
@@ -200,18 +201,10 @@ class Page:
 
         :param note: text next to the title.
         """
-        # one entry for all lines of a colour, unlike the legend of uPlot
-        legend = ' '.join(
-            f'<span style="white-space:nowrap;margin-right:0.7em">'
-            f'<b style="color:{_colour(line)}">'
-            f'&#9644;</b> {as_html(line.name)}</span>' for line in lines if line.name)
-        self.text(f'<b>{as_html(title)}</b> <span style="opacity:0.65">{as_html(note)}'
-                  f'</span><br>{legend}')
-        series: list[Any] = [{}, *({'stroke': _colour(line), 'width': 1.5,
-                                    'points': {'show': False},
-                         **({'dash': [5, 4]} if line.is_dashed else {})} for line in lines)]
+        self.text(heading(title, lines, note))
+        series: tuple[Any, ...] = ({}, *(line.uplot_series for line in lines))
         handle = self._server.gui.add_uplot(
-            tuple(np.zeros((len(series), 2))), tuple(series), height=height,
+            tuple(np.zeros((len(series), 2))), series, height=height,
             scales={'x': {'time': False}}, legend={'show': False}, padding=(8, 10, 0, 0),
             axes=({'size': 30}, {'size': 46}))
 
@@ -359,8 +352,6 @@ COLLAPSE_ON_NARROW_SCREENS = """if (innerWidth < 500 && !window.hasCollapsed) {
         title.click();
     }, 50);
 }"""
-# distinguishable with red-green colour blindness, on bright and on dark background
-COLOURS = ('#2b7bba', '#e07b00', '#1b9e77', '#c2408f', '#8a6fd1', '#9a8a00', '#7f7f7f')
 _XYZW_TO_WXYZ = [3, 0, 1, 2]
 _BOX_STYLE = 'padding:0.1em 0.9em;font-size:0.85em;line-height:1.4'
 
@@ -397,10 +388,6 @@ def _pose_setter(handle):
 def _send(handle, message):
     """Send an update directly: the setters of viser spend most time on comparisons."""
     handle._impl.api._queue_scene_message(message)
-
-
-def _colour(line):
-    return COLOURS[line.colour % len(COLOURS)]
 
 
 def _rgb_bytes(colour):

@@ -1,16 +1,8 @@
-"""Widgets of a page: sliders, checkboxes, dropdowns, buttons, and lines of plots."""
+"""Widgets of a page: sliders, checkboxes, dropdowns and buttons."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from flex_robot_sim.util.exceptions import plain
-
-
-class PlotLine(NamedTuple):
-    """A line of a plot."""
-
-    name: str                   # '' has no legend entry
-    colour: int = 0             # index of the colours of the page, cyclic
-    is_dashed: bool = False
 
 
 class Control:

@@ -14,7 +14,7 @@ from flex_robot_sim.model.start_pose import start_position
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
-FREE_HALF_RANGE = {'prismatic': 1.0}  # of joints without stops; default: half a turn
+FREE_HALF_RANGE = {'rad': np.pi, 'm': 1.0}     # of joints without stops, by their unit
 SLIDER_STEPS = 400
 
 
@@ -23,16 +23,11 @@ def ranges(arm: ArmModel) -> np.ndarray:
     limits = []
     for name in arm.joint_names:
         joint = arm.description.joint(name)
-        half = FREE_HALF_RANGE.get(joint.kind, np.pi)
+        half = FREE_HALF_RANGE[joint.type.unit]
         lower = joint.lower if np.isfinite(joint.lower) else min(-half, joint.upper - 2 * half)
         upper = joint.upper if np.isfinite(joint.upper) else max(half, lower + 2 * half)
         limits.append((lower, upper))
     return np.array(limits).reshape(-1, 2)
-
-
-def unit(arm: ArmModel, name: str) -> str:
-    """Unit of a joint's position."""
-    return 'm' if arm.description.joint(name).kind == 'prismatic' else 'rad'
 
 
 class JointSliders:
@@ -52,7 +47,7 @@ class JointSliders:
             low, high = map(float, self.ranges[k])
             step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / SLIDER_STEPS)))
             self.controls.append(page.slider(
-                f'{name} [{unit(arm, name)}]', low, high, step, float(self.values[k]),
+                f'{name} [{arm.units[k]}]', low, high, step, float(self.values[k]),
                 partial(self._change, k), f'{low:g} to {high:g}'))
 
     def show(self, values: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flex_robot_sim.demo.swing import SWING_ANGLE, SWING_DISTANCE, SWING_SHARE
+from flex_robot_sim.demo.swing import MAX_SWING, SWING_SHARE
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.viewer.followed_targets import FollowedTargets
@@ -66,8 +66,6 @@ class Live:
 def swing_poses(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Return two poses (2, joints) around a position, within the joint ranges [rad, m]."""
     low, high = ranges(arm).T
-    limits = [SWING_DISTANCE if arm.description.joint(name).kind == 'prismatic' else SWING_ANGLE
-              for name in arm.joint_names]
-    reach = np.minimum(limits, SWING_SHARE * (high - low) / 2)
+    reach = np.minimum([MAX_SWING[unit] for unit in arm.units], SWING_SHARE * (high - low) / 2)
     reach[2::3] *= -1.0         # elbows fold back
     return np.clip([position + reach, position - reach], low, high)

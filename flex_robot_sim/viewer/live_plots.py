@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.viewer.control import PlotLine
 from flex_robot_sim.viewer.history import History
-from flex_robot_sim.viewer.joints import unit
 from flex_robot_sim.viewer.observed import ObservedArm, Tips
+from flex_robot_sim.viewer.plot_lines import PlotLine
 from flex_robot_sim.viewer.spectrum import spectrum, with_comb
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class LivePlots:
         self._energy_history = History(1, span, rate)
         self._energy_received_at, self._paused_time = -np.inf, 0.0
         self._predicted = np.zeros(0)
-        names = [f'{name} [{unit(arm, name)}]' for name in arm.joint_names]
+        names = [f'{name} [{unit}]' for name, unit in zip(arm.joint_names, arm.units)]
         if joints:
             self._draw_joints = page.plot('joints', [
                 *(PlotLine(name, k) for k, name in enumerate(names)),
@@ -59,13 +58,12 @@ class LivePlots:
                 PlotLine('predicted', -1)], note='over frequency [Hz]')
         if arm.motor_names:
             self._draw_twists = page.plot('joints against their motors', [
-                PlotLine(f'{name} [m{unit(arm, name)}]', k)
-                for k, name in enumerate(arm.motor_names)])
+                PlotLine(f'{name} [m{arm.units[row]}]', k)
+                for k, (name, row) in enumerate(zip(arm.motor_names, self._flexible_rows))])
         if joints:
-            units = {'m': 'N', 'rad': 'N m'}
             self._draw_efforts = page.plot('efforts', [
-                PlotLine(f'{name} [{units[unit(arm, name)]}]', k)
-                for k, name in enumerate(arm.joint_names)])
+                PlotLine(f'{name} [{unit}]', k)
+                for k, (name, unit) in enumerate(zip(arm.joint_names, arm.effort_units))])
         self._draw_energy = page.plot(ENERGY_KEY, [PlotLine('')], 110,
                                       'once a second, from the diagnostics')
 
@@ -84,10 +82,10 @@ class LivePlots:
             self._paused_time = observed.stamp - max(self._joint_history.newest, 0.0)
             observed.flex_samples.clear()
             return
-        joints, now = len(self._arm.joint_names), observed.stamp - self._paused_time
+        now = observed.stamp - self._paused_time
         if np.isfinite(now) and _is_new(now, self._joint_history, 0.0):
             # plots cannot scale nan: a joint without a target has its position as target
-            position = observed.coordinates[:joints]
+            position = observed.coordinates[self._arm.joint_q]
             target = np.where(np.isfinite(observed.target), observed.target, position)
             twist = position[self._flexible_rows] - observed.coordinates[self._motors]
             self._joint_history.add(

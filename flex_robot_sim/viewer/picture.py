@@ -32,14 +32,13 @@ class DeflectionScaler:
         self.arm = arm
         self.linear = arm if arm.coupling == 'zero_order' else build_arm(
             arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0)
-        self._joints, self._motors = len(arm.joint_names), arm.motor_q
 
     def scaled(self, q: np.ndarray, factor: float) -> np.ndarray:
         """Return coordinates (n,) with deflections of links and joints times `factor`."""
         q = np.array(q, float)
-        motors, size = q[self._motors], self._joints
-        q[size + len(self.arm.motor_names):] *= factor
-        q[:size] = motors + factor * (q[:size] - motors)
+        arm, motors = self.arm, q[self.arm.motor_q]
+        q[arm.elastic_q] *= factor
+        q[arm.joint_q] = motors + factor * (q[arm.joint_q] - motors)
         return q
 
     def rigid(self, q: np.ndarray) -> np.ndarray:

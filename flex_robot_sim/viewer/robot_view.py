@@ -45,7 +45,7 @@ class RobotView:
         with page.side_panel('Plots'):
             self._plots = LivePlots(page, arm, rate, span)
         self._stage = ArmStage(page, arm)
-        stage, self._joints = self._stage, len(arm.joint_names)
+        stage = self._stage
         self._target = ArmPicture(page, stage.scaler, stage.solids, '/target', TARGET_STYLE)
         self._target.show(False)
         self._twin: ArmPicture | None = None
@@ -109,8 +109,7 @@ class RobotView:
 
     def _rigid(self, position):
         q = np.zeros(self._arm.size)
-        q[:self._joints] = position
-        q[self._arm.motor_q] = position
+        self._arm.set_joints(q, position)
         return q
 
     def _draw_push(self, link, force):

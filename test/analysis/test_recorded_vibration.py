@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.signal import butter, cont2discrete, lfilter, sosfiltfilt
 
-from flex_robot_sim.analysis.recorded_vibration import _Band, _quartile, read_samples, resonances
+from flex_robot_sim.analysis.recorded_vibration import _Band, _quartile, resonances
+from flex_robot_sim.analysis.vibration_log import read_samples
 from flex_robot_sim.util.exceptions import UsageError
 
 RATE = 200.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
+from flex_robot_sim.batch.rows import live_column
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import (
     parameters_of,
@@ -86,8 +87,9 @@ def test_live_numbers_are_those_of_an_arm_described_so(robot, numbers):
     for name in numbers:
         live = getattr(batch, name)
         for k, arm in enumerate(arms):
-            assert (live[k] != getattr(arm.arrays, name)).any()
-            live[k] = getattr(arm.arrays, name)
+            described = live_column(arm.arrays, name)
+            assert (live[k] != described).any()
+            live[k] = described
     joints = len(nominal.joint_names)
     start = rng.uniform(-0.3, 0.3, (COUNT, joints))
     batch.set_state(position=start)

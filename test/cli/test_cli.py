@@ -170,9 +170,9 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
 
 
 @pytest.mark.parametrize(('words', 'line'), [
-    (['simulat', 'two_link'], 'flexsim: there is no command "simulat". Did you mean simulate. '
+    (['simulat', 'two_link'], 'flexsim: there is no command "simulat". Did you mean "simulate". '
                               'Try flexsim --help.'),
-    (['rig', 'emulator'], 'flexsim rig: there is no command "emulator". Did you mean emulate. '
+    (['rig', 'emulator'], 'flexsim rig: there is no command "emulator". Did you mean "emulate". '
                           'Try flexsim rig --help.'),
     (['rig', 'x'], 'flexsim rig: there is no command "x". Known: setup, info, emulate, '
                    'conformance, calibrate, compare. Try flexsim rig --help.'),

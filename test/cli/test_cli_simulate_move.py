@@ -13,7 +13,8 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.closed_loop_move import ClosedLoopMove, integral_rates
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.shaping.specification_design import parts_by_arm
+from flex_robot_sim.shaping.shaper_design import design_for_arm
+from flex_robot_sim.simulation.rollout import rollout
 
 SOFT = ('--stiffness', '20', '--damping', '1')
 MOVE = ('simulate', 'single_link', '--to', '0.3', '--within', '0.5', '--seconds', '6')
@@ -72,7 +73,7 @@ def test_an_arm_that_no_shaper_helps_is_refused_one():
     arm = frs.load('single_link')
     servo = fitting_servo(arm)
     with pytest.raises(frs.SettingError) as told:
-        parts_by_arm('auto', arm, gains=(servo.stiffness, servo.damping))
+        design_for_arm('auto', arm, gains=(servo.stiffness, servo.damping))
     assert str(told.value) == (
         'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
         'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none')
@@ -118,7 +119,8 @@ def test_integral_action_lifts_what_the_servo_was_not_told_of():
     for integral in (None, integral_rates(arm, servo, 0.2, 1e-3)):
         simulation = frs.Simulation(arm)
         simulation.set_payload('tool', 0.1)
-        ClosedLoopMove(simulation, goal, servo, 1.0, integral=integral).advance(15000)
+        move = ClosedLoopMove(simulation, goal, servo, 1.0, integral=integral)
+        rollout(simulation, move, 15.0, move.timing)
         left.append(np.abs(simulation.motor_position - goal).max())
     assert left[0] > 0.01 and left[1] < 1e-3
 

@@ -16,7 +16,7 @@ from waiting import eventually
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli.terminal import key_watch
 from flex_robot_sim.rig.bench.bench import Bench
-from flex_robot_sim.rig.board import emulated_board
+from flex_robot_sim.rig.board import board_state
 from flex_robot_sim.rig.board.emulated_rig import UID, EmulatedRig
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.calibration.readings import read_readings, write_readings
@@ -68,7 +68,7 @@ class Terminal:
 @pytest.fixture
 def emulator(tmp_path, monkeypatch):
     # the emulator shares this process, which waits for a busy computer longer than a board would
-    monkeypatch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
+    monkeypatch.setattr(board_state, 'WATCHDOG', 2_000_000)
     bench = Bench(parts=PARTS, seed=2, start=(START, 0.0))
     with Emulator(tmp_path / 'rig', EmulatedRig(bench)) as emulator:
         yield emulator

@@ -9,6 +9,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim import cli
 from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
 
 
 def flexsim(capsys, *words):
@@ -38,8 +39,7 @@ def test_model_gives_a_line_for_each_shaper_and_one_recommendation(capsys):
     code, out, err = flexsim(capsys, 'single_link', '--pose', '0.3', '--json')
     assert (code, err) == (0, '')
     summary = json.loads(out)
-    assert [one['name'] for one in summary['shapers']] == [
-        'none', 'zv', 'zvd', 'zvdd', 'ei', 'ei2', 'si']
+    assert [one['name'] for one in summary['shapers']] == list(CONTROLLER_SHAPERS)
     known = frs.frequencies(frs.load('single_link'), [0.3])[0]
     assert summary['cases'][0]['frequencies'][0] == pytest.approx(known, rel=1e-9)
     assert summary['shapers'][1]['time'] == pytest.approx(0.5 / known, rel=1e-3)
@@ -52,7 +52,7 @@ def test_text_names_the_recommended_one(capsys):
     code, out, _ = flexsim(capsys, 'single_link', '--pose', '0.3')
     assert code == 0
     lines = out.splitlines()
-    assert len([line for line in lines if ' m/s2 ' in line]) == 7
+    assert len([line for line in lines if ' m/s2 ' in line]) == len(CONTROLLER_SHAPERS)
     assert 'recommended: si, the shortest that leaves no more than 5%' in lines[-2]
 
 

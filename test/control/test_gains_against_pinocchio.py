@@ -14,6 +14,7 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import fitting_servo, servo_line
 from flex_robot_sim.control.steady_state_error import steady_state_error
 from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.simulation.rollout import rollout
 
 pin = pytest.importorskip('pinocchio')
 
@@ -120,8 +121,9 @@ def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     reference = FrictionArm(path, arm.joint_names)
     simulation = frs.Simulation(arm)
     simulation.set_state(start)
-    ClosedLoopMove(simulation, goal, (servo.stiffness, servo.damping), WITHIN,
-            integral=servo.integral).advance(round(SECONDS / simulation.settings.time_step))
+    move = ClosedLoopMove(simulation, goal, (servo.stiffness, servo.damping), WITHIN,
+                          integral=servo.integral)
+    rollout(simulation, move, SECONDS, move.timing)
     expected = moved_by_pinocchio(reference, servo, start, goal, near(arm))
     # integral action that sums up by other steps comes to rest 0.1 mrad away
     np.testing.assert_allclose(simulation.position, expected, atol=2e-4)

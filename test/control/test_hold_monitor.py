@@ -1,6 +1,5 @@
 """Whether an arm that is to stand still does, seen by whoever looks now and then."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +10,8 @@ from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.model.assembly import build_arm
 
 NAMES = ('waist', 'shoulder', 'elbow')
 
@@ -68,8 +69,7 @@ def test_a_new_target_begins_anew_and_a_motion_is_no_hold(arm):
     ((0.0, 0.0, 1.2), 'holds it until integral action overcomes it: wait, or raise '
                       'position_gain')], ids=['without', 'with integral action'])
 def test_dry_friction_that_holds_a_joint_is_named_with_the_remedy(integral, remedy):
-    arm = frs.load('two_link')
-    arm = replace(arm, arrays=arm.arrays._replace(coulomb=np.array([0.0, 0.0, 4.0])))
+    arm = build_arm(with_parameters(frs.read_description('two_link'), {'elbow.coulomb': 4.0}))
     servo = Servo(np.full(3, 10.0), np.ones(3), 1.0, integral=integral and np.array(integral))
     holding = HoldMonitor(arm)
     for error, line in ((0.3, f'"elbow" is not held: 0.3 rad from its target, at 0 rad/s. Its dry '

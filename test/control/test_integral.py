@@ -12,10 +12,10 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import ServoFit
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.description import read_description
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 
 SETTINGS = ControllerSettings(integral_action=0.2)
 

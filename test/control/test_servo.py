@@ -15,8 +15,8 @@ from numpy.linalg import norm
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import CONTINUOUS, ServoFit, fitting_servo
-from flex_robot_sim.feedback.loop_timing import one_period_late
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.simulation.loop_timing import one_period_late
 
 PERIOD = 2e-3
 SAMPLED = one_period_late(PERIOD)

@@ -1,7 +1,6 @@
 """Lines about joints that rest off their targets, and the reason."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +11,8 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import servo_line
 from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import friction_band, steady_state_error
+from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.model.assembly import build_arm
 
 TARGET = np.array([0.1, 0.2, 0.3])
 ZERO = np.zeros(3)
@@ -23,8 +24,7 @@ def arm():
 
 
 def with_friction(arm, friction):
-    return replace(arm, arrays=arm.arrays._replace(coulomb=np.array([0.0, 0.0, friction]),
-                                                   stiction=ZERO))
+    return build_arm(with_parameters(arm.description, {'elbow.coulomb': friction}))
 
 
 def line_of(arm, off, motor_off, speed=0.0, stiffness=100.0, integral=None):

@@ -114,7 +114,7 @@ def test_an_attribute_and_an_element_that_are_missing_are_added():
     edits = [edit for path in ('turn.coulomb', 'strip.damping')
              for edit in edits_of(before, after, path)]
     read = read_text(rewritten(TEXT, edits, {}))
-    assert read.joint('turn').coulomb_friction == 0.25
+    assert read.joint('turn').friction.coulomb_friction == 0.25
     assert read.beam('strip').damping_ratio == 0.01
     assert '<dynamics friction="0.25"/>' in rewritten(TEXT, edits, {})
 

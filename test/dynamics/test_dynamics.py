@@ -25,6 +25,7 @@ from reference import along
 
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.friction import COULOMB
 from flex_robot_sim.util.share import shipped_robots
 
 cases = pytest.mark.parametrize('case', CASES)
@@ -83,7 +84,7 @@ def test_inverse_dynamics_undoes_forward_dynamics(source):
 def test_an_implicit_step_includes_the_slopes_of_all_forces(case):
     text = robot_text(case, damping=True)
     arm, work = arm_of(text), make_workspace(arm_of(text).arrays)
-    arm.arrays.coulomb[:] = 0.0     # dry friction has no slope, see test_friction.py
+    arm.arrays.friction[:, COULOMB] = 0.0     # dry friction has no slope, see test_friction.py
     q, qd = random_state(arm, 4)
     h, effort = 3e-3, np.ones(len(arm.joint_names))
     guess = np.random.default_rng(4).normal(size=arm.size)

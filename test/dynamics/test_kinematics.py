@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from compare import CASES, COUPLINGS, judged
 from reference import STEP, along, spin_of
+from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion, set_station
 from flex_robot_sim.model.arm_model import make_workspace
@@ -77,3 +78,15 @@ def twist(piece, q, qd):
     R, p = piece.section(q + STEP * 1j * qd, piece.length)
     omega = R.real @ spin_of(R)
     return np.concatenate([omega, p.imag / STEP - np.cross(omega, p.real)])
+
+
+@cases
+def test_all_bodies_move_with_the_pose_of_the_base(case):
+    sample = judged(case, 'shortening')
+    work = in_motion(sample, sample.q, sample.qd)
+    fixed_R, fixed_p = work.base_R.copy(), work.base_p.copy()
+    turn, shift = Rotation.from_rotvec((0.3, -0.5, 0.8)), (1.0, 2.0, 3.0)
+    work.root_R[:], work.root_p[:] = turn.as_matrix(), shift
+    set_base_poses(sample.arm.arrays, work)
+    np.testing.assert_allclose(work.base_R, turn.as_matrix() @ fixed_R, **ROUNDING)
+    np.testing.assert_allclose(work.base_p, turn.apply(fixed_p) + shift, **ROUNDING)

@@ -8,6 +8,7 @@ from compare import GRAVITY, forward, inverse
 from public_robots import public_robot
 
 from flex_robot_sim import frequencies, load
+from flex_robot_sim.model.friction import SMOOTHING_RATE
 
 # arms, hands, legs and whole humanoids; those of xarm, z1 and hextilt have damping and friction.
 # Without robots that MuJoCo refuses (inertias of nothing) or reads otherwise (mimic joints)
@@ -94,7 +95,7 @@ def test_a_public_robot_on_servos_has_the_frequencies_of_mujoco(path):
         slopes.append((ahead - behind) / (2 * step))
     K = np.array(slopes).T + np.diag(stiffness)
     # at rest, friction is a damper until 0.01 rad/s
-    D = np.diag(damping + peer.damping + peer.friction / arm.arrays.coulomb_rate)
+    D = np.diag(damping + peer.damping + peer.friction / arm.arrays.friction[:, SMOOTHING_RATE])
     n = arm.size
     rates = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)],
                                         [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]]))

@@ -5,6 +5,9 @@ The arm is a ruler that bends at 1.9 Hz, simulated with four modes of which the 
 loop of 5 ms that is 50 ms late.
 """
 
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from arms import joint, link, robot
@@ -13,15 +16,16 @@ from scipy.signal import cont2discrete
 
 import flex_robot_sim as frs
 from flex_robot_sim.feedback.gain_table import GainTable
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law
+from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
-from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(5e-3, 50e-3)
@@ -49,7 +53,7 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
     simulation.set_state(position=GOAL)
     goal = simulation.pose('tool')[:3, 3]
     simulation.set_state(position=START)
-    whole, rows = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal), []
+    whole = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal)
 
     def control(seen):
         if not law.is_on:
@@ -60,10 +64,9 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
         if push is not None:
             simulation.push('tool', force=(0.0, push(simulation.time), 0.0))
         away = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal) / whole
-        rows.append((simulation.time, away, simulation.effort[0]))
+        return simulation.time, away, simulation.effort[0]
 
-    SampledLoop(simulation, control, design.loop).advance_to(seconds, watch)
-    return np.array(rows).T, law
+    return rollout(simulation, sensor_feedback(arm, control), seconds, design.loop, watch), law
 
 
 @pytest.mark.parametrize('sensors', ['all', 'encoders'])
@@ -178,7 +181,7 @@ def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
         rows.append((seen.time, *effort))
         return effort
 
-    SampledLoop(simulation, control, design.loop).advance_to(8.0)
+    rollout(simulation, sensor_feedback(arm, control), 8.0, design.loop)
     time, effort = np.array(rows).T
     k = np.searchsorted(time, 1.0 - 1e-9)
     assert effort[k] == pytest.approx(effort[k - 1], abs=1e-12)
@@ -212,6 +215,14 @@ def test_gains_between_poses_are_bilinear():
     np.testing.assert_allclose(table.values['two'], [3.0, -1.0])
 
 
+@pytest.mark.parametrize('copied', [deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
+def test_a_copy_of_gains_follows_the_pose(copied):
+    table = copied(GainTable([np.linspace(0.0, 1.0, 3)],
+                             {(k,): {'gain': np.array([float(k)])} for k in range(3)}))
+    table.update(np.array([0.75]))
+    assert table.values['gain'] == pytest.approx([1.5])
+
+
 @pytest.mark.slow
 def test_gains_over_poses_lead_an_arm_with_weight_in_space():
     arm = frs.load('two_link')
@@ -225,16 +236,17 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
         place[name] = simulation.pose('tool')[:3, 3]
     carrying, motion = frs.equilibrium(arm, start).effort, Motion(
         [BEGIN, BEGIN + 1.2], [rest(start), minimum_jerk(start, goal), rest(goal)])
-    rows, whole = [], np.linalg.norm(place['goal'] - place['start'])
+    whole = np.linalg.norm(place['goal'] - place['start'])
 
     def control(seen):
         if not law.is_on:
             law.start(seen.position, effort=carrying)
         return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
 
-    SampledLoop(simulation, control, design.loop).advance_to(2.5, lambda simulation: rows.append(
-        (simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - place['goal']) / whole)))
-    time, away = np.array(rows).T
+    time, away = rollout(
+        simulation, sensor_feedback(arm, control), 2.5, design.loop, lambda simulation: (
+            simulation.time,
+            np.linalg.norm(simulation.pose('tool')[:3, 3] - place['goal']) / whole))
     period = 1 / frs.frequencies(arm, goal)[0]
     assert away[time > BEGIN + 1.2 + period].max() < 0.02 and away[-1] < 1e-3
 

@@ -6,9 +6,9 @@ from scipy.linalg import eigh, expm
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model, rates_of
 from flex_robot_sim.model.arm_model import with_stiffness
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 
 POSE = [0.3, 0.8, -0.9]
 

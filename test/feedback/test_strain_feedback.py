@@ -10,7 +10,7 @@ import pytest
 from arms import joint, link, robot
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.loop_timing import LoopTiming
+from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.modal_damping import (
     KINDS,
     MEAN_RATE_SHARE,
@@ -18,9 +18,10 @@ from flex_robot_sim.feedback.modal_damping import (
     design_damping,
 )
 from flex_robot_sim.feedback.pose_model import pose_model
-from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.rollout import ControlLoop, rollout
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(1e-3, 1e-3)
@@ -157,7 +158,7 @@ def rates_of_motion(arm, pose, servo, design):
     for start in rng.normal(size=(5, 2, arm.size)):
         halves = []
         for size in (1e-5, -1e-5):      # of their difference, what is quadratic is gone
-            simulation, rows = frs.Simulation(arm, FINE), []
+            simulation = frs.Simulation(arm, FINE)
             simulation.set_state(coordinates=model.rest + size * start[0],
                                  rates=20.0 * size * start[1])
             law = StrainFeedback(arm, design) if design is not None else None
@@ -170,9 +171,9 @@ def rates_of_motion(arm, pose, servo, design):
                 return effort if law is None else effort + law.update(
                     seen.position, seen.velocity, seen.curvature)
 
-            SampledLoop(simulation, control, LOOP).advance_to(0.7, lambda seen, rows=rows: (
-                rows.append(np.concatenate([seen.coordinates - model.rest, seen.rates / 30]))))
-            halves.append(np.array(rows) / size)
+            rows, = rollout(simulation, sensor_feedback(arm, control), 0.7, LOOP, lambda seen: [
+                np.concatenate([seen.coordinates - model.rest, seen.rates / 30])])
+            halves.append(rows[:-1] / size)
         motions.append(sum(halves) / 2)
     # filters and delay show in what came before: 24 samples together tell the next 24
     past, future = (np.hstack([np.vstack([rows[100 + k + late:len(rows) - 25 + k + late].T
@@ -214,11 +215,11 @@ def pushed(arm, law, force=0.2, seconds=2.0, more=None):
                      float(np.sum(added))])
         return effort + added
 
-    loop = SampledLoop(simulation, control, LOOP)
+    loop = ControlLoop(simulation, sensor_feedback(arm, control), LOOP)
     simulation.push('tool', force=(0.0, force, 0.0))
-    loop.advance_to(PUSHED)
+    loop.advance(round(PUSHED / simulation.settings.time_step))
     simulation.push('tool')
-    loop.advance_to(seconds)
+    loop.advance(round((seconds - PUSHED) / simulation.settings.time_step))
     return np.array(rows).T
 
 

@@ -16,8 +16,8 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_design import design_feedback, refuse_feedback, timing_of
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
-from flex_robot_sim.feedback.loop_timing import one_period_late
 from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.simulation.loop_timing import one_period_late
 from flex_robot_sim.util.exceptions import SettingError
 
 STATE, STRAIN, STEP = 2e-3, 1e-2, 1e-3

@@ -108,7 +108,7 @@ def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys):
     friction = read_calibration(folder / 'bench.yaml').friction.coulomb
     assert found['calibrated']['slide.coulomb']['value'] == friction
     fitted, truth = frs.load(folder / 'fitted.urdf').description, frs.load(TRUTH).description
-    assert fitted.joint('slide').coulomb_friction == pytest.approx(friction, rel=1e-5)
+    assert fitted.joint('slide').friction.coulomb_friction == pytest.approx(friction, rel=1e-5)
     assert fitted.beam('strip').EIz == pytest.approx(
         truth.beam('strip').EIz * stiffness['value'] / SOFT, rel=1e-5)      # six digits
 

@@ -22,10 +22,10 @@ from flex_robot_sim.identification.prediction import (
 )
 from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
-from flex_robot_sim.recording.cdr import encode
-from flex_robot_sim.recording.definitions import SEPARATOR, message_type
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXTS, joint_state
+from flex_robot_sim.ros.cdr import encode
+from flex_robot_sim.ros.definitions import SEPARATOR, message_type
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
 

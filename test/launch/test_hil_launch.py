@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import fitting_gains
+from flex_robot_sim.model.friction import static_frictions
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
 from flex_robot_sim.util.share import share_folder
@@ -140,7 +141,8 @@ def test_the_controller_moves_the_bench_to_a_target_up_to_its_friction(
     # the joints rest where stiffness times error falls short of Coulomb friction
     arm, parts = frs.load('rig'), BenchParts()
     stiffness, _ = fitting_gains(arm, 1.5, 1.0)
-    bounds = arm.arrays.coulomb[:2] / stiffness + (0.0, 1.0 / parts.counts_per_radian)
+    friction = static_frictions(arm.arrays.friction)[:2]
+    bounds = friction / stiffness + (0.0, 1.0 / parts.counts_per_radian)
 
     def has_arrived():
         last = moving[-100:]

@@ -9,26 +9,20 @@ from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from node_processes import NodeProcess
-from project_files import ROOT
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
+from ros_observer import LATCHED
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
-from test_ros_page_topics import (
-    SERVICE_OF_EVERY_NODE,
-    endpoints,
-    names,
-)
+from test_topics import SERVICE_OF_EVERY_NODE, endpoints, offered, published, subscribed
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 import flex_robot_sim as frs
-from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.util.share import shipped_robots
 
-PAGE = ROOT.joinpath('docs', 'rig_bridge.md').read_text('utf-8')
 DRIVEN = ['slide', 'turn']
 
 
@@ -79,32 +73,27 @@ def test_it_sends_what_the_page_says(node, observer):
     assert figures(seen)['board'] == 'DISARMED' and figures(seen)['CRC errors'] == '0'
 
 
-def test_page_lists_exactly_the_topics_and_services_of_the_node(node, observer):
+def test_the_table_lists_exactly_the_topics_and_services_of_the_node(node, observer):
     ros = observer.node
-
-    def table(heading, until):
-        text = PAGE.partition(f'{heading}\n')[2].partition(until)[0]
-        return [[cell.strip(' `') for cell in line.split('|')[1:-1]]
-                for line in text.splitlines() if line.startswith('| `')]
-
-    def documented(rows, quality):
-        return {(name, row[1], row[quality].split()[0]) for row in rows
-                for name in names(row[0].replace('LINK', 'strip'))}
 
     def of_the_node(kind):
         return getattr(ros, f'get_{kind}_names_and_types_by_node')('bridge', '/')
 
-    services = {(f'/{row[0]}', row[1]) for row in table('## Services', '\n## ')}
-    sent = documented(table('### Sent by `bridge`', '\n#'), 3)
-    heard = documented([row for row in table('### Heard by `bridge`', '\n#')
-                        if row[0] != 'robot_description'], 2)
+    def of_the_strip(rows):
+        """Rows with the only link that bends."""
+        return {(name.replace('/forearm/', '/strip/'), *rest) for name, *rest in rows
+                if '/upper_arm/' not in name}
+
+    given = {('/robot_description', 'std_msgs/msg/String', 'latched')}     # by the parameter
     for ask, expected in (
             (lambda: {(name, kinds[0]) for name, kinds in of_the_node('service')
-                      if not SERVICE_OF_EVERY_NODE.fullmatch(name)}, services),
+                      if not SERVICE_OF_EVERY_NODE.fullmatch(name)}, offered('bridge')),
             (lambda: endpoints(ros, 'bridge', of_the_node('publisher'),
-                               ros.get_publishers_info_by_topic), sent),
+                               ros.get_publishers_info_by_topic),
+             of_the_strip(published('bridge'))),
             (lambda: endpoints(ros, 'bridge', of_the_node('subscriber'),
-                               ros.get_subscriptions_info_by_topic), heard)):
+                               ros.get_subscriptions_info_by_topic),
+             subscribed('bridge') - given)):
         observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
                             what=f'{expected}')
         assert ask() == expected

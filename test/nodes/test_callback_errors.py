@@ -10,9 +10,9 @@ CODE = """
 import sys
 from rclpy.node import Node
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import NodeSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.node_settings import NodeSettings
 
 class Failing(Node):
     def __init__(self):

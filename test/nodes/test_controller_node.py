@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.nodes.trajectory_messages import read_trajectory_status
+from flex_robot_sim.ros.trajectory_messages import read_trajectory_status
 from flex_robot_sim.system.launch_arguments import SimulationArguments
 
 JOINTS = ['waist', 'shoulder', 'elbow']

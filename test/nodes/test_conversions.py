@@ -5,7 +5,7 @@ import pytest
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.nodes.conversions import JointStateBuffer
+from flex_robot_sim.ros.conversions import JointStateBuffer
 
 FIELDS = 'position', 'velocity', 'effort'
 

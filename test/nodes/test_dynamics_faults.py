@@ -6,12 +6,12 @@ import time
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from ros_observer import LATCHED
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.description import display_description
-from flex_robot_sim.nodes.topics import LATCHED
 
 
 def figures(message):

@@ -10,6 +10,7 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from node_processes import NodeProcess
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
+from ros_observer import LATCHED
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -17,7 +18,6 @@ from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
 import flex_robot_sim as frs
-from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.realtime.answered_steps import ANSWER_TIMEOUT_S
 from flex_robot_sim.util.share import shipped_robots
 

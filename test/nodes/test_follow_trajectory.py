@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.motion.reference import REFUSED, TrajectoryEvent
-from flex_robot_sim.nodes.trajectory_messages import trajectory_status
+from flex_robot_sim.ros.trajectory_messages import trajectory_status
 from flex_robot_sim.util.share import shipped_robots
 
 INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -1, -4, -5

@@ -8,10 +8,10 @@ import pytest
 from hostile_files import write_recording, xacro_robot
 from node_processes import Process
 from project_files import ROOT
+from ros_observer import LATCHED
 from std_msgs.msg import String
 
-from flex_robot_sim.nodes.message_types import type_of
-from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.ros.message_types import type_of
 
 REFUSED = ('<text>:1: the text holds xacro, which needs its files. Give the path of the xacro '
            'file, or the expanded text.')

@@ -5,8 +5,8 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.nodes.conversions import JointStateBuffer
-from flex_robot_sim.nodes.joint_state_reader import ENCAPSULATION_SIZE, JointStateReader
+from flex_robot_sim.ros.conversions import JointStateBuffer
+from flex_robot_sim.ros.joint_state_reader import ENCAPSULATION_SIZE, JointStateReader
 
 FIELDS = 'position', 'velocity', 'effort'
 

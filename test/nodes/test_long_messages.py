@@ -16,9 +16,9 @@ from std_srvs.srv import Trigger
 from trajectory_bytes import long_trajectory
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.nodes.conversions import trajectory_of
-from flex_robot_sim.nodes.settings import MessageSettings
-from flex_robot_sim.nodes.trajectory_messages import read_trajectory, read_trajectory_header
+from flex_robot_sim.ros.conversions import trajectory_of
+from flex_robot_sim.ros.node_settings import MessageSettings
+from flex_robot_sim.ros.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 NAMES = ['waist', 'shoulder', 'elbow']

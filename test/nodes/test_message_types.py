@@ -2,8 +2,8 @@
 
 import pytest
 
-from flex_robot_sim.nodes.message_types import definition_of, type_of
-from flex_robot_sim.recording.definitions import message_type
+from flex_robot_sim.ros.definitions import message_type
+from flex_robot_sim.ros.message_types import definition_of, type_of
 
 KINDS = ('sensor_msgs/msg/JointState', 'diagnostic_msgs/msg/DiagnosticArray',
          'visualization_msgs/msg/MarkerArray', 'trajectory_msgs/msg/JointTrajectory',

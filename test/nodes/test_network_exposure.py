@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from flex_robot_sim.nodes import network_exposure
 from flex_robot_sim.nodes.bridge_services import BridgeServices
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
-from flex_robot_sim.nodes.settings import MessageSettings
+from flex_robot_sim.ros import network_exposure
+from flex_robot_sim.ros.node_settings import MessageSettings
 from flex_robot_sim.util.exceptions import CommandError
 
 # vendor, host, process, participant, entity: as Fast DDS lays an identity out

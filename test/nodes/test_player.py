@@ -10,15 +10,14 @@ from chromium import browsers, one_chromium  # noqa: F401
 from node_processes import Process
 from project_files import ROOT
 from rclpy.serialization import serialize_message
+from ros_observer import LATCHED
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.nodes.message_types import definition_of, type_of
-from flex_robot_sim.nodes.topics import LATCHED
-from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter, Topic
+from flex_robot_sim.recording.mcap_file import RecordedTopic, RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import (
     JOINT_STATE,
     TEXT,
@@ -27,6 +26,7 @@ from flex_robot_sim.recording.messages import (
     text,
 )
 from flex_robot_sim.recording.playing import due_times, extent_of, in_order, is_command
+from flex_robot_sim.ros.message_types import definition_of, type_of
 
 COUNT, STEP = 100, 10_000_000       # messages, and between two of them [ns]
 
@@ -210,7 +210,7 @@ def test_a_listener_that_comes_later_ends_a_replay_of_commands(replay, observer,
     ('/joint_states', JOINT_STATE, False), ('/controller/target', JOINT_STATE, False),
     ('/joint_wrenches/push', 'geometry_msgs/msg/WrenchStamped', False)])
 def test_commands_are_known_by_name_and_type(name, kind, commands):
-    assert is_command(Topic(name, kind, '')) is commands
+    assert is_command(RecordedTopic(name, kind, '')) is commands
 
 
 def test_a_topic_name_that_ros_does_not_allow_is_left_out_with_a_line(replay, observer, tmp_path):

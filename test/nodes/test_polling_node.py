@@ -4,7 +4,7 @@ import time
 
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.nodes.polling_node import Stamps
+from flex_robot_sim.ros.polling_node import Stamps
 
 PERIOD = 0.03
 

@@ -11,11 +11,11 @@ import pytest
 from node_processes import Process
 from project_files import ROOT
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from ros_observer import LATCHED
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from waiting import eventually
 
-from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.recording.mcap_file import RecordingReader
 
 pytest.importorskip('mcap')

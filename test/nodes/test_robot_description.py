@@ -6,12 +6,12 @@ import pytest
 import rclpy
 from node_processes import PATIENCE
 from rclpy.node import Node
+from ros_observer import LATCHED
 from std_msgs.msg import String
 
-from flex_robot_sim.nodes.robot import when_arm_is_known
-from flex_robot_sim.nodes.run import make_executor
-from flex_robot_sim.nodes.settings import RobotSettings
-from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.ros.node_settings import RobotSettings
+from flex_robot_sim.ros.robot_source import when_arm_is_known
+from flex_robot_sim.ros.run import make_executor
 from flex_robot_sim.util.share import shipped_robots
 
 

@@ -13,7 +13,7 @@ from project_files import ROOT
 from security_policy import read_policy, refused
 from std_srvs.srv import SetBool
 
-from flex_robot_sim.nodes.security import ENCLAVE_FILES, GOVERNANCE, missing_security
+from flex_robot_sim.ros.security import ENCLAVE_FILES, GOVERNANCE, missing_security
 from flex_robot_sim.system.processes import EXECUTABLES
 
 ENCLAVE = '/flex_robot_sim/bridge'

@@ -5,7 +5,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.nodes.reporting import REPEAT_PERIOD_S, RepeatFilter
+from flex_robot_sim.ros.reporting import REPEAT_PERIOD_S, RepeatFilter
 
 
 def test_two_dynamics_are_named_and_their_states_are_no_flood_of_lines(start, observer):

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.nodes.conversions import STAMP
+from flex_robot_sim.ros.conversions import STAMP
 
 FREQUENCY, RATIO = 2.3, 0.01
 

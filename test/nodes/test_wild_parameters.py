@@ -11,7 +11,6 @@ from rclpy.exceptions import ParameterException
 from rclpy.parameter import Parameter
 
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
-from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DRIFT_SETTINGS,
@@ -21,6 +20,7 @@ from flex_robot_sim.nodes.settings import (
     TRAJECTORY_ACTION_SETTINGS,
     VIEW_SETTINGS,
 )
+from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import read_yaml, settings_from
 

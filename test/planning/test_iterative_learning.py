@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.loop_timing import LoopTiming
 from flex_robot_sim.feedback.modal_damping import design_damping
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.motion.spline_path import plain_motion
 from flex_robot_sim.planning.iterative_learning import REJECTION_RATIO, RepeatedMove
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
+from flex_robot_sim.simulation.loop_timing import LoopTiming
 
 LOOP = LoopTiming(1e-3, 1e-3)
 LEAD, DURATION, WHOLE = 0.25, 1.2, 2.05     # rest before the move, the move, the trial     [s]

@@ -11,12 +11,13 @@ from controlled import rigid_arm
 from scipy.interpolate import BSpline
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.loop_timing import LoopTiming
-from flex_robot_sim.feedback.sampled_loop import SampledLoop
+from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
+from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.rollout import rollout
 
 DURATION = 0.9
 START, GOAL = np.array([0.0]), np.array([0.8])
@@ -96,7 +97,7 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
                             (plain_motion(START, GOAL, DURATION), None)):
         simulation = frs.Simulation(arm)
         simulation.set_state(position=GOAL)
-        there, away = simulation.pose('tool')[:3, 3], []
+        there = simulation.pose('tool')[:3, 3]
         simulation.set_state(position=START)
 
         def control(seen, motion=motion, efforts=efforts):
@@ -104,10 +105,10 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
             feed = efforts(seen.time) if efforts else 0.0
             return feed + stiffness * (place - seen.position) + damping * (speed - seen.velocity)
 
-        SampledLoop(simulation, control, LoopTiming(1e-3, 1e-3)).advance_to(
-            2.0, lambda simulation, away=away, there=there: away.append(
-                (simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there))))
-        time, distance = np.array(away).T
+        time, distance = rollout(
+            simulation, sensor_feedback(arm, control), 2.0, LoopTiming(1e-3, 1e-3),
+            lambda simulation, there=there: (
+                simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there)))
         left.append(distance[time > DURATION].max())
     assert left[0] < 0.1 * left[1]
 

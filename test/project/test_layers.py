@@ -26,6 +26,7 @@ LAYERS = (
     {'formulations', 'display'},
     {'simulation'},
     {'batch', 'realtime'},
+    {'ros'},
     {'recording'},
     {'shaping', 'feedback', 'planning'},
     {'control'},
@@ -56,13 +57,13 @@ ANYBODY = ''
 OWNERS = {
     'numpy': ANYBODY,
     'scipy': ANYBODY,
-    'ament_index_python': 'nodes.launching',
+    'ament_index_python': 'system.launching',
     'argcomplete': 'cli.completion',
     'control': 'analysis.linear',
     'distributed': 'sweeps.cluster',
     'gymnasium': 'environments',
-    'launch': 'nodes.launching',
-    'launch_ros': 'nodes.launching',
+    'launch': 'system.launching',
+    'launch_ros': 'system.launching',
     'llvmlite': 'jit',
     'lxml': 'description.document',
     'matplotlib': 'util.plots',
@@ -72,7 +73,7 @@ OWNERS = {
     'lz4': 'recording.chunks',
     'numba': 'jit',
     'pyarrow': 'util.table_files',
-    'rclpy': 'nodes',
+    'rclpy': 'ros and nodes',
     'serial': 'rig.host.port',
     'trimesh': 'viewer.meshes',
     'viser': 'viewer.browser',
@@ -121,7 +122,7 @@ def is_neighbour(name, other):
 
 
 def owner(library):
-    return 'nodes' if MESSAGES.fullmatch(library) else OWNERS.get(library)
+    return OWNERS['rclpy'] if MESSAGES.fullmatch(library) else OWNERS.get(library)
 
 
 def is_within(name, folders):
@@ -193,8 +194,8 @@ def test_module_keeps_to_its_layer_and_its_libraries(path):
      'model.arm_model imports flex_robot_sim from a higher layer'),
     ('model.arm_model', 'from flex_robot_sim import load',
      'model.arm_model imports flex_robot_sim.load from a higher layer'),
-    ('', 'from flex_robot_sim.nodes.run import run',
-     ' imports flex_robot_sim.nodes.run from a higher layer'),
+    ('', 'from flex_robot_sim.nodes.dynamics import main',
+     ' imports flex_robot_sim.nodes.dynamics from a higher layer'),
     ('shaping.impulses', 'from flex_robot_sim.feedback.lqg import Lqg',
      'shaping.impulses imports flex_robot_sim.feedback.lqg from a room beside its own'),
     ('rig.wire.frames', 'from flex_robot_sim.rig.host.clock import ClockMap',
@@ -202,11 +203,11 @@ def test_module_keeps_to_its_layer_and_its_libraries(path):
     ('rig.bench.bench', 'from flex_robot_sim.rig.host.link import RigLink',
      'rig.bench.bench imports flex_robot_sim.rig.host.link from a room beside its own'),
     ('simulation.queries', 'def run():\n    import rclpy.node',
-     'simulation.queries imports rclpy, which belongs to nodes'),
+     'simulation.queries imports rclpy, which belongs to ros and nodes'),
     ('simulation.queries', 'from sensor_msgs.msg import JointState',
-     'simulation.queries imports sensor_msgs, which belongs to nodes'),
+     'simulation.queries imports sensor_msgs, which belongs to ros and nodes'),
     ('control.joint', 'node = importlib.import_module("rclpy")',
-     'control.joint imports rclpy, which belongs to nodes'),
+     'control.joint imports rclpy, which belongs to ros and nodes'),
     ('description.urdf', 'from lxml import etree',
      'description.urdf imports lxml, which belongs to description.document'),
     ('dynamics.energy', 'try:\n    import numba as nb\nexcept ImportError:\n    pass',
@@ -224,15 +225,38 @@ def test_wrong_import_is_found(name, source, fault):
 @pytest.mark.parametrize('name, source', [
     ('simulation.queries', 'import math, numpy as np\nfrom scipy import linalg'),
     ('dynamics.energy', 'from flex_robot_sim.dynamics.kinematics import poses'),
-    ('planning.trials', 'from flex_robot_sim.feedback.loop_timing import LoopTiming'),
+    ('planning.trials', 'from flex_robot_sim.feedback.pose_model import pose_model'),
     ('rig.bridge.bridge', 'from flex_robot_sim.rig.host.port import open_port'),
     ('rig.host.port', 'import serial'),
     ('nodes.dynamics', 'import rclpy\nfrom std_srvs.srv import Trigger'),
+    ('recording.simulated', 'from flex_robot_sim.ros import topics'),
     ('cli', 'from flex_robot_sim import __version__'),
     ('jit.compiled', 'import numba'),
 ])
 def test_right_import_is_left_alone(name, source):
     assert faults(name, source) == []
+
+
+# modules of the room `ros` that other rooms import, which run without ROS
+WITHOUT_ROS = ('cdr', 'definitions', 'network', 'node_settings', 'services',
+               'topics', 'trajectory_cdr')
+
+
+@pytest.mark.parametrize('name', WITHOUT_ROS)
+def test_module_of_the_room_ros_needs_no_rclpy(name):
+    path = FOLDER / 'ros' / f'{name}.py'
+    needed = [path, *(FOLDER / f'{other.replace(".", "/")}.py' for other in known_to(path))]
+    assert [imported for module in needed
+            for imported in imported_modules(module.read_text(encoding='utf-8'))
+            if owner(imported.partition('.')[0]) == OWNERS['rclpy']] == []
+
+
+def test_rooms_without_ros_import_only_these_modules_of_the_room_ros():
+    assert [(module_name(path), name) for path in FOLDER.rglob('*.py')
+            if layer(module_name(path)) < layer('nodes') and 'ros' not in path.parts
+            for name in imported_modules(path.read_text(encoding='utf-8'))
+            if name.startswith(f'{PACKAGE}.ros.')
+            and name.rpartition('.')[2] not in WITHOUT_ROS] == []
 
 
 JUDGED = {'dynamics.forward_dynamics', 'dynamics.kinematics', 'dynamics.beam_inertia'}

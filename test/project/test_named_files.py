@@ -28,6 +28,23 @@ def test_files_that_a_page_names_exist(page):
     assert len(paths) > 20 and [path for path in paths if not is_there(path)] == []
 
 
+def steps_of(change):
+    """Return the list of steps of one change, as CONTRIBUTING.md has it."""
+    text = (ROOT / 'CONTRIBUTING.md').read_text('utf-8')
+    return re.search(rf'^### {change}\n(.*?)(?=^##|\Z)', text, re.DOTALL | re.MULTILINE)[1]
+
+
+@pytest.mark.parametrize('change', [
+    'Friction law', 'Stop', 'Shape family of a beam', 'Frame of the wire', 'Topic',
+    'Parameter of a node', 'Shaper', 'Joint type', 'Command', 'Figure of a report',
+    'Word of the description'])
+def test_each_change_has_a_list_of_files_and_of_tests_that_exist(change):
+    steps = steps_of(change)
+    tests = re.findall(r'test/[\w./]+', ' '.join(re.findall(r'`(./run test [^`]*)`', steps)))
+    assert PATH.findall(steps) and tests
+    assert [path for path in tests if not (ROOT / path).exists()] == []
+
+
 def test_a_file_that_does_not_exist_is_found():
     assert is_there('dynamics/joint_laws.py') and is_there('docs/') and not is_there(
         'core/joint_laws.py') and not is_there('nowhere.py')

@@ -54,8 +54,8 @@ def main():
     return 7
 """,
     # what conftest.py asks for before any test
-    'flex_robot_sim/nodes/__init__.py': '',
-    'flex_robot_sim/nodes/network.py': 'def prepare_network(): pass\ndef choose_domain(): pass',
+    'flex_robot_sim/ros/__init__.py': '',
+    'flex_robot_sim/ros/network.py': 'def prepare_network(): pass\ndef choose_domain(): pass',
     'test/test_it.py': 'def test_it(): pass',
     'docs/serve.py': 'import sys\nprint(*sys.argv[1:], sep="|")',
 }

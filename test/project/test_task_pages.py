@@ -18,7 +18,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.summary import summarise
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.system.launch_arguments import HilArguments, SimulationArguments
 
 PAGES = ('index', 'simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig')

@@ -58,7 +58,7 @@ REVEALED = [
     'tuple[str, ...]',
     ARRAY,
     ARRAY,
-    'flex_robot_sim.description.robot.ElasticBeam | None',
+    'flex_robot_sim.description.links.ElasticBeam | None',
 ]
 REPORTED = {
     "frs.lode('two_link')": 'attr-defined',

@@ -23,10 +23,10 @@ EVERYWHERE = {
     'LadenArm': 'ControllerModel', 'Trials': 'SimulatedTrials', 'trial_moves': 'validation_moves',
     'led_move': 'closed_loop_move', 'LedMove': 'ClosedLoopMove', 'hand_over': 'bumpless_transfer',
     'insensitive': 'specified_insensitivity', 'taps': 'fir_coefficients',
-    'pose_follower': 'pose_dependent_shaper', 'PoseFollower': 'PoseDependentShaper',
-    'shaper_parts': 'shaper_specification', 'ShaperParts': 'ShaperSpecification',
+    'pose_follower': 'online_shaper', 'PoseFollower': 'PoseDependentShaper',
+    'shaper_parts': 'shaper_design', 'ShaperParts': 'ShaperSpecification',
     'set_points': 'shaped_reference', 'SetPoints': 'ShapedReference',
-    'shaper_choice': 'comparison',
+    'shaper_choice': 'shaper_comparison',
     'Choice': 'ShaperCandidate', 'kept_rates': 'rate_limiter', 'KeptRates': 'RateLimiter',
     'Holding': 'HoldMonitor',
     'WeightTable': 'GravityTable', 'excitation': 'chirp_and_step',
@@ -58,7 +58,7 @@ MODULES = {
     'identification/courses': 'identification/excitation_trajectories',
     'identification/calibrated': 'identification/calibration_priors',
     'control/shaper_tick': 'shaping/online_shaper_kernel',
-    'nodes/reach': 'nodes/network_exposure', 'realtime/beat': 'realtime/rate_gate',
+    'nodes/reach': 'ros/network_exposure', 'realtime/beat': 'realtime/rate_gate',
 }
 
 

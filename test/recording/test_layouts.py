@@ -9,9 +9,9 @@ from project_files import ROOT
 pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.recording.cdr import decode
-from flex_robot_sim.recording.definitions import message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.ros.cdr import decode
+from flex_robot_sim.ros.definitions import message_type
 
 FOLDER = ROOT / 'config' / 'layouts'
 PAGE = (ROOT / 'docs' / 'ros.md').read_text('utf-8')

@@ -15,11 +15,11 @@ import lz4.frame
 from mcap.writer import CompressionType, Writer
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.recording.cdr import MessageError, decode, encode
 from flex_robot_sim.recording.chunks import MAX_CHUNK_VARIABLE
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
+from flex_robot_sim.ros.cdr import MessageError, decode, encode
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
 from flex_robot_sim.util.exceptions import UsageError
 
 MEGA = 2**20

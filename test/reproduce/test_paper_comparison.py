@@ -179,7 +179,7 @@ def test_a_motion_whose_inertia_vanishes_ends_early_without_a_traceback(error):
 @pytest.mark.slow
 def test_a_variant_replaces_our_equations_of_motion():
     arm = Options().load_arm(ella.robot_text(ella.ONE_SHAPE))
-    controller = ella.Controller(arm, True)
+    controller = ella.EllaController(arm, True)
     runs = [ella.simulate_move(arm, controller, 0.05, **words) for words in (
         {'formulation': 'wrench_dae'}, {'variant': wrench_dae.make},
         {'variant': ella.SHIFTING_ENDS})]

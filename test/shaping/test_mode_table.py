@@ -23,7 +23,8 @@ def test_table_gives_the_frequencies_of_any_pose(arm, table):
     rng = np.random.default_rng(7)
     for pose in rng.uniform(np.maximum(arm.arrays.lower, -2.3), np.minimum(arm.arrays.upper, 2.3),
                             (8, 3)):
-        frequencies, ratios = table.at(pose)
+        frequencies, ratios = (table.pose_table(values).at(pose)
+                               for values in (table.frequencies, table.ratios))
         known = frs.modes(arm, pose)
         # between the poses of the table
         assert frequencies == pytest.approx(known.frequencies[:2], rel=1e-2)

@@ -5,17 +5,17 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import modes_along
-from flex_robot_sim.shaping.comparison import (
-    MAX_MOVE_SHARE,
-    meets_tolerance,
-    recommended_row,
-    try_moves,
-)
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
-from flex_robot_sim.shaping.shaper_candidate import ShaperCandidate
+from flex_robot_sim.shaping.shaper_comparison import (
+    MAX_MOVE_SHARE,
+    ShaperCandidate,
+    meets_tolerance,
+    recommended_row,
+    try_moves,
+)
 from flex_robot_sim.shaping.validation_moves import ValidationMoves, trapezoid
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
@@ -172,13 +172,13 @@ def test_none_is_taken_where_each_leaves_as_much_as_none():
 def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     asked = []
 
-    class SimulatedTrials:
-        def residual_vibration(self, one, limit=np.inf):
-            asked.append((one.added, limit))
-            return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
+    def trial(one, limit):
+        asked.append((one.added, limit))
+        return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
+
     found = [choice(np.nan, 0.01), choice(np.nan, 0.5), choice(np.nan, 0.4),
              choice(np.nan, 0.1, vibration=0.2), choice(np.nan, 0.2)]
-    done = try_moves(found, SimulatedTrials(), 0.05)
+    done = try_moves(found, trial, 0.05)
     assert asked == [(0.2, MAX_MOVE_SHARE * 0.05), (0.4, MAX_MOVE_SHARE * 0.05)]
     assert recommended_row(done, 0.05) == 2 and np.isnan(done[3].moving)
 

@@ -8,9 +8,12 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_design import (
+    ShaperSpecification,
+    design_for_arm,
+    design_for_modes,
+)
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.specification_design import parts_by_arm, parts_by_modes
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -66,7 +69,7 @@ def ringing(rows):
 
 
 def test_a_source_that_stops_in_the_midst_of_a_motion_is_finished_at_rest():
-    plain, shaped = (SetPointStream(NAMES, PERIOD, parts_by_modes(kind, [FREQUENCY]))
+    plain, shaped = (SetPointStream(NAMES, PERIOD, design_for_modes(kind, [FREQUENCY]))
                      for kind in ('none', 'zvd'))
     source = waves(until=60)
     rows = [run(stream, source, 260)[:, 0] for stream in (plain, shaped)]
@@ -79,7 +82,7 @@ def test_a_source_that_stops_in_the_midst_of_a_motion_is_finished_at_rest():
 
 @pytest.mark.parametrize('seed', range(4))
 def test_late_and_early_set_points_make_no_jump(seed):
-    stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zvd', [FREQUENCY]))
+    stream = SetPointStream(NAMES, PERIOD, design_for_modes('zvd', [FREQUENCY]))
     out = run(stream, waves(jitter=2.0, seed=seed), 400)
     # the fastest of the source moves 0.6 per s, and may have to catch up after a gap
     assert np.abs(np.diff(out, axis=0)).max() <= 3.0 * 0.6 * PERIOD
@@ -87,7 +90,7 @@ def test_late_and_early_set_points_make_no_jump(seed):
 
 
 def test_what_comes_twice_or_late_is_ignored_and_counted():
-    stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zv', [FREQUENCY]))
+    stream = SetPointStream(NAMES, PERIOD, design_for_modes('zv', [FREQUENCY]))
     assert stream.receive([0.0, 0.0], stamp=5.0)
     assert stream.receive([0.01, 0.0], stamp=5.1)
     assert not stream.receive([0.02, 0.0], stamp=5.1)
@@ -140,7 +143,7 @@ def test_another_shaper_at_any_instant_makes_no_jump(arm, by_pose, seed):
 
 
 def test_joints_that_a_set_point_does_not_name_stay():
-    stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zv', [FREQUENCY]))
+    stream = SetPointStream(NAMES, PERIOD, design_for_modes('zv', [FREQUENCY]))
     stream.measured = {'a': 0.5, 'b': -0.2}
     stream.receive([-0.15], ['b'])
     for _ in range(200):
@@ -163,7 +166,7 @@ def test_joints_that_a_set_point_does_not_name_stay():
      'send smaller steps, or name a robot whose URDF limits velocities'),
 ])
 def test_what_is_useless_is_refused(call, message):
-    stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zv', [FREQUENCY]))
+    stream = SetPointStream(NAMES, PERIOD, design_for_modes('zv', [FREQUENCY]))
     with pytest.raises(SettingError) as caught:
         call(stream)
     assert str(caught.value) == message
@@ -196,7 +199,7 @@ def test_trajectories_follow_the_pose_and_replace_each_other_without_a_jump(arm,
 
 @pytest.mark.parametrize('kind', ['zvd', 'by modes'])
 def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, kind):
-    parts = parts_by_modes('ei', [1.7, 4.1]) if kind == 'by modes' else by_pose(kind)
+    parts = design_for_modes('ei', [1.7, 4.1]) if kind == 'by modes' else by_pose(kind)
     names, rng, now = arm.joint_names, np.random.default_rng(3), 0.0
     limits = np.array([arm.description.joint(name).velocity for name in names])
     shaper = TrajectoryShaper(lambda end: parts, 0.02, arm)
@@ -229,12 +232,12 @@ def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, 
 def test_the_node_and_the_command_line_have_one_rule():
     arm = frs.load('single_link')
     from flex_robot_sim.shaping.recommendation import recommend
-    parts, best = parts_by_arm('auto', arm), recommend(arm).choice
+    parts, best = design_for_arm('auto', arm), recommend(arm).choice
     assert parts.name == best.name and parts.shaper.times.tolist() == best.shaper.times.tolist()
 
 
 def test_modes_alone_get_a_shaper_that_bears_what_is_unsure():
-    parts = parts_by_modes('auto', [2.0, 5.0], [0.01, 0.02])
+    parts = design_for_modes('auto', [2.0, 5.0], [0.01, 0.02])
     for off in (0.9, 1.1):
         assert parts.shaper.vibration(off * 2.0, 0.01) <= 0.07
 

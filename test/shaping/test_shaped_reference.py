@@ -11,11 +11,10 @@ from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.profiles import motion_of_profile
 from flex_robot_sim.motion.trajectory import Trajectory
-from flex_robot_sim.shaping.impulses import NONE, of_kind
+from flex_robot_sim.shaping.impulses import NONE, ShapingSettings, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 from flex_robot_sim.util.exceptions import SettingError
 
 T = 2e-3

@@ -10,11 +10,10 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import PoseModes
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.impulses import NONE, of_kind
-from flex_robot_sim.shaping.path_deviation import path_deviation
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
-from flex_robot_sim.shaping.shaper_stages import Stage
-from flex_robot_sim.shaping.specification_design import parts_by_arm
+from flex_robot_sim.shaping.shaped_samples import path_deviation
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification, design_for_arm
+from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -121,7 +120,7 @@ def test_a_shaped_corner_leaves_the_path_and_an_unshaped_one_does_not(arm):
 def parts(*shares):
     """Parts for modes of 9 and 58 Hz with shares at the tool."""
     frequencies = np.array([9.0, 58.0])
-    stages = tuple(Stage(np.array([0.0, 0.5]), np.array([0.5, 0.5]), np.full(4, f))
+    stages = tuple(ShaperStage(np.array([0.0, 0.5]), np.array([0.5, 0.5]), np.full(4, f))
                    for f in frequencies)
     return ShaperSpecification('zv by pose', stages=stages,
                        modes=(PoseModes(frequencies, np.zeros(2), np.array(shares)),))
@@ -154,7 +153,7 @@ def test_a_stream_to_ur5e_with_elastic_joints_omits_its_fast_modes(tmp_path):
     path.write_text(text.replace('</robot>', f'<flexibility>{elastic}</flexibility></robot>'),
                     'utf-8')
     ur5e = frs.load(path)
-    stream = SetPointStream(ur5e.joint_names, 0.01, parts_by_arm('zv', ur5e), ur5e)
+    stream = SetPointStream(ur5e.joint_names, 0.01, design_for_arm('zv', ur5e), ur5e)
     found = re.fullmatch(r'modes from 49 to (\S+) Hz are left out: .* they have at most (\S+)% of '
                          'the vibration at the tool', stream.omitted_modes)
     assert 50.0 < float(found[1]) < 80.0 and float(found[2]) < 10.0

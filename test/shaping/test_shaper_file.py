@@ -9,8 +9,8 @@ import flex_robot_sim as frs
 from flex_robot_sim import cli
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.shaping.impulses import of_kind
-from flex_robot_sim.shaping.shaper_file import read_parts, write_parts
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+from flex_robot_sim.shaping.shaper_file import read_shaper, write_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -24,8 +24,8 @@ def by_pose():
 @pytest.mark.parametrize('is_by_pose', [False, True])
 def test_what_is_read_shapes_as_what_was_written(tmp_path, by_pose, is_by_pose):
     parts = by_pose if is_by_pose else ShaperSpecification('ei', of_kind('ei', 2.3, 0.01))
-    write_parts(tmp_path / 'shaper.json', parts, 'two_link', ('waist', 'shoulder', 'elbow'))
-    read = read_parts(tmp_path / 'shaper.json', ('waist', 'shoulder', 'elbow'))
+    write_shaper(tmp_path / 'shaper.json', parts, 'two_link', ('waist', 'shoulder', 'elbow'))
+    read = read_shaper(tmp_path / 'shaper.json', ('waist', 'shoulder', 'elbow'))
     samples = np.random.default_rng(0).normal(size=(300, 3)).cumsum(axis=0) * 1e-2
     assert read.name == parts.name
     # sums of the same terms, in an order that numpy takes from where the arrays lie in memory
@@ -43,13 +43,13 @@ def test_what_is_no_shaper_is_refused(tmp_path, text, message):
     path = tmp_path / 'a.json'
     path.write_text(text)
     with pytest.raises(SettingError) as caught:
-        read_parts(path)
+        read_shaper(path)
     assert str(caught.value) == f'{path}: {message}'
 
 
 def test_damage_anywhere_is_one_line(tmp_path, by_pose):
     path, rng = tmp_path / 'a.json', np.random.default_rng(3)
-    write_parts(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
+    write_shaper(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
     good = json.loads(path.read_text())
     assert len(good.pop('crc32')) == 8          # without it, what is wrong is found, too
     for where, value in ((('shaper', 'times'), ['x']), (('shaper', 'amplitudes'), [np.nan]),
@@ -62,42 +62,42 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
         place[where[-1]] = value
         path.write_text(json.dumps(tree))
         with pytest.raises(SettingError, match='is damaged'):
-            read_parts(path)
+            read_shaper(path)
     text = json.dumps(good)
     for digits in (400, 5000):      # more than a float holds, more than Python reads
         number = '9' * digits
         path.write_text(text.replace(json.dumps(good['shaper']['times'][0]), number, 1))
         with pytest.raises(SettingError) as error:
-            read_parts(path)
+            read_shaper(path)
         assert '\n' not in str(error.value) and len(str(error.value)) < 400
     for cut in rng.integers(1, len(text) - 1, 20):
         path.write_text(text[:cut])
         with pytest.raises(SettingError):
-            read_parts(path)
+            read_shaper(path)
 
 
 def test_no_bit_that_flips_in_a_file_changes_a_shaper(tmp_path, by_pose, mutants):
     path, rng = tmp_path / 'a.json', np.random.default_rng(4)
-    write_parts(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
+    write_shaper(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
     whole = path.read_bytes()
-    expected = repr(read_parts(path))
+    expected = repr(read_shaper(path))
     for bit in rng.integers(0, 8 * len(whole), mutants // 200):
         data = bytearray(whole)
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)
         try:
-            assert repr(read_parts(path)) == expected, bit      # in the name of the checksum
+            assert repr(read_shaper(path)) == expected, bit      # in the name of the checksum
         except SettingError as error:
             assert str(error).startswith(f'{path}: is ')
 
 
 def test_the_file_of_another_robot_is_refused(tmp_path, by_pose):
     path = tmp_path / 'a.json'
-    write_parts(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
+    write_shaper(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
     with pytest.raises(SettingError, match='is for two_link with the joints waist, shoulder, elb'):
-        read_parts(path, ('a', 'b', 'c'))
+        read_shaper(path, ('a', 'b', 'c'))
     with pytest.raises(SettingError, match='cannot be read: No such file'):
-        read_parts(tmp_path / 'none.json')
+        read_shaper(tmp_path / 'none.json')
 
 
 def test_the_command_writes_what_it_recommends(tmp_path, capsys):
@@ -105,7 +105,7 @@ def test_the_command_writes_what_it_recommends(tmp_path, capsys):
     assert cli.main(['shape', 'single_link', '--pose', '0.3', '--output', str(path),
                      '--json']) == 0
     summary = json.loads(capsys.readouterr().out)
-    parts = read_parts(path, ('motor',))
+    parts = read_shaper(path, ('motor',))
     best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])
     assert parts.name == summary['recommended']
     assert parts.shaper.times == pytest.approx(best['times'], rel=1e-12)

@@ -5,10 +5,9 @@ import pytest
 from scipy.linalg import expm
 
 from flex_robot_sim.motion.motion import Motion, cubic, line, minimum_jerk, rest
-from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import KINDS, NONE, convolved, of_kind
-from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples, trajectory_points
+from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -127,25 +126,7 @@ def test_shaped_motion_that_repeats_goes_on_repeating():
         assert shaped.sample(t)[0] == pytest.approx(wanted, abs=1e-9)
 
 
-def test_points_of_a_shaped_motion_lead_a_trajectory_along_it():
-    a, b = np.random.default_rng(6).normal(size=(2, 2))
-    motion = shaped_motion(of_kind('zvd', 2.3, 0.01), Motion(
-        [0.0, 0.6], [rest(a), minimum_jerk(a, b), rest(b)]))
-    times, positions, velocities, accelerations = trajectory_points(motion, 0.1)
-    assert np.diff(times).max() <= 0.1 + 1e-12
-    assert (positions[-1] == b).all() and (velocities[-1] == 0.0).all()
-    led = Trajectory(['x', 'y'], times[1:], positions[1:], velocities[1:], accelerations[1:]
-                     ).motion(['x', 'y'], np.array([a, 0 * a, 0 * a]))
-    for t in np.linspace(0.0, times[-1], 200):
-        # quintics through points of piecewise quintics; rounding
-        assert led.sample(t)[0] == pytest.approx(motion.sample(t)[0], abs=1e-9)
-
-
 @pytest.mark.parametrize('call, message', [
-    (lambda: trajectory_points(Motion([0.0, 1.0], [rest(np.zeros(1))] * 3, 0), 0.1),
-     'a motion that repeats has no last point: give one that ends'),
-    (lambda: trajectory_points(Motion([0.0, 1.0], [rest(np.zeros(1))] * 3), 0.0),
-     'period = 0.0 of points must be above 0 and finite [s]'),
     (lambda: fir_coefficients(of_kind('zv', 60.0), 0.01),
      'frequency = 60 Hz of a mode is not below half of the 100 set points per second: send them '
      'more often, or leave this mode out'),

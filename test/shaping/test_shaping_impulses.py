@@ -4,22 +4,24 @@ import itertools
 
 import numpy as np
 import pytest
+from project_files import ROOT
 from scipy.linalg import expm
 
 from flex_robot_sim.shaping.impulses import (
     KINDS,
+    ExtraInsensitive,
     convolved,
-    extra_insensitive,
     of_kind,
-    zero_vibration,
 )
 from flex_robot_sim.shaping.specified_insensitivity import (
     Band,
     for_modes,
     shortest,
-    specified_insensitivity,
 )
 from flex_robot_sim.util.exceptions import SettingError
+
+EXACT = [name for name, kind in KINDS.items() if not kind.has_tolerance]
+EXTRA_INSENSITIVE = [name for name, kind in KINDS.items() if isinstance(kind, ExtraInsensitive)]
 
 
 def left_by(shaper, frequency, ratio):
@@ -40,7 +42,7 @@ def left_by(shaper, frequency, ratio):
 
 
 @pytest.mark.parametrize('kind, ratio, frequency', [*itertools.product(
-    ('zv', 'zvd', 'zvdd'), (0.0, 0.01, 0.2, 0.7), (0.3, 2.0, 40.0))])
+    EXACT, (0.0, 0.01, 0.2, 0.7), (0.3, 2.0, 40.0))])
 def test_zero_vibration_leaves_an_oscillator_at_rest(kind, ratio, frequency):
     assert left_by(of_kind(kind, frequency, ratio), frequency, ratio) < 1e-12   # rounding
 
@@ -61,15 +63,25 @@ def test_impulses_are_positive_and_add_up_to_one(kind, ratio):
     assert shaper.times[0] == 0.0 and (np.diff(shaper.times) > 0.0).all()
 
 
-@pytest.mark.parametrize('kind, width', [
-    # Singhose, Seering and Singer, J. Mechanical Design 116 (1994) and 119 (1997): undamped, 5 %
-    ('zv', 0.06), ('zvd', 0.286), ('zvdd', 0.48), ('ei', 0.399), ('ei2', 0.726)])
-def test_insensitivity_is_the_published_one(kind, width):
-    assert of_kind(kind, 1.7).insensitivity(1.7) == pytest.approx(width, abs=5e-3)  # as printed
+# Singhose, Seering and Singer, J. Mechanical Design 116 (1994) and 119 (1997): undamped, 5 %
+WIDTHS = {'zv': 0.06, 'zvd': 0.286, 'zvdd': 0.48, 'ei': 0.399, 'ei2': 0.726}
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_insensitivity_is_the_published_one(kind):
+    found = of_kind(kind, 1.7).insensitivity(1.7)
+    assert found == pytest.approx(WIDTHS[kind], abs=5e-3)   # as printed
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_page_of_control_has_the_row_of_each_shaper(kind):
+    shaper, page = of_kind(kind, 1.0), (ROOT / 'docs' / 'control.md').read_text('utf-8')
+    row = f'| `{kind}` | {shaper.times.size} | {shaper.duration:g} | {WIDTHS[kind]:.2f} |\n'
+    assert row in page
 
 
 def test_undamped_extra_insensitive_shaper_has_the_closed_form():
-    shaper = extra_insensitive(2.0, tolerance=0.1)
+    shaper = of_kind('ei', 2.0, tolerance=0.1)
     assert shaper.amplitudes == pytest.approx([0.275, 0.45, 0.275], abs=1e-14)
     assert shaper.times == pytest.approx([0.0, 0.25, 0.5], abs=1e-14)
 
@@ -80,15 +92,15 @@ def test_damped_extra_insensitive_shaper_is_near_the_published_fit(ratio):
     V, z = 0.05, ratio
     first = 0.24968 + 0.24962*V + 0.80008*z + 1.23328*V*z + 0.49599*z**2 + 3.17316*V*z**2
     last = 0.25149 + 0.21474*V - 0.83249*z + 1.41498*V*z + 0.85181*z**2 - 4.90094*V*z**2
-    shaper = extra_insensitive(1.0, ratio, V)
+    shaper = of_kind('ei', 1.0, ratio, V)
     # the fit is printed as good to half a per cent
     assert shaper.amplitudes == pytest.approx([first, 1 - first - last, last], abs=5e-3)
 
 
-@pytest.mark.parametrize('humps, ratio, tolerance', [*itertools.product(
-    (1, 2), (0.0, 0.02, 0.2), (0.01, 0.05, 0.1))])
-def test_extra_insensitive_shaper_keeps_its_tolerance_on_its_band(humps, ratio, tolerance):
-    shaper = extra_insensitive(2.0, ratio, tolerance, humps)
+@pytest.mark.parametrize('kind, ratio, tolerance', [*itertools.product(
+    EXTRA_INSENSITIVE, (0.0, 0.02, 0.2), (0.01, 0.05, 0.1))])
+def test_extra_insensitive_shaper_keeps_its_tolerance_on_its_band(kind, ratio, tolerance):
+    shaper, humps = of_kind(kind, 2.0, ratio, tolerance), KINDS[kind].humps
     _, _, still, tops = _features(shaper, ratio)
     assert len(still) == humps + 1      # zeros, one more than humps between them
     assert tops == pytest.approx([tolerance] * humps, abs=1e-6)     # of the grid
@@ -111,7 +123,7 @@ def _features(shaper, ratio, frequency=2.0):
     (0.7, 1.3, 0.0, 0.05), (2.0, 4.0, 0.01, 0.05), (0.5, 2.0, 0.0, 0.05), (4.9, 5.1, 0.02, 0.02),
     (1.0, 1.6, 0.1, 0.1)])
 def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
-    shaper = specified_insensitivity(low, high, ratio, tolerance)
+    shaper = shortest([Band(low, high, ratio, tolerance)])
     # between the frequencies that the solution looks at
     worst = max(left_by(shaper, f, ratio) for f in np.linspace(low, high, 101))
     assert worst < tolerance + 1e-3
@@ -119,11 +131,11 @@ def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
     assert shaper.amplitudes.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize('kind', ['ei', 'ei2'])
+@pytest.mark.parametrize('kind', EXTRA_INSENSITIVE)
 def test_specified_insensitivity_on_the_band_of_ei_is_no_longer_than_ei(kind):
     known = of_kind(kind, 1.0)
     half = known.insensitivity(1.0) / 2
-    found = specified_insensitivity(1.0 - half, 1.0 + half)
+    found = shortest([Band(1.0 - half, 1.0 + half)])
     assert found.duration <= known.duration * (1 + 1e-2)    # the band is read off a grid
 
 
@@ -156,28 +168,28 @@ def test_joint_bands_are_kept_and_shorter_than_one_after_the_other():
 
 
 def test_convolution_multiplies_the_responses():
-    one, two = zero_vibration(1.0, 0.1), extra_insensitive(2.7)
+    one, two = of_kind('zv', 1.0, 0.1), of_kind('ei', 2.7)
     s = np.array([-0.3 + 2j, -1 + 9j])
     assert convolved([one, two]).response(s) == pytest.approx(one.response(s) * two.response(s))
 
 
 @pytest.mark.parametrize('call, message', [
-    (lambda: zero_vibration(0.0), 'frequency = 0.0 of a mode must be above 0 and finite: give '
-                                  'what the arm rings with [Hz]'),
-    (lambda: zero_vibration(1.0, 1.0), 'damping = 1.0 of a mode must be >= 0 and below 1: what is '
-                                       'damped more does not ring and needs no shaper'),
-    (lambda: extra_insensitive(1.0, tolerance=0.7),
+    (lambda: of_kind('zv', 0.0), 'frequency = 0.0 of a mode must be above 0 and finite: give '
+                                 'what the arm rings with [Hz]'),
+    (lambda: of_kind('zv', 1.0, 1.0), 'damping = 1.0 of a mode must be >= 0 and below 1: what is '
+                                      'damped more does not ring and needs no shaper'),
+    (lambda: of_kind('ei', 1.0, tolerance=0.7),
      'tolerance = 0.7 of a shaper must lie between 0 and 0.5'),
-    (lambda: extra_insensitive(1.0, 0.5),
+    (lambda: of_kind('ei', 1.0, 0.5),
      'an extra insensitive shaper takes damping up to 0.3, not 0.5: such a mode hardly rings. '
      'Take zv or zvd'),
-    (lambda: extra_insensitive(1.0, 0.3, 0.15, 2),
+    (lambda: of_kind('ei2', 1.0, 0.3, 0.15),
      'no two-hump shaper leaves 0.15 of a mode damped by 0.3: take a smaller tolerance, or ei'),
     (lambda: of_kind('zvx', 1.0),
-     'no shaper "zvx" of one mode. Known: zv, zvd, zvdd, ei, ei2'),
-    (lambda: specified_insensitivity(2.0, 1.0),
+     f'no shaper "zvx" of one mode. Known: {", ".join(KINDS)}'),
+    (lambda: shortest([Band(2.0, 1.0)]),
      'a band from 2 to 1 Hz is none: give the lower frequency first'),
-    (lambda: specified_insensitivity(1.0, 2.0, tolerance=0.0),
+    (lambda: shortest([Band(1.0, 2.0, tolerance=0.0)]),
      'no shaper leaves nothing over a whole band: give a tolerance above 0'),
     (lambda: for_modes('zv', []), 'there is no mode to shape for'),
 ])

@@ -7,22 +7,18 @@ from scipy.linalg import expm
 
 import flex_robot_sim as frs
 from flex_robot_sim.motion.trajectory import Trajectory
-from flex_robot_sim.shaping.impulses import of_kind
+from flex_robot_sim.shaping.impulses import KINDS, of_kind
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
-from flex_robot_sim.shaping.specification_design import parts_by_modes
-from flex_robot_sim.shaping.trajectory_shaper import (
-    TrajectoryShaper,
-    shaper_of_modes,
-)
+from flex_robot_sim.shaping.shaper_design import design_for_modes
+from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
 
 FREQUENCY, RATIO = 2.3, 0.01
-KINDS = ('zv', 'zvd', 'zvdd', 'ei', 'ei2')
 
 
 def by_modes(kind, frequencies, ratios=()):
     """Give the shaper at any position, as the node makes it of frequencies alone."""
-    shaper = parts_by_modes(kind, frequencies, ratios).shaper
+    shaper = design_for_modes(kind, frequencies, ratios).shaper
     return lambda position: shaper
 
 
@@ -245,7 +241,7 @@ def arm():
 
 
 def test_a_robot_knows_its_joints_stops_speeds_and_modes(arm):
-    shaper = TrajectoryShaper(lambda end: shaper_of_modes('zv', [2.0 + end[2]], [0.0]), arm=arm)
+    shaper = TrajectoryShaper(lambda end: of_kind('zv', 2.0 + end[2]), arm=arm)
     names = arm.joint_names
     move = Trajectory(names, [0.0, 2.0], [np.zeros(3), [0.1, 0.2, 0.5]], np.zeros((2, 3)))
     assert shaper.shaped(move, 0.0).times[-1] == pytest.approx(2.0 + 0.5 / 2.5)

@@ -8,44 +8,22 @@ import pytest
 import yaml
 from project_files import ROOT
 from test_launch_files import PACKAGES, about, launch_file, of_kind
-from test_ros_page import argument_row, parameter_row, rows
 
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, NodeSettings, RobotSettings
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS
 from flex_robot_sim.system.launch_arguments import HilArguments
 from flex_robot_sim.system.processes import command, hil_system
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 PAGE = (ROOT / 'docs' / 'rig_bridge.md').read_text('utf-8')
-OWN = [kind for kind in BRIDGE_SETTINGS if kind not in (RobotSettings, NodeSettings)]
 SETTINGS = {item.name: item for kind in BRIDGE_SETTINGS for item in fields(kind)}
 
 __all__ = ['launch_file']       # a fixture
 
 
-def section(heading):
-    return re.search(rf'^{re.escape(heading)}\n(.*?)(?=^## |\Z)', PAGE, re.M | re.S)[1]
-
-
-def test_page_lists_exactly_the_arguments_of_the_launch_file():
-    assert rows(section('## Arguments of the launch file')) == [
-        argument_row(item) for item in fields(HilArguments)]
-
-
-def test_page_lists_exactly_the_parameters_of_the_bridge():
-    assert rows(section('## Parameters')) == [
-        parameter_row(item) for kind in OWN for item in fields(kind)]
-
-
 def test_links_of_the_page_lead_somewhere():
     for target in re.findall(r'\]\((?!https:)([^)#]+)', PAGE):
         assert (ROOT / 'docs' / target).exists(), target
-
-
-def test_rates_of_topics_are_the_defaults_of_their_parameters():
-    found = re.findall(r'\| (\d+) Hz \(`(\w+)`\)', section('## Topics'))
-    assert len(found) == 10
-    assert all(float(rate) == SETTINGS[name].default for rate, name in found)
 
 
 def test_rig_yaml_has_every_parameter_with_its_default_and_meaning():

@@ -19,18 +19,18 @@ import yaml
 from project_files import ROOT
 
 from flex_robot_sim import read_description
-from flex_robot_sim.nodes.network import (
-    PEERS_VARIABLE,
-    PROFILE_VARIABLES,
-    RANGE_VARIABLE,
-    loopback_profile,
-)
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DRIFT_SETTINGS,
     DYNAMICS_SETTINGS,
     TRAJECTORY_ACTION_SETTINGS,
     VIEW_SETTINGS,
+)
+from flex_robot_sim.ros.network import (
+    PEERS_VARIABLE,
+    PROFILE_VARIABLES,
+    RANGE_VARIABLE,
+    loopback_profile,
 )
 from flex_robot_sim.system.launch_arguments import (
     HilArguments,
@@ -120,7 +120,7 @@ def launch_file(monkeypatch, tmp_path):
             prefixes[package] = tmp_path
         for name, module in stand_ins(prefixes).items():
             monkeypatch.setitem(sys.modules, name, module)
-        monkeypatch.delitem(sys.modules, 'flex_robot_sim.nodes.launching', raising=False)
+        monkeypatch.delitem(sys.modules, 'flex_robot_sim.system.launching', raising=False)
         spec = importlib.util.spec_from_file_location('launch_file', path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -128,7 +128,7 @@ def launch_file(monkeypatch, tmp_path):
         context = Context({item.positional[0]: item.default_value for item in declared})
         context.update(given)
         actions = opaque.function(context)
-        monkeypatch.delitem(sys.modules, 'flex_robot_sim.nodes.launching')
+        monkeypatch.delitem(sys.modules, 'flex_robot_sim.system.launching')
         return declared, actions
     return start
 

@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import yaml
 from project_files import ROOT
+from test_launch_files import about
 
 from flex_robot_sim.nodes.settings import SHAPER_SETTINGS
 
@@ -21,7 +22,7 @@ def test_the_file_has_the_defaults_of_the_node():
         assert value != [] or f'# {name}: []' in TEXT
 
 
-def test_the_file_says_what_each_parameter_is():
+def test_the_file_says_what_each_parameter_is_and_which_choices_it_has():
     words = ' '.join(TEXT.replace('#', ' ').split())
     for item in ITEMS:
-        assert ' '.join(item.metadata['help'].split()) in words, item.name
+        assert ' '.join(about(item).split()) in words, item.name

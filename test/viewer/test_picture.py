@@ -1,10 +1,10 @@
 """What a page draws, without a browser: places, enlargement, modes, motions, meshes."""
 
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from arms import flexible_arm
 from mesh_reader import needs_meshes
 from random_arms import every_feature, random_robot, random_state
 from walked_urdf import poses
@@ -322,9 +322,7 @@ def test_who_knocks_and_goes_leaves_no_line(capfd, caplog):
 
 
 def test_ranges_of_joints_without_stops_are_finite():
-    joint = SimpleNamespace(kind='continuous', lower=-np.inf, upper=np.inf)
-    arm = SimpleNamespace(joint_names=('turn',),
-                          description=SimpleNamespace(joint=lambda name: joint))
+    arm = load(flexible_arm())
     assert ranges(arm) == pytest.approx(np.array([[-np.pi, np.pi]]))
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import COULOMB, VISCOUS
 from flex_robot_sim.rig.bench.motors import dc_current, dc_duty, dc_force
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.parameters import Parameter
@@ -92,9 +93,9 @@ class Drives:
         self.limited = [False, False]       # whether the last set point was one of them
         self._duty_sign = math.copysign(1.0, calibration.slide.scale)
         self._steps = calibration.steps_per_radian
-        arrays, inertia = arm.arrays, joint_space_inertia(arm).largest
-        self.slide, turn = (Friction(*map(float, row)) for row in zip(
-            inertia, arrays.viscous[:2], arrays.coulomb[:2]))
+        self.slide, turn = (Friction(float(inertia), float(row[VISCOUS]), float(row[COULOMB]))
+                            for inertia, row in zip(joint_space_inertia(arm).largest,
+                                                    arm.arrays.friction[:2]))
         self.turn = turn._replace(
             inertia=self.settings.admittance_inertia or turn.inertia,
             viscous=turn.viscous + self.settings.admittance_damping)

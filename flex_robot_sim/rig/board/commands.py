@@ -1,9 +1,6 @@
 """Command handling of the board: sessions, repetitions, refusals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from flex_robot_sim.rig.board.board_state import BoardState
 from flex_robot_sim.rig.board.senses import DUTY_ONE, LOWER, REVERSED
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, DRIVE, READ_ONLY_REFUSES, WRITE
@@ -11,9 +8,6 @@ from flex_robot_sim.rig.wire.frames import ReceivedFrame
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, VALIDITY_MAX
-
-if TYPE_CHECKING:
-    from flex_robot_sim.rig.board.emulated_board import EmulatedBoard
 
 PROFILE_CAPACITY = CONSTANTS['PROFILE_CAPACITY'][0]
 SEGMENTS_PER_CHUNK = CONSTANTS['SEGMENTS_PER_CHUNK'][0]
@@ -23,7 +17,7 @@ SEGMENT_TIMES = CONSTANTS['SEGMENT_MIN_US'][0], CONSTANTS['SEGMENT_MAX_US'][0]
 class Commands:
     """Handles frames of the host: present session, last command, answers."""
 
-    def __init__(self, board: EmulatedBoard) -> None:
+    def __init__(self, board: BoardState) -> None:
         self._board = board
         self.refused, self.last_refusal = 0, wire.Result.ACCEPTED
         self.setpoint_sequence = None       # of the last accepted set point

@@ -5,7 +5,8 @@ from pathlib import Path
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.parts import BenchParts
-from flex_robot_sim.rig.board.emulated_board import STEP_TIME, EmulatedBoard
+from flex_robot_sim.rig.board.board_state import STEP_TIME
+from flex_robot_sim.rig.board.emulated_board import EmulatedBoard
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.line import SerialLine
 from flex_robot_sim.rig.wire.ticks import WRAP

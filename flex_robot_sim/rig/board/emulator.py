@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from flex_robot_sim.rig.board.emulated_board import STEP_TIME
+from flex_robot_sim.rig.board.board_state import STEP_TIME
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig, rig_of
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, PlannedFault, parse
 from flex_robot_sim.rig.board.pty_port import PtyPort

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from flex_robot_sim.rig.bench.bench import Bench, Drive
-from flex_robot_sim.rig.board.emulated_board import STEP_TIME
+from flex_robot_sim.rig.board.board_state import STEP_TIME
 from flex_robot_sim.rig.board.emulated_rig import RECEIVE_BUFFER_SIZE, STEP_US
 from flex_robot_sim.rig.board.qemu import QemuMachine, World
 from flex_robot_sim.rig.board.senses import LOWER, UPPER

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.recording.cdr import MessageError, decode, encode
-from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
-from flex_robot_sim.recording.messages import SECOND, TEXT, TEXTS, text
+from flex_robot_sim.recording.messages import SECOND, TEXTS, text
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.protocol import Telemetry
+from flex_robot_sim.ros.cdr import MessageError, decode, encode
+from flex_robot_sim.ros.definitions import DefinitionError, message_type
+from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION, TEXT
 
 MAGIC = b'\x89MCAP'
 KIND, TOPIC, ABOUT = 'flex_robot_sim/msg/Telemetry', '/telemetry', 'experiment'
@@ -55,7 +56,7 @@ class ExperimentRecording:
             stamp, arrived = reading.stamp, reading.arrived
             message: tuple[Any, ...] = reading.message
             if self._robot:
-                robot = self._writer.topic('/robot_description', TEXT, TEXTS[TEXT], True)
+                robot = self._writer.topic(f'/{ROBOT_DESCRIPTION.name}', TEXT, TEXTS[TEXT], True)
                 self._writer.write(robot, round(arrived * SECOND), self._robot)
                 self._robot = b''
             values = {name: value if is_number(name) else int(value)

@@ -193,7 +193,7 @@ class MotorStep(Step):
         forces = [dc_force(parts, row['current'], speed) for row, speed in zip(free, speeds)]
         slide_joint = self.context.arm.description.joint(self.context.arm.joint_names[SLIDE])
         step = abs(dc_force(parts, CURRENT_STEP, 1.0)) / math.sqrt(12)
-        found = fit_friction(forces, speeds, slide_joint.viscous_friction, step)
+        found = fit_friction(forces, speeds, slide_joint.friction.viscous_friction, step)
         # forces are proportional to the torque constant
         share = emf_deviation / parts.back_emf
         return replace(found, coulomb_deviation=math.hypot(found.coulomb_deviation,

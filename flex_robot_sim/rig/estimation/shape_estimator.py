@@ -76,9 +76,7 @@ class ShapeEstimator:
 def tip_map(arm: ArmModel, link: str) -> np.ndarray:
     """Translation (3, n) of the tip in its undeformed frame by coordinate, for small bending."""
     rows, slope = np.zeros((3, arm.size)), np.zeros((3, arm.size))
-    for body in arm.segments[link]:
-        beam, first = arm.beams[body], arm.arrays.first[body]
-        beam_columns = slice(first, first + beam.size)
+    for beam, beam_columns in arm.beams_of(link):
         # the rotation of the segments before moves this segment
         rows += beam.length * np.vstack([np.zeros(arm.size), slope[2], -slope[1]])
         rows[:, beam_columns] += beam.shape(beam.length)
@@ -91,11 +89,10 @@ def _bending(arm, link, columns, plane, sensors):
     row, sign = (3, 1.0) if plane == 'xy' else (2, -1.0)       # of Beam.strain
     strain = np.zeros((0, len(columns)))
     places, weights, root = [], [], 0.0
-    for body in arm.segments[link]:
-        beam, first = arm.beams[body], arm.arrays.first[body] - columns[0]
-        part = np.zeros((beam.stations.size, len(columns)))
-        part[:, first:first + beam.size] = sign * beam.strain(beam.stations)[:, row]
-        strain = np.vstack([strain, part])
+    for beam, beam_columns in arm.beams_of(link):
+        part = np.zeros((beam.stations.size, arm.size))
+        part[:, beam_columns] = sign * beam.strain(beam.stations)[:, row]
+        strain = np.vstack([strain, part[:, columns]])
         places.extend(root + beam.stations)
         weights.extend(np.sqrt(beam.weights))
         root += beam.length
@@ -112,7 +109,7 @@ def _bending(arm, link, columns, plane, sensors):
 def _slowest_mode(arm, link, columns, bends):
     """Slowest vibration mode (m,), in elastic coordinates, of the coordinates `bends` alone."""
     block = np.ix_(bends, bends)
-    stiffness = block_diagonal(*(arm.beams[body].stiffness for body in arm.segments[link]))
+    stiffness = block_diagonal(*(beam.stiffness for beam, _ in arm.beams_of(link)))
     inertia = mass_matrix(arm.arrays, np.zeros(arm.size))[np.ix_(columns, columns)]
     mode = np.zeros(len(columns))
     mode[bends] = eigh(stiffness[block], inertia[block])[1][:, 0]
@@ -125,8 +122,7 @@ def sensors_of(arm: ArmModel, link: str) -> tuple[list[str], np.ndarray, np.ndar
         raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.segments)}')
     names, matrix = flex_sensors(arm)
     rows = np.array([k for k, name in enumerate(names) if name.split('/')[0] == link], int)
-    columns = np.concatenate([np.arange(arm.beams[body].size) + arm.arrays.first[body]
-                              for body in arm.segments[link]])
+    columns = np.r_[tuple(columns for _, columns in arm.beams_of(link))]
     return [names[k] for k in rows], columns, matrix[np.ix_(rows, columns)]
 
 

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.linear import linearise
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import without_dry_friction
 from flex_robot_sim.rig.estimation.shape_estimator import (
     EstimatedShape,
     checked_deviations,
@@ -68,8 +69,7 @@ class ShapeFilter:
         self.sensors, self.columns, C = sensors_of(arm, link)
         joints = len(arm.joint_names)
         self._arm = replace(arm, arrays=arm.arrays._replace(
-            coulomb=np.zeros_like(arm.arrays.coulomb),
-            stiction=np.zeros_like(arm.arrays.stiction)))
+            friction=without_dry_friction(arm.arrays.friction)))
         self._gains = np.zeros((joints, 2 * arm.size))
         self._gains[:, :joints] = np.diag(np.broadcast_to(stiffness, joints))
         self._gains[:, arm.size:arm.size + joints] = np.diag(np.broadcast_to(damping, joints))
@@ -78,9 +78,8 @@ class ShapeFilter:
         self._H[joints:, self.columns] = C
         self._R = np.concatenate([checked_deviations(encoder_deviation, joints),
                                   checked_deviations(deviation, len(self.sensors))])**2
-        kinds = [joint.kind for joint in arm.description.joints if joint.moves]
-        self._noise = np.array([self.settings.slide_noise if kind == 'prismatic'
-                                else self.settings.turn_noise for kind in kinds])**2
+        noise = {'rad': self.settings.turn_noise, 'm': self.settings.slide_noise}
+        self._noise = np.array([noise[unit] for unit in arm.units])**2
         self._tip = tip_map(arm, link)
         self._steps: dict[Any, Any] = {}
         self._pose = None

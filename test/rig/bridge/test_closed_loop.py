@@ -12,6 +12,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.control.gains import fitting_gains
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.model.friction import static_frictions, without_dry_friction
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.drives import Drives
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
@@ -67,12 +68,14 @@ def test_the_bench_rests_off_its_target_by_what_friction_holds(arm, target):
     places = motion_to(target, arm)
     stiffness, _ = fitting_gains(arm, SHIPPED['bandwidth'], SHIPPED['damping_ratio'])
     # and by a count of the encoder, within which the controller sees no error
-    bounds = arm.arrays.coulomb[:2] / stiffness + (0.008 / 2400, 2 * np.pi / 2400)
+    friction = static_frictions(arm.arrays.friction)[:2]
+    bounds = friction / stiffness + (0.008 / 2400, 2 * np.pi / 2400)
     assert (np.abs(places - target) < bounds).all()
 
 
 def without_friction(arm):
-    return replace(arm, arrays=arm.arrays._replace(coulomb=np.zeros_like(arm.arrays.coulomb)))
+    return replace(arm, arrays=arm.arrays._replace(
+        friction=without_dry_friction(arm.arrays.friction)))
 
 
 def test_the_turn_rests_without_the_help_of_friction(arm):

@@ -32,7 +32,7 @@ from stepped_time import stepped_emulator
 import flex_robot_sim as frs
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.bench.motors import divider_counts, flex_resistance
-from flex_robot_sim.rig.board import emulated_board
+from flex_robot_sim.rig.board import board_state as board_rules
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.calibration import bench as calibration_bench
@@ -77,7 +77,7 @@ def link(emulator):
 def in_real_time(tmp_path, monkeypatch, bench_of_parts):
     """Give an emulator with a real port, and a link to it."""
     # the emulator shares this process, which waits for a busy computer longer than a board would
-    monkeypatch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
+    monkeypatch.setattr(board_rules, 'WATCHDOG', 2_000_000)
     with Emulator(tmp_path / 'rig', bench_of_parts) as emulator, \
             RigLink(emulator.link, CALM) as link:
         yield emulator, link

@@ -10,7 +10,7 @@ import pytest
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.rig.bench.bench import Bench, Drive
-from flex_robot_sim.rig.board import emulated_board
+from flex_robot_sim.rig.board import board_state
 from flex_robot_sim.rig.board.emulated_rig import rig_of
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.board.firmware import TOOLS, missing_tools
@@ -330,7 +330,7 @@ def test_command_prints_one_object(capsys):
 def test_command_prints_a_table_and_its_code_tells_a_failure(capsys, monkeypatch):
     assert main(['rig', 'conformance', '--only', 'motors_stop']) == 0
     assert 'ok      motors stop within 100 ms of silence' in capsys.readouterr().out
-    monkeypatch.setattr(emulated_board, 'WATCHDOG', 150_000)
+    monkeypatch.setattr(board_state, 'WATCHDOG', 150_000)
     assert main(['rig', 'conformance', '--only', 'motors_stop']) == 1
     assert 'FAILED  motors stop within' in capsys.readouterr().out
 

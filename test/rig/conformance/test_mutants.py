@@ -5,9 +5,10 @@ import shutil
 
 import pytest
 
+from flex_robot_sim.rig.board import board_state
 from flex_robot_sim.rig.board import commands as board_commands
-from flex_robot_sim.rig.board import emulated_board
 from flex_robot_sim.rig.board import senses as board_senses
+from flex_robot_sim.rig.board.emulated_board import EmulatedBoard as Board
 from flex_robot_sim.rig.board.firmware import TOOLS, build, missing_tools
 from flex_robot_sim.rig.board.qemu import PACKAGES
 from flex_robot_sim.rig.board.qemu_rig import QemuRig
@@ -16,7 +17,7 @@ from flex_robot_sim.rig.conformance.run import CHECKS, run_check
 from flex_robot_sim.rig.wire.protocol import Fault, State
 from flex_robot_sim.util.share import share_folder
 
-Board, Commands = emulated_board.EmulatedBoard, board_commands.Commands
+Commands = board_commands.Commands
 NO_QEMU = missing_tools({**TOOLS, **PACKAGES})
 ESTOP = 0x2F
 
@@ -92,13 +93,13 @@ def boots_homed(board, identity, start=Board.__init__):
 
 
 MUTANTS = {
-    'watchdog of 120 ms': (STAYS_OFF, emulated_board, 'WATCHDOG', 120_000),
+    'watchdog of 120 ms': (STAYS_OFF, board_state, 'WATCHDOG', 120_000),
     'watchdog that does not latch': (STAYS_OFF, Board, 'latch', stops_without_latching),
-    'no watchdog': ('nothing_but_a_set_point_feeds_the_watchdog', emulated_board, 'WATCHDOG',
+    'no watchdog': ('nothing_but_a_set_point_feeds_the_watchdog', board_state, 'WATCHDOG',
                     60_000_000),
     'no watchdog in homing': (HOMING, Board, '_continue_homing',
                               before(Board._continue_homing, Board.feed_watchdog)),
-    'bounces are edges': (BOUNCES, emulated_board, 'DEBOUNCE_TIME', 0),
+    'bounces are edges': (BOUNCES, board_state, 'DEBOUNCE_TIME', 0),
     'set point arms': (STAYS_OFF, Commands, '_take_setpoint',
                        before(Commands._take_setpoint, arm_where(State.DISARMED))),
     'set point clears and arms': (STAYS_OFF, Commands, '_take_setpoint',
@@ -106,7 +107,7 @@ MUTANTS = {
     'set point before ESTOP comes back': (
         AFTER_ESTOP, Board, 'arm',
         lambda board: (board.feed_watchdog(), board.change_state(State.ARMED),
-                       setattr(board, '_motion_command', emulated_board.MotionCommand(0.05, 0.0)),
+                       setattr(board, '_motion_command', board_state.MotionCommand(0.05, 0.0)),
                        setattr(board, '_valid_until', math.inf))),
     'CLEAR arms': (AFTER_ESTOP, Commands, '_clear', clears_into_motion),
     'ARM clears': (AFTER_ESTOP, Commands, '_command',
@@ -145,10 +146,10 @@ MUTANTS = {
                                  setattr(board, '_motion_command', setpoint[1:3]),
                                  setattr(board, '_valid_until', math.inf))),
     'motion after a profile': (
-        'profile_switches_in_the_step_in_which_it_is_due', emulated_board, 'ZERO_MOTION',
-        emulated_board.MotionCommand(0.05, 0.0)),
+        'profile_switches_in_the_step_in_which_it_is_due', board_state, 'ZERO_MOTION',
+        board_state.MotionCommand(0.05, 0.0)),
     'no ramp': (
-        'step_rate_follows_its_ramp', emulated_board.StepRamp, 'advance',
+        'step_rate_follows_its_ramp', board_state.StepRamp, 'advance',
         lambda ramp, target, *_: setattr(ramp, 'rate', target)),
     'faults go by themselves': (
         'stop_button_latches_in_every_state_and_clear_waits_for_its_release', Board,

@@ -11,6 +11,7 @@ from scipy.linalg import expm, solve_discrete_are
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.linear import linearise
+from flex_robot_sim.model.friction import without_dry_friction
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import BenchParts
@@ -136,7 +137,8 @@ def test_tip_of_a_strip_in_its_first_mode_is_that_of_a_clamped_free_beam(modes, 
 
 def test_filter_settles_at_the_solution_of_riccatis_equation(arm):
     """Gain and covariance of the textbook: Van Loan's integral, and scipy for the equation."""
-    smooth = replace(arm, arrays=arm.arrays._replace(coulomb=0 * arm.arrays.coulomb))
+    smooth = replace(arm, arrays=arm.arrays._replace(
+        friction=without_dry_friction(arm.arrays.friction)))
     linear, filter_ = linearise(smooth, [0.15, 0.0]), make_filter(arm)
     n, K = 2 * arm.size, np.zeros((2, 2 * arm.size))
     K[1, 1], K[1, arm.size + 1] = stepper_stiffness(PARTS), PARTS.stepper_damping

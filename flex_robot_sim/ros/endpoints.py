@@ -1,0 +1,58 @@
+"""Publishers, subscriptions, services and clients of a node, by the tables of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
+
+from flex_robot_sim.ros.services import Service
+from flex_robot_sim.ros.topics import Quality, Topic
+
+
+def qos_of(quality: Quality) -> QoSProfile:
+    """Return the profile of a Quality."""
+    return QoSProfile(
+        depth=quality.depth,
+        durability=(DurabilityPolicy.TRANSIENT_LOCAL if quality.is_latched else
+                    DurabilityPolicy.VOLATILE),
+        reliability=(ReliabilityPolicy.RELIABLE if quality.is_reliable else
+                     ReliabilityPolicy.BEST_EFFORT))
+
+
+def class_of(kind: str) -> Any:
+    """Return the class of a type such as std_msgs/msg/String."""
+    package, group, name = kind.split('/')
+    return getattr(import_module(f'{package}.{group}'), name)
+
+
+def advertise(node: Node, topic: Topic) -> Publisher:
+    """Return a publisher of a node."""
+    return node.create_publisher(class_of(topic.kind), topic.name, qos_of(topic.quality))
+
+
+def subscribe(node: Node, topic: Topic, callback: Callable[[Any], None],
+              quality: Quality | None = None, raw: bool = False) -> Subscription:
+    """
+    Subscribe a node to a topic.
+
+    :param quality: None: that of the publishers; raw: whether the callback takes bytes.
+    """
+    return node.create_subscription(class_of(topic.kind), topic.name, callback,
+                                    qos_of(quality or topic.quality), raw=raw)
+
+
+def offer(node: Node, service: Service, callback: Callable[[Any, Any], Any]) -> None:
+    """Offer a service of a node, under its private name."""
+    node.create_service(class_of(service.kind), service.private.name, callback)
+
+
+def make_client(node: Node, service: Service) -> Client:
+    """Return a client of a service."""
+    return node.create_client(class_of(service.kind), service.name)

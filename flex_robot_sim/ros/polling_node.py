@@ -1,0 +1,100 @@
+"""
+A node that polls its subscriptions, instead of a callback for each message.
+
+Five hundred callbacks a second would take longer than the work on the messages.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from rclpy.clock import ROSClock
+from rclpy.node import Node
+
+from flex_robot_sim.jit.compiled import must_compile, why_compiling
+from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.node_settings import RobotSettings
+from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.robot_source import when_arm_is_known
+
+if TYPE_CHECKING:
+    from rclpy.subscription import Subscription
+
+    from flex_robot_sim.model.arm_model import ArmModel
+    from flex_robot_sim.util.settings import Settings
+
+SWITCH_INTERVAL_S = 5e-3    # between threads, the default of Python
+
+
+class Inputs(Protocol):
+    """Has subscriptions that are polled."""
+
+    @property
+    def polled(self) -> Sequence[Subscription]:
+        """Polled subscriptions."""
+
+
+class PollingNode(Node):
+    """Waits for the robot, and then observes it."""
+
+    _inputs: Inputs | None = None
+
+    def __init__(self, name: str, kinds: Sequence[type[Settings]],
+                 known: Collection[str]) -> None:
+        """
+        Begin as node `name`; `begin` is called with the robot.
+
+        :param kinds: settings classes, and `known`: names of parameters, both as in Parameters.
+        """
+        super().__init__(name)
+        if must_compile():
+            self.get_logger().info(why_compiling())
+        self.parameters = Parameters(self, *kinds, known=known)
+        when_arm_is_known(self, self.parameters[RobotSettings], self._start)
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Subscriptions for the executor: all but the polled ones."""
+        polled = self._inputs.polled if self._inputs is not None else ()
+        return (item for item in super().subscriptions if item not in polled)
+
+    def _start(self, arm):
+        # no deadline here: rarer switches between threads save time
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        self.begin(arm)
+
+    def begin(self, arm: ArmModel) -> None:
+        """Observe `arm`; set `_inputs`."""
+        raise NotImplementedError
+
+
+class Stamps:
+    """Received messages and their times since the first; without a stamp, the time of sending."""
+
+    def __init__(self, node: Node) -> None:
+        """Use the clock of `node`."""
+        self._clock = cast(ROSClock, node.get_clock())      # a node has a ROSClock
+        self._origin: int | None = None
+
+    def new_messages(self, subscription: Subscription) -> Iterator[Any]:
+        """Yield the messages of a subscription received since the last call."""
+        with subscription.handle:
+            while (received := subscription.handle.take_message(
+                    subscription.msg_type, subscription.raw)) is not None:
+                message, info = received
+                header = getattr(message, 'header', None)
+                if header is not None and stamp_of(header) is None:
+                    # the time of this call would be the same for all of them
+                    source_time = 0 if self._clock.ros_time_is_active else info['source_timestamp']
+                    header.stamp.sec, header.stamp.nanosec = divmod(
+                        int(source_time) or self._clock.now().nanoseconds, SECOND)
+                yield message
+
+    def __call__(self, message: Any) -> float:
+        """Time of a message from `new_messages` [s]."""
+        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
+        if self._origin is None:
+            self._origin = stamp
+        return (stamp - self._origin) / SECOND

@@ -1,0 +1,92 @@
+"""The robot of a node: from a parameter, or from the topic robot_description."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from flex_robot_sim.description import read_text
+from flex_robot_sim.description.tool import note_of_equal_arms
+from flex_robot_sim.display.description import is_display_description
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import build_arm, load
+from flex_robot_sim.ros.endpoints import advertise, subscribe
+from flex_robot_sim.ros.node_settings import RobotSettings
+from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION
+from flex_robot_sim.util.exceptions import plain
+from flex_robot_sim.util.xacro_arguments import xacro_arguments
+
+POLL_PERIOD_S = 0.5     # of the topic of the description
+
+
+def when_arm_is_known(node: Any, settings: RobotSettings,
+                      start: Callable[[ArmModel], object]) -> None:
+    """
+    Call start(arm) with the ArmModel: at once, or when its description arrives.
+
+    :param node: Node with an attribute `failure`.
+    :param settings: RobotSettings. An unusable robot ends the node: the error is raised, or, if
+        the description arrives later, stored in node.failure, which ends the spinning.
+    """
+    node.failure = None
+
+    def begin(arm):
+        note = note_of_equal_arms(arm.description.tool)
+        if note:
+            node.get_logger().info(f'{plain(note)} (parameter tool)')
+        start(arm)
+
+    if settings.robot:
+        begin(_load_arm(settings))
+        return
+    received_texts: list[str] = []
+
+    def on_description(message):
+        if is_display_description(message.data):
+            node.get_logger().warning('robot_description is a display description, made for '
+                                      'drawing: send the original, or give the parameter "robot"',
+                                      once=True)
+        elif not received_texts:
+            received_texts.append(message.data)
+            try:
+                begin(build_arm(read_text(message.data, settings.tool), settings.coupling,
+                                settings.gravity))
+            except Exception as error:      # any error at the start ends the node
+                node.failure = error
+        elif message.data not in received_texts:
+            received_texts.append(message.data)
+            node.get_logger().warning('robot_description changed: start the node again to use it')
+
+    def poll():
+        with subscription.handle:
+            received = None if received_texts else subscription.handle.take_message(String, False)
+        if received is not None:
+            on_description(received[0])
+        if received_texts:
+            timer.cancel()
+
+    subscription = subscribe(node, ROBOT_DESCRIPTION, on_description)
+    # Fast DDS does not notify an events executor of a message that arrives just when it attaches,
+    # and no second description follows, so the subscription is polled
+    timer = node.create_timer(POLL_PERIOD_S, poll, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    node.get_logger().info('no parameter "robot": waiting for robot_description')
+
+
+def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> None:
+    """
+    Publish the original robot on robot_description, unless it came from there.
+
+    Planners and controllers use it. robot_state_publisher uses another one on display_description,
+    where additional joints represent the bending.
+
+    :param settings: RobotSettings; arm: the ArmModel.
+    """
+    if settings.robot:
+        advertise(node, ROBOT_DESCRIPTION).publish(String(data=arm.description.text))
+
+
+def _load_arm(settings):
+    return load(settings.robot, settings.coupling, settings.gravity,
+                    xacro_arguments(settings.xacro_arguments), settings.tool)
