@@ -10,7 +10,7 @@ from flex_robot_sim.model.arm_model import make_workspace
 
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists near 1
+ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists of the size 1
 
 
 def in_motion(sample, q, qd):
@@ -63,8 +63,8 @@ def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
         np.testing.assert_allclose(work.K[station, :, :n] @ qd[first:first + n],
                                    twist(piece, q, qd), **ROUNDING)
         np.testing.assert_allclose(work.Ve[station], twist(piece, q, qd), **ROUNDING)
-        # without accelerations the twist of the station changes by beta, less what the
-        # root's own motion adds
+        # without accelerations, the rate of the twist of the station is beta, less the
+        # contribution of the root
         rate = along(lambda t, piece=piece: twist(piece, q + t * qd, qd))
         V, Ve = work.V[body], work.Ve[station]
         turning = np.concatenate([np.cross(V[:3], Ve[:3]),
