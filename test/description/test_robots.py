@@ -1,7 +1,7 @@
 """
 Facts about the robots in `urdf/`.
 
-References: closed forms, textbook formulas, Pinocchio, and the finite elements of arm_elements.py.
+References: closed forms, textbook formulas, Pinocchio, finite elements of arm_elements.py.
 """
 
 import re
