@@ -54,7 +54,7 @@ def test_mass_matrix_is_the_first_order_of_the_lagrangian_one(seed, coupling):
 @pytest.mark.parametrize('seed', range(6))
 def test_system_is_the_first_order_of_the_nonlinear_system(seed, coupling):
     # of trees with gears, slides and segments, and one with every feature; the stiffened arm is
-    # nonlinear and independent of the dual screws; test_formulations_judges.py tests it
+    # nonlinear and independent of the dual screws; test_formulations_agreement.py tests it
     arm = load(random_robot(seed) if seed else every_feature(), coupling=coupling)
     (q, qd), n = random_state(arm, seed), arm.size
     exact, state = stiffened.make(arm), np.concatenate([q, qd])
