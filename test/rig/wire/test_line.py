@@ -8,7 +8,7 @@ BYTE = 10 / 921600          # start bit, eight data bits, stop bit [s]
 
 
 @pytest.mark.parametrize('step', [1e-4, 1e-3, 7e-3])
-def test_bytes_take_their_time_and_keep_their_order(step):
+def test_bytes_arrive_at_the_baud_rate_and_in_order(step):
     line, data = Line(4096), bytes(range(250)) * 4
     assert line.put(data) == 0
     came, steps = b'', 0
@@ -19,7 +19,7 @@ def test_bytes_take_their_time_and_keep_their_order(step):
     assert came == data
 
 
-def test_time_in_which_nothing_waits_is_not_saved_up():
+def test_idle_time_is_not_accumulated():
     line = Line(4096)
     for _ in range(1000):
         assert line.take(1e-3) == b''
@@ -27,7 +27,7 @@ def test_time_in_which_nothing_waits_is_not_saved_up():
     assert len(line.take(1e-3)) <= 1 + 1e-3 / BYTE
 
 
-def test_what_finds_no_room_pushes_the_oldest_out_and_is_counted():
+def test_an_overflow_drops_the_oldest_bytes_and_counts_them():
     line = Line(100)
     assert line.put(bytes(range(90))) == 0
     assert line.put(bytes(range(90, 130))) == 30
@@ -35,7 +35,7 @@ def test_what_finds_no_room_pushes_the_oldest_out_and_is_counted():
     assert line.take(1.0) == bytes(range(30, 130))
 
 
-def test_cleared_line_is_empty():
+def test_a_cleared_line_is_empty():
     line = Line(100)
     line.put(b'abc')
     line.clear()
