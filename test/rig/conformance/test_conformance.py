@@ -86,7 +86,7 @@ def moving_port(tmp_path_factory):
         back_end.close()
 
 
-def assert_not_failed(check, back_end):
+def assert_passes(check, back_end):
     reason = reason_to_skip(check, back_end)
     if reason:
         pytest.skip(reason)
@@ -96,13 +96,13 @@ def assert_not_failed(check, back_end):
 
 @by_name
 def test_board_in_python(check, emulator):
-    assert_not_failed(check, emulator)
+    assert_passes(check, emulator)
 
 
 @pytest.mark.slow
 @by_name
 def test_firmware_in_qemu(check, qemu):
-    assert_not_failed(check, qemu)
+    assert_passes(check, qemu)
 
 
 class Noisy:
@@ -155,7 +155,7 @@ def test_firmware_accepts_only_valid_frames_among_30_000_noisy_ones(qemu):
 @pytest.mark.rig
 @by_name
 def test_board_at_a_port(check, port):
-    assert_not_failed(check, port)
+    assert_passes(check, port)
 
 
 WITH_MOTORS_AT_A_PORT = [
