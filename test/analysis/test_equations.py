@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from compare import CASES, GRAVITY, judged
+from compare import CASES, GRAVITY, reference_case
 from random_arms import random_state
 
 import flex_robot_sim as frs
@@ -15,33 +15,34 @@ cases = pytest.mark.parametrize('case', CASES)
 
 @cases
 def test_terms_agree_with_first_principles(case):
-    judge = judged(case)
-    arm, q, qd = judge.arm, judge.q, judge.qd
+    sample = reference_case(case)
+    arm, q, qd = sample.arm, sample.q, sample.qd
     M, h = frs.mass_matrix(arm, q), frs.bias_forces(arm, q, qd)
-    np.testing.assert_allclose(M, judge.M, rtol=1e-9, atol=1e-12 * abs(judge.M).max())
+    np.testing.assert_allclose(M, sample.M, rtol=1e-9, atol=1e-12 * abs(sample.M).max())
     # scaled by the square root of inertia, so forces of different units are comparable
-    assert abs((h - judge.bias) / judge.scale).max() < 1e-8 * abs(judge.bias / judge.scale).max()
+    error = abs((h - sample.bias) / sample.scale).max()
+    assert error < 1e-8 * abs(sample.bias / sample.scale).max()
     np.testing.assert_array_equal(frs.gravity_forces(arm, q), frs.bias_forces(arm, q, 0 * qd))
 
 
 @cases
 def test_gravity_forces_are_the_gradient_of_potential_energy(case):
-    judge = judged(case)
-    simulation, force = frs.Simulation(judge.arm), frs.gravity_forces(judge.arm, judge.q)
+    sample = reference_case(case)
+    simulation, force = frs.Simulation(sample.arm), frs.gravity_forces(sample.arm, sample.q)
 
     def height(q):
         simulation.set_state(coordinates=q)
         return simulation.energy().gravity
-    slopes = [sum(weight * (height(judge.q + m * d) - height(judge.q - m * d))
+    slopes = [sum(weight * (height(sample.q + m * d) - height(sample.q - m * d))
                   for m, weight in ((1, 45), (2, -9), (3, 1))) / 0.06
-              for d in 1e-3 * np.eye(judge.arm.size)]
+              for d in 1e-3 * np.eye(sample.arm.size)]
     np.testing.assert_allclose(force, slopes, atol=1e-7 * abs(force).max())
 
 
 @cases
 @pytest.mark.parametrize('seed', [0, 1])
 def test_forward_and_inverse_dynamics_are_inverse_functions(case, seed):
-    arm, rng = judged(case).arm, np.random.default_rng(seed)
+    arm, rng = reference_case(case).arm, np.random.default_rng(seed)
     q, qd = random_state(arm, 7 + seed)
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     pushes = [frs.Push(rng.choice(bodies), rng.normal(size=3), rng.normal(size=3))]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, COUPLINGS, arm_of, in_pinocchio, judged
+from compare import CASES, COUPLINGS, arm_of, in_pinocchio, reference_case
 from moving_arms import ROD, WEIGHTLESS, rigid_arm, swinging_arm
 from random_arms import random_robot, random_state
 from reference import along
@@ -39,35 +39,35 @@ def hybrid_rate(function):
 @cases
 @couplings
 def test_the_jacobian_of_every_link_equals_that_of_the_reference(case, coupling):
-    judge = judged(case, coupling)
-    for link in judge.arm.frames:
-        np.testing.assert_allclose(jacobian(judge.arm, judge.q, link),
-                                   judge.reference.jacobian(judge.q, link), **ROUNDING)
+    sample = reference_case(case, coupling)
+    for link in sample.arm.frames:
+        np.testing.assert_allclose(jacobian(sample.arm, sample.q, link),
+                                   sample.reference.jacobian(sample.q, link), **ROUNDING)
 
 
 @cases
 @couplings
 def test_every_section_has_the_pose_of_the_reference(case, coupling):
-    judge = judged(case, coupling)
-    _, roots = judge.reference.place(judge.q)
-    for link, bodies in judge.arm.segments.items():
+    sample = reference_case(case, coupling)
+    _, roots = sample.reference.place(sample.q)
+    for link, bodies in sample.arm.segments.items():
         for number in range(len(bodies)):
             R, p = roots[link, number]
-            piece = judge.reference.pieces[link, number]
+            piece = sample.reference.pieces[link, number]
             for share in (0.0, 0.21, 0.64, 0.99):
-                turned, moved = piece.section(judge.q, share * piece.length)
-                T = pose(judge.arm, judge.q, link, (number + share) * piece.length)
+                turned, moved = piece.section(sample.q, share * piece.length)
+                T = pose(sample.arm, sample.q, link, (number + share) * piece.length)
                 np.testing.assert_allclose(T[:3, :3], R @ turned, **ROUNDING)
                 np.testing.assert_allclose(T[:3, 3], R @ moved + p, **ROUNDING)
 
 
 @cases
 def test_the_tip_has_the_deflection_of_the_link(case):
-    judge = judged(case)
-    simulation = Simulation(judge.arm)
-    simulation.set_state(coordinates=judge.q)
+    sample = reference_case(case)
+    simulation = Simulation(sample.arm)
+    simulation.set_state(coordinates=sample.q)
     for link, moved in simulation.deflection.items():
-        beam = judge.arm.description.link(link).beam
+        beam = sample.arm.description.link(link).beam
         root, tip = simulation.pose(link, 0.0), simulation.pose(link, 'tip')
         np.testing.assert_allclose(root[:3, :3], simulation.pose(link)[:3, :3] @ beam.axes,
                                    **ROUNDING)
@@ -78,17 +78,17 @@ def test_the_tip_has_the_deflection_of_the_link(case):
 
 @cases
 def test_every_column_is_the_derivative_of_the_pose(case):
-    judge = judged(case)
-    simulation = Simulation(judge.arm)
+    sample = reference_case(case)
+    simulation = Simulation(sample.arm)
 
     def moved(q, link, station):
         simulation.set_state(coordinates=q)
         return simulation.pose(link, station)
 
-    for link, station in links_and_sections(judge.arm):
+    for link, station in links_and_sections(sample.arm):
         expected = [hybrid_rate(lambda t, unit=unit, where=(link, station): moved(
-            judge.q + t * unit, *where)) for unit in np.eye(judge.arm.size)]
-        simulation.set_state(coordinates=judge.q)
+            sample.q + t * unit, *where)) for unit in np.eye(sample.arm.size)]
+        simulation.set_state(coordinates=sample.q)
         J = simulation.jacobian(link, 'hybrid', station)
         np.testing.assert_allclose(J, np.transpose(expected), **DIFFERENCES)
 
@@ -96,8 +96,8 @@ def test_every_column_is_the_derivative_of_the_pose(case):
 @cases
 @couplings
 def test_a_twist_is_the_jacobian_times_the_rates(case, coupling):
-    judge = judged(case, coupling)
-    arm, q, qd = judge.arm, judge.q, judge.qd
+    sample = reference_case(case, coupling)
+    arm, q, qd = sample.arm, sample.q, sample.qd
     for link, station in links_and_sections(arm):
         for representation in REPRESENTATIONS:
             V = twist(arm, q, qd, link, representation, station)
@@ -108,8 +108,8 @@ def test_a_twist_is_the_jacobian_times_the_rates(case, coupling):
 
 @cases
 def test_the_rate_of_a_twist_is_its_derivative_along_the_motion(case):
-    judge = judged(case)
-    arm, q, qd = judge.arm, judge.q, judge.qd
+    sample = reference_case(case)
+    arm, q, qd = sample.arm, sample.q, sample.qd
     qdd = np.random.default_rng(7).normal(size=arm.size)
 
     def twists_at(t, link, station):

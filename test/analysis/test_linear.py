@@ -5,7 +5,7 @@ from math import pi
 import numpy as np
 import pytest
 from arms import SECTION, beam, flexibility, joint, link, robot
-from compare import CASES, arm_of, forward, judged
+from compare import CASES, arm_of, forward, reference_case
 from random_arms import random_state
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
@@ -48,9 +48,9 @@ PENDULUM = robot(link(mass=2.0, centre='0 0 -0.4', inertia=(0.1, 0.1, 0.1)),
 
 @cases
 def test_mass_matrix_agrees_with_the_kinetic_energy(case):
-    judge = judged(case)
-    np.testing.assert_allclose(mass_matrix(judge.arm.arrays, judge.q), judge.M, rtol=1e-9,
-                               atol=1e-12 * abs(judge.M).max())
+    sample = reference_case(case)
+    np.testing.assert_allclose(mass_matrix(sample.arm.arrays, sample.q), sample.M, rtol=1e-9,
+                               atol=1e-12 * abs(sample.M).max())
 
 
 def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
@@ -105,7 +105,7 @@ def test_a_pendulum_is_stable_when_hanging_and_unstable_when_upright():
 @cases
 @pytest.mark.parametrize('share', [0.1, 1.0])
 def test_trees_in_equilibrium_under_gravity_and_pushes_do_not_accelerate(case, share):
-    arm, rng = judged(case).arm, np.random.default_rng([7, int(10 * share)])
+    arm, rng = reference_case(case).arm, np.random.default_rng([7, int(10 * share)])
     position = random_state(arm, rng.integers(100))[0][:len(arm.joint_names)]
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     pushes = [Push(rng.choice(bodies), share * rng.normal(size=3), share * rng.normal(size=3))]
@@ -168,19 +168,19 @@ def slopes_of_dynamics(arm, q, qd, effort, step=1e-3):
 @cases
 @pytest.mark.parametrize('moving', [False, True])
 def test_a_linear_model_is_the_derivative_of_the_dynamics_in_any_state(case, moving):
-    judge = judged(case)
-    q, qd = 0.3 * judge.q, 0.3 * judge.qd * moving
-    effort = np.arange(1.0, 1.0 + len(judge.arm.joint_names))
-    system = linearise(judge.arm, q, qd, effort)
-    n = judge.arm.size
+    sample = reference_case(case)
+    q, qd = 0.3 * sample.q, 0.3 * sample.qd * moving
+    effort = np.arange(1.0, 1.0 + len(sample.arm.joint_names))
+    system = linearise(sample.arm, q, qd, effort)
+    n = sample.arm.size
     np.testing.assert_array_equal(system.A[:n], np.eye(2 * n)[n:])
-    A = slopes_of_dynamics(judge.arm, q, qd, effort)
+    A = slopes_of_dynamics(sample.arm, q, qd, effort)
     # coordinates are scaled by the root of mass, see compare.assert_same. With half and twice
     # the step the error changes by a factor of 64: up to 1e-9 is the error of the reference
-    scale = np.sqrt(np.diag(judge.M))
+    scale = np.sqrt(np.diag(sample.M))
     weigh = scale[:, None] / np.concatenate([scale, scale])
     assert abs((system.A[n:] - A) * weigh).max() < 1e-8 * abs(A * weigh).max()
-    B = np.array([forward(judge.arm, q, qd, effort + unit) - forward(judge.arm, q, qd, effort)
+    B = np.array([forward(sample.arm, q, qd, effort + unit) - forward(sample.arm, q, qd, effort)
                   for unit in np.eye(effort.size)]).T
     np.testing.assert_allclose(system.B[n:], B, rtol=1e-8, atol=1e-9 * abs(B).max())
 
@@ -208,9 +208,9 @@ def test_a_small_disturbance_follows_the_linear_model(two_link, velocity):
 
 @pytest.mark.parametrize('case', ['every', 2])
 def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
-    judge = judged(case)
-    arm, q, step = judge.arm, judge.q, 1e-4
-    system = linearise(arm, q, judge.qd)
+    sample = reference_case(case)
+    arm, q, step = sample.arm, sample.q, 1e-4
+    system = linearise(arm, q, sample.qd)
     joints = [*arm.joint_names, *(f'{name}/motor' for name in arm.motor_names)]
     tips = [f'{name}/tip_{part}' for name in arm.tips
             for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
@@ -232,7 +232,7 @@ def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
         return np.concatenate([q[:len(joints)], qd[:len(joints)], tip(q), rates[0], gauge(q),
                                rates[1]])
 
-    state = np.concatenate([q, judge.qd])
+    state = np.concatenate([q, sample.qd])
     C = np.array([(outputs(state + d) - outputs(state - d)) / (2 * step)
                   for d in step * np.eye(state.size)]).T
     for row, expected in zip(system.C, C):
@@ -241,12 +241,14 @@ def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
 
 @pytest.mark.parametrize('case', ['every', 2])
 def test_the_tip_position_of_a_flexible_link_agrees_with_first_principles(case):
-    judge = judged(case)
-    for name, bodies in judge.arm.segments.items():
-        beam = judge.arm.description.link(name).beam
-        found, roots = tip_deflection(judge.arm, name, judge.q), judge.reference.place(judge.q)[1]
+    sample = reference_case(case)
+    for name, bodies in sample.arm.segments.items():
+        beam = sample.arm.description.link(name).beam
+        found = tip_deflection(sample.arm, name, sample.q)
+        roots = sample.reference.place(sample.q)[1]
         last = name, len(bodies) - 1
-        turned, moved = judge.reference.pieces[last].section(judge.q, beam.length / beam.segments)
+        turned, moved = sample.reference.pieces[last].section(
+            sample.q, beam.length / beam.segments)
         R, p = roots[name, 0]
         place = R.T @ (roots[last][0] @ moved + roots[last][1] - p)
         np.testing.assert_allclose(found[:3], place - [beam.length, 0, 0], atol=1e-12)

@@ -15,9 +15,9 @@ from compare import (
     forward,
     in_pinocchio,
     inverse,
-    judged,
     mass_matrix,
-    on_motors,
+    motor_forces,
+    reference_case,
     robot_text,
 )
 from random_arms import random_robot, random_state
@@ -34,7 +34,7 @@ couplings = pytest.mark.parametrize('coupling', COUPLINGS)
 @cases
 @couplings
 def test_the_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     q, qd, scale = sample.q, sample.qd, np.outer(sample.scale, sample.scale)
     M = mass_matrix(sample.text, q, coupling)
     assert_same(M, sample.M, scale)
@@ -46,7 +46,7 @@ def test_the_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case, co
 @cases
 @couplings
 def test_the_bias_force_equals_that_of_lagranges_equations(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     bias = inverse(sample.arm, sample.q, sample.qd, np.zeros(sample.arm.size))
     # differences of the sixth order with steps of 1e-3 lose 1e-13 to rounding, less to truncation
     assert_same(bias, sample.bias, sample.scale)
@@ -55,9 +55,9 @@ def test_the_bias_force_equals_that_of_lagranges_equations(case, coupling):
 @cases
 @couplings
 def test_forward_dynamics_solves_lagranges_equations(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     effort = np.arange(1.0, 1.0 + len(sample.arm.joint_names))
-    force = (on_motors(sample.arm, effort) - sample.bias
+    force = (motor_forces(sample.arm, effort) - sample.bias
              + sample.reference.potential_force(sample.reference.spring_energy, sample.q))
     M = sample.M / np.outer(sample.scale, sample.scale)
     expected = np.linalg.solve(M, force / sample.scale)
@@ -191,14 +191,14 @@ def test_a_rotor_behind_a_rigid_gear_adds_to_the_joint_inertia():
 
 @cases
 def test_every_wrench_is_the_momentum_rate_of_the_distal_links_less_their_weight(case):
-    sample = judged(case)
+    sample = reference_case(case)
     assert_wrenches_are_balanced(sample, sample.q, sample.qd,
                                  10 * np.random.default_rng(0).normal(size=sample.arm.size))
 
 
 @cases
 def test_at_rest_every_wrench_balances_the_weight_of_the_distal_links(case):
-    sample = judged(case)
+    sample = reference_case(case)
     assert_wrenches_are_balanced(sample, sample.q, *np.zeros((2, sample.arm.size)))
 
 
@@ -229,7 +229,7 @@ def in_base(wrenches, frame, R, p):
 
 @cases
 def test_an_external_wrench_does_the_work_of_its_virtual_displacement(case):
-    sample = judged(case)
+    sample = reference_case(case)
     arm, work = sample.arm, make_workspace(sample.arm.arrays)
     still = inverse(arm, sample.q, sample.qd, np.zeros(arm.size))
     rng = np.random.default_rng(0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, COUPLINGS, judged
+from compare import CASES, COUPLINGS, reference_case
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.model.arm_model import make_workspace
@@ -11,7 +11,7 @@ from flex_robot_sim.model.arm_model import make_workspace
 @pytest.mark.parametrize('case', CASES)
 @pytest.mark.parametrize('coupling', COUPLINGS)
 def test_energies_agree_with_first_principles(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     reference, q, qd = sample.reference, sample.q, sample.qd
     now, zero = np.empty(3), np.empty(3)
     work = make_workspace(sample.arm.arrays)

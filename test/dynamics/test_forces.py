@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, arm_of, forward, judged, robot_text
+from compare import CASES, arm_of, forward, reference_case, robot_text
 from random_arms import random_state
 
 from flex_robot_sim.dynamics.forces import add_powers, spring_energy
@@ -14,7 +14,7 @@ cases = pytest.mark.parametrize('case', CASES)
 
 @cases
 def test_at_rest_the_only_forces_are_the_gradients_of_the_spring_energy(case):
-    sample = judged(case)
+    sample = reference_case(case)
     arm, work = sample.arm, make_workspace(sample.arm.arrays)
     forward(arm, sample.q, np.zeros(arm.size), np.zeros(len(arm.joint_names)), work)
     expected = sample.reference.potential_force(sample.reference.spring_energy, sample.q)

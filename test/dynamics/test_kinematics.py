@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, COUPLINGS, judged
+from compare import CASES, COUPLINGS, reference_case
 from reference import STEP, along, spin_of
 
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion, set_station
@@ -23,7 +23,7 @@ def in_motion(sample, q, qd):
 @cases
 @couplings
 def test_every_link_has_the_pose_of_the_reference(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     work = in_motion(sample, sample.q, sample.qd)
     for name, (R, p) in sample.reference.place(sample.q)[0].items():
         frame = sample.arm.frames[name]
@@ -36,7 +36,7 @@ def test_every_link_has_the_pose_of_the_reference(case, coupling):
 @cases
 @couplings
 def test_every_body_has_the_twist_of_the_reference(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     work = in_motion(sample, sample.q, sample.qd)
     for name, frame in sample.arm.frames.items():
         if frame.body >= 0:
@@ -50,7 +50,7 @@ def test_every_body_has_the_twist_of_the_reference(case, coupling):
 @cases
 @couplings
 def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     arm, q, qd = sample.arm, sample.q, sample.qd
     work = in_motion(sample, q, qd)
     for link, (body, station) in arm.tips.items():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, arm_of, judged
+from compare import CASES, arm_of, reference_case
 
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.loads import Push, make_loads, set_loads
@@ -25,7 +25,7 @@ def generalised_forces(arm, q, pushes):
 @pytest.mark.parametrize('case', CASES)
 @pytest.mark.parametrize('follows', [False, True])
 def test_a_push_does_the_work_of_force_and_moment(case, follows):
-    sample = judged(case)
+    sample = reference_case(case)
     for name in sample.arm.frames:
         R = sample.reference.place(sample.q)[0][name][0].real
         turn = np.eye(3) if follows else R.T
@@ -38,7 +38,7 @@ def test_a_push_does_the_work_of_force_and_moment(case, follows):
 
 
 def test_pushes_add_up_and_a_push_on_the_base_has_no_effect():
-    sample = judged(0)
+    sample = reference_case(0)
     first, last = Push(list(sample.arm.frames)[1], FORCE), Push(list(sample.arm.frames)[-1], FORCE)
     separate = [generalised_forces(sample.arm, sample.q, [push]) for push in (first, last)]
     combined = generalised_forces(sample.arm, sample.q, [first, Push('base', FORCE), last])
