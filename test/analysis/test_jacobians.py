@@ -167,10 +167,10 @@ def test_the_transposed_jacobian_is_the_virtual_work_of_a_push():
     rest = equilibrium(arm, [0.4, -0.3], pushes=[pushed])
     J = jacobian(arm, rest.coordinates, 'tool', 'hybrid')
     strain, _ = spring_matrices(arm.arrays)
-    carried = strain @ rest.coordinates
-    carried[:2] -= rest.effort
+    internal_forces = strain @ rest.coordinates
+    internal_forces[:2] -= rest.effort
     # the equilibrium solver stops at about 1e-10
-    np.testing.assert_allclose(J.T @ [*pushed.moment, *pushed.force], carried, atol=1e-8)
+    np.testing.assert_allclose(J.T @ [*pushed.moment, *pushed.force], internal_forces, atol=1e-8)
 
 
 def test_the_end_of_a_rotating_rod_accelerates_inwards():

@@ -21,7 +21,7 @@ from flex_robot_sim.util.share import shipped_robots
 
 
 def flexsim(*words):
-    """Run the real command in a process of its own."""
+    """Run the real command in a separate process."""
     return subprocess.run([sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
                           capture_output=True, text=True, timeout=60, check=False)
 

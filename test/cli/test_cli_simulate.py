@@ -134,7 +134,7 @@ SERVO = '--to', '0.4', '--stiffness', '40', '--damping', '8'
 
 @pytest.mark.parametrize('words', [SERVO, (*SERVO, '--within', '0.1'),
                                    ('--effort', 'hinge=bang:3@0.0513,0.1,0.1487')],
-                         ids=['at once', 'led', 'bang'])
+                         ids=['step', 'within', 'bang'])
 @pytest.mark.parametrize('rate', [100, 200])
 def test_efforts_of_a_log_have_the_applied_impulse(rod, capsys, tmp_path, words, rate):
     rows = []

@@ -30,11 +30,11 @@ def test_all_functions_of_a_step_are_compiled_after_one_step():
 def cache(tmp_path):
     """Return a cache folder that lacks a dozen functions of a step."""
     frs.Simulation(frs.load('single_link')).step()
-    kept = Path(advance._cache.cache_path).parent
-    root = tmp_path / kept.parent.name
+    source = Path(advance._cache.cache_path).parent
+    root = tmp_path / source.parent.name
     root.mkdir(mode=0o700)
-    shutil.copy(kept.parent / 'CACHEDIR.TAG', root)
-    folder = shutil.copytree(kept, root / kept.name,
+    shutil.copy(source.parent / 'CACHEDIR.TAG', root)
+    folder = shutil.copytree(source, root / source.name,
                              ignore=shutil.ignore_patterns('*.tmp.*'))   # of the compiling process
     for function in compiled_callees(advance)[:12]:
         next(folder.rglob(f'{function._cache._impl.filename_base}.nbi')).unlink()
@@ -77,8 +77,8 @@ def test_a_terminal_shows_the_number_of_remaining_functions(cache):
 def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
     """Use a real cache and a real command; a long run: --mutants 1000000."""
     frs.Simulation(frs.load('single_link')).step()
-    kept, cache = Path(advance._cache.cache_path).parent, tmp_path / 'cache'
-    root = cache / kept.parent.name
+    source, cache = Path(advance._cache.cache_path).parent, tmp_path / 'cache'
+    root = cache / source.parent.name
 
     def simulate():
         return subprocess.run(
@@ -90,8 +90,8 @@ def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
         return [json.loads(text)[name] for name in ('position', 'velocity', 'energy')]
 
     root.mkdir(parents=True, mode=0o700)
-    shutil.copy(kept.parent / 'CACHEDIR.TAG', root)
-    shutil.copytree(kept, root / kept.name, ignore=shutil.ignore_patterns('*.tmp.*'))
+    shutil.copy(source.parent / 'CACHEDIR.TAG', root)
+    shutil.copytree(source, root / source.name, ignore=shutil.ignore_patterns('*.tmp.*'))
     first = simulate()          # compiles functions that a single step does not need
     expected, whole = numbers(first.stdout), shutil.copytree(root, tmp_path / 'whole')
     draw = random.Random(34)

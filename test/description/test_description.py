@@ -159,9 +159,9 @@ def test_frames_without_inertia_on_fixed_joints_cause_no_warning():
 
 
 def test_extensions_of_other_tools_are_ignored():
-    others = ('<gazebo reference="arm"><mu1>1</mu1></gazebo><transmission name="t"/>'
-              '<ros2_control name="r" type="system"/><sensor:camera name="old"/>')
-    description = read_description(robot(link(), joint(), others))
+    extensions = ('<gazebo reference="arm"><mu1>1</mu1></gazebo><transmission name="t"/>'
+                  '<ros2_control name="r" type="system"/><sensor:camera name="old"/>')
+    description = read_description(robot(link(), joint(), extensions))
     assert description.warnings == ()
 
 

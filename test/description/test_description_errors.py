@@ -229,11 +229,11 @@ MISTAKES = {
         robot(link(), joint(), joint('again')),
         '5: link "arm" has two parents: it is the child of the joints "hinge" and "again". Remove '
         'one of them.'),
-    'loop beside the base': (
+    'loop apart from the base': (
         robot(link('a'), link('b'), joint('ab', parent='a', child='b'),
               joint('ba', parent='b', child='a')),
         '6: joint "ba" is part of a loop of links. Remove one joint of the loop.'),
-    'loop that carries others': (
+    'loop with further links': (
         robot(link('tip'), link('a'), joint('tip', parent='a', child='tip'), link('b'),
               joint('ab', parent='a', child='b'), joint('ba', parent='b', child='a')),
         '8: joint "ba" is part of a loop of links. Remove one joint of the loop.'),

@@ -12,7 +12,7 @@ INTENDED = {
     'with a version': (
         '<flexibility_v2/>', 'unknown element <flexibility_v2>. Did you mean "flexibility".'),
     'short': ('<flex/>', 'unknown element <flex>. Did you mean "flexibility".'),
-    "of one's own": (
+    'with a word before it': (
         '<my_flexibility/>', 'unknown element <my_flexibility>. Did you mean "flexibility".'),
     'with a prefix': (
         '<f:flexibility xmlns:f="urn:f"/>', '<flexibility> stands in a namespace of its own. '

@@ -49,7 +49,7 @@ WARNINGS = {
         '<inertial> gives flexible link "arm" no moment of inertia about its beam; density and '
         'section make 0.0785398 kg m2 per m. Give it in <inertia>: ixx, if the beam lies along x '
         '[kg m2].'),
-    'child far beside the beam': (
+    'child far off the beam': (
         robot(link(), joint(), link('tip'), joint(
             'far', 'fixed', 'arm', 'tip', '<origin xyz="0.5 0 2.1"/>'), flexibility(beam())),
         'joint "far" rides 2.1 m beside the beam of link "arm", which is 1 m long. Check its '

@@ -125,7 +125,7 @@ def test_exponential_and_logarithm_equal_those_of_the_matrices(
     t = rng.normal(size=size)
     t[:3] *= turn / np.linalg.norm(t[:3])
     X = exponential(t)
-    assert np.allclose(X, expm(hatted(t)), rtol=0, atol=1e-11)          # scipy's own error
+    assert np.allclose(X, expm(hatted(t)), rtol=0, atol=1e-11)          # error of scipy
     assert np.allclose(logarithm(X), t, rtol=0, atol=1e-9)      # lost digits near an angle of pi
     if 0.1 < turn < 2.0:
         assert np.allclose(logarithm(X), vee(logm(X).real), rtol=0, atol=1e-9)

@@ -2,8 +2,8 @@
 Every formulation conserves the energy of a passive arm, at any instant and over many steps.
 
 `./run test test/formulations/test_formulations_energy.py --mutants 2000000` runs 200 random arms
-under `dual_screw` over 10 s and ten under each of the others over 2 s; a plain run takes two of
-each for a tenth of the time.
+under `dual_screw` over 10 s and ten under each other formulation over 2 s. A plain run takes two
+of each for a tenth of the time.
 """
 
 import re

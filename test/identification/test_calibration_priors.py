@@ -293,15 +293,15 @@ def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
             capture_output=True).returncode:
         pytest.skip('only root mounts a small disk')
     try:
-        others = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
-        for name, content in others.items():
+        existing = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
+        for name, content in existing.items():
             (disk / name).write_text(content)
         log = CalibrationLog(disk / 'bench.csv', arm)
         log.record(np.zeros(2))
         for reading in lab.readings:
             log.take(reading)
         log.close()
-        kept = (disk / 'bench.part.csv').read_bytes()
+        partial_log = (disk / 'bench.part.csv').read_bytes()
         with open(disk / 'filling', 'wb', buffering=0) as file:
             while os.statvfs(disk).f_bavail > 1:
                 file.write(bytes(1024))
@@ -314,9 +314,9 @@ def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
         error = str(caught.value)
         assert error.startswith(f'log file {disk}/bench.csv: No space left on device.')
         assert error.endswith(f'. What was logged is in {disk}/bench.part.csv.')
-        assert (disk / 'bench.part.csv').read_bytes() == kept
-        assert {path.name for path in disk.iterdir()} == {*others, 'bench.part.csv', 'filling'}
-        assert all((disk / name).read_text() == content for name, content in others.items())
+        assert (disk / 'bench.part.csv').read_bytes() == partial_log
+        assert {path.name for path in disk.iterdir()} == {*existing, 'bench.part.csv', 'filling'}
+        assert all((disk / name).read_text() == content for name, content in existing.items())
     finally:
         subprocess.run(['umount', disk], check=True)
 

@@ -76,9 +76,9 @@ def test_the_response_of_a_drive_to_the_vibration_is_removed():
     z, y = found.y[0], found.y[2]
     signals = np.outer(z, [1.0, 0.4])
     alone = ringing_at_rest(TIME, signals, 0 * y[:, None], model_of(2.0, ratio, shaken), BAND)
-    told = ringing_at_rest(TIME, signals, y[:, None], model_of(2.0, ratio, shaken), BAND)
+    residual = ringing_at_rest(TIME, signals, y[:, None], model_of(2.0, ratio, shaken), BAND)
     # linear interpolation with 25 samples per period
-    assert told.share == pytest.approx(1.0, abs=2e-3) and told.explained > 0.999
+    assert residual.share == pytest.approx(1.0, abs=2e-3) and residual.explained > 0.999
     assert abs(alone.share - 1.0) > 0.02
 
 

@@ -164,8 +164,8 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
     log = tmp_path / 'log.csv'
     assert main(['excite', 'single_link', '--kind', 'decay', '--seconds', '6', '--pose', '0',
                  '--log', str(log), '--json', '--output', str(tmp_path / 'ex')]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert max(told['limits'].values()) <= 1.0
+    summary = json.loads(capsys.readouterr().out)
+    assert max(summary['limits'].values()) <= 1.0
     assert (tmp_path / 'ex.trajectory.yaml').exists()
     assert main(['identify', str(log), 'single_link', '--free', ','.join(FREE), '--json']) == 0
     numbers = json.loads(capsys.readouterr().out)['numbers']

@@ -124,13 +124,13 @@ def test_damping_only_dissipates_energy(seed):
 
 def test_forces_and_losses_agree_with_the_damping_matrix():
     arm = chain(with_modes(2, 2, 1) + DAMPED, with_modes(2, segments=2) + DAMPED)
-    work, own = make_workspace(arm.arrays), elastic(arm)
+    work, elastic_rows = make_workspace(arm.arrays), elastic(arm)
     qd = np.random.default_rng(0).normal(size=arm.size)
     qd[:2] = 0.0
     still, flow = np.zeros(arm.size), np.zeros(2)
     D = spring_matrices(arm.arrays)[1]
     set_forces(arm.arrays, still, qd, np.zeros(2), 0.0, still, work)
-    np.testing.assert_allclose(work.force[own], -(D @ qd)[own], rtol=1e-12,
+    np.testing.assert_allclose(work.force[elastic_rows], -(D @ qd)[elastic_rows], rtol=1e-12,
                                atol=1e-12 * abs(D @ qd).max())
     add_powers(arm.arrays, still, qd, still, np.zeros(2), 0.0, 0.5, work, flow)
     assert flow[1] == pytest.approx(0.5 * qd @ D @ qd, rel=1e-12)

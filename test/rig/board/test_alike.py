@@ -181,8 +181,8 @@ def test_both_boards_answer_a_random_host_identically(boards, seed):
         breaks = host.breaks()
         if breaks is not None:
             breaks(boards[0].bench)
-        for board, reader, kept in zip(boards, readers, said):
-            kept += reader.feed(board.exchange(data, 1))
+        for board, reader, messages_of_board in zip(boards, readers, said):
+            messages_of_board += reader.feed(board.exchange(data, 1))
         data = host.bytes()
         if said[0]:
             host.session = said[0][-1].session

@@ -145,14 +145,14 @@ def test_program_for_another_crystal_builds(tmp_path):
 def test_pins_of_the_page_agree_with_the_program():
     page = (SOURCES.parent / 'docs' / 'rig.md').read_text()
     table = page.partition('## Pins')[2].partition('## Wiring')[0]
-    told = re.findall(r'^\| P(\w)(\d+) \| (\w+)', table, re.MULTILINE)
+    pins_on_page = re.findall(r'^\| P(\w)(\d+) \| (\w+)', table, re.MULTILINE)
     code = ''.join(path.read_text() for path in sorted((SOURCES / 'hal/board').glob('*.c')))
     numbers = dict(re.findall(r'(\w+) = (\d+),', code))
     used = re.findall(r'\{GPIO_(\w), (\w+), PIN_(\w+)', code)
-    assert sorted((port, int(number)) for port, number, _ in told) == sorted(
+    assert sorted((port, int(number)) for port, number, _ in pins_on_page) == sorted(
         (port, int(numbers.get(number, number))) for port, number, _ in used)
     outputs = {(port, numbers[number]) for port, number, mode in used if mode == 'OUTPUT'}
-    assert outputs == {(port, number) for port, number, word in told if word == 'output'}
+    assert outputs == {(port, number) for port, number, word in pins_on_page if word == 'output'}
 
 
 def messages():

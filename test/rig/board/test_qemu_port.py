@@ -151,23 +151,23 @@ def test_after_a_killed_host_the_motors_are_off_within_100_ms(image, tmp_path):
         while rig.machine.read_outputs().bridge:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        told = []
-        while not told or told[-1].state != State.FAULT:
+        telemetry = []
+        while not telemetry or telemetry[-1].state != State.FAULT:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-            told = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
-                    if isinstance(frame.message, Telemetry)]
-    armed = max(k for k, seen in enumerate(told) if seen.state == State.ARMED)
+            telemetry = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
+                         if isinstance(frame.message, Telemetry)]
+    armed = max(k for k, seen in enumerate(telemetry) if seen.state == State.ARMED)
     first = armed
-    while (told[first - 1].state, told[first - 1].setpoint_sequence) == (
-            State.ARMED, told[armed].setpoint_sequence):
+    while (telemetry[first - 1].state, telemetry[first - 1].setpoint_sequence) == (
+            State.ARMED, telemetry[armed].setpoint_sequence):
         first -= 1
-    off = told[armed + 1]
-    assert any(seen.duty == 0.3 for seen in told) and off.duty == 0.0
+    off = telemetry[armed + 1]
+    assert any(seen.duty == 0.3 for seen in telemetry) and off.duty == 0.0
     # a busy computer delays QEMU, and a late step in motion is also a fault
     assert off.faults in (Fault.WATCHDOG, Fault.LATE, Fault.WATCHDOG | Fault.LATE)
     # no step that starts 99 ms or more after the last set point leaves them on
-    assert (told[armed].time - told[first].time) % WRAP < 99_000
+    assert (telemetry[armed].time - telemetry[first].time) % WRAP < 99_000
 
 
 def test_a_board_unplugged_in_motion_is_at_rest_after_replugging(image, tmp_path):

@@ -229,7 +229,7 @@ except (UsageError, RigError) as error:
     (0o1777, 'link', '{} belongs to another user. Give another --link.'),
     (0o1777, 'lock', '{}.lock cannot be made: Permission denied. Give another --link.'),
     (0o777, None, 'others may replace what is in {parent}. Give another --link.'),
-], ids=['a shared folder', 'a link of somebody', 'a lock of somebody', 'a folder open to all'])
+], ids=['a shared folder', 'a foreign link', 'a foreign lock', 'a folder open to all'])
 def test_an_ordinary_user_opens_a_port_in_a_shared_folder_safely(mode, left, expected):
     with tempfile.TemporaryDirectory(dir='/tmp') as folder:
         os.chmod(folder, mode)

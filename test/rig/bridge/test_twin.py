@@ -112,12 +112,12 @@ def test_the_residual_of_the_free_twin_agrees_with_closed_forms(arm, viscous):
 
 def test_queries_do_not_change_the_motion_of_the_twin(same):
     shapes = ShapeTracker(same.arm, same.calibration)
-    asked, silent = (Twin(same.arm, same.calibration, shapes.link) for _ in range(2))
+    queried, silent = (Twin(same.arm, same.calibration, shapes.link) for _ in range(2))
     for state in states_of(same._replace(readings=same.readings[:300])):
         shapes.take(state)
-        assert asked.take(state, shapes.link_state) is not None
+        assert queried.take(state, shapes.link_state) is not None
         assert silent.take(state, shapes.link_state, False) is None
-    assert silent.coordinates.tolist() == asked.coordinates.tolist()
+    assert silent.coordinates.tolist() == queried.coordinates.tolist()
 
 
 def test_the_twin_is_corrected_towards_the_bench(other):

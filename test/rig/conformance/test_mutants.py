@@ -127,7 +127,7 @@ MUTANTS = {
         lambda commands, frame: commands._board.state == State.FAULT)),
     'boots homed': (REBOOT, Board, '__init__', boots_homed),
     'any session': (REPLAY, Commands, '_is_ours', lambda commands, frame: True),
-    'repetitions carried out': (
+    'repetitions executed': (
         'repeated_command_is_answered_alike_and_carried_out_once', Commands, '_command',
         carries_out_again),
     'old set points taken': (
