@@ -140,7 +140,7 @@ class Reference:
         links, roots = {}, {}
         for link, joint in zip(self.description.links, [None, *self.description.joints]):
             R, p = (np.eye(3), np.zeros(3)) if joint is None else self._moved(
-                joint, *self._seat(joint, links, roots, q), q)
+                joint, *self._joint_frame_at_zero(joint, links, roots, q), q)
             links[link.name] = R, p
             if link.beam is not None:
                 R = R @ link.beam.axes

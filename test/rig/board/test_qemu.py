@@ -184,7 +184,7 @@ def test_outputs_follow_set_points_and_the_ramp(image):
 
 
 def test_motors_are_off_100_ms_after_the_last_set_point(bench):
-    bench.set_off()
+    bench.start_motion()
     taken = bench.clock
     while bench.step().bridge:
         assert bench.clock - taken < 100_000
@@ -234,7 +234,7 @@ def test_a_time_jump_beyond_the_watchdog_resets_the_processor(bench):
 
 @pytest.mark.parametrize('late, faults', [(4900, Fault(0)), (5100, Fault.LATE)])
 def test_a_late_control_step_stops_the_motors(bench, late, faults):
-    bench.set_off()
+    bench.start_motion()
     bench.clock += late             # the delay of the next step [us]
     bench.step()
     assert bench.machine.outputs.bridge == (not faults)
@@ -242,7 +242,7 @@ def test_a_late_control_step_stops_the_motors(bench, late, faults):
 
 
 def test_the_watchdog_uses_the_clock_and_does_not_count_steps(bench):
-    bench.set_off()
+    bench.start_motion()
     taken = bench.clock
     while bench.step().bridge:
         bench.clock += 3000         # three of four steps are missed [us]
