@@ -1,7 +1,7 @@
 """
-A finite element program for the whole arm, as a judge of everything that bends.
+A finite element program for the whole arm, as a reference for elastic arms.
 
-It knows beams from a textbook (Przemieniecki, Theory of Matrix Structural Analysis, 1968), takes
+Its beams are from a textbook (Przemieniecki, Theory of Matrix Structural Analysis, 1968). It takes
 plain values from the description, and shares no beam code with the package.
 """
 
@@ -10,11 +10,11 @@ from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
-RIGID = 1e4     # a direction without modes counts as so many times stiffer than the softest one
+RIGID = 1e4     # stiffness of a direction without modes, relative to the softest one
 
 
 def poses(arm, angles=None):
-    """Rotation and position of every link in the base frame, {link: (R, p)}."""
+    """Return rotation and position of every link in the base frame, {link: (R, p)}."""
     angles = angles or {}
     found = {arm.links[0].name: (np.eye(3), np.zeros(3))}
     for joint in arm.joints:
@@ -30,7 +30,7 @@ def poses(arm, angles=None):
 
 
 def carry(offset):
-    """Displacement and rotation (6) of a point that a rigid body carries at `offset`."""
+    """Return the map to displacement and rotation (6) of a point of a rigid body at `offset`."""
     x, y, z = offset
     matrix = np.eye(6)
     matrix[:3, 3:] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
@@ -38,7 +38,7 @@ def carry(offset):
 
 
 def beam_element(beam, length):
-    """Stiffness and consistent mass of one element: 3 displacements, 3 rotations per end."""
+    """Return stiffness and consistent mass of an element: 3 displacements, 3 rotations per end."""
     stiffness, mass = np.zeros((12, 12)), np.zeros((12, 12))
     gives = {k for k, count in beam.coordinates.items() if count}
     values = {k: beam.stiffness(k) for k in gives}
@@ -63,7 +63,7 @@ def beam_element(beam, length):
 
 def finite_elements(arm, angles=None, count=6):
     """
-    Stiffness, mass and weight of the whole arm with every motor held.
+    Return stiffness, mass and weight of the whole arm with locked motors.
 
     :returns: K, M, f and {flexible link: (tip, root)}; tip and root give the displacement (6) of
         that end, in the link's own axes, from the unknowns.
@@ -117,7 +117,7 @@ def finite_elements(arm, angles=None, count=6):
 
 
 def frequencies(arm, angles=None):
-    """Natural frequencies with every motor held [Hz], lowest first."""
+    """Return the natural frequencies with locked motors [Hz], lowest first."""
     K, M, _, _ = finite_elements(arm, angles)
-    # the inverse problem, because the rigid directions would drown the low frequencies
+    # the inverse problem, because the rigid directions would mask the low frequencies
     return 1 / (2 * np.pi * np.sqrt(eigh(M, K, eigvals_only=True)[:0:-1]))

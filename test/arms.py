@@ -1,4 +1,4 @@
-"""Small robots for tests, as text, and what the reader says of them."""
+"""Small robots for tests as text, and the error messages of the reader."""
 
 import re
 
@@ -45,17 +45,17 @@ def beam(inside=SECTION, end='1 0 0', name='arm', more=''):
 
 
 def flexible_arm(*inside):
-    """Return an arm of one flexible link; its <flexibility> stands in line 5."""
+    """Return an arm of one flexible link; its <flexibility> is in line 5."""
     return robot(link(), joint(), flexibility(*(inside or (beam(),))))
 
 
 def complaint(source):
-    """Return the message of the DescriptionError that reading `source` ends in."""
+    """Return the message of the DescriptionError for `source`."""
     with pytest.raises(DescriptionError) as caught:
         read_description(source)
     return str(caught.value)
 
 
 def without_the_words_of_libxml(message):
-    """Return the message; libxml2 words its own part differently from version to version."""
+    """Return the message without the part of libxml2, which differs between versions."""
     return re.sub(r'(well-formed XML: ).*(\. Mend)', r'\1(.*)\2', message)

@@ -23,7 +23,7 @@ def beam_arm(discretisation, length=LENGTH, mass_per_length=MASS_PER_LENGTH, pol
 
     :param discretisation: <modes> or <elements>.
     :param gear: attributes of a <joint> in <flexibility>.
-    :param hub: inertia about the hinge of a rigid link that carries the beam [kg m2].
+    :param hub: inertia about the hinge of the rigid parent link of the beam [kg m2].
     """
     mass = mass_per_length * length
     section = ''.join(f' {name}="{float(value)!r}"'
@@ -50,7 +50,7 @@ def with_modes(bending_y=0, bending_z=0, torsion=0, stretch=0, segments=1, bound
 
 
 def with_elements(count, **directions):
-    """Return <elements>; directions are those that give, 'all' or a number each."""
+    """Return <elements>; flexible directions have 'all' or a number of coordinates."""
     given = {'bending_y': 0, 'bending_z': 0, 'torsion': 0, 'stretch': 0, **directions}
     words = ''.join(f' {name}="{value}"' for name, value in given.items())
     return f'<elements count="{count}"{words}/>'

@@ -1,4 +1,4 @@
-"""What tests of the dynamics share: arms, the dynamics as functions, and a measure of error."""
+"""Shared by tests of the dynamics: arms, the dynamics as functions, and a measure of error."""
 
 import functools
 
@@ -11,25 +11,25 @@ from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics, inverse_d
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
 
-GRAVITY = (3.0, -5.0, 7.0)      # askew to everything
+GRAVITY = (3.0, -5.0, 7.0)      # not aligned with any axis
 WEIGHTLESS = (0.0, 0.0, 0.0)
 CASES = [0, 1, 2, 3, 4, 5, 'every']
 COUPLINGS = ('shortening', 'zero_order')
 
 
 def robot_text(case, **options):
-    """Return the random tree of a seed, or the tree that has every feature."""
+    """Return the random tree of a seed, or the tree with every feature."""
     return every_feature(**options) if case == 'every' else random_robot(case, 5, **options)
 
 
 @functools.cache
 def arm_of(text, coupling='shortening', gravity=GRAVITY):
-    """Return the ArmModel of a robot, built once."""
+    """Return the cached ArmModel of a robot."""
     return build_arm(read_description(text), coupling, gravity)
 
 
-class Judged:
-    """An arm in a random state, and what first principles say of it."""
+class ReferenceCase:
+    """An arm in a random state, with its reference dynamics from first principles."""
 
     def __init__(self, case, coupling):
         self.text, self.coupling = robot_text(case), coupling
@@ -37,7 +37,7 @@ class Judged:
         self.q, self.qd = random_state(self.arm, 1)
         self.reference = Reference(self.arm, GRAVITY)
 
-    # what takes long is for those who ask
+    # expensive quantities are computed on first use
     @functools.cached_property
     def M(self):
         """Mass matrix (n, n)."""
@@ -50,14 +50,14 @@ class Judged:
 
     @functools.cached_property
     def bias(self):
-        """Forces without accelerations and springs, (n,)."""
+        """Bias forces: without accelerations and springs, (n,)."""
         return self.reference.bias(self.q, self.qd)
 
 
 @functools.cache
-def judged(case, coupling='shortening'):
-    """Return the Judged arm, made once."""
-    return Judged(case, coupling)
+def reference_case(case, coupling='shortening'):
+    """Return the cached ReferenceCase of a random tree."""
+    return ReferenceCase(case, coupling)
 
 
 def inverse(arm, q, qd, qdd, work=None):
@@ -75,14 +75,14 @@ def forward(arm, q, qd, effort, work=None):
 
 
 def mass_matrix(text, q, coupling='shortening'):
-    """Columns by inverse dynamics, at rest and without gravity."""
+    """Return the mass matrix column by column from inverse dynamics, at rest without gravity."""
     arm = arm_of(text, coupling, WEIGHTLESS)
     still = np.zeros(arm.size)
     return np.column_stack([inverse(arm, q, still, unit) for unit in np.eye(arm.size)])
 
 
-def on_motors(arm, effort):
-    """Efforts by joint as forces on coordinates."""
+def motor_forces(arm, effort):
+    """Return joint efforts as forces on the coordinates."""
     force = np.zeros(arm.size)
     for name, value in zip(arm.joint_names, effort):
         driven = f'{name}/motor' if name in arm.motor_names else name
@@ -106,7 +106,7 @@ def in_pinocchio(pin, arm, text, q):
     """
     Return a rigid arm in Pinocchio: its model, data, configuration, and the order of its rates.
 
-    Rates, accelerations and columns of theirs are ours[order].
+    Its rates, accelerations and matrix columns are ours[order].
     """
     model = pin.buildModelFromXML(text)
     theirs = pin.neutral(model)

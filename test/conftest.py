@@ -1,5 +1,5 @@
 """
-What all tests share: markers, options, and the one place that decides about ROS tests.
+Shared by all tests: markers, options, and the selection of ROS tests.
 
 Tests that import rclpy live in test/nodes/, also those of modules of `ros`; those that need
 launch_pytest, too, in test/launch/; a single test elsewhere carries the marker `ros`.
@@ -25,13 +25,13 @@ MARKERS = {
     'slow': 'takes more than a few seconds; leave out with -m "not slow"',
 }
 
-# Without machine code these take minutes to an hour each: they ask for thousands of mass matrices.
+# Without compiled code these take minutes to an hour: they compute thousands of mass matrices.
 SLOW_UNCOMPILED = ('test_references_rest.py', 'test_references_rotating.py')
 
 if importlib.util.find_spec('hypothesis'):
     from hypothesis import HealthCheck, settings
 
-    # how fast cases are drawn and judged is a matter of what else the machine does
+    # the speed of generating and checking cases depends on the load of the machine
     settings.register_profile('any machine', deadline=None,
                               suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile('any machine')
@@ -68,10 +68,10 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_configure(config):
-    # several emulated benches and compilers on few processors: none goes before the others
+    # several emulated benches and compilers on few processors: none uses real-time priority
     os.environ['FLEX_ROBOT_SIM_SHARED'] = '1'
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # as shells start what runs in the background; programs under test have to end by Ctrl-C
+        # background jobs of shells ignore Ctrl-C; programs under test must end by Ctrl-C
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, meaning in MARKERS.items():
         config.addinivalue_line('markers', f'{name}: {meaning}')
@@ -90,7 +90,7 @@ def pytest_collection(session):
     parallel.begin_elsewhere(session.config, collect_ignore)
 
 
-@pytest.hookimpl(tryfirst=True)     # before -m takes its pick
+@pytest.hookimpl(tryfirst=True)     # before -m selects
 def pytest_collection_modifyitems(config, items):
     reasons = {
         'ros': NO_ROS,
@@ -128,7 +128,7 @@ def recording_mutants(request):
 
 @pytest.fixture(scope='session')
 def registry():
-    """Skip where the registry of Python packages is out of reach."""
+    """Skip the test if the Python package registry is unreachable."""
     ask = [sys.executable, '-m', 'pip', '--retries', '0', '--timeout', '10', 'index', 'versions']
     if subprocess.run([*ask, 'setuptools'], capture_output=True).returncode:
         pytest.skip('the registry of Python packages is out of reach')
@@ -142,13 +142,13 @@ def rig():
     )
 
     rig = rig_of()
-    rig.step()              # compiled, before anybody is in a hurry
+    rig.step()              # compile before anything runs in real time
     return rig
 
 
 @pytest.fixture
 def emulator(rig, tmp_path):
-    """Give an emulator behind a port of its own, which outlives whoever connects."""
+    """Return an emulator behind its own port, which outlives its clients."""
     from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
     from flex_robot_sim.rig.board.emulator import Emulator
 

@@ -17,7 +17,7 @@ SWING = ProfileSettings(profile='swing', profile_start=0.0, profile_duration=0.5
 
 
 def rigid_arm(limits='', count=1):
-    """Return the ArmModel of hinges about z without weight, each with INERTIA when alone."""
+    """Return the ArmModel of hinges about z without gravity, each with INERTIA by itself."""
     parts = []
     for i in range(count):
         parts += [joint(f'hinge_{i}', parent=f'arm_{i - 1}' if i else 'base', child=f'arm_{i}',
@@ -27,7 +27,7 @@ def rigid_arm(limits='', count=1):
 
 
 def seven_joints():
-    """Return a rigid arm like those that stand in many laboratories, without rotors."""
+    """Return a typical rigid laboratory arm with seven joints, without rotors."""
     parts, axes = [], ('0 0 1', '0 1 0') * 3 + ('0 0 1',)
     masses = (4.0, 4.0, 3.0, 3.0, 2.0, 1.5, 0.6)
     lengths = (0.33, 0.1, 0.3, 0.1, 0.3, 0.1, 0.1)
@@ -53,14 +53,14 @@ def feed(controller, simulation, until):
 
 
 def started(arm, settings=NOTHING, profile=None, position=None, now=0.0):
-    """Return a controller that got one joint state at rest."""
+    """Return a controller after one joint state at rest."""
     controller = JointController(arm, settings, profile)
     see(controller, now, position)
     return controller
 
 
 def see(controller, now, position=None):
-    """Give a joint state at rest; return the efforts."""
+    """Pass a joint state at rest; return the efforts."""
     n = len(controller.joint_names)
     position = np.zeros(n) if position is None else np.asarray(position, float)
     return controller.update(now, position, np.zeros(n), position, np.zeros(n))

@@ -4,7 +4,7 @@ import signal
 
 
 def interrupted(call, after, again=0.0):
-    """Call something that is interrupted after some seconds, and then again and again."""
+    """Call a function and interrupt it after some seconds, optionally repeatedly."""
     at_work = True
 
     def interrupt(*_):

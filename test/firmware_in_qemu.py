@@ -1,4 +1,4 @@
-"""What every test of the firmware in QEMU begins with: the tools and the first frame."""
+"""Shared by tests of the firmware in QEMU: the tools and the first frame."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Files as an attacker writes them: a robot that runs a program where xacro expands it."""
+"""Malicious files: a robot that runs a program when xacro expands it."""
 
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text

@@ -1,10 +1,10 @@
-"""Whether meshes can be read here."""
+"""Whether meshes can be read in this environment."""
 
 import pytest
 
 
 def can_read_meshes():
-    """Whether the reader of meshes goes with the NumPy that is here."""
+    """Return whether the mesh reader is compatible with the installed NumPy."""
     try:
         import trimesh  # noqa: F401
     except (ImportError, TypeError):

@@ -25,7 +25,7 @@ def swinging_text(modes=PLAIN, damping='0', friction='0', gear='', section='EA="
     """
     Return an arm of two flexible links, each 1 m and 2 kg, with a tool of 1 kg.
 
-    The first hinge is vertical, the second level.
+    The first hinge is vertical, the second horizontal.
 
     :param gear: attributes of both <joint> in <flexibility>.
     """

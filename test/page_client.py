@@ -1,4 +1,4 @@
-"""A browser's side of a page without a browser: sign in, hear what is offered, send anything."""
+"""The browser side of a page, without a browser: sign in, receive widgets, send messages."""
 
 import http.client
 import time
@@ -40,7 +40,7 @@ def sign_in(private_address):
 
 
 def open_socket(private_address, cookie=None, **options):
-    """Open the WebSocket of a page as its browser does."""
+    """Open the WebSocket of a page like a browser."""
     host, _ = split(private_address)
     cookie = sign_in(private_address) if cookie is None else cookie
     return connect(f'ws://{host}', origin=f'http://{host}', max_size=None,
@@ -49,18 +49,18 @@ def open_socket(private_address, cookie=None, **options):
 
 
 class PageClient:
-    """A browser that shows a page: the widgets on it, and what they show."""
+    """A simulated browser on a page: its widgets and their values."""
 
     def __init__(self, private_address):
-        """Connect, as the page does in a browser."""
+        """Connect like the page in a browser."""
         self.socket = open_socket(private_address)
         self.widgets, self.values, self.count = {}, {}, 0       # by label; by uuid
-        self._updates, self.text = {}, ''       # by uuid; what is written on the page
+        self._updates, self.text = {}, ''       # by uuid; text on the page
         self.send(CAMERA)
         self.hear(lambda: self.count)
 
     def hear(self, condition, timeout=PATIENCE):
-        """Take messages until something is true; return whether it is."""
+        """Receive messages until a condition holds; return whether it does."""
         end = time.monotonic() + timeout
         while not condition() and time.monotonic() < end:
             try:
@@ -75,21 +75,21 @@ class PageClient:
         return condition()
 
     def send(self, message):
-        """Send an object as browsers do, or bytes or text as they are."""
+        """Send an object like a browser, or raw bytes or text."""
         self.socket.send(message if isinstance(message, (bytes, str)) else
                          msgspec.msgpack.encode(message))
 
     def set(self, label, value):
-        """Let a widget have a value."""
+        """Set the value of a widget."""
         self.send({'type': 'GuiUpdateMessage', 'uuid': self.widgets[label]['uuid'],
                    'updates': {'value': value}})
 
     def shown(self, label):
-        """Return what a widget shows."""
+        """Return the value that a widget shows."""
         return self.values.get(self.widgets[label]['uuid'])
 
     def updates(self, label):
-        """Return what has changed of a widget: {property: value}."""
+        """Return the changed properties of a widget: {property: value}."""
         return self._updates.get(self.widgets.get(label, {}).get('uuid'), {})
 
     def close(self):

@@ -1,4 +1,4 @@
-"""Robots of other people: descriptions of the wheel example-robot-data, where it is installed."""
+"""Public robots: descriptions of the wheel example-robot-data, if it is installed."""
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -9,7 +9,7 @@ INSTALL = './run test --robots installs them'
 
 
 def _folder():
-    """Folder of the descriptions; None where the wheel is not installed."""
+    """Return the folder of the descriptions; None if the wheel is not installed."""
     try:
         wheel = distribution('example-robot-data')
     except PackageNotFoundError:
@@ -23,7 +23,7 @@ HEADER = (f'public robots are on: {ROBOTS}' if ROBOTS else
 
 
 def public_robot(path):
-    """Path of a description in the wheel, or skip the test."""
+    """Return the path of a description in the wheel, or skip the test."""
     if ROBOTS is None:
         pytest.skip(f'no example-robot-data: {INSTALL}')
     return ROBOTS / path

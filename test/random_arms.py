@@ -1,4 +1,4 @@
-"""Random robots, as text, and random states of them."""
+"""Random robots as text, and their random states."""
 
 import numpy as np
 from arms import BASE, joint, link, robot
@@ -14,7 +14,7 @@ def random_robot(seed, links=6, kinds=ALL, joints=JOINTS, damping=False, gears=T
 
     :param kinds: of links; all but 'rigid' are flexible, 'segments' have modes in two segments.
     :param joints: kinds of joints; :param damping: whether links, gears and joints lose energy.
-    :param gears: whether some joints have a rotor, some of these a gear that gives.
+    :param gears: whether some joints have a rotor, and some of these a flexible gear.
     """
     rng = np.random.default_rng(seed)
     parts, flexible, beams, gear_lines, moving = [], [], {}, [], 0
@@ -42,7 +42,7 @@ def random_robot(seed, links=6, kinds=ALL, joints=JOINTS, damping=False, gears=T
 
 def every_feature(damping=False):
     """
-    Return one tree with all that a description can ask for.
+    Return one tree with every feature of a description.
 
     Its base bends, and carries a beam in three segments with children beside its axis: a geared
     slide where two segments meet, a held mimic joint, and at its end a beam of elements. That
@@ -98,7 +98,7 @@ def random_state(arm, seed, turn=3.0, bend=0.1):
             size[k] = (0.3 if 'torsion' in what else
                        bend * beam.length / beam.segments * (0.1 if 'stretch' in what else 1.0))
     q = size * rng.uniform(-1, 1, arm.size)
-    for k, name in enumerate(arm.joint_names):      # a gear is wound by a few degrees
+    for k, name in enumerate(arm.joint_names):      # gears are twisted by a few degrees
         if f'{name}/motor' in arm.coordinate_names:
             q[arm.coordinate_names.index(f'{name}/motor')] = q[k] + 0.05 * rng.normal()
     return q, 3 * size * rng.uniform(-1, 1, arm.size)
@@ -123,7 +123,7 @@ def _rigid(rng, name):
 
 
 def _beam(rng, name, kind, end, damping):
-    """Return a <link>, and what <flexibility> says of it."""
+    """Return a <link>, and its part of <flexibility>."""
     length, mass = np.linalg.norm(end), rng.uniform(0.3, 1.5)
     y_axis = rng.normal(size=3)
     x = end / length

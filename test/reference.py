@@ -1,5 +1,5 @@
 """
-The arm once more, slow and obvious: energies by dense quadrature, motion by Lagrange's equations.
+Slow reference of the arm: energies by dense quadrature, motion by Lagrange's equations.
 
 It shares with the package the description, the shapes of the beams, and the names and order of the
 coordinates; no integral, no recursion and no derivative. Velocities are complex-step derivatives
@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-STEP = 1e-30        # of the complex step: no difference is formed, so that nothing is lost
+STEP = 1e-30        # complex step: without a difference, so no digits are lost
 POINTS = 40         # Gauss points in every smooth piece of a beam
 EYE = np.eye(3)
 DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
@@ -22,10 +22,10 @@ def hat(a):
 
 
 def turn(phi):
-    """Rotation matrix exp(phi) by its series; complex vectors are welcome."""
-    x, y, z = phi.tolist()      # plain numbers, which take half the time of numpy's
+    """Return the rotation matrix exp(phi) by its series, also of complex vectors."""
+    x, y, z = phi.tolist()      # Python numbers, which take half the time of those of numpy
     square, first, second = -(x * x + y * y + z * z), 1.0, 1.0    # hat(phi)**3 = square * hat(phi)
-    for k in range(24, 0, -2):      # 1 + a/(2 3) (1 + a/(4 5) ..., and likewise from 1/2 on
+    for k in range(24, 0, -2):      # 1 + a/(2 3) (1 + a/(4 5) ..., and the same from 1/2 on
         first = 1.0 + first * square / (k * (k + 1))
         second = 1.0 + second * square / ((k + 1) * (k + 2))
     around = hat((x, y, z))
@@ -33,7 +33,7 @@ def turn(phi):
 
 
 def turn_about(axis, angle):
-    """Rotation matrix about a unit vector, by Rodrigues."""
+    """Return the rotation matrix about a unit vector, by Rodrigues' formula."""
     return np.eye(3) + np.sin(angle) * hat(axis) + (1 - np.cos(angle)) * hat(axis) @ hat(axis)
 
 
@@ -41,7 +41,7 @@ leggauss = functools.cache(np.polynomial.legendre.leggauss)
 
 
 def gauss(breaks):
-    """Dense Gauss stations and weights between the breaks."""
+    """Return dense Gauss stations and weights between the breaks."""
     nodes, weights = leggauss(POINTS)
     size = np.diff(breaks)[:, None]
     return (breaks[:-1, None] + size * (nodes + 1) / 2).ravel(), (size * weights / 2).ravel()
@@ -98,7 +98,7 @@ class Piece:
 
     def section(self, q, x):
         """Pose of the section at x in the frame of the root."""
-        if x not in self.stations:      # what does not depend on q
+        if x not in self.stations:      # independent of q
             nodes, weights = leggauss(4)
             slopes = [self.beam.turn(x * (node + 1) / 2) for node in nodes]
             self.stations[x] = (self.beam.shape(x), self.beam.turn(x), self.shortening([x])[0],
@@ -107,7 +107,7 @@ class Piece:
         e = q[self.columns]
         place = Phi @ e
         place[0] += x - e @ H @ e / 2
-        if self.is_set_back:        # by a sum over four points, which is what (T10) says
+        if self.is_set_back:        # by a sum over four points, as in (T10)
             for slope, weight in before:
                 _, wy, vy = slope @ e
                 place = place + np.array([0, -vy, wy]) * (vy**2 + wy**2) * weight * x / 12
@@ -140,7 +140,7 @@ class Reference:
         links, roots = {}, {}
         for link, joint in zip(self.description.links, [None, *self.description.joints]):
             R, p = (np.eye(3), np.zeros(3)) if joint is None else self._moved(
-                joint, *self._seat(joint, links, roots, q), q)
+                joint, *self._joint_frame_at_zero(joint, links, roots, q), q)
             links[link.name] = R, p
             if link.beam is not None:
                 R = R @ link.beam.axes
@@ -151,13 +151,13 @@ class Reference:
                     R, p = R @ turned, R @ moved + p
         return links, roots
 
-    def _seat(self, joint, links, roots, q):
-        """Pose of the frame of a joint while its coordinate is zero."""
+    def _joint_frame_at_zero(self, joint, links, roots, q):
+        """Return the pose of a joint frame at zero joint position."""
         beam = self.beams[joint.parent]
         R, p = links[joint.parent]
         if beam is None:
             return R @ joint.rotation, R @ joint.position + p
-        if joint.name not in self.seats:        # what does not depend on q
+        if joint.name not in self.seats:        # independent of q
             x = min(max(beam.axes[:, 0] @ joint.position, 0.0), beam.length)
             size = beam.length / beam.segments
             k = min(int(x / size), beam.segments - 1)
@@ -179,7 +179,7 @@ class Reference:
 
     def motion(self, q, qd, only=None):
         """
-        Return all that moves, as two lists.
+        Return all moving mass points and rotating bodies, as two lists.
 
         :param only: names of the links that count; None: all.
         :returns: points [(mass, position, velocity)] with arrays (g,), (g, 3), (g, 3), and spins
@@ -204,7 +204,7 @@ class Reference:
         return points, spins
 
     def kinetic_energy(self, q, qd, other=None):
-        """T; or with other rates on one side, the bilinear form that T is the square of."""
+        """Return T, or with `other` rates on one side, the bilinear form of T."""
         points, spins = self.motion(q, qd)
         points2, spins2 = (points, spins) if other is None else self.motion(q, other)
         total = sum(m @ (v * w).sum(axis=1)
@@ -218,7 +218,7 @@ class Reference:
         return total / 2
 
     def _rotors(self):
-        """Joints that move, each with the coordinate of its rotor."""
+        """Return the moving joints, each with the coordinate of its rotor."""
         return [(joint, joint.name if np.isinf(joint.stiffness) else f'{joint.name}/motor')
                 for joint in self.description.joints if joint.moves]
 
@@ -261,7 +261,7 @@ class Reference:
         return total
 
     def potential_force(self, energy, q):
-        """Force -dV/dq on every coordinate, by complex steps."""
+        """Return the force -dV/dq on every coordinate, by complex steps."""
         return np.array([-energy(q + STEP * 1j * unit).imag / STEP for unit in np.eye(self.size)])
 
     def bias(self, q, qd):
@@ -271,7 +271,7 @@ class Reference:
                 - self.potential_force(self.gravity_energy, q))
 
     def beyond(self, link):
-        """Names of a link and of all that it carries."""
+        """Return the names of a link and of all links beyond it."""
         names = {link}
         for joint in self.description.joints:
             if joint.parent in names:
@@ -307,6 +307,6 @@ class Reference:
 
 
 def spin_of(R):
-    """Angular velocity in the body, from the rotation of a pose that took a complex step."""
+    """Return the angular velocity in the body, from a rotation with a complex step."""
     W = R.real.T @ R.imag / STEP
     return np.array([W[2, 1], W[0, 2], W[1, 0]])

@@ -1,4 +1,4 @@
-"""An experiment on the emulated bench without threads and clocks: the same rows every time."""
+"""A reproducible experiment on the emulated bench, without threads and clocks."""
 
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
@@ -13,7 +13,7 @@ RATE = 500                  # of telemetry [Hz]
 
 
 class Lab:
-    """A host in lockstep with the board, and the truth of the bench beside each telemetry."""
+    """A host in lockstep with the board, with the true state of the bench at each telemetry."""
 
     def __init__(self, arm=None, parts=None):
         """Power up, with the joints zeroed where they are."""
@@ -29,7 +29,7 @@ class Lab:
         self.truth = []             # (coordinates, rates) just after each telemetry
 
     def play(self, segments, milliseconds, rest=100):
-        """Play a profile, and look on for a while before and after it."""
+        """Execute a profile, and record for a while before and after it."""
         for chunk in chunks(segments):
             self.host.accepted(chunk)
         self.wait(rest)
@@ -42,13 +42,13 @@ class Lab:
         self.wait(rest)
 
     def wait(self, milliseconds, data=b''):
-        """Let time go on."""
+        """Advance the time."""
         for _ in range(milliseconds):
             self.host.wait(1, data)
             data = b''
 
     @property
     def readings(self):
-        """Telemetry so far, as the link hands it over."""
+        """Return the telemetry so far in the form of the link."""
         return [Reading(message, message.time * 1e-6, message.time * 1e-6)
                 for message in self.host.telemetry]

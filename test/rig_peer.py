@@ -1,4 +1,4 @@
-"""The least that a board does, on the far end of a real pseudo terminal, for tests of the host."""
+"""A minimal board at the other end of a pseudo terminal, for tests of the host."""
 
 import os
 import threading
@@ -38,14 +38,14 @@ STATE_AFTER = {Arm: State.ARMED, Disarm: State.DISARMED, Clear: State.DISARMED,
 
 
 class Peer:
-    """Answers every command with ACCEPTED, unless it is told otherwise."""
+    """A board that answers every command with ACCEPTED, unless configured otherwise."""
 
     def __init__(self, folder, clock_start=0):
         self.name = str(folder / 'board')
-        self.taken = []             # messages that were carried out, in their order
-        self.frames = []            # every frame that came
+        self.taken = []             # executed messages, in order
+        self.frames = []            # every received frame
         self.refuse = {}            # {class of the command: Result}
-        self.deaf = 0               # acknowledgements that are not sent
+        self.deaf = 0               # acknowledgements to suppress
         self.version = (MAJOR, SCHEMA_CRC)
         self.boot_id, self.session, self.nonce = 41, NO_SESSION, None
         self.state, self.faults = State.DISARMED, Fault(0)
@@ -62,7 +62,7 @@ class Peer:
         self._thread.start()
 
     def plug(self):
-        """Make the port appear, under the same name as ever."""
+        """Make the port appear under the same name."""
         master, self._slave = os.openpty()
         tty.setraw(self._slave)
         os.set_blocking(master, False)
@@ -70,7 +70,7 @@ class Peer:
         self.master, self._reader = master, FrameReader(from_board=False)
 
     def unplug(self):
-        """Make the port vanish."""
+        """Remove the port."""
         with self._lock:
             os.unlink(self.name)
             os.close(self.master)
@@ -78,14 +78,14 @@ class Peer:
             self.master = None
 
     def reboot(self, same_session=False):
-        """Forget everything."""
+        """Reset the state of the board."""
         with self._lock:
             self.boot_id += 255 if same_session else 1
             self.session, self.nonce = NO_SESSION, None
             self.state, self._rate, self._sequence = State.DISARMED, 0, 0
 
     def close(self):
-        """End the board and its port."""
+        """Close the board and its port."""
         self._closing.set()
         self._thread.join()
         if self.master is not None:
@@ -93,12 +93,12 @@ class Peer:
 
     @property
     def clock(self):
-        """Ticks of the board [us]."""
+        """Return the board ticks [us]."""
         passed = (time.monotonic() - self._started) * 1e6 * self._clock_rate
         return round(passed + self._clock_start) % 2**32
 
     def set_clock(self, ticks, rate=1):
-        """Let the clock go on from `ticks` [us], backwards with a negative rate."""
+        """Set the clock to `ticks` [us]; with a negative rate it runs backwards."""
         with self._lock:
             self._started, self._clock_start, self._clock_rate = time.monotonic(), ticks, rate
 
@@ -121,7 +121,7 @@ class Peer:
             return
         data = encode(message, self.session if session is None else session, self._sequence)
         self._sequence = (self._sequence + 1) % 65536
-        with suppress(BlockingIOError):         # nobody reads
+        with suppress(BlockingIOError):         # the host does not read
             os.write(self.master, data)
 
     def _run(self):

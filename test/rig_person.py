@@ -1,4 +1,4 @@
-"""A person at the emulated bench, who carries its joints, pulls at its end, and answers."""
+"""A simulated operator of the emulated bench: moves joints, applies forces, and answers."""
 
 import math
 import time
@@ -8,11 +8,11 @@ from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.host.link import LinkSettings
 
 CALM = LinkSettings(stale_after=1.0, validity=100, ack_timeout=0.5, hello_timeout=20.0)
-# a bench that is not what the sheets say: sensors 18 % lower and 20 % less sensitive, a motor with
+# not as in the data sheets: sensors 18 % lower and 20 % less sensitive, a motor with
 # 24 % more resistance and 8 % less back-EMF
 PARTS = replace(BenchParts(), flat_resistance=8.2e3, bend_gain=2.6, bend_curve=0.5,
                 resistance=7.1, back_emf=0.0175)
-START = 0.05                # where the slide of the emulator has its zero pose             [m]
+START = 0.05                # zero pose of the slide of the emulator                        [m]
 RADIAN = 2400 / (2 * math.pi)
 STEPS = 3200 / (2 * math.pi)
 
@@ -32,7 +32,7 @@ def pull(force):
 ZERO, SLIDE, TURN, MOTORS, SUPPLY, RUN, CLAMP, FORCE, KEEP = (
     'stands there', '[mm]', '[degrees]', 'switch the motors on', '[V]', 'let it run', 'Clamp',
     'force', 'keep these')
-# what a person does and answers, by a word in the question
+# actions and answers of the operator, by a word in the question
 GOOD = {
     ZERO: [(f'slide={START}', '')],
     SLIDE: [place(60), place(120), place(200), (None, '')],
@@ -42,7 +42,7 @@ GOOD = {
     FORCE: [pull(force) for force in (0.0, 0.2, 0.4, -0.2, -0.4)] + [('push=0', '')],
     KEEP: [],
 }
-# readings that such a person leaves behind
+# readings that this operator produces
 KEPT = {
     'zero': [0.0, 0.0],
     'slide': [{'position': x, 'counts': 300e3 * x} for x in (0.06, 0.12, 0.2)],
@@ -53,18 +53,18 @@ KEPT = {
 
 
 class Person:
-    """Who does what is asked for, and answers; `others` instead of GOOD."""
+    """An operator who performs GOOD actions and answers; `others` replaces some of them."""
 
     def __init__(self, emulator, **others):
         self._emulator, self.said = emulator, []
         self._answers = {word: list(others.get(word, answers)) for word, answers in GOOD.items()}
 
     def say(self, line):
-        """Note what is said."""
+        """Record a line of output."""
         self.said.append(line)
 
     def ask(self, question):
-        """Do what the question wants, then answer; EOFError if there is no answer left."""
+        """Perform the action of the question, then answer; EOFError without a further answer."""
         self.said.append(question)
         answers = next(answers for word, answers in self._answers.items() if word in question)
         if not answers:
@@ -78,7 +78,7 @@ class Person:
 
     @property
     def refusals(self):
-        """Why something was not taken."""
+        """Return the reasons of rejected inputs."""
         return [line.partition('NOT TAKEN: ')[2] for line in self.said if 'NOT TAKEN' in line]
 
 

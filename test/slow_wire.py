@@ -1,7 +1,7 @@
 """
-The wire once more, slow and obvious: the judge of `rig.frames`, with which it shares no code.
+Slow reference of the wire for `rig.frames`, with which it shares no code.
 
-Bit by bit CRC-32, byte by byte stuffing, and values with their type written beside them.
+It has a bitwise CRC-32, bytewise stuffing, and values with explicit types.
 """
 
 
@@ -31,7 +31,7 @@ def stuffed(data):
 
 
 def as_bytes(typed):
-    """Bytes of `u16:500`, `i32:-3` or `hex:00ff`."""
+    """Return the bytes of `u16:500`, `i32:-3` or `hex:00ff`."""
     kind, _, value = typed.partition(':')
     if kind == 'hex':
         return bytes.fromhex(value)
@@ -42,6 +42,6 @@ def as_bytes(typed):
 
 
 def on_the_wire(fields):
-    """Bytes of a frame from its typed values, header first."""
+    """Return the bytes of a frame from its typed values, header first."""
     body = b''.join(as_bytes(field) for field in fields)
     return b'\0' + stuffed(body + as_bytes(f'u32:{crc32(body)}')) + b'\0'

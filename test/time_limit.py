@@ -1,5 +1,5 @@
 """
-The most time that a test may take, on a slow machine with much other work.
+The time limit of a test, for a slow machine with high load.
 
 A test that hangs would hold up the whole run until CI gives up, and no log would name it. Instead,
 its process prints where each of its threads stands, and ends; pytest-xdist reports the test as
@@ -15,11 +15,11 @@ LONGEST_S = 600.0
 
 
 class TimeLimit:
-    """Ends this process where a test takes longer than `seconds`; 0: never."""
+    """Ends this process if a test takes longer than `seconds`; 0: never."""
 
     def __init__(self, seconds):
         self.seconds = seconds
-        self.stderr = os.dup(2)         # pytest catches what a test writes there
+        self.stderr = os.dup(2)         # pytest captures the standard error of a test
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
@@ -30,5 +30,5 @@ class TimeLimit:
         faulthandler.cancel_dump_traceback_later()
 
     def pytest_enter_pdb(self):
-        """Wait for a user who is looking for a fault."""
+        """Disable the timer during debugging."""
         faulthandler.cancel_dump_traceback_later()

@@ -1,4 +1,4 @@
-"""What somebody sees who may not do everything, also where root runs the tests."""
+"""Behaviour for an unprivileged user, also if root runs the tests."""
 
 import os
 import tempfile

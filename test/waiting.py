@@ -1,12 +1,12 @@
-"""How tests wait for what happens in other threads and processes."""
+"""Waiting for events in other threads and processes."""
 
 import time
 
-PATIENCE = 30.0             # for an event on a busy machine [s]; passing tests do not wait it out
+PATIENCE = 30.0             # for an event on a busy machine [s]; passing tests wait less
 
 
 def eventually(condition, seconds=PATIENCE):
-    """Whether `condition()` comes true in time."""
+    """Return whether `condition()` becomes true in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""The kinematics of a URDF, read by another reader than ours and walked joint by joint."""
+"""Independent kinematics of a URDF: another parser, and joint by joint."""
 
 from xml.etree import ElementTree
 
@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 
 def poses(text, positions):
-    """Return {link: (4, 4)} of a URDF, read afresh and walked joint by joint."""
+    """Return {link: (4, 4)} of a URDF, computed joint by joint."""
     root = ElementTree.fromstring(text)
     joints = {element.find('child').get('link'): element for element in root.findall('joint')}
     found = {}

@@ -1,4 +1,4 @@
-"""Recordings whose content is known by formulas."""
+"""Recordings with analytically known content."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ RATE = 200.0
 def write_run(path, seconds=6.0, begins=1.0, late=0.0, away=0.01, joint='elbow', size=0.5,
               frequency=2.5, ratio=0.02, shift=0.0, space=''):
     """
-    Write a joint that follows a target, `away` behind it, and a tip that rings after the motion.
+    Write a joint that lags its target by `away`, and a tip that vibrates after the motion.
 
     :param begins: when the target moves [s], for half a second; late: added to stamps [s].
     :param shift: added to the position.

@@ -1,4 +1,4 @@
-"""Tips of bent links, at many states at once, beside the poses that the dynamics has."""
+"""Tips of bent links at many states at once, compared with the poses of the dynamics."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from flex_robot_sim.analysis.deflection import tip_translations
 
 
 @pytest.mark.parametrize('robot', ['two_link', 'spin_up_8m', 'ella'])
-def test_tips_of_many_states_are_where_the_poses_have_them(robot):
+def test_tips_of_many_states_agree_with_the_poses(robot):
     arm = frs.load(robot)
     joints = len(arm.joint_names)
     q = 0.02 * np.random.default_rng(1).normal(size=(7, arm.size))

@@ -1,10 +1,10 @@
-"""Terms of the equations of motion, against first principles; arms that carry a payload."""
+"""Terms of the equations of motion, against first principles; arms with a payload."""
 
 import re
 
 import numpy as np
 import pytest
-from compare import CASES, GRAVITY, judged
+from compare import CASES, GRAVITY, reference_case
 from random_arms import random_state
 
 import flex_robot_sim as frs
@@ -14,34 +14,35 @@ cases = pytest.mark.parametrize('case', CASES)
 
 
 @cases
-def test_terms_are_those_of_first_principles(case):
-    judge = judged(case)
-    arm, q, qd = judge.arm, judge.q, judge.qd
+def test_terms_agree_with_first_principles(case):
+    sample = reference_case(case)
+    arm, q, qd = sample.arm, sample.q, sample.qd
     M, h = frs.mass_matrix(arm, q), frs.bias_forces(arm, q, qd)
-    np.testing.assert_allclose(M, judge.M, rtol=1e-9, atol=1e-12 * abs(judge.M).max())
-    # in units of the square root of inertia, as forces of different units compare
-    assert abs((h - judge.bias) / judge.scale).max() < 1e-8 * abs(judge.bias / judge.scale).max()
+    np.testing.assert_allclose(M, sample.M, rtol=1e-9, atol=1e-12 * abs(sample.M).max())
+    # scaled by the square root of inertia, so forces of different units are comparable
+    error = abs((h - sample.bias) / sample.scale).max()
+    assert error < 1e-8 * abs(sample.bias / sample.scale).max()
     np.testing.assert_array_equal(frs.gravity_forces(arm, q), frs.bias_forces(arm, q, 0 * qd))
 
 
 @cases
-def test_weight_is_the_slope_of_its_energy(case):
-    judge = judged(case)
-    simulation, force = frs.Simulation(judge.arm), frs.gravity_forces(judge.arm, judge.q)
+def test_gravity_forces_are_the_gradient_of_potential_energy(case):
+    sample = reference_case(case)
+    simulation, force = frs.Simulation(sample.arm), frs.gravity_forces(sample.arm, sample.q)
 
     def height(q):
         simulation.set_state(coordinates=q)
         return simulation.energy().gravity
-    slopes = [sum(weight * (height(judge.q + m * d) - height(judge.q - m * d))
+    slopes = [sum(weight * (height(sample.q + m * d) - height(sample.q - m * d))
                   for m, weight in ((1, 45), (2, -9), (3, 1))) / 0.06
-              for d in 1e-3 * np.eye(judge.arm.size)]
+              for d in 1e-3 * np.eye(sample.arm.size)]
     np.testing.assert_allclose(force, slopes, atol=1e-7 * abs(force).max())
 
 
 @cases
 @pytest.mark.parametrize('seed', [0, 1])
-def test_forward_and_inverse_dynamics_undo_each_other(case, seed):
-    arm, rng = judged(case).arm, np.random.default_rng(seed)
+def test_forward_and_inverse_dynamics_are_inverse_functions(case, seed):
+    arm, rng = reference_case(case).arm, np.random.default_rng(seed)
     q, qd = random_state(arm, 7 + seed)
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     pushes = [frs.Push(rng.choice(bodies), rng.normal(size=3), rng.normal(size=3))]
@@ -55,7 +56,7 @@ def test_forward_and_inverse_dynamics_undo_each_other(case, seed):
 
 
 @pytest.mark.parametrize('robot', ['two_link', 'dual_screw_arm', 'canadarm2'])
-def test_a_payload_of_the_analysis_is_the_payload_of_the_simulation(robot):
+def test_a_payload_of_the_analysis_equals_that_of_the_simulation(robot):
     arm, rng = frs.load(robot, gravity=GRAVITY), np.random.default_rng(5)
     link = [*arm.frames][-1]
     body = {'mass': 0.7, 'centre': rng.normal(size=3) * 0.1,
@@ -67,9 +68,9 @@ def test_a_payload_of_the_analysis_is_the_payload_of_the_simulation(robot):
     simulation.set_state(coordinates=q, rates=qd)
     kinetic = 0.5 * qd @ frs.mass_matrix(carrying, q) @ qd
     assert simulation.energy().kinetic == pytest.approx(kinetic, rel=1e-12)
-    # the arm itself carries nothing
+    # the arm itself has no payload
     assert 0.5 * qd @ frs.mass_matrix(arm, q) @ qd < kinetic
-    # and two payloads are one of their sum
+    # two payloads are equivalent to their sum
     twice = frs.with_payload(carrying, link, **body)
     np.testing.assert_allclose(
         frs.mass_matrix(twice, q) - frs.mass_matrix(carrying, q),
@@ -77,7 +78,7 @@ def test_a_payload_of_the_analysis_is_the_payload_of_the_simulation(robot):
             frs.mass_matrix(twice, q)).max())
 
 
-def test_wrong_questions_end_in_one_line():
+def test_invalid_queries_are_one_line_errors():
     arm = frs.load('two_link')
     wrong = f'must be {arm.size} finite numbers, in this order: {", ".join(arm.coordinate_names)}'
     q = np.zeros(arm.size)

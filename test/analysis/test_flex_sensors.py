@@ -1,4 +1,4 @@
-"""What flex sensors see, against closed forms and against the turn of frames on the beam."""
+"""Flex-sensor readings, against closed forms and the rotation between frames on the beam."""
 
 import numpy as np
 import pytest
@@ -23,12 +23,12 @@ KINDS = pytest.mark.parametrize('discretisation', [
 def test_cantilever_under_a_tip_force_has_the_mean_curvature_F_times_distance_over_EI(
         discretisation):
     arm = beam_arm(discretisation + SENSORS)
-    force = 1e-5 * EI / LENGTH**2       # so small that large bending counts for 1e-10
+    force = 1e-5 * EI / LENGTH**2       # small enough that large bending contributes 1e-10
     rest = equilibrium(arm, pushes=[Push('tool', (0.0, force, -2 * force))])
     sensors = flex_sensors(arm)
     lever = np.array([LENGTH - (a + b) / 2 for a, b in SPANS])
     expected = np.concatenate([force * lever / EI, -2 * force * lever / EI])
-    # static shapes and cubic elements hold a tip force exactly; 1e-9 of large bending is left
+    # static shapes and cubic elements are exact for a tip force; large bending adds 1e-9
     np.testing.assert_allclose(sensors.matrix @ rest.coordinates, expected, rtol=1e-6)
 
 
@@ -37,13 +37,13 @@ def test_pure_bending_gives_every_sensor_the_same_curvature(discretisation):
     arm = beam_arm(discretisation + SENSORS)
     moment = 1e-5 * EI / LENGTH
     rest = equilibrium(arm, pushes=[Push('tool', moment=(0.0, -moment, moment))])
-    # M / EI in both planes: about -y it bends towards +z
+    # M / EI in both planes: a moment about -y bends towards +z
     np.testing.assert_allclose(flex_sensors(arm).matrix @ rest.coordinates, moment / EI,
-                               rtol=1e-6)       # large bending, and iterations of the search
+                               rtol=1e-6)       # large bending, and iterations of the solver
 
 
 def arm_with_frames(discretisation):
-    """Return a beam of 1 m along x that carries a massless frame at both ends of two sensors."""
+    """Return a beam of 1 m along x with a massless frame at both ends of two sensors."""
     stations = {'a': 0.15, 'b': 0.55, 'c': 0.5, 'd': 0.9}
     frames = [part for name, x in stations.items() for part in (
         f'<link name="{name}"/>',
@@ -60,12 +60,12 @@ def arm_with_frames(discretisation):
 @pytest.mark.parametrize('discretisation', [
     with_modes(bending_y=3, bending_z=3), with_modes(bending_y=2, bending_z=2, segments=2),
     with_elements(4, bending_y='all', bending_z='all')], ids=['modes', 'segments', 'elements'])
-def test_curvature_is_the_turn_between_two_frames_over_their_distance(discretisation, plane):
+def test_curvature_is_the_angle_between_two_frames_over_their_distance(discretisation, plane):
     arm = arm_with_frames(discretisation)
     simulation, sensors = Simulation(arm), flex_sensors(arm)
     direction = {'xy': 'bending_y', 'xz': 'bending_z'}[plane]
     random = np.random.default_rng(3)
-    # in one plane turns add up, so the difference is exact however large the bending is
+    # in one plane angles add up, so the difference is exact for any bending
     q = np.array([random.uniform(-0.1, 0.1) if direction in name else 0.0
                   for name in arm.coordinate_names])
     simulation.set_state(coordinates=q)
@@ -81,13 +81,13 @@ def test_curvature_is_the_turn_between_two_frames_over_their_distance(discretisa
     assert values[f'arm/ab_{other}'] == values[f'arm/cd_{other}'] == 0.0
 
 
-def test_a_short_sensor_sees_the_second_difference_of_the_axis():
+def test_a_short_sensor_measures_the_second_difference_of_the_axis():
     x, step = 0.4, 1e-3
     arm = beam_arm(with_modes(bending_y=3)
                    + f'<flex_sensor name="s" from="{x - step}" to="{x + step}" plane="xy"/>')
     q = np.array([0.0, 0.02, -0.01, 0.005])
     shape = next(iter(arm.beams.values())).shape(np.array([x - step, x, x + step]))[:, 1] @ q[1:]
-    # the third and fourth derivatives are what a step of 1 mm leaves out: some 1e-4 of v''
+    # a step of 1 mm neglects the third and fourth derivatives: some 1e-4 of v''
     assert flex_sensors(arm).matrix @ q == pytest.approx(
         np.diff(shape, 2)[0] / step**2, rel=1e-3)
 
@@ -101,7 +101,7 @@ def test_rate_of_curvature_is_the_same_map_of_the_rates():
     simulation.step()
     rates.append(simulation.rates)
     change = sensors.matrix @ (simulation.coordinates - before) / h
-    # the implicit midpoint rule moves by the mean of the rates, to its last iteration
+    # the implicit midpoint rule moves by the mean of the rates, up to its iterations
     np.testing.assert_allclose(sensors.matrix @ np.mean(rates, axis=0), change,
                                rtol=1e-6, atol=1e-9)
 
@@ -120,7 +120,7 @@ def test_arm_without_sensors_has_none(name):
 
 
 @KINDS
-def test_a_gauge_without_length_sees_the_curvature_where_it_is(discretisation):
+def test_a_gauge_without_length_measures_the_local_curvature(discretisation):
     places = {'root': 0.0, 'between': 0.31, 'joint': LENGTH / 3, 'tip': LENGTH}
     arm = beam_arm(discretisation + ''.join(
         f'<flex_sensor name="{name}_{plane}" from="{x!r}" to="{x!r}" plane="{plane}"/>'
@@ -146,5 +146,5 @@ def test_a_gauge_without_length_is_the_limit_of_a_short_one_also_between_two_ele
         q = np.random.default_rng(0).normal(size=arm.size)
         values = curvatures(arm, q)
         for x in (0.2, LENGTH / 2):
-            # what a gauge of 2 um leaves out of shapes that change by a third of the length
+            # error of a gauge of 2 um for shapes that change over a third of the length
             assert values[f'arm/at_{x}'] == pytest.approx(values[f'arm/near_{x}'], rel=1e-4)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, COUPLINGS, arm_of, in_pinocchio, judged
+from compare import CASES, COUPLINGS, arm_of, in_pinocchio, reference_case
 from moving_arms import ROD, WEIGHTLESS, rigid_arm, swinging_arm
 from random_arms import random_robot, random_state
 from reference import along
@@ -17,12 +17,12 @@ from flex_robot_sim.util.exceptions import SettingError
 
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists near 1
-DIFFERENCES = {'rtol': 0.0, 'atol': 1e-9}   # of the sixth order, with steps of 1e-3
+ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists of the size 1
+DIFFERENCES = {'rtol': 0.0, 'atol': 1e-9}   # finite, of sixth order, with steps of 1e-3
 
 
-def places(arm):
-    """The last link, and of every flexible one a section and its tip."""
+def links_and_sections(arm):
+    """Return the last link, and a section and the tip of every flexible link."""
     found = [(list(arm.frames)[-1], None)]
     for link, bodies in arm.segments.items():
         found += [(link, 0.37 * arm.beams[bodies[0]].length * len(bodies)), (link, 'tip')]
@@ -30,7 +30,7 @@ def places(arm):
 
 
 def hybrid_rate(function):
-    """Hybrid twist (6,) of the pose that is a function of time, at 0."""
+    """Return the hybrid twist (6,) at time 0 of a pose as a function of time."""
     T, dT = function(0.0), along(function)
     turning = dT[:3, :3] @ T[:3, :3].T
     return np.array([turning[2, 1], turning[0, 2], turning[1, 0], *dT[:3, 3]])
@@ -38,36 +38,36 @@ def hybrid_rate(function):
 
 @cases
 @couplings
-def test_the_jacobian_of_every_link_is_that_of_the_reference(case, coupling):
-    judge = judged(case, coupling)
-    for link in judge.arm.frames:
-        np.testing.assert_allclose(jacobian(judge.arm, judge.q, link),
-                                   judge.reference.jacobian(judge.q, link), **ROUNDING)
+def test_the_jacobian_of_every_link_equals_that_of_the_reference(case, coupling):
+    sample = reference_case(case, coupling)
+    for link in sample.arm.frames:
+        np.testing.assert_allclose(jacobian(sample.arm, sample.q, link),
+                                   sample.reference.jacobian(sample.q, link), **ROUNDING)
 
 
 @cases
 @couplings
-def test_every_section_is_where_the_reference_has_it(case, coupling):
-    judge = judged(case, coupling)
-    _, roots = judge.reference.place(judge.q)
-    for link, bodies in judge.arm.segments.items():
+def test_every_section_has_the_pose_of_the_reference(case, coupling):
+    sample = reference_case(case, coupling)
+    _, roots = sample.reference.place(sample.q)
+    for link, bodies in sample.arm.segments.items():
         for number in range(len(bodies)):
             R, p = roots[link, number]
-            piece = judge.reference.pieces[link, number]
+            piece = sample.reference.pieces[link, number]
             for share in (0.0, 0.21, 0.64, 0.99):
-                turned, moved = piece.section(judge.q, share * piece.length)
-                T = pose(judge.arm, judge.q, link, (number + share) * piece.length)
+                turned, moved = piece.section(sample.q, share * piece.length)
+                T = pose(sample.arm, sample.q, link, (number + share) * piece.length)
                 np.testing.assert_allclose(T[:3, :3], R @ turned, **ROUNDING)
                 np.testing.assert_allclose(T[:3, 3], R @ moved + p, **ROUNDING)
 
 
 @cases
 def test_the_tip_has_the_deflection_of_the_link(case):
-    judge = judged(case)
-    simulation = Simulation(judge.arm)
-    simulation.set_state(coordinates=judge.q)
+    sample = reference_case(case)
+    simulation = Simulation(sample.arm)
+    simulation.set_state(coordinates=sample.q)
     for link, moved in simulation.deflection.items():
-        beam = judge.arm.description.link(link).beam
+        beam = sample.arm.description.link(link).beam
         root, tip = simulation.pose(link, 0.0), simulation.pose(link, 'tip')
         np.testing.assert_allclose(root[:3, :3], simulation.pose(link)[:3, :3] @ beam.axes,
                                    **ROUNDING)
@@ -77,18 +77,18 @@ def test_the_tip_has_the_deflection_of_the_link(case):
 
 
 @cases
-def test_every_column_is_the_slope_of_the_pose(case):
-    judge = judged(case)
-    simulation = Simulation(judge.arm)
+def test_every_column_is_the_derivative_of_the_pose(case):
+    sample = reference_case(case)
+    simulation = Simulation(sample.arm)
 
     def moved(q, link, station):
         simulation.set_state(coordinates=q)
         return simulation.pose(link, station)
 
-    for link, station in places(judge.arm):
+    for link, station in links_and_sections(sample.arm):
         expected = [hybrid_rate(lambda t, unit=unit, where=(link, station): moved(
-            judge.q + t * unit, *where)) for unit in np.eye(judge.arm.size)]
-        simulation.set_state(coordinates=judge.q)
+            sample.q + t * unit, *where)) for unit in np.eye(sample.arm.size)]
+        simulation.set_state(coordinates=sample.q)
         J = simulation.jacobian(link, 'hybrid', station)
         np.testing.assert_allclose(J, np.transpose(expected), **DIFFERENCES)
 
@@ -96,9 +96,9 @@ def test_every_column_is_the_slope_of_the_pose(case):
 @cases
 @couplings
 def test_a_twist_is_the_jacobian_times_the_rates(case, coupling):
-    judge = judged(case, coupling)
-    arm, q, qd = judge.arm, judge.q, judge.qd
-    for link, station in places(arm):
+    sample = reference_case(case, coupling)
+    arm, q, qd = sample.arm, sample.q, sample.qd
+    for link, station in links_and_sections(arm):
         for representation in REPRESENTATIONS:
             V = twist(arm, q, qd, link, representation, station)
             J = jacobian(arm, q, link, representation, station)
@@ -108,18 +108,18 @@ def test_a_twist_is_the_jacobian_times_the_rates(case, coupling):
 
 @cases
 def test_the_rate_of_a_twist_is_its_derivative_along_the_motion(case):
-    judge = judged(case)
-    arm, q, qd = judge.arm, judge.q, judge.qd
+    sample = reference_case(case)
+    arm, q, qd = sample.arm, sample.q, sample.qd
     qdd = np.random.default_rng(7).normal(size=arm.size)
 
     def twists_at(t, link, station):
         motion = q + t * qd + t**2 / 2 * qdd, qd + t * qdd
         return np.array([twist(arm, *motion, link, name, station) for name in REPRESENTATIONS])
 
-    for place in places(arm):
+    for place in links_and_sections(arm):
         expected = along(lambda t, place=place: twists_at(t, *place))
         found = [twist_rate(arm, q, qd, qdd, place[0], name, place[1]) for name in REPRESENTATIONS]
-        # rates of 10 rad/s make the seventh derivative some 1e7 times the first
+        # at 10 rad/s the seventh derivative is some 1e7 times the first
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
 
 
@@ -134,7 +134,7 @@ def test_a_rigid_arm_has_the_frames_of_pinocchio(seed):
     pin.forwardKinematics(model, data, theirs, qd[order], qdd[order])
     pin.computeJointJacobians(model, data, theirs)
     pin.updateFramePlacements(model, data)
-    swapped, back = [3, 4, 5, 0, 1, 2], np.argsort(order)       # linear part first there
+    swapped, back = [3, 4, 5, 0, 1, 2], np.argsort(order)       # Pinocchio: linear part first
     for link in arm.frames:
         frame = model.getFrameId(link)
         np.testing.assert_allclose(pose(arm, q, link), data.oMf[frame].homogeneous, **ROUNDING)
@@ -152,7 +152,7 @@ def test_a_rigid_arm_has_the_frames_of_pinocchio(seed):
                                        atol=1e-10)
 
 
-def test_motors_behind_gears_move_no_link():
+def test_motors_behind_flexible_gears_have_zero_columns():
     arm = swinging_arm(gear='stiffness="400" rotor_inertia="1" gear_ratio="1"')
     q = np.random.default_rng(1).uniform(-0.1, 0.1, arm.size)
     assert arm.coordinate_names[2:4] == ('waist/motor', 'elbow/motor')
@@ -162,18 +162,18 @@ def test_motors_behind_gears_move_no_link():
 
 
 def test_the_transposed_jacobian_is_the_virtual_work_of_a_push():
-    # without weight, joints and bent links carry the push and nothing else
+    # without gravity, joints and bent links balance only the push
     arm, pushed = swinging_arm(gravity=WEIGHTLESS), Push('tool', (0.4, -0.6, 0.5), (0.1, 0.2, 0.3))
     rest = equilibrium(arm, [0.4, -0.3], pushes=[pushed])
     J = jacobian(arm, rest.coordinates, 'tool', 'hybrid')
     strain, _ = spring_matrices(arm.arrays)
-    carried = strain @ rest.coordinates
-    carried[:2] -= rest.effort
-    # the search for the equilibrium stops at 1e-10 or so
-    np.testing.assert_allclose(J.T @ [*pushed.moment, *pushed.force], carried, atol=1e-8)
+    internal_forces = strain @ rest.coordinates
+    internal_forces[:2] -= rest.effort
+    # the equilibrium solver stops at about 1e-10
+    np.testing.assert_allclose(J.T @ [*pushed.moment, *pushed.force], internal_forces, atol=1e-8)
 
 
-def test_a_turning_rod_pulls_its_end_inwards():
+def test_the_end_of_a_rotating_rod_accelerates_inwards():
     simulation = Simulation(rigid_arm(gravity=WEIGHTLESS))
     simulation.set_state(position=[0.3], velocity=[2.0])
     simulation.effort = [ROD * 5.0]
@@ -198,7 +198,7 @@ def test_the_base_does_not_move():
         assert not twist_rate(arm, q, qd, qdd, 'base', representation).any()
 
 
-def test_what_is_asked_changes_nothing():
+def test_queries_do_not_change_the_arm():
     runs = [Simulation(swinging_arm()) for _ in range(2)]
     for run in runs:
         run.set_state(velocity=[1.0, -0.5])
@@ -236,7 +236,7 @@ NAMES = ('waist, elbow, arm/bending_y_1, arm/bending_z_1, forearm/bending_y_1, '
     (lambda arm, q: twist_rate(arm, q, q, q[1:], 'arm'),
      f'accelerations must be 6 finite numbers, in this order: {NAMES}'),
 ])
-def test_a_useless_argument_is_refused(call, expected):
+def test_an_invalid_argument_is_rejected(call, expected):
     arm = swinging_arm()
     with pytest.raises(SettingError) as caught:
         call(arm, np.zeros(arm.size))

@@ -1,4 +1,4 @@
-"""The inertia that joints feel, against kinetic energy and closed forms."""
+"""Joint-space inertia, against kinetic energy and closed forms."""
 
 import numpy as np
 import pytest
@@ -21,14 +21,14 @@ def test_kinetic_energy_of_the_stiff_arm_is_half_its_rigid_inertia_times_squared
     simulation, n = frs.Simulation(arm), len(arm.joint_names)
     for pose in poses_within(arm, 3):
         rates = random.normal(size=n)
-        # a geared joint turns on both sides of its gear, at the speed of the joint
+        # both sides of a gear rotate at the joint rate
         simulation.set_state(position=pose, velocity=rates)
         kinetic = rates @ rigid_inertia(arm, pose) @ rates / 2
         assert kinetic == pytest.approx(simulation.energy().kinetic, rel=1e-9)      # rounding
 
 
-def test_an_axis_feels_m_r2_between_none_and_that_of_the_stretched_arm():
-    # a mass of 2 kg on a rod of 0.5 m that tilts from upright to level, on a vertical axis
+def test_joint_inertia_ranges_from_zero_to_m_r2_of_the_extended_arm():
+    # a mass of 2 kg on a rod of 0.5 m that tilts from vertical to horizontal, on a vertical axis
     arm = build_arm(frs.read_description(robot(
         joint('waist', parent='base', child='column', inside='<axis xyz="0 0 1"/>'),
         link('column', 1.0, '0 0 0', (0.01,) * 3),
@@ -39,14 +39,14 @@ def test_an_axis_feels_m_r2_between_none_and_that_of_the_stretched_arm():
     for tilt in (0.0, 0.4, 1.2):
         expected = 0.01 + 2.0 * (0.5 * np.sin(tilt))**2
         assert rigid_inertia(arm, [0.0, tilt])[0, 0] == pytest.approx(expected, rel=1e-6)
-    # poses are a sample: they come close to the ends of the range
+    # the poses are a sample and come close to the ends of the range
     assert 0.01 <= found.least[0] < 0.03
     assert 0.45 < found.largest[0] <= 0.51
     np.testing.assert_allclose([found.least[1], found.largest[1]], 0.5, rtol=1e-6)
 
 
 @pytest.mark.parametrize('name', shipped_robots())
-def test_poses_lie_within_the_stops_and_are_the_same_for_every_call(name):
+def test_poses_lie_within_the_limits_and_are_the_same_for_every_call(name):
     arm = frs.load(name)
     poses = poses_within(arm)
     assert np.all(poses > arm.arrays.lower) and np.all(poses < arm.arrays.upper)
@@ -55,7 +55,7 @@ def test_poses_lie_within_the_stops_and_are_the_same_for_every_call(name):
 
 
 @pytest.mark.parametrize('upper', [2.0, 3.0])
-def test_no_pose_comes_twice_in_a_range_that_is_symmetric_about_zero(upper):
+def test_poses_are_unique_in_a_range_symmetric_about_zero(upper):
     arm = build_arm(frs.read_description(robot(
         joint('hinge', 'revolute', child='rod', inside='<axis xyz="0 0 1"/>'
               f'<limit lower="-2" upper="{upper}" effort="0" velocity="0"/>'),
@@ -65,7 +65,7 @@ def test_no_pose_comes_twice_in_a_range_that_is_symmetric_about_zero(upper):
 
 
 @pytest.mark.parametrize('name', shipped_robots())
-def test_moments_in_many_poses_at_once_are_the_inertia_that_dynamics_have_in_each(name):
+def test_vectorised_joint_inertias_equal_those_of_the_dynamics(name):
     arm = frs.load(name)
     poses = poses_within(arm, 3)
     _, moved = moments_beyond(arm.description, dict(zip(arm.joint_names, poses.T)))
@@ -75,5 +75,5 @@ def test_moments_in_many_poses_at_once_are_the_inertia_that_dynamics_have_in_eac
         across = (moments.mass if moving.kind == 'prismatic'
                   else np.einsum('...ii', moments.second)
                   - np.einsum('i,...ij,j', moving.axis, moments.second, moving.axis))
-        # a link that bends is uniform to the dynamics, whatever its <inertial> says: 1 %
+        # the dynamics models a flexible link as uniform, independent of its <inertial>: 1 %
         np.testing.assert_allclose(across + moving.reflected_inertia, found[:, k], rtol=0.01)

@@ -1,11 +1,11 @@
-"""Equilibrium, modes and linear models of whole arms."""
+"""Equilibria, modes and linear models of arms."""
 
 from math import pi
 
 import numpy as np
 import pytest
 from arms import SECTION, beam, flexibility, joint, link, robot
-from compare import CASES, arm_of, forward, judged
+from compare import CASES, arm_of, forward, reference_case
 from random_arms import random_state
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
@@ -34,7 +34,7 @@ def two_link():
 
 
 def drive(stiffness=8.0, rotor=0.02, gear_damping=0.3, friction=0.1):
-    """Return a rigid link of 0.5 kg m2 behind a gear that gives; friction is in the drive."""
+    """Return a rigid link of 0.5 kg m2 behind a flexible gear; friction is in the drive."""
     inside = f'<axis xyz="0 0 1"/><dynamics damping="{friction}"/>'
     return arm_of(robot(
         link(mass=1.0, centre='0 0 0', inertia=(0.5, 0.5, 0.5)), joint(inside=inside),
@@ -47,10 +47,10 @@ PENDULUM = robot(link(mass=2.0, centre='0 0 -0.4', inertia=(0.1, 0.1, 0.1)),
 
 
 @cases
-def test_mass_matrix_is_that_of_the_kinetic_energy(case):
-    judge = judged(case)
-    np.testing.assert_allclose(mass_matrix(judge.arm.arrays, judge.q), judge.M, rtol=1e-9,
-                               atol=1e-12 * abs(judge.M).max())
+def test_mass_matrix_agrees_with_the_kinetic_energy(case):
+    sample = reference_case(case)
+    np.testing.assert_allclose(mass_matrix(sample.arm.arrays, sample.q), sample.M, rtol=1e-9,
+                               atol=1e-12 * abs(sample.M).max())
 
 
 def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
@@ -74,7 +74,7 @@ def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
                             [[8, -8], [-8, 11]]))])
 def test_modes_with_damping_are_roots_of_the_characteristic_polynomial(joints, gains, matrices):
     M, D, K = (np.array(matrix, float) for matrix in matrices)
-    # det(M s^2 + D s + K) by its values at five points
+    # det(M s^2 + D s + K) from its values at five points
     points = np.linspace(-2.0, 2.0, 2 * len(M) + 1)
     roots = np.roots(np.polyfit(points, [np.linalg.det(M * s**2 + D * s + K) for s in points],
                                 2 * len(M)))
@@ -87,7 +87,7 @@ def test_modes_with_damping_are_roots_of_the_characteristic_polynomial(joints, g
     assert (np.abs(found.shapes).max(axis=0) == pytest.approx(1.0))
 
 
-def test_a_pendulum_swings_about_its_lowest_place_and_falls_from_its_highest():
+def test_a_pendulum_is_stable_when_hanging_and_unstable_when_upright():
     arm = build_arm(read_description(PENDULUM))
     rate = (2.0 * 9.81 * 0.4 / (0.1 + 2.0 * 0.4**2))**0.5
     below, above = modes(arm, joints='free'), modes(arm, [pi], joints='free')
@@ -104,8 +104,8 @@ def test_a_pendulum_swings_about_its_lowest_place_and_falls_from_its_highest():
 
 @cases
 @pytest.mark.parametrize('share', [0.1, 1.0])
-def test_trees_at_rest_under_weight_and_pushes_do_not_accelerate(case, share):
-    arm, rng = judged(case).arm, np.random.default_rng([7, int(10 * share)])
+def test_trees_in_equilibrium_under_gravity_and_pushes_do_not_accelerate(case, share):
+    arm, rng = reference_case(case).arm, np.random.default_rng([7, int(10 * share)])
     position = random_state(arm, rng.integers(100))[0][:len(arm.joint_names)]
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     pushes = [Push(rng.choice(bodies), share * rng.normal(size=3), share * rng.normal(size=3))]
@@ -117,7 +117,7 @@ def test_trees_at_rest_under_weight_and_pushes_do_not_accelerate(case, share):
     np.testing.assert_allclose(M @ qdd, 0.0, atol=1e-9 * max(1.0, 9.81 * pull))
 
 
-def test_a_fine_mesh_rings_like_a_beam_and_any_number_of_threads_finds_the_same(monkeypatch):
+def test_a_fine_mesh_has_beam_frequencies_for_any_number_of_threads(monkeypatch):
     arm = arm_of(robot(link(), joint(), flexibility(beam(
         f'{SECTION}<elements count="20" torsion="0"/>'))), gravity=(0.0, 0.0, 0.0))
     found = {}
@@ -128,7 +128,7 @@ def test_a_fine_mesh_rings_like_a_beam_and_any_number_of_threads_finds_the_same(
     for other in (2, 3):
         np.testing.assert_array_equal(found[other].frequencies, found[1].frequencies)
         np.testing.assert_array_equal(found[other].shapes, found[1].shapes)
-    # cos x cosh x = -1; rotary inertia of the sections is in the beam and not in the equation
+    # cos x cosh x = -1; the beam includes rotary inertia of the sections, the equation does not
     root = 1.875104068711961, 4.694091132974175
     ideal = sorted(r**2 * (EI / 2.0)**0.5 / (2 * pi) for r in root for EI in (20.0, 30.0))
     np.testing.assert_allclose(found[1].frequencies[:4], ideal, rtol=2e-3)
@@ -136,7 +136,7 @@ def test_a_fine_mesh_rings_like_a_beam_and_any_number_of_threads_finds_the_same(
 
 @pytest.mark.parametrize('velocity', [(0.0, 0.0, 0.0), (2.0, 0.0, 0.0)])
 def test_an_equilibrium_does_not_accelerate(two_link, velocity):
-    # about the vertical axis an arm can turn steadily, with gravity and friction
+    # an arm can rotate steadily about a vertical axis, with gravity and friction
     push = Push('payload', (3.0, -2.0, 4.0)) if not any(velocity) else Push('payload')
     position = [0.3, 0.5, -0.4]
     rest = equilibrium(two_link, position, velocity, [push])
@@ -148,13 +148,13 @@ def test_an_equilibrium_does_not_accelerate(two_link, velocity):
     work = make_workspace(two_link.arrays)
     set_loads(two_link.arrays, make_loads(two_link, [push]), rest.coordinates, rest.rates, work)
     qdd = forward(two_link, rest.coordinates, rest.rates, rest.effort, work)
-    # rounding, over the forces at work: some 10 N m
+    # rounding, relative to forces of some 10 N m
     M = mass_matrix(two_link.arrays, rest.coordinates)
     np.testing.assert_allclose(M @ qdd, 0.0, atol=1e-9)
 
 
 def slopes_of_dynamics(arm, q, qd, effort, step=1e-3):
-    """Slopes of accelerations with coordinates and rates by differences of the sixth order."""
+    """Return derivatives of accelerations by differences of sixth order."""
     def accelerations(x):
         return forward(arm, *np.split(x, 2), effort)
     state, columns = np.concatenate([q, qd]), []
@@ -167,26 +167,26 @@ def slopes_of_dynamics(arm, q, qd, effort, step=1e-3):
 
 @cases
 @pytest.mark.parametrize('moving', [False, True])
-def test_a_linear_model_is_the_slope_of_the_dynamics_in_any_state(case, moving):
-    judge = judged(case)
-    q, qd = 0.3 * judge.q, 0.3 * judge.qd * moving
-    effort = np.arange(1.0, 1.0 + len(judge.arm.joint_names))
-    system = linearise(judge.arm, q, qd, effort)
-    n = judge.arm.size
+def test_a_linear_model_is_the_derivative_of_the_dynamics_in_any_state(case, moving):
+    sample = reference_case(case)
+    q, qd = 0.3 * sample.q, 0.3 * sample.qd * moving
+    effort = np.arange(1.0, 1.0 + len(sample.arm.joint_names))
+    system = linearise(sample.arm, q, qd, effort)
+    n = sample.arm.size
     np.testing.assert_array_equal(system.A[:n], np.eye(2 * n)[n:])
-    A = slopes_of_dynamics(judge.arm, q, qd, effort)
-    # a coordinate matters as the root of its mass, see compare.assert_same; with half and twice
-    # the step the judge changes by a factor of 64: what is left, up to 1e-9, is the judge's error
-    scale = np.sqrt(np.diag(judge.M))
+    A = slopes_of_dynamics(sample.arm, q, qd, effort)
+    # coordinates are scaled by the root of mass, see compare.assert_same. With half and twice
+    # the step the error changes by a factor of 64: up to 1e-9 is the error of the reference
+    scale = np.sqrt(np.diag(sample.M))
     weigh = scale[:, None] / np.concatenate([scale, scale])
     assert abs((system.A[n:] - A) * weigh).max() < 1e-8 * abs(A * weigh).max()
-    B = np.array([forward(judge.arm, q, qd, effort + unit) - forward(judge.arm, q, qd, effort)
+    B = np.array([forward(sample.arm, q, qd, effort + unit) - forward(sample.arm, q, qd, effort)
                   for unit in np.eye(effort.size)]).T
     np.testing.assert_allclose(system.B[n:], B, rtol=1e-8, atol=1e-9 * abs(B).max())
 
 
 @pytest.mark.parametrize('velocity', [(0.0, 0.0, 0.0), (2.0, 0.0, 0.0)])
-def test_a_small_disturbance_moves_as_the_linear_model_says(two_link, velocity):
+def test_a_small_disturbance_follows_the_linear_model(two_link, velocity):
     system = linearise(two_link, [0.3, 0.5, -0.4], velocity)
     n, time = two_link.size, 5e-3
     start = np.concatenate([system.coordinates, system.rates])
@@ -199,7 +199,7 @@ def test_a_small_disturbance_moves_as_the_linear_model_says(two_link, velocity):
     rng = np.random.default_rng(0)
     for size in (np.repeat([1e-4, 1e-3], n), np.repeat([0.0, 1e-2], n)):
         change = size * rng.normal(size=2 * n)
-        # the difference of both sides leaves an error of third order in the change
+        # the central difference has an error of third order in the change
         moved, expected = (run(start + change) - run(start - change)) / 2, expm(
             system.A * time) @ change
         for part in np.split(np.arange(2 * n), 2):
@@ -208,9 +208,9 @@ def test_a_small_disturbance_moves_as_the_linear_model_says(two_link, velocity):
 
 @pytest.mark.parametrize('case', ['every', 2])
 def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
-    judge = judged(case)
-    arm, q, step = judge.arm, judge.q, 1e-4
-    system = linearise(arm, q, judge.qd)
+    sample = reference_case(case)
+    arm, q, step = sample.arm, sample.q, 1e-4
+    system = linearise(arm, q, sample.qd)
     joints = [*arm.joint_names, *(f'{name}/motor' for name in arm.motor_names)]
     tips = [f'{name}/tip_{part}' for name in arm.tips
             for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
@@ -232,7 +232,7 @@ def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
         return np.concatenate([q[:len(joints)], qd[:len(joints)], tip(q), rates[0], gauge(q),
                                rates[1]])
 
-    state = np.concatenate([q, judge.qd])
+    state = np.concatenate([q, sample.qd])
     C = np.array([(outputs(state + d) - outputs(state - d)) / (2 * step)
                   for d in step * np.eye(state.size)]).T
     for row, expected in zip(system.C, C):
@@ -240,13 +240,15 @@ def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
 
 
 @pytest.mark.parametrize('case', ['every', 2])
-def test_the_tip_of_a_flexible_link_is_where_first_principles_have_it(case):
-    judge = judged(case)
-    for name, bodies in judge.arm.segments.items():
-        beam = judge.arm.description.link(name).beam
-        found, roots = tip_deflection(judge.arm, name, judge.q), judge.reference.place(judge.q)[1]
+def test_the_tip_position_of_a_flexible_link_agrees_with_first_principles(case):
+    sample = reference_case(case)
+    for name, bodies in sample.arm.segments.items():
+        beam = sample.arm.description.link(name).beam
+        found = tip_deflection(sample.arm, name, sample.q)
+        roots = sample.reference.place(sample.q)[1]
         last = name, len(bodies) - 1
-        turned, moved = judge.reference.pieces[last].section(judge.q, beam.length / beam.segments)
+        turned, moved = sample.reference.pieces[last].section(
+            sample.q, beam.length / beam.segments)
         R, p = roots[name, 0]
         place = R.T @ (roots[last][0] @ moved + roots[last][1] - p)
         np.testing.assert_allclose(found[:3], place - [beam.length, 0, 0], atol=1e-12)
@@ -254,7 +256,7 @@ def test_the_tip_of_a_flexible_link_is_where_first_principles_have_it(case):
         np.testing.assert_allclose(found[3:], vector, atol=1e-12)
 
 
-def test_some_joints_may_be_locked(two_link):
+def test_single_joints_can_be_locked(two_link):
     system = linearise(two_link, joints=['waist', 'elbow'])
     assert system.inputs == ('shoulder',)
     assert 'waist/motor' not in system.states
@@ -265,8 +267,8 @@ def test_some_joints_may_be_locked(two_link):
     np.testing.assert_allclose(frequencies(two_link)[0] * 2 * pi, rates[0], rtol=1e-6)
 
 
-def test_gains_hold_the_drives_that_are_not_locked(two_link):
-    # a drive that is held as stiffly as can be is one that is locked
+def test_gains_apply_to_drives_that_are_not_locked(two_link):
+    # a drive with a very stiff servo is equivalent to a locked one
     stiff = modes(two_link, gains=([1e9, 50.0, 1e9], 0.0))
     some = modes(two_link, joints=['waist', 'elbow'], gains=(50.0, 0.0))
     assert not some.shapes[[two_link.coordinate_names.index(f'{name}/motor')
@@ -274,7 +276,7 @@ def test_gains_hold_the_drives_that_are_not_locked(two_link):
     np.testing.assert_allclose(some.frequencies[:4], stiff.frequencies[:4], rtol=1e-4)
 
 
-def test_a_servo_makes_the_linear_model_a_closed_loop(two_link):
+def test_servo_gains_close_the_loop_of_the_linear_model(two_link):
     stiffness, damping = np.array([60.0, 50.0, 20.0]), np.array([4.0, 3.0, 1.0])
     free = linearise(two_link, [0.2, 0.4, -0.7])
     held = linearise(two_link, [0.2, 0.4, -0.7], gains=(stiffness, damping))
@@ -292,20 +294,20 @@ def test_a_servo_makes_the_linear_model_a_closed_loop(two_link):
     np.testing.assert_allclose(found[[0, -1]], expected[[0, -1]], rtol=1e-6)
 
 
-def test_a_drive_on_a_servo_sags_as_far_as_its_stiffness_lets_it(two_link):
+def test_a_drive_on_a_servo_sags_in_proportion_to_its_compliance(two_link):
     stiffness, target = [200.0, 150.0, 80.0], [0.4, 0.3, -0.5]
     found = equilibrium(two_link, target, stiffness=stiffness)
     motors = driven_coordinates(two_link)
     np.testing.assert_allclose(stiffness * (target - found.coordinates[motors]), found.effort,
                                rtol=1e-9, atol=1e-9)
-    # and there, with the motors standing, it is the same equilibrium
+    # with the motors locked there, the equilibrium is the same
     there = equilibrium(two_link, found.coordinates[motors])
     np.testing.assert_allclose(there.coordinates, found.coordinates, atol=1e-9)
     np.testing.assert_allclose(there.effort, found.effort, atol=1e-7)
     assert abs(found.coordinates[motors] - target).max() > 1e-3
 
 
-def test_linear_models_go_to_scipy_and_to_python_control_with_their_names(two_link):
+def test_linear_models_convert_to_scipy_and_python_control(two_link):
     system = linearise(two_link, [0.2, 0.4, -0.7], gains=(50.0, 2.0))
     seen = system.part(['elbow/target'], ['elbow', 'forearm/tip_z', 'forearm/tip_z/rate'])
     rates = np.array([0.3, 2.0, 11.0])
@@ -323,7 +325,7 @@ def test_linear_models_go_to_scipy_and_to_python_control_with_their_names(two_li
     assert [*theirs.output_labels] == ['elbow', 'forearm/tip_z', 'forearm/tip_z/rate']
 
 
-def test_what_cannot_be_computed_is_refused_in_one_line(two_link):
+def test_an_impossible_computation_is_a_one_line_error(two_link):
     wrong = 'must be 3 finite numbers, in this order: waist, shoulder, elbow'
     for call, message in (
             (lambda: equilibrium(two_link, [0.0]), f'position {wrong}'),

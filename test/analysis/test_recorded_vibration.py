@@ -1,4 +1,4 @@
-"""Judges: oscillators whose frequency and damping are known, noise, and logs of all kinds."""
+"""Recorded vibration, tested with known oscillators, noise, and logs of all kinds."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ def decay(frequency, ratio, seconds=12.0, start=2.0, noise=0.02, seed=0):
 
 
 @pytest.mark.parametrize('frequency, ratio', [(3.0, 0.005), (3.0, 0.03), (12.0, 0.01), (7.3, 0.1)])
-def test_decay_gives_frequency_and_damping_within_their_deviations(frequency, ratio):
+def test_a_decay_gives_frequency_and_damping_within_their_deviations(frequency, ratio):
     misses = []
-    # of the ratio, no estimate from samples of this noise is better than this (Cramer and Rao)
+    # Cramer-Rao bound of the ratio for samples with this noise
     least = 4 * np.sqrt(2 * np.pi * frequency * ratio / RATE) * 0.02 * ratio
     for seed in range(5):
         found, _ = resonances(RATE, decay(frequency, ratio, seed=seed)[:, None])
@@ -29,17 +29,17 @@ def test_decay_gives_frequency_and_damping_within_their_deviations(frequency, ra
         assert first.way == 'decay'
         assert first.frequency == pytest.approx(frequency, rel=max(0.001, 0.2 * ratio))
         assert first.ratio == pytest.approx(ratio, abs=4 * first.ratio_deviation)
-        # the fit sees the ringing behind a filter and above its noise alone, which costs some
+        # the fit uses only the filtered vibration above the noise, which costs some accuracy
         assert first.ratio_deviation < 3 * least
         misses += [abs(first.frequency - frequency) / first.frequency_deviation]
-    # most lie within two deviations, and the filter shifts strongly damped ones a little
+    # most lie within two standard deviations; the filter shifts strongly damped ones a little
     assert np.median(misses) < 2.5
 
 
 @pytest.mark.parametrize('frequency, ratio, zeros', [
     (3.0, 0.03, 0), (7.3, 0.06, 0), (12.0, 0.02, 2), (7.3, 0.06, 2)])
-def test_ringing_under_noise_gives_the_resonance_of_the_spectrum(frequency, ratio, zeros):
-    """Of the place of a mass on a spring, and with two zeros of its acceleration."""
+def test_vibration_excited_by_noise_gives_the_resonance_of_the_spectrum(frequency, ratio, zeros):
+    """Use the position of a mass on a spring, and its acceleration with two zeros."""
     rate = 2 * np.pi * frequency
     numerator, misses, surprises = [1.0, *zeros * [0.0]], [], []
     b, a, _ = cont2discrete((numerator, [1.0, 2 * ratio * rate, rate**2]), 1 / RATE, 'foh')
@@ -52,18 +52,18 @@ def test_ringing_under_noise_gives_the_resonance_of_the_spectrum(frequency, rati
         misses.append([first.frequency / frequency - 1, first.ratio / ratio - 1])
         surprises.append([(first.frequency - frequency) / first.frequency_deviation,
                           (first.ratio - ratio) / first.ratio_deviation])
-    # from a spectrum of 8 segments the ratio is known to 15 to 30 %, from 12 to a third of that
+    # a spectrum of 8 segments determines the ratio to 15 to 30 %, the mean of 12 to a third
     assert (np.abs(np.mean(misses, axis=0)) < [0.15 * ratio, 0.15]).all()
     assert (np.std(misses, axis=0) < [0.4 * ratio, 0.35]).all()
-    # deviations that are told are those that are seen, within what 12 of them can show
+    # reported standard deviations equal the observed ones, as far as 12 samples show
     assert (np.median(np.abs(surprises), axis=0) < 1.3).all()
 
 
-def test_of_few_periods_or_little_damping_a_decay_is_found_as_well():
+def test_a_decay_with_few_periods_or_little_damping_is_found():
     rng = np.random.default_rng(0)
     for case in range(60):
         frequency, periods = 10**rng.uniform(-0.3, 1.4), rng.uniform(8.0, 60.0)
-        # between a third, and all but a thousandth, has died away when it ends
+        # between a third and 99.9 % of the vibration has decayed at the end
         ratio = -np.log(10**rng.uniform(-3.0, -0.17)) / (2 * np.pi * periods)
         t = np.arange(0.0, periods / frequency, 1 / (rng.uniform(20.0, 60.0) * frequency))
         x = np.exp(-ratio * 2 * np.pi * frequency * t) * np.sin(
@@ -76,7 +76,7 @@ def test_of_few_periods_or_little_damping_a_decay_is_found_as_well():
 
 
 @pytest.mark.parametrize('sums', [0, 1, 2])
-def test_short_noise_and_drift_do_not_ring_either(sums):
+def test_short_noise_and_drift_contain_no_vibration(sums):
     for seed in range(25):
         rng = np.random.default_rng(seed)
         samples = rng.normal(size=(int(10**rng.uniform(2.2, 3.6)), 1 + seed % 3))
@@ -92,7 +92,7 @@ def test_two_modes_are_both_found():
 
 
 @pytest.mark.parametrize('columns', [1, 3])
-def test_noise_and_drift_do_not_ring(columns):
+def test_noise_and_drift_contain_no_vibration(columns):
     for seed in range(20):
         noise = np.random.default_rng(seed).normal(size=(4000, columns))
         assert resonances(RATE, noise)[0] == []
@@ -100,17 +100,17 @@ def test_noise_and_drift_do_not_ring(columns):
 
 
 @pytest.mark.parametrize('count', [60, 61, 700])
-def test_what_is_ready_for_many_calls_is_what_a_library_says_in_one(count):
+def test_prepared_filters_equal_single_calls_of_scipy(count):
     samples = np.random.default_rng(count).normal(size=(count, 3)).cumsum(axis=0)
     sections = butter(2, [3.0, 8.0], 'bandpass', fs=RATE, output='sos')
     np.testing.assert_allclose(_Band(RATE, 3.0, 8.0).filtered(samples),
                                sosfiltfilt(sections, samples, axis=0), rtol=1e-12, atol=1e-12)
-    for few in range(2, 12):        # the quarter falls on one of them, or between two
+    for few in range(2, 12):        # the quarter falls on a sample, or between two
         assert _quartile(samples[:few, 0]) == pytest.approx(
             np.percentile(samples[:few, 0], 25), rel=1e-14)
 
 
-def test_sensor_that_shows_nothing_does_not_ring():
+def test_a_constant_sensor_contains_no_vibration():
     assert resonances(RATE, np.ones((1000, 2)))[0] == []
 
 
@@ -130,7 +130,7 @@ def test_log_with_uneven_times_gives_the_same_frequency(tmp_path):
     assert resonances(rate, samples)[0][0].frequency == pytest.approx(3.0, rel=0.01)
 
 
-def test_columns_and_rate_are_taken_as_told(tmp_path):
+def test_columns_and_rate_are_selectable(tmp_path):
     log = write(tmp_path / 'log.csv', ['x', 'y', 'z'], [(k, 2 * k, 3 * k) for k in range(200)])
     rate, samples, names = read_samples(log, ['z', 'y'], 50.0)
     assert (rate, names) == (50.0, ['y', 'z'])
@@ -155,14 +155,14 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
      ':11: is not 2 numbers. Mend or remove this line.'),
     (['time', 'x'], [*ROWS[:9], ('nan', 1)], {}, ':11: is not finite. Mend or remove this line.'),
 ])
-def test_log_that_is_none_is_refused(tmp_path, header, rows, options, message):
+def test_an_invalid_log_is_rejected(tmp_path, header, rows, options, message):
     log = write(tmp_path / 'log.csv', header, rows)
     with pytest.raises(UsageError) as caught:
         read_samples(log, **options)
     assert str(caught.value) == f'{log}{message}'
 
 
-def test_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_rejected(tmp_path):
     with pytest.raises(UsageError) as caught:
         read_samples(tmp_path / 'no.csv')
     assert str(caught.value) == (f'{tmp_path}/no.csv: cannot be read: No such file or directory. '

@@ -1,4 +1,4 @@
-"""Four representations of a twist against derivatives of a pose, and against one another."""
+"""Four representations of a twist, against derivatives of a pose and each other."""
 
 from itertools import product
 
@@ -16,11 +16,11 @@ from flex_robot_sim.util.exceptions import SettingError
 
 PAIRS = list(product(REPRESENTATIONS, repeat=2))
 pairs = pytest.mark.parametrize('source, target', PAIRS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-13}     # of products of numbers near 1
+ROUNDING = {'rtol': 0.0, 'atol': 1e-13}     # of products of numbers of the size 1
 
 
 def moving(t):
-    """Rotation and translation of a frame that tumbles, at any time."""
+    """Return rotation and translation of a tumbling frame at a time."""
     return (turn(np.array([0.4, -1.1, 0.7]) + t * np.array([0.8, 0.5, -0.9]) * (1 + t)),
             np.array([0.3, -0.6, 0.9]) + t * np.array([1.2, -0.7, 0.4]) + t**2)
 
@@ -49,13 +49,13 @@ def twist_at(t, representation):
 
 
 @pairs
-def test_every_twist_becomes_every_other(source, target):
+def test_every_twist_converts_to_every_other(source, target):
     np.testing.assert_allclose(convert_twist(twist_at(0.3, source), pose_at(0.3), source, target),
                                twist_at(0.3, target), **ROUNDING)
 
 
 @pairs
-def test_there_and_back_is_the_identity(source, target):
+def test_conversion_and_its_inverse_give_the_identity(source, target):
     rng, T = np.random.default_rng(4), pose_at(0.3)
     for function in (convert_twist, convert_wrench):
         given = rng.normal(size=(6, 5))
@@ -68,7 +68,7 @@ def test_there_and_back_is_the_identity(source, target):
 
 
 @pairs
-def test_a_jacobian_changes_column_by_column(source, target):
+def test_a_jacobian_converts_column_by_column(source, target):
     J, T = np.random.default_rng(5).normal(size=(6, 4)), pose_at(-0.2)
     columns = [convert_twist(column, T, source, target) for column in J.T]
     np.testing.assert_allclose(convert_twist(J, T, source, target), np.transpose(columns),
@@ -76,7 +76,7 @@ def test_a_jacobian_changes_column_by_column(source, target):
 
 
 @pairs
-def test_the_power_of_a_wrench_is_the_same_in_all(source, target):
+def test_the_power_of_a_wrench_is_the_same_in_all_representations(source, target):
     V, F = np.random.default_rng(6).normal(size=(2, 6))
     T = pose_at(0.1)
     power = convert_wrench(F, T, source, target) @ convert_twist(V, T, source, target)
@@ -84,7 +84,7 @@ def test_the_power_of_a_wrench_is_the_same_in_all(source, target):
 
 
 def test_a_force_at_a_point_has_the_wrenches_of_statics():
-    # a force that pulls at the origin of the frame, given in the base frame
+    # a force at the origin of the frame, in base coordinates
     T, force = pose_at(0.3), np.array([1.0, -2.0, 3.0])
     R, p, nothing = T[:3, :3], T[:3, 3], np.zeros(3)
     wrenches = {'body': [nothing, R.T @ force], 'spatial': [np.cross(p, force), force],
@@ -99,7 +99,7 @@ def test_rates_are_derivatives_of_the_components(source, target):
     rates = {name: along(lambda t, name=name: twist_at(0.3 + t, name))
              for name in (source, target)}
     found = convert_rate(rates[source], twist_at(0.3, source), pose_at(0.3), source, target)
-    # differences of the sixth order with steps of 1e-3
+    # finite differences of sixth order with steps of 1e-3
     np.testing.assert_allclose(found, rates[target], rtol=0.0, atol=1e-10)
 
 
@@ -126,7 +126,7 @@ MIRROR = np.diag([1.0, 1.0, -1.0, 1.0])
     (convert_twist, (np.zeros(6), MIRROR, 'body', 'mixed'), POSE),
     (convert_twist, (np.zeros(6), np.full((4, 4), np.nan), 'body', 'mixed'), POSE),
 ])
-def test_a_useless_argument_is_refused(function, arguments, expected):
+def test_an_invalid_argument_is_rejected(function, arguments, expected):
     with pytest.raises(SettingError) as caught:
         function(*arguments)
     assert str(caught.value) == expected

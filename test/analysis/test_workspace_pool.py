@@ -1,4 +1,4 @@
-"""What is asked about arms in any order, and by several threads, against arms asked only once."""
+"""Queries on arms in any order and from several threads, against queries on fresh arms."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,8 +12,8 @@ from flex_robot_sim.model.assembly import build_arm
 ROBOTS = ('two_link', 'dual_screw_arm', 'canadarm2')
 
 
-def questions(arm, rng):
-    """Return a question about a random state as a function of an arm like this one."""
+def make_queries(arm, rng):
+    """Return queries about a random state, as functions of an arm of this structure."""
     joints = len(arm.joint_names)
     q = 0.01 * rng.normal(size=arm.size)
     q[:joints] = rng.uniform(-0.5, 0.5, joints)
@@ -27,41 +27,41 @@ def questions(arm, rng):
             lambda arm: frs.mass_matrix(arm, q)]
 
 
-def asked(seed, count):
-    """Questions in a random order, each with the arm that it is about and the right answer."""
+def random_queries(seed, count):
+    """Return queries in a random order, each with its arm and its expected result."""
     rng, arms = np.random.default_rng(seed), [frs.load(name) for name in ROBOTS]
     cases = []
     for _ in range(count):
         arm = arms[rng.integers(len(arms))]
-        question = questions(arm, rng)[rng.integers(5)]
-        cases.append((arm, question, question(build_arm(arm.description))))
+        query = make_queries(arm, rng)[rng.integers(5)]
+        cases.append((arm, query, query(build_arm(arm.description))))
     return cases
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_an_answer_does_not_depend_on_what_was_asked_before(seed):
-    for arm, question, answer in asked(seed, 40):
-        assert np.array_equal(question(arm), answer)
+def test_a_result_does_not_depend_on_previous_queries(seed):
+    for arm, query, answer in random_queries(seed, 40):
+        assert np.array_equal(query(arm), answer)
 
 
-def test_threads_may_ask_about_the_same_arms():
-    cases = asked(7, 30)
+def test_threads_can_query_the_same_arms():
+    cases = random_queries(7, 30)
 
-    def all_right(_):
-        return all(np.array_equal(question(arm), answer) for arm, question, answer in cases)
+    def are_all_equal(_):
+        return all(np.array_equal(query(arm), answer) for arm, query, answer in cases)
     with ThreadPoolExecutor(6) as pool:
-        assert all(pool.map(all_right, range(60)))
+        assert all(pool.map(are_all_equal, range(60)))
 
 
-def test_answers_are_the_callers_own():
+def test_results_are_not_overwritten_by_later_queries():
     arm = frs.load('two_link')
     first = frs.gravity_forces(arm, np.full(arm.size, 0.1))
-    kept = first.copy()
+    saved = first.copy()
     frs.gravity_forces(arm, np.full(arm.size, -0.2))
-    assert np.array_equal(first, kept)
+    assert np.array_equal(first, saved)
 
 
-def test_what_was_lent_goes_with_its_arm():
+def test_a_workspace_is_released_with_its_arm():
     before = len(workspace_pool._idle)
     arm = frs.load('single_link')
     frs.gravity_forces(arm, np.zeros(arm.size))
@@ -70,7 +70,7 @@ def test_what_was_lent_goes_with_its_arm():
     assert len(workspace_pool._idle) <= before
 
 
-def test_after_an_error_nothing_is_lent_again():
+def test_a_workspace_is_not_reused_after_an_error():
     arm = frs.load('single_link')
     with pytest.raises(ZeroDivisionError), workspace_pool.borrowed(arm) as scratch:
         raise ZeroDivisionError

@@ -1,4 +1,4 @@
-"""`flexsim` as a user types it: text, JSON, exit codes; never a traceback."""
+"""`flexsim` on the command line: text, JSON, exit codes; never a traceback."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from flex_robot_sim.util.share import shipped_robots
 
 
 def flexsim(*words):
-    """Run the real command in a process of its own."""
+    """Run the real command in a separate process."""
     return subprocess.run([sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
                           capture_output=True, text=True, timeout=60, check=False)
 
@@ -42,8 +42,8 @@ def test_output_on_a_full_disk_is_one_line(arm_file):
 
 
 @pytest.mark.parametrize('module', ['gettext', 'lxml', 'numpy.linalg'])
-def test_ctrl_c_ends_a_command_that_still_imports_without_a_traceback(module):
-    # the interpreter tells of each import as soon as it begins
+def test_ctrl_c_during_imports_ends_a_command_without_a_traceback(module):
+    # the interpreter reports each import when it begins
     process = Process([sys.executable, '-v', '-m', 'flex_robot_sim', 'check', 'two_link'])
     process.wait_for_line(f"import '{module}")
     code, _ = process.stop()
@@ -72,15 +72,15 @@ def test_ctrl_c_at_any_import_of_a_command_ends_it_without_a_traceback(number):
     assert (done.returncode, done.stderr) == (130, '')
 
 
-def test_before_a_command_handles_ctrl_c_it_imports_nothing_but_its_first_line():
+def test_a_command_handles_ctrl_c_before_further_imports():
     program = ('import sys; before = {*sys.modules}; from flex_robot_sim.start import main; '
                'print(*sorted({*sys.modules} - before))')
     done = subprocess.run(run_text(program), capture_output=True, text=True, check=True)
     assert done.stdout == 'flex_robot_sim flex_robot_sim.start flex_robot_sim.version\n'
 
 
-def test_ctrl_c_at_any_moment_of_a_start_shows_no_line_of_the_package():
-    """A traceback of Python's own start, before any line of ours, cannot be avoided."""
+def test_ctrl_c_at_any_time_of_the_start_shows_no_line_of_the_package():
+    """A traceback of the Python start-up, before the package runs, cannot be avoided."""
     for moment in range(12):
         process = subprocess.Popen([sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
                                    text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -107,7 +107,7 @@ def test_check_shows_the_tree_and_the_beams(arm_file):
     assert (done.returncode, done.stderr) == (0, '')
 
 
-def test_no_name_in_the_tree_steers_the_terminal(tmp_path):
+def test_control_characters_of_names_in_the_tree_are_escaped(tmp_path):
     path = tmp_path / 'a  b.urdf'
     name = 'a&#10;b\u202e\x9b31m'
     path.write_text(robot(link(name), joint(child=name)), 'utf-8')
@@ -118,7 +118,7 @@ def test_no_name_in_the_tree_steers_the_terminal(tmp_path):
         '  tool: a b\\u202e\\x9b31m (the last link of the longest chain)']
 
 
-def test_check_of_nothing_is_one_line():
+def test_check_without_a_robot_is_one_line():
     assert flexsim('check', '').stderr == (
         "'': no file name was given. Give the path of a URDF or xacro file.\n")
 
@@ -129,7 +129,7 @@ def test_check_of_all_shipped_robots_is_clean():
     assert 'warning' not in done.stdout
 
 
-def test_json_is_one_object_and_nothing_else(arm_file):
+def test_json_output_is_exactly_one_object(arm_file):
     one = json.loads(flexsim('check', arm_file, '--json').stdout)
     assert one['links'][1]['beam']['first_clamped_frequency']['torsion'] == pytest.approx(25)
     several = json.loads(flexsim('check', arm_file, 'two_link', '--json').stdout)
@@ -144,7 +144,7 @@ def test_one_unusable_robot_does_not_hide_the_others(arm_file, tmp_path):
     assert done.stdout.startswith('test (')
 
 
-def test_json_tells_of_an_unusable_robot(tmp_path):
+def test_json_reports_an_unusable_robot(tmp_path):
     path = tmp_path / 'broken.urdf'
     path.write_text(robot('<link name="base"/>'), 'utf-8')
     done = flexsim('check', path, '--json')
@@ -152,7 +152,7 @@ def test_json_tells_of_an_unusable_robot(tmp_path):
     assert json.loads(done.stdout)['error'] == done.stderr.strip()
 
 
-def test_a_misspelt_robot_gets_the_nearest_right_name():
+def test_a_misspelt_robot_gets_the_most_similar_name():
     assert flexsim('check', 'two_lnk').stderr == (
         'two_lnk: the file cannot be read: No such file or directory. Did you mean the shipped '
         'robot "two_link".\n')
@@ -191,7 +191,7 @@ def test_robots_lists_the_robots_that_come_with_the_package(capsys):
         ['two_link', '3', '3', '2']]
 
 
-def test_a_closed_pipe_is_no_error():
+def test_a_closed_pipe_is_not_an_error():
     read_end, write_end = os.pipe()
     os.close(read_end)
     with os.fdopen(write_end, 'w') as pipe:
@@ -208,7 +208,7 @@ def test_a_terminal_without_box_characters_still_gets_the_tree():
     assert b'?? ' in done.stdout
 
 
-def test_the_readme_shows_what_check_prints():
+def test_the_readme_shows_the_output_of_check():
     readme = (ROOT / 'README.md').read_text('utf-8')
     command, shown = re.search(r'\$ \./run (check urdf/.*)\n((?:.*\n)+?)```', readme).groups()
     done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *command.split()], cwd=ROOT,
@@ -217,8 +217,8 @@ def test_the_readme_shows_what_check_prints():
 
 
 @pytest.mark.parametrize('command', cli.COMMANDS)
-def test_a_command_starts_by_itself(command):
-    """Those of other tests run in their process, or in one that has imported more."""
+def test_a_command_starts_in_a_new_process(command):
+    """Commands of other tests run in the test process, or in one with more imports."""
     done = flexsim(command, '--help')
     assert (done.returncode, done.stderr) == (0, '')
     assert f'usage: flexsim {command} ' in done.stdout and 'example: flexsim ' in done.stdout

@@ -1,4 +1,4 @@
-"""`flexsim simulate` and `flexsim modes`: figures, tables and complaints."""
+"""`flexsim simulate` and `flexsim modes`: figures, tables and error messages."""
 
 import csv
 import json
@@ -40,7 +40,7 @@ def _written(folder, text):
 
 
 def figures(capsys, *words):
-    """Return the JSON object that a command prints; nothing else stands on standard output."""
+    """Return the JSON object that a command prints; standard output contains nothing else."""
     assert main([*words, '--json']) == 0
     out, err = capsys.readouterr()
     assert err == ''
@@ -48,7 +48,7 @@ def figures(capsys, *words):
 
 
 def complaint(capsys, *words):
-    """Return the line in which a command ends."""
+    """Return the one-line error of a command."""
     try:
         assert main(list(words)) == 2
     except SystemExit as error:     # of argparse
@@ -60,14 +60,14 @@ def complaint(capsys, *words):
 
 
 def rows_of(path):
-    """Columns of a CSV file by name."""
+    """Return the columns of a CSV file by name."""
     with open(path, newline='') as file:
         header, *rows = csv.reader(file)
     return dict(zip(header, np.array(rows, float).T))
 
 
-def test_the_module_is_the_command(rod):
-    frs.Simulation(frs.load(rod)).step()        # compiled: nothing is told of that
+def test_the_module_runs_as_the_command(rod):
+    frs.Simulation(frs.load(rod)).step()        # already compiled, so there is no compile message
     words = [sys.executable, '-m', 'flex_robot_sim', 'simulate', rod, '--json', '--seconds', '0.1']
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, '')
@@ -102,7 +102,7 @@ def test_a_constant_effort(rod, capsys, tmp_path):
     ('step:2@0.5', 1.0), ('bang:3@0.1,0.4,0.5', 0.6), ('sine:1@0.25', 2 / pi)])
 def test_efforts_over_time(rod, capsys, words, impulse):
     summary = figures(capsys, 'simulate', rod, '--effort', f'hinge={words}', '--seconds', '1')
-    # an effort held over each step at its middle: the error of the sine is (2 pi f h)^2 / 24
+    # each step holds the effort of its middle: the error of the sine is (2 pi f h)^2 / 24
     assert summary['velocity']['hinge'] == pytest.approx(impulse / ROD, rel=2e-7)
 
 
@@ -118,11 +118,11 @@ def test_a_pose_is_held(swing, capsys, tmp_path):
     summary = figures(capsys, 'simulate', swing, '--to=0.5,-0.3', '--start', '0.4,-0.3',
                       '--seconds', '10', '--stiffness', '900', '--damping', '300',
                       '--time-step', '2e-3', '--output', str(path), WEIGHTLESS)
-    # the servo is done after 2 s; the links still ring a little, and shake the joints
+    # the servo settles after 2 s; the links still vibrate a little, and move the joints
     assert summary['position'] == pytest.approx({'waist': 0.5, 'elbow': -0.3}, abs=1e-3)
     rows = rows_of(path)
     assert rows['position/waist'][0] == 0.4
-    # the motor pulls with its stiffness at first, less as soon as it moves
+    # the motor starts with the torque of its stiffness, which falls when it moves
     assert 0 < rows['effort/waist'][0] < 900 * 0.1
     tips = np.linalg.norm([rows[f'tip/arm/{axis}'] for axis in 'xyz'], axis=0)
     assert summary['largest_deflection']['arm'] == pytest.approx(tips.max(), rel=1e-6)
@@ -134,9 +134,9 @@ SERVO = '--to', '0.4', '--stiffness', '40', '--damping', '8'
 
 @pytest.mark.parametrize('words', [SERVO, (*SERVO, '--within', '0.1'),
                                    ('--effort', 'hinge=bang:3@0.0513,0.1,0.1487')],
-                         ids=['at once', 'led', 'bang'])
+                         ids=['step', 'within', 'bang'])
 @pytest.mark.parametrize('rate', [100, 200])
-def test_efforts_of_a_log_have_the_impulse_of_what_acted(rod, capsys, tmp_path, words, rate):
+def test_efforts_of_a_log_have_the_applied_impulse(rod, capsys, tmp_path, words, rate):
     rows = []
     for each in (rate, 2000):
         path = tmp_path / f'{each}.csv'
@@ -145,29 +145,29 @@ def test_efforts_of_a_log_have_the_impulse_of_what_acted(rod, capsys, tmp_path, 
         capsys.readouterr()
         rows.append(rows_of(path))
     coarse, fine = rows
-    # a rigid rod: the impulse around a row is what its speed changes by there
+    # a rigid rod: the impulse around a row equals its change of momentum
     ends = [np.interp(np.clip(coarse['time'] + side / rate, 0, 0.2), fine['time'],
                       fine['velocity/hinge']) for side in (-0.5, 0.5)]
     lengths = np.full(len(coarse['time']), 1 / rate)
     lengths[[0, -1]] /= 2
     assert coarse['effort/hinge'] * lengths == pytest.approx(
-        ROD * (ends[1] - ends[0]), abs=1e-8)     # of nine digits
+        ROD * (ends[1] - ends[0]), abs=1e-8)     # nine digits
 
 
-def test_gains_that_fit_hold_a_pose(swing, capsys):
+def test_suitable_gains_hold_a_pose(swing, capsys):
     summary = figures(capsys, 'simulate', swing, '--to', '0.5,0.3', '--seconds', '8', WEIGHTLESS)
     assert summary['position'] == pytest.approx({'waist': 0.5, 'elbow': 0.3}, abs=1e-2)
 
 
-def test_pd_carries_the_weight_at_the_pose(capsys):
+def test_pd_compensates_gravity_at_the_pose(capsys):
     summary = figures(capsys, 'simulate', 'two_link', '--to=0.5,0.5,-0.8', '--seconds', '12')
-    # gears give by weight over stiffness, and a bent arm is a little shorter than a straight one
+    # gears deflect by weight over stiffness; a bent arm is a little shorter than a straight one
     assert summary['position']['waist'] == pytest.approx(0.5, abs=1e-4)
     assert summary['position']['shoulder'] == pytest.approx(0.5, abs=0.02)
     assert summary['position']['elbow'] == pytest.approx(-0.8, abs=0.02)
 
 
-def test_what_is_printed_for_people(swing, capsys):
+def test_the_text_output_has_all_results(swing, capsys):
     assert main(['simulate', swing, '--seconds', '0.5', '--effort', 'waist=150']) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
@@ -184,7 +184,7 @@ def test_frequencies_of_a_clamped_beam(capsys, tmp_path):
     summary = figures(capsys, 'modes', path, '--count', '3', WEIGHTLESS)
     roots = np.array([1.875104, 1.875104 * sqrt(2), 4.694091])      # z is four times stiffer
     expected = roots**2 * sqrt(10 / 2) / (2 * pi) * sqrt(1 - 0.01**2)
-    # natural or damped frequencies: both within the square of the damping
+    # natural and damped frequencies differ by the square of the damping ratio
     np.testing.assert_allclose(summary['frequencies'], expected, rtol=1e-4)
     np.testing.assert_allclose(summary['damping_ratios'], 0.01, rtol=0.5)
     assert summary['joints'] == 'locked'
@@ -197,7 +197,7 @@ def test_frequencies_of_a_clamped_beam(capsys, tmp_path):
     assert mode.split()[-1] == 'arm/bending_y_1'
 
 
-def test_free_joints_have_a_mode_without_force(swing, capsys):
+def test_free_joints_have_a_mode_of_zero_frequency(swing, capsys):
     free = figures(capsys, 'modes', swing, '--joints', 'free', '--pose', '0.3,0.2', WEIGHTLESS)
     locked = figures(capsys, 'modes', swing, '--pose', '0.3,0.2', WEIGHTLESS)
     assert free['frequencies'][:2] == [0.0, 0.0]
@@ -236,7 +236,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize('words, expected', WORDS.values(), ids=WORDS)
-def test_a_mistake_is_one_line(swing, capsys, words, expected):
+def test_an_invalid_option_is_one_line(swing, capsys, words, expected):
     assert complaint(capsys, 'simulate', swing, *words) == f'flexsim simulate: {expected}'
 
 
@@ -245,7 +245,7 @@ def test_a_mistake_is_one_line(swing, capsys, words, expected):
     (['simulate', '--to', 'up'], 'argument --to: "up" is not numbers with commas'),
     (['simulate', '--seconds', 'long'], "argument --seconds: invalid float value: 'long'"),
     (['modes', '--joints', 'loose'], "argument --joints: invalid choice: 'loose'")])
-def test_a_slip_in_an_argument_is_one_line(swing, capsys, words, expected):
+def test_an_invalid_argument_is_one_line(swing, capsys, words, expected):
     found = complaint(capsys, words[0], swing, *words[1:])
     assert found.startswith(f'flexsim {words[0]}: {expected}')
     assert found.endswith(f'Try flexsim {words[0]} --help.')
@@ -256,11 +256,11 @@ def test_a_slip_in_an_argument_is_one_line(swing, capsys, words, expected):
     (['--pose', '1'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
     (['--pose', '1,inf'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
     (['stiff=1'], '"stiff=1" is no argument for xacro. Write NAME:=VALUE.')])
-def test_a_mistake_about_modes_is_one_line(swing, capsys, words, expected):
+def test_an_invalid_option_of_modes_is_one_line(swing, capsys, words, expected):
     assert complaint(capsys, 'modes', swing, *words) == f'flexsim modes: {expected}'
 
 
-def test_an_arm_that_does_not_arrive_is_told_in_a_line_and_by_the_exit_code(capsys):
+def test_an_arm_that_misses_its_goal_is_reported_with_an_exit_code(capsys):
     soft = ['simulate', 'two_link', '--to', '0.5,0.3,-0.8', '--stiffness', '1']
     assert main(soft) == 1
     error = capsys.readouterr().err
@@ -270,11 +270,11 @@ def test_an_arm_that_does_not_arrive_is_told_in_a_line_and_by_the_exit_code(caps
     assert '" is ' in json.loads(capsys.readouterr().out)['missed']
 
 
-def test_a_servo_that_friction_holds_back_is_told_what_is_stiff_enough(tmp_path, capsys):
+def test_a_servo_stopped_by_friction_is_reported_with_the_needed_stiffness(tmp_path, capsys):
     sticky = _written(tmp_path, robot(link(), joint(
         inside='<axis xyz="0 0 1"/><dynamics friction="50"/>')))
     soft = ROD * (2 * pi)**2        # a closed joint of 1 Hz
-    assert main(['simulate', sticky, '--to', '1']) == 0     # by integral action
+    assert main(['simulate', sticky, '--to', '1']) == 0     # with integral action
     assert 'integral action at hinge' in capsys.readouterr().out
     assert main(['simulate', sticky, '--to', '1', '--stiffness', f'{soft}']) == 1
     assert capsys.readouterr().err == (
@@ -285,14 +285,14 @@ def test_a_servo_that_friction_holds_back_is_told_what_is_stiff_enough(tmp_path,
 
 
 @pytest.mark.parametrize('robot', ['two_link', 'dual_screw_arm', 'rcm', 'ella'])
-def test_default_gains_lead_an_arm_to_a_pose_and_hold_it_there(robot, capsys):
+def test_default_gains_move_an_arm_to_a_pose_and_hold_it(robot, capsys):
     arm = frs.load(robot)
     pose = ','.join(f'{0.3 * (-1)**j:g}' for j in range(len(arm.joint_names)))
     assert main(['simulate', robot, f'--to={pose}', '--seconds', '8', '--json']) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary['missed'] == ''
     for position, place in zip(summary['position'].values(), pose.split(',')):
-        # the joint behind a gear that gives, and links that sag and ring
+        # the joint behind a flexible gear, and links that sag and vibrate
         assert abs(position - float(place)) < 0.06
 
 
@@ -306,7 +306,7 @@ def test_public_arms_with_friction_arrive_with_default_gains(name, capsys):
              (('start', start), ('to', goal))]
     assert main(['simulate', str(file), *words, '--within', '1', '--seconds', '4', '--json']) == 0
     summary = json.loads(capsys.readouterr().out)
-    # integral action begins where friction would leave more than 5e-3 rad
+    # integral action starts if friction would leave more than 5e-3 rad
     np.testing.assert_allclose([*summary['position'].values()], goal, atol=5e-3)
     assert abs(summary['energy']['balance']) < 1e-9
 
@@ -321,7 +321,7 @@ def test_a_move_that_is_faster_than_a_joint_names_the_shortest_time(capsys):
     found = re.search(r'faster than its [\d.]+: give --within ([\d.]+) or more\.$', error)
     least = float(found[1])
     assert shortest <= least < 1.01 * shortest
-    assert main([*move, f'{least}']) in (0, 1)      # it may still swing after two seconds
+    assert main([*move, f'{least}']) in (0, 1)      # it may still vibrate after two seconds
 
 
 def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys):
@@ -330,7 +330,7 @@ def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys
     assert main(['simulate', str(file), '--to', '0.5,0.9,-0.4,-1.2,0.3,1.1,0.2']) == 0
 
 
-def test_a_goal_beyond_the_stops_is_refused_and_a_pose_there_is_told(capsys):
+def test_a_goal_beyond_the_stops_is_rejected_and_a_pose_there_is_reported(capsys):
     beyond = '"waist" at 3.2 rad is beyond its limits, -2.9 to 2.9 rad'
     assert complaint(capsys, 'simulate', 'two_link', '--to', '3.2,0,0') == (
         f'flexsim simulate: --to: {beyond}.')

@@ -1,4 +1,4 @@
-"""`flexsim simulate --to` with a shaper or with feedback: what is left, and what is refused."""
+"""`flexsim simulate --to` with a shaper or feedback: residual vibration and errors."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def figures(capsys, *words):
 
 
 def complaint(capsys, *words):
-    """Return the line in which a command ends."""
+    """Return the one-line error of a command."""
     assert main(list(words)) == 2
     out, err = capsys.readouterr()
     assert out == '' and err.count('\n') == 1
@@ -35,7 +35,7 @@ def complaint(capsys, *words):
 
 
 @pytest.mark.parametrize('kind', ['zvd', 'ei2 by pose', 'auto'])
-def test_a_shaped_move_leaves_next_to_nothing(kind, capsys):
+def test_a_shaped_move_leaves_almost_no_vibration(kind, capsys):
     summary = figures(capsys, *MOVE, *SOFT, '--shaper', kind)
     assert summary['residual_left'] < 0.05
     assert summary['residual'] == pytest.approx(
@@ -45,8 +45,8 @@ def test_a_shaped_move_leaves_next_to_nothing(kind, capsys):
 
 
 @pytest.mark.parametrize('kind', ['strain', 'ppf', 'lqg'])
-def test_feedback_damps_what_a_move_leaves(kind, capsys):
-    # so gentle that the motor keeps to its limit
+def test_feedback_damps_the_residual_vibration_of_a_move(kind, capsys):
+    # slow enough for the motor limit
     words = ['simulate', 'single_link', '--to', '0.02', '--within', '0.5', '--seconds', '4']
     servo = ['--stiffness', '60', '--damping', '0.18']
     summary = figures(capsys, *words, *servo, '--feedback', kind)
@@ -56,12 +56,12 @@ def test_feedback_damps_what_a_move_leaves(kind, capsys):
 
 
 @pytest.mark.parametrize('words', [['--feedback', 'strain'], ['--shaper', 'zvd']], ids=str)
-def test_a_soft_servo_that_comes_to_rest_slowly_is_told(words, capsys):
+def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
     assert main([*MOVE, *words]) == 0
     assert ('  note: the servo is soft and comes to rest slowly by itself, at 1.1 Hz with 52% of '
             'critical damping: little rings here that could be taken away. Give stiffer gains, '
             '--stiffness and --damping\n') in capsys.readouterr().out
-    # what it advises does
+    # the recommended gain settles
     gentle = ['simulate', 'single_link', '--to', '0.02', '--within', '0.5', '--seconds', '4']
     assert main([*gentle, *words, '--stiffness', '60', '--damping', '0.18']) == 0
     out = capsys.readouterr().out
@@ -69,7 +69,7 @@ def test_a_soft_servo_that_comes_to_rest_slowly_is_told(words, capsys):
     assert float(re.search(r'([\d.]+)% is left', out)[1]) < 30.0
 
 
-def test_an_arm_that_no_shaper_helps_is_refused_one():
+def test_an_arm_that_no_shaper_improves_gets_none():
     arm = frs.load('single_link')
     servo = fitting_servo(arm)
     with pytest.raises(frs.SettingError) as told:
@@ -79,7 +79,7 @@ def test_an_arm_that_no_shaper_helps_is_refused_one():
         'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none')
 
 
-def test_a_recommended_shaper_that_leaves_more_than_none_is_refused_for_the_move(
+def test_a_recommended_shaper_worse_than_none_is_rejected_for_the_move(
         tmp_path, capsys):
     text = (ROOT / 'test/data/robots/ur5e.urdf').read_text('utf-8')
     gears = ''.join(
@@ -98,21 +98,21 @@ def test_a_recommended_shaper_that_leaves_more_than_none_is_refused_for_the_move
                      r'stiffer gains, --stiffness and --damping$', line)
 
 
-def test_a_move_without_either_is_smooth_and_arrives(capsys):
+def test_a_move_without_shaper_and_feedback_is_smooth_and_arrives(capsys):
     summary = figures(capsys, *MOVE)
     assert summary['position']['motor'] == pytest.approx(0.3, abs=0.01)
     assert 'residual' not in summary
 
 
-def test_the_payload_is_reckoned_with(capsys):
+def test_the_shaper_includes_the_payload(capsys):
     words = [*MOVE, *SOFT, '--shaper', 'zvd', '--payload']
     left, added = zip(*((summary['residual_left'], summary['time_added']) for summary in (
         figures(capsys, *words, mass) for mass in ('0', 'tool=0.2'))))
     assert max(left) < 0.05
-    assert added[1] > 1.05 * added[0]       # it rings more slowly
+    assert added[1] > 1.05 * added[0]       # its frequency is lower
 
 
-def test_integral_action_lifts_what_the_servo_was_not_told_of():
+def test_integral_action_compensates_an_unmodelled_payload():
     arm, goal, left = frs.load('two_link'), np.array([0.3, 0.5, -0.4]), []
     fit = fitting_servo(arm)
     servo = fit.stiffness, fit.damping
@@ -125,7 +125,7 @@ def test_integral_action_lifts_what_the_servo_was_not_told_of():
     assert left[0] > 0.01 and left[1] < 1e-3
 
 
-def test_people_get_a_line(capsys):
+def test_the_text_output_is_one_line(capsys):
     assert main([*MOVE, *SOFT, '--shaper', 'zv']) == 0
     assert re.search(r'  tip swings after the move: [\d.]+ mm with zv, [\d.]+ mm without: '
                      r'[\d.]+% is left; it takes [\d.]+ s longer\n', capsys.readouterr().out)
@@ -145,12 +145,12 @@ def test_people_get_a_line(capsys):
     (['--to', '0.1', '--within', '-1'], '--within must be 0 or more.'),
     (['--to', '0.1', '--within', '1', '--effort', 'motor=1'], 'go without --effort.'),
 ], ids=str)
-def test_what_cannot_be_is_one_line(words, line, capsys):
+def test_an_impossible_option_is_one_line(words, line, capsys):
     assert line in complaint(capsys, 'simulate', 'single_link', *words, *(
         SOFT if '--to' in words else ()))
 
 
-def test_arms_that_do_not_ring_or_have_no_gauge_say_so(tmp_path, capsys):
+def test_arms_without_vibration_or_gauges_are_reported(tmp_path, capsys):
     stiff, blind = tmp_path / 'stiff.urdf', tmp_path / 'blind.urdf'
     stiff.write_text(robot(joint('hinge', inside='<axis xyz="0 0 1"/>'),
                            link('arm', 1.0, '0 0 0', (0.4,) * 3)))
@@ -163,7 +163,7 @@ def test_arms_that_do_not_ring_or_have_no_gauge_say_so(tmp_path, capsys):
 
 
 def sagging_text(stiffness=(8e3, 4e3)):
-    """Return two links in a vertical plane, with gears that give and are not damped."""
+    """Return two links in a vertical plane, with flexible undamped gears."""
     y = '<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="500" velocity="4"/>'
     forward = '<origin xyz="1 0 0"/>'
     gears = (f'<joint name="{name}" stiffness="{size}" rotor_inertia="{rotor}"/>'
@@ -182,19 +182,19 @@ def test_a_move_starts_in_equilibrium_so_that_a_shaper_leaves_nothing(tmp_path, 
     file = tmp_path / 'sagging.urdf'
     file.write_text(sagging_text(), 'utf-8')
     words = ['simulate', str(file), *STIFF]
-    # held where it starts it stays, but for the weight that moves with the sag, of second order
+    # held at its start it stays, except for a second-order effect: the weight moves with the sag
     summary = figures(capsys, *words, '--start=-0.6,0.8', '--to=-0.6,0.8', '--seconds', '0.5')
     assert summary['energy']['kinetic'] < 1e-4 and summary['reports'] == []
     for start in (['--start=-0.6,0.8'], []):
         left = figures(capsys, *words, *start, '--to=-0.2,0.4', '--within', '0.6', '--seconds',
                        '4', '--shaper', 'zvd')['residual_left']
-        # a linear arm is left with nothing; the springs of this one started straight, and 99 %
+        # a linear arm has no residual vibration; with initially straight springs, 99 %
         assert left < 0.03
 
 
-def test_an_arm_without_equilibrium_starts_with_straight_springs_and_says_so(tmp_path, capsys):
+def test_an_arm_without_equilibrium_starts_straight_and_reports_it(tmp_path, capsys):
     file = tmp_path / 'soft.urdf'
-    file.write_text(sagging_text((30.0, 5.0)), 'utf-8')     # upright they give way to its weight
+    file.write_text(sagging_text((30.0, 5.0)), 'utf-8')     # upright, the gears buckle
     summary = figures(capsys, 'simulate', str(file), '--start=-1.5707963,0', '--seconds', '0.01')
     assert len(summary['reports']) == 1
     assert summary['reports'][0].startswith('the arm starts with straight springs: the arm has no '

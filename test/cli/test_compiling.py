@@ -1,4 +1,4 @@
-"""What is told while machine code is made: some of it, in a cache of its own."""
+"""Messages during compilation, tested with a partly filled cache."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from flex_robot_sim.jit.compiled import compiled_callees
 from flex_robot_sim.util.interpreter import run_text
 
 
-def test_all_functions_of_a_step_are_there_after_one():
+def test_all_functions_of_a_step_are_compiled_after_one_step():
     frs.Simulation(frs.load('two_link')).step()
     done, of = progress()
     assert done == of > 30
@@ -28,14 +28,14 @@ def test_all_functions_of_a_step_are_there_after_one():
 
 @pytest.fixture
 def cache(tmp_path):
-    """Give a folder of machine code that lacks a dozen of the functions of a step."""
+    """Return a cache folder that lacks a dozen functions of a step."""
     frs.Simulation(frs.load('single_link')).step()
-    kept = Path(advance._cache.cache_path).parent
-    root = tmp_path / kept.parent.name
+    source = Path(advance._cache.cache_path).parent
+    root = tmp_path / source.parent.name
     root.mkdir(mode=0o700)
-    shutil.copy(kept.parent / 'CACHEDIR.TAG', root)
-    folder = shutil.copytree(kept, root / kept.name,
-                             ignore=shutil.ignore_patterns('*.tmp.*'))   # of who compiles now
+    shutil.copy(source.parent / 'CACHEDIR.TAG', root)
+    folder = shutil.copytree(source, root / source.name,
+                             ignore=shutil.ignore_patterns('*.tmp.*'))   # of the compiling process
     for function in compiled_callees(advance)[:12]:
         next(folder.rglob(f'{function._cache._impl.filename_base}.nbi')).unlink()
     return tmp_path
@@ -50,7 +50,7 @@ main(['simulate', 'single_link', '--seconds', '0.01'])
 
 @pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
-def test_a_terminal_is_told_how_many_functions_are_left(cache):
+def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         run_text(OFTEN), stderr=theirs, stdout=subprocess.DEVNULL,
@@ -60,7 +60,7 @@ def test_a_terminal_is_told_how_many_functions_are_left(cache):
     while True:
         try:
             shown += os.read(ours, 4096)
-        except OSError:         # its end has closed it
+        except OSError:         # its end closes it
             break
     os.close(ours)
     assert process.wait(60) == 0
@@ -69,16 +69,16 @@ def test_a_terminal_is_told_how_many_functions_are_left(cache):
     assert shown.startswith(b'compiling, once after an installation: ten seconds to a minute\r\n')
     assert len(counts) > 2 and counts == sorted(counts)
     assert counts[0][1] - 12 <= counts[0][0] < counts[-1][0] <= counts[-1][1]
-    assert shown.endswith(b'\r')        # and the line is gone
+    assert shown.endswith(b'\r')        # and the line disappears
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
-def test_simulate_gives_its_numbers_whatever_bit_flips_in_the_cache(tmp_path, mutants):
-    """A real cache and a real command; a long run: --mutants 1000000."""
+def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
+    """Use a real cache and a real command; a long run: --mutants 1000000."""
     frs.Simulation(frs.load('single_link')).step()
-    kept, cache = Path(advance._cache.cache_path).parent, tmp_path / 'cache'
-    root = cache / kept.parent.name
+    source, cache = Path(advance._cache.cache_path).parent, tmp_path / 'cache'
+    root = cache / source.parent.name
 
     def simulate():
         return subprocess.run(
@@ -90,9 +90,9 @@ def test_simulate_gives_its_numbers_whatever_bit_flips_in_the_cache(tmp_path, mu
         return [json.loads(text)[name] for name in ('position', 'velocity', 'energy')]
 
     root.mkdir(parents=True, mode=0o700)
-    shutil.copy(kept.parent / 'CACHEDIR.TAG', root)
-    shutil.copytree(kept, root / kept.name, ignore=shutil.ignore_patterns('*.tmp.*'))
-    first = simulate()          # fills what a step alone does not need
+    shutil.copy(source.parent / 'CACHEDIR.TAG', root)
+    shutil.copytree(source, root / source.name, ignore=shutil.ignore_patterns('*.tmp.*'))
+    first = simulate()          # compiles functions that a single step does not need
     expected, whole = numbers(first.stdout), shutil.copytree(root, tmp_path / 'whole')
     draw = random.Random(34)
     for _ in range(max(1, mutants // 7000)):
@@ -112,8 +112,8 @@ def test_simulate_gives_its_numbers_whatever_bit_flips_in_the_cache(tmp_path, mu
     (0o755, 'compiling, once after an installation: ten seconds to a minute'),
     (0o777, 'compiling, at every start: other users can write to {}. Name another place by '
             'NUMBA_CACHE_DIR')])
-def test_who_compiles_at_every_start_is_told_why(tmp_path, mode, reason):
-    tmp_path.chmod(mode)        # others might put code there, so none is kept and none is loaded
+def test_the_reason_for_compiling_at_every_start_is_reported(tmp_path, mode, reason):
+    tmp_path.chmod(mode)        # other users could place code there, so it is not used as a cache
     done = subprocess.run(
         [sys.executable, '-c', 'from flex_robot_sim.jit.compiled import must_compile as must, '
          'why_compiling as why; print(must(), why())'], check=True, capture_output=True, text=True,

@@ -14,7 +14,7 @@ from flex_robot_sim.util.share import shipped_robots
 
 pytest.importorskip('argcomplete')
 
-# what bash does when Tab is pressed behind a line
+# the action of bash when Tab is pressed after a line
 PRESS_TAB = r"""
 eval "$(register-python-argcomplete flexsim)"
 function=$(complete -p flexsim | sed 's/.*-F \([^ ]*\).*/\1/')
@@ -27,7 +27,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 
 def completed(line, folder):
-    """Words that bash offers behind a line."""
+    """Return the completions that bash offers after a line."""
     path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
     done = subprocess.run(['bash', '-c', PRESS_TAB, 'bash', line], text=True, cwd=folder,
                           capture_output=True, env={**os.environ, 'PATH': path}, timeout=120)
@@ -53,7 +53,7 @@ def test_bash_completes(line, words, tmp_path):
 
 @pytest.mark.parametrize(('module', 'name'), [
     *((cli, name) for name in cli.COMMANDS), *((rig, name) for name in rig.COMMANDS)])
-def test_help_ends_with_an_example_that_can_be_typed(module, name, capsys):
+def test_help_ends_with_a_valid_example(module, name, capsys):
     example = module.COMMANDS[name].example
     words = [name] if module is cli else ['rig', name]
     with pytest.raises(SystemExit) as end:

@@ -1,4 +1,4 @@
-"""A file that you name and that exists is refused unless you say --force, in every command."""
+"""Every command rejects an existing output file unless --force is given."""
 
 import argparse
 import os
@@ -26,7 +26,7 @@ COMMAND_LINES = {
     ('rig calibrate', '--log'): 'rig calibrate /dev/null --output new.yaml --log {}.mcap',
     ('rig compare', '--plot'): 'rig compare log.csv --plot {}.png',
 }
-# files that these commands name, folders that they fill or go on with, and pages that they amend
+# files that these commands name, folders that they fill or continue, and pages that they amend
 OTHERS = {('excite', '--output'), ('sweep', '--output'), ('reproduce', '--output'),
           ('report', '--figures'), ('compare', '--figures'), ('benchmark', '--page'),
           ('reproduce', '--page')}
@@ -34,7 +34,7 @@ WRITING = '--output', '--plot', '--record', '--log', '--page', '--figures'
 
 
 def options(parser, name=''):
-    """Options that write files, each with the words of its command."""
+    """Return the options that write files, each with its command."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for word, inner in action.choices.items():
@@ -50,13 +50,13 @@ def test_every_option_that_writes_a_file_is_tested_here():
         parser = Parser()
         add_commands(parser, 'flex_robot_sim.cli.rig_', rig.COMMANDS, word)
         found |= set(options(parser, 'rig'))
-    found.discard(('shape', '--log'))       # it reads this one
+    found.discard(('shape', '--log'))       # this option reads a file
     assert found == {*COMMAND_LINES} | OTHERS
 
 
 @pytest.mark.parametrize('command, option', COMMAND_LINES)
-def test_a_file_that_exists_is_refused_before_any_work(command, option, tmp_path, monkeypatch,
-                                                       capsys):
+def test_an_existing_file_is_rejected_before_any_work(command, option, tmp_path, monkeypatch,
+                                                      capsys):
     monkeypatch.chdir(tmp_path)
     words = COMMAND_LINES[command, option].format('old').split()
     name, = (word for word in words if word.startswith('old.'))
@@ -67,7 +67,7 @@ def test_a_file_that_exists_is_refused_before_any_work(command, option, tmp_path
     assert os.listdir() == [name] and (tmp_path / name).read_text() == 'mine'
 
 
-def test_force_replaces_files_that_exist(tmp_path, monkeypatch, capsys):
+def test_force_replaces_existing_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in 'run.csv', 'run.mcap', 'page.html', 'both.html', 'run.npz', 'ex.trajectory.yaml':
         (tmp_path / name).write_text('old')
@@ -85,12 +85,12 @@ def test_force_replaces_files_that_exist(tmp_path, monkeypatch, capsys):
         assert main([*words.split(), '--force']) == 0, words
     for path in tmp_path.glob('*.*'):
         assert len(path.read_bytes()) > 100, path
-    # files of others in a folder stay
+    # other files in a folder stay
     assert (tmp_path / 'tables' / 'mine.txt').read_text() == 'mine'
     assert len(os.listdir('tables')) > 1
 
 
-def test_files_that_a_command_names_itself_are_replaced_and_printed(tmp_path, monkeypatch, capsys):
+def test_files_with_default_names_are_replaced_and_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(['simulate', 'single_link', '--seconds', '0.1', '--output', 'run.mcap']) == 0
     for words, name in (('report run.mcap', 'run.html'), ('export run.mcap', 'run_csv'),
@@ -101,5 +101,5 @@ def test_files_that_a_command_names_itself_are_replaced_and_printed(tmp_path, mo
             assert name in capsys.readouterr().out
 
 
-def test_a_device_is_there_to_be_written():
+def test_a_device_is_not_an_existing_file():
     assert main(['simulate', 'single_link', '--seconds', '0.01', '--output', os.devnull]) == 0

@@ -1,4 +1,4 @@
-"""On a full disk, a command leaves an older result as it was and nothing half-written."""
+"""On a full disk, a command keeps an older result and leaves no partial file."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def disk(tmp_path):
 
 
 def fill(disk):
-    """Fill the disk but for two pages: a file begins, and does not end."""
+    """Fill the disk except for two pages: a file can be started but not completed."""
     with open(disk / 'filling', 'wb', buffering=0) as file:
         while os.statvfs(disk).f_bavail > 2:
             file.write(bytes(1024))
@@ -47,8 +47,8 @@ FORCE = {word: ['--force'] for word in ('report', 'compare', 'simulate', 'shape'
 
 
 @pytest.mark.parametrize('words', COMMANDS.values(), ids=COMMANDS)
-def test_a_full_disk_keeps_the_older_result_and_nothing_half_written(disk, tmp_path, words,
-                                                                     capsys):
+def test_a_full_disk_keeps_the_older_result_and_no_partial_file(disk, tmp_path, words,
+                                                                capsys):
     if 'parquet' in words:
         pytest.importorskip('pyarrow')
     for name in ('old.html', 'old.csv', 'old.mcap', 'old.png'):

@@ -1,4 +1,4 @@
-"""`flexsim modes`: beams with a load at the tip, in closed form, and what it refuses."""
+"""`flexsim modes`: closed forms of beams with a tip load, and error messages."""
 
 import json
 from math import cos, cosh, pi, sin, sinh
@@ -25,21 +25,21 @@ def arm_file(tmp_path):
 
 @pytest.mark.parametrize('words, mass', [((), 0.0), (('--payload', '0.5'), 0.5),
                                          (('--payload', 'tool=3'), 3.0)])
-def test_a_beam_with_a_load_at_its_tip_rings_as_in_closed_form(arm_file, capsys, words, mass):
+def test_frequencies_of_a_beam_with_a_tip_load(arm_file, capsys, words, mass):
     assert main(['modes', arm_file, *WEIGHTLESS, *words, '--count', '4', '--json']) == 0
     summary = json.loads(capsys.readouterr().out)
 
     def characteristic(x):
         return 1 + cos(x) * cosh(x) + mass / 2.0 * x * (cos(x) * sinh(x) - sin(x) * cosh(x))
     roots = [brentq(characteristic, *bracket) for bracket in ((0.5, 2.5), (3.0, 5.0))]
-    # rotary inertia of the section is in the model and not in the equation
+    # the model includes rotary inertia of the section, the equation does not
     assert summary['frequencies'] == pytest.approx(
         sorted(x**2 * (EI / 2.0)**0.5 / (2 * pi) for x in roots for EI in (20.0, 30.0)), rel=5e-3)
     assert summary['payload'] == ({'tool': mass} if mass else {})
     assert summary['damping_ratios'] == [0.0] * 4
 
 
-def test_text_names_pose_payload_and_what_moves(arm_file, capsys):
+def test_the_text_names_pose_payload_and_free_joints(arm_file, capsys):
     assert main(['modes', arm_file, '--pose', '0.5', '--payload', '0.25', '--count', '2']) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == 'test at 0.5 rad, motors locked, 0.25 kg at tool'
@@ -54,7 +54,7 @@ def test_text_names_pose_payload_and_what_moves(arm_file, capsys):
     (('--payload', 'hand=1'), 'no link "hand" that carries a payload. Known: arm, tool'),
     (('--payload', 'nan'), 'payload of "tool" needs a mass >= 0'),
     (('--pose', '0,0'), '--pose must be 1 finite numbers, in this order: hinge')])
-def test_what_is_wrong_ends_in_one_line(arm_file, capsys, words, message):
+def test_an_error_is_one_line(arm_file, capsys, words, message):
     assert main(['modes', arm_file, *words]) == 2
     printed = capsys.readouterr().err
     assert message in printed
@@ -62,7 +62,7 @@ def test_what_is_wrong_ends_in_one_line(arm_file, capsys, words, message):
     assert printed.count('\n') == 1
 
 
-def test_a_rigid_arm_says_that_nothing_vibrates_and_lists_no_motion_that_grows(capsys):
+def test_a_rigid_arm_has_no_vibration_and_lists_no_growing_motion(capsys):
     skeleton = str(ROOT / 'test/data/robots/ur5e.urdf')
     assert main(['modes', skeleton]) == 0
     title, line = capsys.readouterr().out.splitlines()
@@ -76,10 +76,10 @@ def test_a_rigid_arm_says_that_nothing_vibrates_and_lists_no_motion_that_grows(c
     assert falls == '  the arm falls from this pose: unstable motions that are not listed: 1'
 
 
-def test_an_arm_that_leans_on_a_stop_says_that_its_stiffness_counts(tmp_path, capsys):
+def test_the_stiffness_of_a_stop_in_contact_is_reported(tmp_path, capsys):
     path = tmp_path / 'arm.urdf'
     limit = '<axis xyz="0 1 0"/><limit lower="-1" upper="{}" effort="50" velocity="2"/>'
-    for upper, leans in ((0, True), (1, False)):    # its weight turns it towards positive angles
+    for upper, leans in ((0, True), (1, False)):    # its weight rotates it towards positive angles
         path.write_text(robot(
             link('arm', 2.0, '0.5 0 0'), joint('hinge', 'revolute', inside=limit.format(upper)),
             flexibility('<joint name="hinge" stiffness="5e3" rotor_inertia="0.1"/>')))
@@ -89,7 +89,7 @@ def test_an_arm_that_leans_on_a_stop_says_that_its_stiffness_counts(tmp_path, ca
         assert (line in capsys.readouterr().out) == leans
 
 
-def test_a_robot_of_which_nothing_moves_is_one_line(tmp_path, capsys):
+def test_a_robot_without_motion_is_one_line(tmp_path, capsys):
     path = tmp_path / 'arm.urdf'
     path.write_text('<robot name="arm"><link name="base"/></robot>')
     for joints in 'locked', 'free':

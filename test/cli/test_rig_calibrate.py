@@ -23,7 +23,7 @@ from flex_robot_sim.rig.calibration.readings import read_readings, write_reading
 
 
 class Terminal:
-    """A command in a terminal of its own."""
+    """A command in a separate terminal."""
 
     def __init__(self, *words):
         self._child, self._file = pty.fork()
@@ -32,7 +32,7 @@ class Terminal:
         self._screen = ''
 
     def until(self, pattern, seconds=120.0):
-        """Read the screen until it shows a pattern, and return what came before and with it."""
+        """Read the screen until it shows a pattern; return the text up to it."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self._screen)):
             assert time.monotonic() < end and self._read(), f'no {pattern}: {self._screen}'
@@ -40,11 +40,11 @@ class Terminal:
         return shown
 
     def type(self, keys):
-        """Press keys."""
+        """Send keys."""
         os.write(self._file, keys.encode())
 
     def has_echo(self):
-        """Whether a line is edited and shown as it is typed."""
+        """Return whether the terminal echoes input."""
         wanted = termios.ECHO | termios.ICANON
         return termios.tcgetattr(self._file)[3] & wanted == wanted
 
@@ -59,7 +59,7 @@ class Terminal:
             return True
         try:
             data = os.read(self._file, 4096)
-        except OSError:                 # Linux, where the other end is gone
+        except OSError:                 # on Linux, when the other end is closed
             return False
         self._screen += data.decode(errors='replace')
         return bool(data)
@@ -74,7 +74,7 @@ def emulator(tmp_path, monkeypatch):
         yield emulator
 
 
-def test_key_and_interrupt_stop_the_motors_and_the_command_goes_on_later(emulator, tmp_path):
+def test_a_key_and_ctrl_c_stop_the_motors_and_the_command_can_resume(emulator, tmp_path):
     path = tmp_path / 'bench.yaml'
     write_readings(f'{path}.part', UID.hex(), copied('zero', 'slide', 'turn'))
     terminal = Terminal('rig', 'calibrate', emulator.link, '--output', str(path))
@@ -102,8 +102,8 @@ def test_key_and_interrupt_stop_the_motors_and_the_command_goes_on_later(emulato
     assert left['turn'] == KEPT['turn'] and not path.exists()
 
 
-def test_end_of_the_answers_is_told_and_what_was_measured_is_kept(emulator, tmp_path,
-                                                                  monkeypatch, capsys):
+def test_end_of_input_is_reported_and_measurements_are_kept(emulator, tmp_path,
+                                                            monkeypatch, capsys):
     answers = ['']
 
     def ask(_):
@@ -121,7 +121,7 @@ def test_end_of_the_answers_is_told_and_what_was_measured_is_kept(emulator, tmp_
     assert len(read_readings(f'{path}.part', UID.hex())['zero']) == 2
 
 
-def test_readings_of_another_board_are_not_mixed_with_those_of_this(emulator, tmp_path, capsys):
+def test_readings_of_another_board_are_not_mixed_in(emulator, tmp_path, capsys):
     path = tmp_path / 'b.yaml'
     write_readings(f'{path}.part', '00', copied('zero', 'slide'))
     assert main(['rig', 'calibrate', emulator.link, '--output', str(path)]) == 2
@@ -135,7 +135,7 @@ def test_readings_of_another_board_are_not_mixed_with_those_of_this(emulator, tm
      'old.yaml: exists already. Name another one, or replace it by --force'),
     (['--output', '{path}/closed/b.yaml'], 'Permission denied. Give another --output'),
 ])
-def test_wrong_output_is_one_line_before_anything_is_asked(capsys, words, message):
+def test_an_invalid_output_is_one_line_before_any_question(capsys, words, message):
     with unprivileged() as folder:
         (folder / 'old.yaml').touch()
         (folder / 'closed').mkdir(mode=0o500)
@@ -146,7 +146,7 @@ def test_wrong_output_is_one_line_before_anything_is_asked(capsys, words, messag
     assert err.count('\n') == 1
 
 
-def test_key_that_is_pressed_before_the_motors_are_on_counts(monkeypatch):
+def test_a_key_pressed_before_the_motors_are_on_counts(monkeypatch):
     master, slave = pty.openpty()
     with os.fdopen(slave) as terminal:
         monkeypatch.setattr('sys.stdin', terminal)
@@ -154,5 +154,5 @@ def test_key_that_is_pressed_before_the_motors_are_on_counts(monkeypatch):
         with key_watch() as pressed:
             assert eventually(pressed)
         with key_watch() as pressed:
-            assert not pressed()        # and is not left over
+            assert not pressed()        # and is consumed
     os.close(master)

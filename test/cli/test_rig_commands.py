@@ -1,4 +1,4 @@
-"""`flexsim rig`: what it prints, for people and as JSON."""
+"""`flexsim rig`: text and JSON output."""
 
 import json
 import re
@@ -43,19 +43,19 @@ def test_help_lists_the_commands_of_the_bench(capsys):
     (['rig', 'info'], 'flexsim rig info: the following arguments are required: PORT. '
                       'Try flexsim rig info --help.\n'),
 ])
-def test_a_missing_word_is_one_line_and_exit_code_2(capsys, words, problem):
+def test_a_missing_argument_is_one_line_and_exit_code_2(capsys, words, problem):
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert (caught.value.code, capsys.readouterr().err) == (2, problem)
 
 
-def test_an_emulator_makes_no_folder_that_a_user_names(tmp_path):
+def test_an_emulator_does_not_create_a_named_folder(tmp_path):
     with pytest.raises(UsageError, match=r'cannot be made: No such file or directory\. Give '):
         PtyPort(tmp_path / 'not' / 'there')
     assert not [*tmp_path.iterdir()]
 
 
-def test_info_prints_what_the_board_says(capsys, peer):
+def test_info_prints_the_data_of_the_board(capsys, peer):
     code, text = output(capsys, 'rig', 'info', peer.name)
     assert code == 0
     lines = text.out.splitlines()
@@ -65,7 +65,7 @@ def test_info_prints_what_the_board_says(capsys, peer):
     assert '  counts     slide 1, turn 2; 5 steps sent' in lines
 
 
-def test_info_as_json_is_one_object_and_nothing_else(capsys, peer):
+def test_info_as_json_is_exactly_one_object(capsys, peer):
     code, text = output(capsys, 'rig', 'info', peer.name, '--json')
     facts = json.loads(text.out)
     assert code == 0 and text.err == ''
@@ -73,7 +73,7 @@ def test_info_as_json_is_one_object_and_nothing_else(capsys, peer):
     assert facts['telemetry_rate_Hz'] > 0
 
 
-def test_info_shows_what_a_hand_moves(capsys, tmp_path):
+def test_info_shows_manual_motion(capsys, tmp_path):
     with Emulator(tmp_path / 'rig') as emulator:
         emulator.inject('slide=0.16')
         emulator.inject('short=tip')
@@ -81,12 +81,12 @@ def test_info_shows_what_a_hand_moves(capsys, tmp_path):
             pass
         code, text = output(capsys, 'rig', 'info', emulator.link, '--json')
     facts = json.loads(text.out)
-    # 10 mm on a screw of 8 mm lead with 2400 counts in a turn, given up to a count
+    # 10 mm on a screw of 8 mm lead with 2400 counts per turn, to one count
     assert code == 0 and facts['slide_counts'] == pytest.approx(10 / 8 * 2400, abs=2)
     assert facts['adc_tip_percent'] < 1.0 and 40.0 < facts['adc_root_percent'] < 60.0
 
 
-def test_info_about_no_port_is_one_line_and_exit_code_2(capsys, tmp_path):
+def test_info_without_a_port_is_one_line_and_exit_code_2(capsys, tmp_path):
     code, text = output(capsys, 'rig', 'info', str(tmp_path / 'none'))
     assert (code, text.out) == (2, '')
     assert text.err == (f'flexsim rig: {tmp_path}/none: there is no such port. Plug the board in; '
@@ -99,7 +99,7 @@ def test_setup_prints_one_object_as_json(capsys):
 
 
 @pytest.mark.parametrize('state', ['missing', 'outdated', 'current'])
-def test_setup_says_what_to_do_with_the_udev_rule(tmp_path, state):
+def test_setup_explains_the_udev_rule(tmp_path, state):
     installed = tmp_path / 'rules' / RULE.name
     installed.parent.mkdir()
     if state != 'missing':
@@ -113,20 +113,20 @@ def test_setup_says_what_to_do_with_the_udev_rule(tmp_path, state):
     assert '  /dev/serial/by-id/usb-x  (USB adapter)' in lines
 
 
-def test_setup_names_the_group_of_a_port_that_may_not_be_used(tmp_path):
+def test_setup_names_the_group_of_a_port_without_permission(tmp_path):
     facts = rig_setup.summary(RULE, tmp_path / 'none', PORTS)
     facts['ports'][0].update(usable=False, group='dialout')
     assert '    no permission: sudo usermod -aG dialout $USER, then log in again' in \
         rig_setup.as_text(facts)
 
 
-def test_setup_without_ports_says_so(tmp_path):
+def test_setup_reports_that_there_are_no_ports(tmp_path):
     assert rig_setup.as_text(rig_setup.summary(RULE, tmp_path, []))[-1].startswith(
         'No serial port. Plug the board in')
 
 
 def rule_lines():
-    """[(key, operator, value), ...] of each line of the rule that is no comment."""
+    """Return [(key, operator, value), ...] of each non-comment line of the rule."""
     for line in RULE.read_text(encoding='utf-8').splitlines():
         if line and not line.startswith('#'):
             pairs = [re.fullmatch(r'([A-Z]+(?:\{\w+\})?)(==|!=|\+=|=)"([^"]*)"', pair)
@@ -135,8 +135,8 @@ def rule_lines():
             yield [pair.groups() for pair in pairs]
 
 
-def test_rule_is_written_as_udev_reads_it():
-    # udev(7): keys that are compared and keys that are assigned to
+def test_the_rule_has_the_syntax_of_udev():
+    # udev(7): match keys and assignment keys
     compared = {'ACTION', 'SUBSYSTEM', 'DRIVER', 'ENV', 'ATTR', 'ATTRS'}
     assigned = {'GOTO', 'LABEL', 'ENV', 'GROUP', 'MODE', 'TAG', 'SYMLINK', 'ATTR'}
     jumps, labels = [], []
@@ -146,24 +146,24 @@ def test_rule_is_written_as_udev_reads_it():
             assert key.partition('{')[0] in known
             jumps += [(value, len(labels))] if key == 'GOTO' else []
             labels += [value] if key == 'LABEL' else []
-    # udev jumps forward only
+    # udev only jumps forward
     assert jumps and all(name in labels[passed:] for name, passed in jumps)
-    # before 73-seat-late.rules gives access to what has the tag, after 60-serial.rules named it
+    # before 73-seat-late.rules grants access by the tag, after 60-serial.rules names the port
     assert 60 < int(RULE.name.split('-')[0]) < 73
 
 
-def test_rule_names_the_adapters_of_the_bill_of_materials_and_the_group_of_the_advice():
+def test_the_rule_names_the_documented_adapters_and_group():
     lines = [{key: value for key, _, value in pairs} for pairs in rule_lines()]
     chips = {line['ATTRS{idVendor}']: line['ATTRS{idProduct}'].split('|')
              for line in lines if 'ATTRS{idVendor}' in line}
-    # FT232R, FT232H and CP2102N of docs/rig.md, by the lists of their makers
+    # FT232R, FT232H and CP2102N of docs/rig.md, with the ids of their manufacturers
     assert {'6001', '6014'} <= {*chips['0403']} and 'ea60' in chips['10c4']
     (ignored,) = (line['ATTR{idVendor}'] for line in lines if 'ATTR{idVendor}' in line)
-    assert {*ignored.split('|')} == {*chips}        # ModemManager lets all of them alone
+    assert {*ignored.split('|')} == {*chips}        # ModemManager ignores all of them
     assert any((line.get('GROUP'), line.get('MODE')) == ('dialout', '0660') for line in lines)
 
 
-def test_udev_finds_nothing_wrong_with_the_rule():
+def test_udev_accepts_the_rule():
     if shutil.which('udevadm') is None:
         pytest.skip('needs udevadm of systemd 254 or later')
     known = subprocess.run(['udevadm', 'verify', '--help'], capture_output=True)

@@ -1,4 +1,4 @@
-"""`flexsim shape` as a user types it: from a model, from a recording, and what is neither."""
+"""`flexsim shape` on the command line: from a model, from a recording, and errors."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
 
 
 def flexsim(capsys, *words):
-    """Exit code, standard output and the line of standard error."""
+    """Return exit code, standard output and the line of standard error."""
     try:
         code = cli.main(['shape', *map(str, words)])
     except SystemExit as end:
@@ -48,7 +48,7 @@ def test_model_gives_a_line_for_each_shaper_and_one_recommendation(capsys):
         assert sum(one['amplitudes']) == pytest.approx(1.0)
 
 
-def test_text_names_the_recommended_one(capsys):
+def test_the_text_names_the_recommended_shaper(capsys):
     code, out, _ = flexsim(capsys, 'single_link', '--pose', '0.3')
     assert code == 0
     lines = out.splitlines()
@@ -56,13 +56,13 @@ def test_text_names_the_recommended_one(capsys):
     assert 'recommended: si, the shortest that leaves no more than 5%' in lines[-2]
 
 
-def test_none_is_recommended_where_shapers_ring_more_and_the_line_says_why(capsys):
+def test_no_shaper_is_recommended_if_all_increase_the_vibration(capsys):
     code, out, err = flexsim(capsys, 'single_link', '--servo')
     assert (code, err) == (0, '')
     rows = {line.split()[0]: line.split() for line in out.splitlines() if ' m/s2 ' in line}
     moving = [float(row[2][:-1]) for row in rows.values() if row[2] != '-']
     assert len(moving) > 2 and min(moving) >= 100.0
-    # with these gains, by the matrices of small motions alone
+    # with these gains, from the linear matrices alone
     arm = frs.load('single_link')
     servo = fitting_servo(arm)
     rates = np.linalg.eigvals(frs.linearise(arm, gains=(servo.stiffness, servo.damping)).A)
@@ -81,7 +81,7 @@ def test_none_is_recommended_where_shapers_ring_more_and_the_line_says_why(capsy
       '0.08'),
      r'(\S+), the shortest that leaves no more than 8%, and in moves no more than 4\.0%'),
 ], ids=str)
-def test_the_rule_on_the_screen_is_true_of_the_table(capsys, words, rule):
+def test_the_printed_rule_agrees_with_the_table(capsys, words, rule):
     out = flexsim(capsys, *words)[1]
     name, = re.search(f'  recommended: {rule}\n', out).groups()
     at, most, shown = (' by pose', 5.0, 2.5) if words == ('ella',) else ('', 8.0, 4.0)
@@ -105,7 +105,7 @@ def test_each_pose_and_payload_is_a_case(capsys):
                                  '0 0 0, 0.2 kg at forearm', '0 0.5 1, 0.2 kg at forearm'])
 
 
-def test_servo_lets_the_joints_give(capsys):
+def test_servo_gains_make_the_joints_compliant(capsys):
     stiff, soft = (json.loads(flexsim(capsys, 'single_link', '--pose', '0', '--json', *words)[1])
                    for words in ((), ('--servo',)))
     assert soft['cases'][0]['frequencies'][0] != stiff['cases'][0]['frequencies'][0]
@@ -122,7 +122,7 @@ def test_log_gives_its_frequency_and_a_recommendation(capsys, log):
     assert summary['recommended'] is not None
 
 
-def test_log_that_does_not_ring_recommends_nothing(capsys, tmp_path):
+def test_a_log_without_vibration_gives_no_recommendation(capsys, tmp_path):
     path = tmp_path / 'quiet.csv'
     np.savetxt(path, np.random.default_rng(0).normal(size=(2000, 2)), delimiter=',',
                header='ax,ay', comments='')
@@ -132,7 +132,7 @@ def test_log_that_does_not_ring_recommends_nothing(capsys, tmp_path):
                    'move or a push, long enough to see it ring, and faster than it rings.\n')
 
 
-def test_arm_that_does_not_bend_needs_no_shaper(capsys):
+def test_a_rigid_arm_needs_no_shaper(capsys):
     code, _, err = flexsim(capsys, 'rcm')
     assert (code, err) == (1, 'flexsim shape: rcm: no resonance stands out, as no link and no '
                            'joint of it is flexible. It needs no shaper.\n')
@@ -167,5 +167,5 @@ def test_plot_is_written(capsys, log, tmp_path, words):
     (('--log', 'none.csv'),
      'none.csv: cannot be read: No such file or directory. Give a CSV file.'),
 ])
-def test_what_cannot_be_shaped_is_one_line(capsys, words, message):
+def test_an_impossible_input_is_one_line(capsys, words, message):
     assert flexsim(capsys, *words) == (2, '', f'flexsim shape: {message}\n')

@@ -1,4 +1,4 @@
-"""The terminal: what is said when something takes long, and colours."""
+"""The terminal: progress messages and colours."""
 
 import os
 import pty
@@ -14,7 +14,7 @@ from flex_robot_sim.cli.terminal import colourize, show_progress
 
 @pytest.fixture
 def terminal():
-    """A terminal's file, and a function that reads what it shows."""
+    """Return the file of a terminal, and a function that reads its screen."""
     master, slave = pty.openpty()
     with os.fdopen(slave, 'w') as file:
         yield file, lambda seconds: (os.read(master, 4096).decode()
@@ -23,7 +23,7 @@ def terminal():
 
 
 def until(screen, pattern):
-    """Return what a screen shows up to a pattern."""
+    """Return the screen text up to a pattern."""
     shown = ''
     while not re.search(pattern, shown):
         assert (more := screen(60.0)), shown
@@ -31,7 +31,7 @@ def until(screen, pattern):
     return shown
 
 
-def test_what_takes_long_is_told_and_the_line_is_taken_away(terminal, monkeypatch):
+def test_a_long_task_shows_a_line_and_removes_it(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     with show_progress('still at it', delay=0.01):
@@ -39,7 +39,7 @@ def test_what_takes_long_is_told_and_the_line_is_taken_away(terminal, monkeypatc
     assert re.fullmatch(r'(\rstill at it: \d+ s)*\r {11,}\r', until(screen, r'\r +\r'))
 
 
-def test_it_is_told_for_how_long_it_has_been(terminal, monkeypatch):
+def test_a_long_task_shows_the_elapsed_time(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     with show_progress('still at it', delay=0.01):
@@ -55,7 +55,7 @@ def test_a_line_is_no_longer_than_the_terminal(terminal, monkeypatch):
     assert 'story' not in screen(60.0)
 
 
-def test_what_is_quick_says_nothing(terminal, monkeypatch):
+def test_a_short_task_shows_nothing(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     for _ in range(100):
@@ -64,7 +64,7 @@ def test_what_is_quick_says_nothing(terminal, monkeypatch):
     assert screen(0.0) == ''
 
 
-def test_an_error_takes_the_line_away_too(terminal, monkeypatch):
+def test_an_error_removes_the_line_too(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     with pytest.raises(ValueError, match='bad'), show_progress('still at it', delay=0.01):
@@ -73,7 +73,7 @@ def test_an_error_takes_the_line_away_too(terminal, monkeypatch):
     assert screen(60.0).startswith('\r')
 
 
-def test_nothing_is_written_where_no_terminal_is(capsys):
+def test_nothing_is_written_without_a_terminal(capsys):
     with show_progress('never seen', delay=0.0):
         pass
     assert capsys.readouterr().err == ''
@@ -84,7 +84,7 @@ def test_nothing_is_written_where_no_terminal_is(capsys):
     ['simulate', 'single_link', '--to', '0.1', '--seconds', '0.01'],
     ['shape', 'single_link', '--pose', '0'],
 ])
-def test_commands_say_what_takes_long(terminal, monkeypatch, capsys, words):
+def test_commands_name_their_long_tasks(terminal, monkeypatch, capsys, words):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     monkeypatch.setattr(cli_terminal, 'PROGRESS_DELAY_S', 0.0)
@@ -92,7 +92,7 @@ def test_commands_say_what_takes_long(terminal, monkeypatch, capsys, words):
     assert re.match('(looking|reading) ', until(screen, r'\r +\r'))
 
 
-def test_colours_are_for_terminals_and_for_who_wants_them(terminal, monkeypatch):
+def test_colours_are_for_terminals_or_on_request(terminal, monkeypatch):
     file, _ = terminal
     for name in ('NO_COLOR', 'TERM'):
         monkeypatch.delenv(name, raising=False)
@@ -106,7 +106,7 @@ def test_colours_are_for_terminals_and_for_who_wants_them(terminal, monkeypatch)
     assert colourize('ok', 'green', file) == 'ok'
 
 
-def test_an_error_is_red_where_it_is_seen(terminal, monkeypatch):
+def test_an_error_is_red_in_a_terminal(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)
     monkeypatch.delenv('NO_COLOR', raising=False)

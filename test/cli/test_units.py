@@ -1,4 +1,4 @@
-"""Units in messages and tables fit the joint: rad where it turns, m where it slides."""
+"""Units in messages and tables match the joint: rad if revolute, m if prismatic."""
 
 from xml.etree import ElementTree
 
@@ -30,7 +30,7 @@ def test_an_arm_knows_the_units_of_its_joints():
 
 
 @pytest.mark.parametrize('joint, unit', [('slide', 'm'), ('turn', 'rad')])
-def test_stops_are_told_in_the_unit_of_the_joint(joint, unit):
+def test_stops_are_reported_in_the_unit_of_the_joint(joint, unit):
     arm = load('rig')
     limit = ElementTree.parse(ROOT / 'urdf' / 'rig.urdf').find(f"joint[@name='{joint}']/limit")
     with pytest.raises(SettingError) as error:
@@ -40,7 +40,7 @@ def test_stops_are_told_in_the_unit_of_the_joint(joint, unit):
         f'{float(limit.get("upper")):.6g} {unit}')
 
 
-def test_what_is_not_held_is_told_in_the_unit_of_the_joint():
+def test_a_position_error_is_reported_in_the_unit_of_the_joint():
     arm = load('rig')
     holding, target = HoldMonitor(arm), np.zeros(2)
     for now in np.arange(0.0, 20.0, 0.1):
@@ -50,14 +50,14 @@ def test_what_is_not_held_is_told_in_the_unit_of_the_joint():
 
 @pytest.mark.parametrize('kind, stiffness, length', [
     ('prismatic', 'N/m', 'm'), ('revolute', 'N m/rad', 'rad')])
-def test_a_mistake_in_a_joint_asks_for_its_own_unit(kind, stiffness, length):
+def test_an_error_of_a_joint_names_its_unit(kind, stiffness, length):
     with pytest.raises(DescriptionError, match=rf'must be > 0\. Give stiffness \[{stiffness}\]'):
         read_description(text(kind, stiffness='0'))
     with pytest.raises(DescriptionError, match=rf'Write a finite decimal number in {length}\.'):
         read_description(text(kind, limit='lower="low" upper="1" velocity="1"'))
 
 
-def test_simulate_says_what_slides_in_metres(capsys):
+def test_simulate_prints_prismatic_joints_in_metres(capsys):
     assert main(['simulate', 'rig', '--seconds', '0.01']) == 0
     out = capsys.readouterr().out
     assert '  slide: 0 m, 0 m/s\n' in out and '  turn: 0 rad, 0 rad/s\n' in out

@@ -1,4 +1,4 @@
-"""Numbers of every size and words of every kind through every command: one line, no traceback."""
+"""Extreme numbers and arbitrary words in every command: one line, no traceback."""
 
 import math
 import random
@@ -32,14 +32,14 @@ ODD = ['nan', 'inf', '-inf', '1e999', '1e-320', '1e308', '-1e308', '-1', '0', '-
 
 
 def number(rng):
-    """Return a number of any size as text, or what is none."""
+    """Return a number of any size as text, or an invalid one."""
     if rng.random() < 0.4:
         return rng.choice(ODD)
     return f'{rng.choice((1, 1, -1)) * rng.random() * 10.0**rng.uniform(-330, 308):.3g}'
 
 
 def command(rng):
-    """Return words of a command with one or two wild numbers."""
+    """Return the words of a command with one or two extreme numbers."""
     pose = ','.join([number(rng), *rng.sample(['0', '0.1', '-0.2'], 2)])
     value = number(rng)
     wild = {
@@ -58,7 +58,7 @@ def command(rng):
 
 
 def code_of(words):
-    """Exit code of a command; what is no way to end fails, and tells the words."""
+    """Return the exit code of a command; any other end fails with its words."""
     try:
         return cli.main(words)
     except SystemExit as end:           # of argparse
@@ -68,9 +68,9 @@ def code_of(words):
 
 
 @pytest.mark.filterwarnings('error::RuntimeWarning')
-def test_no_number_ends_in_a_traceback(capsys):
+def test_no_number_causes_a_traceback(capsys):
     rng = random.Random(SEED)
-    codes = {0: 0, 1: 0, 2: 0}      # 1: the arm has not arrived
+    codes = {0: 0, 1: 0, 2: 0}      # 1: the arm does not arrive
     for _ in range(120):
         words = command(rng)
         code = code_of(words)
@@ -80,8 +80,8 @@ def test_no_number_ends_in_a_traceback(capsys):
     assert min(codes[0], codes[2]) > 10
 
 
-def command_of_others(rng, folder):
-    """Return words of a command of the bench, the demo or the papers with wild numbers."""
+def bench_demo_or_paper_command(rng, folder):
+    """Return the words of a bench, demo or paper command with extreme numbers."""
     value, name = number(rng), rng.choice(list(EMULATOR_FAULTS))
     emulate = ['rig', 'emulate', f'--link={folder / "rig"}']
     calibrate = ['rig', 'calibrate', str(folder / 'no_port'), f'--output={folder / "new.yaml"}']
@@ -99,9 +99,9 @@ def command_of_others(rng, folder):
     ])
 
 
-def test_no_number_of_the_bench_the_demo_or_the_papers_ends_in_a_traceback(
+def test_no_number_of_the_bench_the_demo_or_the_papers_causes_a_traceback(
         capsys, monkeypatch, tmp_path, rig):
-    # what takes time begins, and is left alone
+    # long-running commands start and are not awaited
     monkeypatch.setattr(cli_demo, '_demonstrate', lambda arguments, stop: 0)
     monkeypatch.setattr(reproduce, 'reproduce', lambda *_: {})
     monkeypatch.setattr(cli_reproduce, 'as_text', lambda found: ())
@@ -112,7 +112,7 @@ def test_no_number_of_the_bench_the_demo_or_the_papers_ends_in_a_traceback(
     rng = random.Random(SEED)
     codes = {0: 0, 2: 0}
     for _ in range(400):
-        words = command_of_others(rng, tmp_path)
+        words = bench_demo_or_paper_command(rng, tmp_path)
         code = code_of(words)
         said = capsys.readouterr().err
         assert code in codes and said.count('\n') == (code != 0), (words, said)
@@ -127,7 +127,7 @@ def test_no_number_of_the_bench_the_demo_or_the_papers_ends_in_a_traceback(
     (['--time-step', '1e-320'],
      '--seconds hold more than 1e+09 steps of --time-step. Take fewer or longer ones.'),
 ])
-def test_numbers_that_nobody_means_are_refused(words, message, capsys):
+def test_implausible_numbers_are_rejected(words, message, capsys):
     assert cli.main(['simulate', 'two_link', *words]) == 2
     assert capsys.readouterr().err == f'flexsim simulate: {message}\n'
 
@@ -137,7 +137,7 @@ def test_numbers_that_nobody_means_are_refused(words, message, capsys):
     ['modes', '--count', '1', '{robot}', '--json', 'length:=0.5'],
     ['check', '{robot}', '--json', 'length:=0.5'],
 ])
-def test_arguments_for_xacro_may_stand_behind_options(tmp_path, words, capsys):
+def test_arguments_for_xacro_can_follow_options(tmp_path, words, capsys):
     path = tmp_path / 'arm.urdf.xacro'
     path.write_text(shipped_robots()['two_link'].read_text('utf-8').replace(
         '<robot name="two_link">', '<robot name="two_link" xmlns:xacro="http://www.ros.org/wiki/'
@@ -149,7 +149,7 @@ def test_arguments_for_xacro_may_stand_behind_options(tmp_path, words, capsys):
 @pytest.mark.parametrize('closed', ['>&-', '2>&-', '>&- 2>&-', '<&- >&- 2>&-'])
 @pytest.mark.parametrize('words, code', [('check two_link', 0), ('check no_such', 2),
                                          ('nonsense', 2), ('--help', 0)])
-def test_closed_outputs_are_no_error_of_their_own(closed, words, code, tmp_path):
+def test_closed_outputs_cause_no_additional_error(closed, words, code, tmp_path):
     done = subprocess.run(['sh', '-c', f'"$0" -m flex_robot_sim {words} {closed}', sys.executable],
                           capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == code
@@ -157,15 +157,15 @@ def test_closed_outputs_are_no_error_of_their_own(closed, words, code, tmp_path)
     assert 'Exception' not in done.stdout + done.stderr
 
 
-def test_picture_that_cannot_be_written_is_refused_at_the_start(tmp_path, monkeypatch):
-    monkeypatch.setattr('os.access', lambda path, mode: False)     # root may write everywhere
+def test_an_unwritable_picture_is_rejected_at_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr('os.access', lambda path, mode: False)     # root can write everywhere
     with pytest.raises(frs.SettingError) as caught:
         check_figure_path(tmp_path / 'run.png')
     assert str(caught.value) == (f'{tmp_path / "run.png"}: cannot be written: Permission denied. '
                                  'Name a file in a folder of yours')
 
 
-def test_a_push_is_one_that_the_strip_bears():
+def test_a_push_is_limited_to_the_strength_of_the_strip():
     fault = EMULATOR_FAULTS['push']
     parse(f'push={fault.most:g}')
     with pytest.raises(UsageError) as caught:
@@ -174,13 +174,13 @@ def test_a_push_is_one_that_the_strip_bears():
 
 
 @pytest.mark.parametrize('group', ['root', '1234'])
-def test_nobody_is_told_to_join_root_or_a_group_without_a_name(group):
+def test_no_advice_names_root_or_an_unnamed_group(group):
     lines = as_text({'rule': 'a', 'installed': 'b', 'rule_state': 'current', 'ports': [
         {'name': 'p', 'device': 'p', 'about': 'x', 'group': group, 'usable': False}]})
     assert lines[-1] == '    no permission: install the udev rule and plug it in again'
 
 
-def test_scales_of_another_bench_are_told():
+def test_scales_of_another_bench_are_reported():
     class Board:
         counts_per_turn, steps_per_turn = 2400, 6400
     parts = BenchParts()
@@ -189,13 +189,13 @@ def test_scales_of_another_bench_are_told():
         'bench']
 
 
-def test_names_of_any_length_make_a_short_line():
+def test_long_names_make_a_short_line():
     line = str(frs.FlexRobotSimError(f'no joint "{"a" * 100_000}\n\x1b[31m". Known: waist'))
     assert len(line) < 1300 and line.isprintable()
     assert line.startswith('no joint "aaa') and line.endswith('. Known: waist')
 
 
-def test_the_split_link_of_the_page_has_mass_and_inertia_of_the_whole_one(tmp_path):
+def test_the_split_link_of_the_page_keeps_mass_and_inertia(tmp_path):
     text = re.search(r'<robot name="ur5_upper_arm">.*?</robot>', PAGE.read_text('utf-8'),
                      re.DOTALL)[0]
     robot = frs.read_description(text)
@@ -203,7 +203,7 @@ def test_the_split_link_of_the_page_has_mass_and_inertia_of_the_whole_one(tmp_pa
     tube, motor = (robot.link(name).inertial for name in ('upper_arm', 'elbow_motor'))
     mass = tube.mass + motor.mass
     centre = (0.2125 * tube.mass + 0.425 * motor.mass) / mass
-    # figures of the page have four digits
+    # values on the page have four digits
     assert math.isclose(mass, 8.393, rel_tol=1e-4) and math.isclose(centre, 0.28, rel_tol=1e-3)
     across = (0.0862 + 0.0585 + tube.mass * (0.2125 - centre)**2 + motor.mass
               * (0.425 - centre)**2)

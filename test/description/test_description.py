@@ -1,4 +1,4 @@
-"""What a description means: frames, values, order; judged by closed forms and other readers."""
+"""Meaning of a description: frames, values, order; against closed forms and other parsers."""
 
 import io
 import math
@@ -41,7 +41,7 @@ def test_mass_per_length_is_the_mass_of_the_link_over_the_length_of_the_beam():
     assert arm(flexible_arm()).beam.mass_per_length == pytest.approx(2.0)
 
 
-def test_stiffness_by_direction_is_that_of_the_plane_it_bends_in():
+def test_stiffness_by_direction_belongs_to_the_bending_plane():
     stiffness = arm(flexible_arm()).beam.stiffness
     assert [stiffness(d) for d in ('bending_y', 'bending_z', 'torsion', 'stretch')] == [
         30, 20, 10, 1e6]
@@ -61,7 +61,7 @@ def test_modes_default_to_two_in_bending_one_in_torsion_and_none_in_stretch():
         'bending_y': 2, 'bending_z': 2, 'torsion': 1, 'stretch': 0}
 
 
-def test_elements_default_to_all_coordinates_but_stretch():
+def test_elements_default_to_all_coordinates_except_stretch():
     read = arm(flexible_arm(beam(f'{SECTION}<elements count="3"/>'))).beam
     assert read.elements == 3
     assert read.coordinates == {
@@ -73,13 +73,13 @@ def test_a_direction_without_coordinates_needs_no_stiffness():
     assert math.isnan(arm(flexible_arm(beam(inside))).beam.GJ)
 
 
-def test_the_section_inertia_is_what_a_thin_rod_lacks():
+def test_the_section_inertia_is_the_excess_over_a_thin_rod():
     mass, inertia = 2.0, (4e-3, 2 / 12 + 1e-3, 2 / 12 + 3e-3)
     text = robot(link(mass=mass, inertia=inertia), joint(), flexibility(beam()))
     assert arm(text).beam.section_inertia == pytest.approx([4e-3, 1e-3, 3e-3], abs=1e-15)
 
 
-def test_torsion_without_a_moment_of_inertia_takes_that_of_density_and_section():
+def test_torsion_without_a_moment_of_inertia_uses_density_and_section():
     mass = 8000 * 0.02 * 0.03
     text = robot(link(mass=mass, inertia=(0.0, mass / 12, mass / 12)), joint(), flexibility(beam(
         '<rectangle width="0.02" height="0.03"/><material E="2e11" G="8e10" density="8000"/>')))
@@ -88,7 +88,7 @@ def test_torsion_without_a_moment_of_inertia_takes_that_of_density_and_section()
         [mass * (0.02**2 + 0.03**2) / 12, 0, 0], abs=1e-15)
 
 
-def test_a_wrist_turns_although_a_huge_mass_lies_far_along_its_axis():
+def test_a_wrist_with_a_large_mass_far_along_its_axis_is_accepted():
     far = link('far', mass=1e6, centre='0 0 100', inertia=(0.0, 0.0, 0.0))
     parts = [link(inertia=(1e-3, 1e-3, 1e-3), centre='0 0 0'), joint(),
              joint('weld', 'fixed', 'arm', 'far', ''), far]
@@ -104,7 +104,7 @@ def test_a_chain_of_three_thousand_flexible_links_is_read():
     assert len(read_description(robot(*parts)).joint_names) == 3000
 
 
-def test_the_inertial_frame_may_be_turned():
+def test_the_inertial_frame_may_be_rotated():
     roll, pitch, yaw = 0.3, -0.7, 1.9
     text = link().replace('xyz="0.5 0 0"', f'xyz="1 2 3" rpy="{roll} {pitch} {yaw}"')
     read = arm(robot(text, joint())).inertial
@@ -120,12 +120,12 @@ def test_reflected_inertia_grows_with_the_square_of_the_gear_ratio():
     assert (hinge.stiffness, hinge.damping) == (100, 0)
 
 
-def test_a_rotor_without_stiffness_is_carried_rigidly():
+def test_a_rotor_without_stiffness_belongs_to_a_rigid_drive():
     gear = '<joint name="hinge" rotor_inertia="2e-5"/>'
     assert read_description(flexible_arm(gear)).joint('hinge').stiffness == math.inf
 
 
-def test_links_come_base_to_tip_whatever_the_order_in_the_file():
+def test_links_are_ordered_base_to_tip_for_any_order_in_the_file():
     parts = [joint('c', 'fixed', 'two', 'three', ''), link('two'), joint('b', child='two',
              parent='one'), link('three'), joint('a', child='one'), link('one')]
     description = read_description(robot(*parts))
@@ -133,7 +133,7 @@ def test_links_come_base_to_tip_whatever_the_order_in_the_file():
     assert [item.child for item in description.joints] == ['one', 'two', 'three']
 
 
-def test_several_children_ride_anywhere_along_a_flexible_link():
+def test_several_children_attach_anywhere_along_a_flexible_link():
     parts = [joint(f'j{i}', 'fixed', 'arm', f'm{i}', f'<origin xyz="{x} 0.3 0"/>') + link(f'm{i}')
              for i, x in enumerate((0, 0.4, 1))]
     description = read_description(robot(link(), joint(), *parts, flexibility(beam())))
@@ -142,7 +142,7 @@ def test_several_children_ride_anywhere_along_a_flexible_link():
     assert stations == pytest.approx([0, 0.4, 1])
 
 
-def test_a_mimic_joint_is_held_at_its_offset_with_a_warning():
+def test_a_mimic_joint_is_fixed_at_its_offset_with_a_warning():
     finger = joint('finger', parent='arm', child='tip', inside='<axis xyz="0 0 1"/>'
                    '<mimic joint="hinge" offset="0.2"/>')
     description = read_description(robot(link(), joint(), link('tip'), finger))
@@ -153,15 +153,15 @@ def test_a_mimic_joint_is_held_at_its_offset_with_a_warning():
         'move by itself.',)
 
 
-def test_frames_without_inertia_on_fixed_joints_are_normal():
+def test_frames_without_inertia_on_fixed_joints_cause_no_warning():
     frame = '<link name="frame"/>' + joint('weld', 'fixed', 'arm', 'frame', '')
     assert read_description(robot(link(), joint(), frame)).warnings == ()
 
 
-def test_extensions_of_other_tools_are_left_alone():
-    others = ('<gazebo reference="arm"><mu1>1</mu1></gazebo><transmission name="t"/>'
-              '<ros2_control name="r" type="system"/><sensor:camera name="old"/>')
-    description = read_description(robot(link(), joint(), others))
+def test_extensions_of_other_tools_are_ignored():
+    extensions = ('<gazebo reference="arm"><mu1>1</mu1></gazebo><transmission name="t"/>'
+                  '<ros2_control name="r" type="system"/><sensor:camera name="old"/>')
+    description = read_description(robot(link(), joint(), extensions))
     assert description.warnings == ()
 
 
@@ -175,7 +175,7 @@ def test_a_shipped_robot_is_found_by_its_name():
 
 
 @pytest.mark.parametrize('name', sorted(shipped_robots() | PUBLIC_SKELETONS))
-def test_another_reader_sees_the_same_links_joints_and_inertias(name):
+def test_another_parser_reads_the_same_links_joints_and_inertias(name):
     urdf = pytest.importorskip('urdf_parser_py.urdf')
     path = (shipped_robots() | PUBLIC_SKELETONS)[name]
     with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
@@ -204,8 +204,8 @@ def test_another_reader_sees_the_same_links_joints_and_inertias(name):
 
 
 @pytest.mark.parametrize('name', sorted(shipped_robots()))
-def test_a_reader_in_python_opens_every_shipped_robot(name):
-    # the maintained descendant of urdfpy, which passes over <flexibility>
+def test_a_python_urdf_parser_opens_every_shipped_robot(name):
+    # the maintained fork of urdfpy, which ignores <flexibility>
     yourdfpy = pytest.importorskip('yourdfpy')
     path = shipped_robots()[name]
     other = yourdfpy.URDF.load(str(path), build_scene_graph=False, load_meshes=False).robot

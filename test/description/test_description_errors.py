@@ -1,4 +1,4 @@
-"""Every mistake in a robot ends in one line that says where, what, and what to do."""
+"""Every mistake in a robot causes a one-line error that says where, what, and what to do."""
 
 import re
 
@@ -12,7 +12,7 @@ def in_beam(inside, **more):
 
 STEEL = '<material E="2.1e11" G="8.1e10" density="7850"/>'
 
-# what is written, and the whole message after `<text>:`
+# the text, and the complete message after `<text>:`
 MISTAKES = {
     # words
     'unknown element': (
@@ -229,11 +229,11 @@ MISTAKES = {
         robot(link(), joint(), joint('again')),
         '5: link "arm" has two parents: it is the child of the joints "hinge" and "again". Remove '
         'one of them.'),
-    'loop beside the base': (
+    'loop apart from the base': (
         robot(link('a'), link('b'), joint('ab', parent='a', child='b'),
               joint('ba', parent='b', child='a')),
         '6: joint "ba" is part of a loop of links. Remove one joint of the loop.'),
-    'loop that carries others': (
+    'loop with further links': (
         robot(link('tip'), link('a'), joint('tip', parent='a', child='tip'), link('b'),
               joint('ab', parent='a', child='b'), joint('ba', parent='b', child='a')),
         '8: joint "ba" is part of a loop of links. Remove one joint of the loop.'),
@@ -327,6 +327,6 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize('what', MISTAKES)
-def test_a_mistake_ends_in_one_line(what):
+def test_a_mistake_is_a_one_line_error(what):
     text, message = MISTAKES[what]
     assert complaint(text) == f'<text>:{message}'

@@ -1,4 +1,4 @@
-"""A text or a file that holds no robot ends in one line, whatever it is."""
+"""A text or a file without a robot causes a one-line error."""
 
 import os
 
@@ -8,7 +8,7 @@ from unprivileged import unprivileged
 
 from flex_robot_sim import read_description
 
-# what is written, and the whole message after `<text>:`
+# the text, and the complete message after `<text>:`
 TEXTS = {
     'another document': ('<html/>', '1: the document is a <html>, not a <robot>. Give a URDF or '
                          'xacro file.'),
@@ -42,7 +42,7 @@ TEXTS = {
 }
 
 
-# each ran for minutes when the reader looked for the end of every one of them
+# these took minutes with a parser that searched for the end of each tag
 for opening in ('<!--', '<?', '<![CDATA['):
     TEXTS[f'{opening} without an end'] = (
         '<robot name="r">' + 400_000 * opening,
@@ -50,12 +50,12 @@ for opening in ('<!--', '<?', '<![CDATA['):
 
 
 @pytest.mark.parametrize('what', TEXTS)
-def test_an_unusable_text_ends_in_one_line(what):
+def test_an_unusable_text_is_a_one_line_error(what):
     text, message = TEXTS[what]
     assert without_the_words_of_libxml(complaint(text)) == f'<text>:{message}'
 
 
-def test_the_line_is_where_the_tag_begins_and_comments_count():
+def test_the_line_number_is_that_of_the_tag_and_counts_comments():
     text = robot('<!-- <link> \n\n -->', link(), joint(), '<flexibility>\n<link name="arm"',
                  '  end="1 0 0"', '  y_axs="0 1 0"/></flexibility>')
     assert complaint(text).startswith('<text>:9: unknown attribute "y_axs"')
@@ -78,14 +78,14 @@ FILES = {
 
 
 @pytest.mark.parametrize('what', FILES)
-def test_an_unusable_file_ends_in_one_line(what, tmp_path):
+def test_an_unusable_file_is_a_one_line_error(what, tmp_path):
     content, message = FILES[what]
     path = tmp_path / 'robot.urdf'
     path.write_bytes(content)
     assert without_the_words_of_libxml(complaint(path)) == f'{path}{message}'
 
 
-def test_a_file_that_is_not_there_a_folder_and_a_pipe_end_in_one_line(tmp_path):
+def test_a_missing_file_a_folder_and_a_pipe_are_one_line_errors(tmp_path):
     missing, pipe = tmp_path / 'no.urdf', tmp_path / 'pipe'
     os.mkfifo(pipe)
     assert complaint(missing) == (f'{missing}: the file cannot be read: No such file or '
@@ -95,7 +95,7 @@ def test_a_file_that_is_not_there_a_folder_and_a_pipe_end_in_one_line(tmp_path):
                                    'or xacro file.')
 
 
-def test_names_that_no_file_can_have_end_in_one_line(tmp_path):
+def test_impossible_file_names_are_one_line_errors(tmp_path):
     (tmp_path / 'loop').symlink_to('loop')
     advice = 'Give the path of a URDF or xacro file.'
     assert complaint(b'<robot/>') == (
@@ -108,7 +108,7 @@ def test_names_that_no_file_can_have_end_in_one_line(tmp_path):
         f'{tmp_path}/loop: the file cannot be read: Too many levels of symbolic links. {advice}')
 
 
-def test_a_file_in_an_unreadable_folder_ends_in_one_line():
+def test_a_file_in_an_unreadable_folder_is_a_one_line_error():
     with unprivileged() as folder:
         locked = folder / 'locked'
         locked.mkdir(mode=0)
@@ -117,7 +117,7 @@ def test_a_file_in_an_unreadable_folder_ends_in_one_line():
                     'path of a URDF or xacro file.')
 
 
-def test_a_folder_does_not_hide_the_shipped_robot_of_its_name(tmp_path, monkeypatch):
+def test_a_folder_does_not_hide_the_shipped_robot_of_the_same_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'two_link').mkdir()
     (tmp_path / 'two_lnk').mkdir()
@@ -126,7 +126,7 @@ def test_a_folder_does_not_hide_the_shipped_robot_of_its_name(tmp_path, monkeypa
                                     'or xacro file.')
 
 
-def test_a_message_keeps_the_spaces_of_a_path_and_escapes_what_steers_a_terminal(tmp_path):
+def test_a_message_keeps_spaces_of_a_path_and_escapes_control_characters(tmp_path):
     path = tmp_path / 'a  b\x1b[31m.urdf'
     path.write_text(robot(link('a\u202eb'), link('a\u202eb')), 'utf-8')
     assert complaint(path) == (
@@ -134,5 +134,5 @@ def test_a_message_keeps_the_spaces_of_a_path_and_escapes_what_steers_a_terminal
         'Rename one link.')
 
 
-def test_the_advice_of_libxml_to_its_programmers_is_left_out():
+def test_the_message_omits_developer_hints_of_libxml():
     assert 'XML_PARSE' not in complaint('<robot name="r">' + 5000 * '<a>')

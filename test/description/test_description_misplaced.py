@@ -1,18 +1,18 @@
-"""No part of a <flexibility> is lost because it stands where no reader would look for it."""
+"""A misplaced part of a <flexibility> is reported and never silently ignored."""
 
 import pytest
 from arms import SECTION, beam, complaint, flexibility, joint, link, robot
 
 from flex_robot_sim import read_description
 
-# what stands in line 5 of a rigid arm, and the whole message after `<text>:5: `
+# line 5 of a rigid arm, and the complete message after `<text>:5: `
 INTENDED = {
     'misspelt': ('<flexibilty/>', 'unknown element <flexibilty>. Did you mean "flexibility".'),
     'capital': ('<Flexibility/>', 'unknown element <Flexibility>. Did you mean "flexibility".'),
     'with a version': (
         '<flexibility_v2/>', 'unknown element <flexibility_v2>. Did you mean "flexibility".'),
     'short': ('<flex/>', 'unknown element <flex>. Did you mean "flexibility".'),
-    "of one's own": (
+    'with a word before it': (
         '<my_flexibility/>', 'unknown element <my_flexibility>. Did you mean "flexibility".'),
     'with a prefix': (
         '<f:flexibility xmlns:f="urn:f"/>', '<flexibility> stands in a namespace of its own. '
@@ -48,12 +48,12 @@ INTENDED = {
 
 
 @pytest.mark.parametrize('what', INTENDED)
-def test_what_is_meant_for_flexibility_is_not_passed_over(what):
+def test_a_misplaced_part_of_flexibility_is_reported(what):
     text, message = INTENDED[what]
     assert complaint(robot(link(), joint(), text)) == f'<text>:5: {message}'
 
 
-def test_words_that_others_use_too_are_left_to_them():
+def test_words_shared_with_other_tools_are_ignored():
     text = ('<gazebo><damping>1</damping><rod/><elements/></gazebo><material name="steel"/>'
             '<link name="l"><visual><material name="steel"/></visual></link>')
     text += joint('weld', 'fixed', 'arm', 'l', '')

@@ -1,4 +1,4 @@
-"""No traceback and no hang for any input: thousands of broken copies of the shipped robots."""
+"""Thousands of broken copies of the shipped robots cause neither a traceback nor a hang."""
 
 import functools
 import json
@@ -20,7 +20,7 @@ JUNK = ['', '0', '-1', '1e999', '-1e-400', 'nan', 'inf', '1e29', '1_0', '0x10', 
         '9' * 400, 'all', 'mimic', 'true', '../../..', '${x}', '$(find a)', '%s%n', '{0}']
 WORDS = re.compile(r'[A-Za-z_]{2,}')
 VALUES = re.compile(r'"[^"]*"')
-# an element that holds none of its own name; a step goes from one `<` to the next
+# an element without a nested one of the same name; a step goes from one `<` to the next
 ELEMENTS = re.compile(r'<(\w+)(?:[^<>]*/>|[^<>]*>[^<]*(?:<(?!\1\b|/\1>)[^<]*)*</\1>)')
 
 
@@ -74,13 +74,13 @@ def insert_junk(text, rng):
     return text[:at] + rng.choice(JUNK) + text[at:]
 
 
-@functools.lru_cache(200)       # most mutations are the first of one of the few robots
+@functools.lru_cache(200)       # most mutations are the first of a robot
 def find(pattern, text):
     return list(pattern.finditer(text))
 
 
 def replace_one(pattern, text, new, rng, change=None):
-    """Replace one random match of `pattern` by `new`, or by what `change` makes of it."""
+    """Replace one random match of `pattern` by `new`, or by `change` of the match."""
     matches = find(pattern, text)
     if not matches:
         return text
@@ -93,7 +93,7 @@ MUTATIONS = [replace_value, scale_value, negate_value, replace_word, misspell, d
 
 
 def read_and_show(text):
-    """Do with `text` what `flexsim check` does; return the lines that a person would see."""
+    """Process `text` as `flexsim check` does; return its output lines."""
     try:
         summary = summarise(read_description(text))
     except DescriptionError as error:
@@ -104,9 +104,9 @@ def read_and_show(text):
 
 
 @pytest.mark.slow
-def test_broken_robots_end_in_one_line_or_are_read(mutants):
+def test_broken_robots_are_read_or_cause_a_one_line_error(mutants):
     rng = random.Random(SEED)
-    # comments only cost time here; the lines that messages name are tested elsewhere
+    # without comments, to save time; other tests check the line numbers in messages
     originals = [re.sub('<!--.*?-->', '', path.read_text(encoding='utf-8'), flags=re.DOTALL)
                  for path in shipped_robots().values()]
     for number in range(mutants):
@@ -114,16 +114,16 @@ def test_broken_robots_end_in_one_line_or_are_read(mutants):
         for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
             text = rng.choice(MUTATIONS)(text, rng) or ' '
         if '<' not in text:
-            continue                # a text without a tag is taken for the name of a file
+            continue                # the reader interprets a text without a tag as a file name
         try:
             lines = read_and_show(text)
         except Exception as error:
             raise AssertionError(f'mutant {number} of seed {SEED}:\n{text}') from error
-        for line in lines:      # `...` ends what was too long
+        for line in lines:      # `...` ends a truncated text
             assert re.fullmatch(r'<text>:\d+: (.+\.|.{550,} \.\.\.)', line), line
 
 
-def test_random_bytes_are_refused_in_one_line():
+def test_random_bytes_are_a_one_line_error():
     rng = random.Random(SEED)
     for _ in range(500):
         content = rng.randbytes(rng.randrange(300))

@@ -1,4 +1,4 @@
-"""The page docs/description.md and the reader know the same words, and its examples read."""
+"""The page docs/description.md lists the words of the reader, and its examples are valid."""
 
 import re
 
@@ -15,7 +15,7 @@ PARTS = {'Elements of `<flexibility>`': FLEXIBILITY, 'Elements of URDF that are 
 
 
 def sections(text, mark):
-    """Split `text` at its headings of one depth: {heading: what follows}."""
+    """Split `text` at its headings of one depth: {heading: section}."""
     pieces = re.split(rf'^{mark} (.*)\n', text, flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2]))
 
@@ -26,7 +26,7 @@ def elements(part):
 
 
 def row(name, attribute):
-    """Return the line of the table that tells a reader about `attribute`."""
+    """Return the table row that documents `attribute`."""
     default = attribute.default
     if default is REQUIRED:
         default = 'required'
@@ -40,12 +40,12 @@ def row(name, attribute):
 
 
 @pytest.mark.parametrize('part', PARTS)
-def test_the_page_lists_exactly_the_elements_that_are_read(part):
+def test_the_page_lists_exactly_the_supported_elements(part):
     assert list(elements(part)) == list(PARTS[part])
 
 
 @pytest.mark.parametrize(('part', 'tag'), [(p, tag) for p in PARTS for tag in PARTS[p]])
-def test_the_page_lists_exactly_the_attributes_and_children_that_are_read(part, tag):
+def test_the_page_lists_exactly_the_supported_attributes_and_children(part, tag):
     body, known = elements(part)[tag], PARTS[part][tag]
     rows = [line for line in body.splitlines() if line.startswith('| `')]
     assert rows == [row(name, attribute) for name, attribute in known.attributes.items()]
@@ -54,13 +54,13 @@ def test_the_page_lists_exactly_the_attributes_and_children_that_are_read(part, 
 
 
 @pytest.mark.parametrize(('part', 'tag'), [(p, tag) for p in PARTS for tag in PARTS[p]])
-def test_the_example_of_an_element_is_read(part, tag):
+def test_the_example_of_an_element_is_valid(part, tag):
     example = re.search(r'```xml\n(.*)\n```', elements(part)[tag])[1]
     document = Document('example', example.encode())
     assert document.root.tag == tag
     read_attributes(document, document.root, PARTS[part][tag])
 
 
-def test_the_whole_example_reads_without_a_warning():
+def test_the_complete_example_causes_no_warning():
     example = re.search(r'## A whole example\n\n```xml\n(.*?)```', PAGE, re.DOTALL)[1]
     assert read_description(example).warnings == ()

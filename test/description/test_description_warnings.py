@@ -1,4 +1,4 @@
-"""What looks like a slip, or is unusual, is read with a one-line warning."""
+"""Probable mistakes and unusual values are read with a one-line warning."""
 
 import math
 
@@ -37,7 +37,7 @@ WARNINGS = {
         'G = 2e+11 Pa of "arm" is above E / 2, against all common materials. Check E and G [Pa], '
         'which may be exchanged.'),
     'EI in N mm2': (
-        # of steel, as thick as sqrt(12 EI / (m c^2)) = sqrt(12 2e7 / (2 25e6))
+        # steel: thickness sqrt(12 EI / (m c^2)) = sqrt(12 2e7 / (2 25e6))
         in_beam('<section EIy="2e7" EIz="1e7" GJ="1e7"/>'),
         'by its EI and its mass per length, a bar of metal in the place of link "arm" would be '
         '2.19 m thick and 1 m long. Check EIy, EIz [N m2] and mass [kg].'),
@@ -49,7 +49,7 @@ WARNINGS = {
         '<inertial> gives flexible link "arm" no moment of inertia about its beam; density and '
         'section make 0.0785398 kg m2 per m. Give it in <inertia>: ixx, if the beam lies along x '
         '[kg m2].'),
-    'child far beside the beam': (
+    'child far off the beam': (
         robot(link(), joint(), link('tip'), joint(
             'far', 'fixed', 'arm', 'tip', '<origin xyz="0.5 0 2.1"/>'), flexibility(beam())),
         'joint "far" rides 2.1 m beside the beam of link "arm", which is 1 m long. Check its '
@@ -102,14 +102,14 @@ WARNINGS = {
 
 
 @pytest.mark.parametrize('what', WARNINGS)
-def test_what_looks_like_a_slip_is_a_warning(what):
+def test_a_probable_mistake_is_a_warning(what):
     text, message = WARNINGS[what]
     warnings = read_description(text).warnings
     assert message in [warning.split(': ', 1)[1] for warning in warnings]
 
 
-def test_a_shorted_inertia_of_what_never_turns_is_only_a_warning():
-    # as in many robots in use: a sensor with an invented inertia, welded to a heavy link
+def test_an_impossible_inertia_of_a_fixed_body_is_only_a_warning():
+    # as in many real robots: a sensor with an invented inertia, fixed to a heavy link
     sensor = link('sensor', mass=1e-3, inertia=(0.0, 0.0, 1e-5)) + joint(
         'weld', 'fixed', 'arm', 'sensor', '')
     warnings = read_description(robot(link(), joint(), sensor)).warnings
@@ -122,7 +122,7 @@ def test_a_robot_without_any_mass_is_read_with_one_warning_at_its_line():
     assert [warning.split(': ')[0] for warning in warnings] == ['<text>:2']
 
 
-def test_extensions_in_use_are_no_warnings():
+def test_common_extensions_cause_no_warning():
     inside = ('<axis xyz="0 0 1" rpy="0 0 0"/><limit effort="1" velocity="1" k_velocity="2" '
               'drake:acceleration="3"/><dynamics damping="1" mu_viscous="2" D="3" K="4"/>')
     assert read_description(robot(link(), joint(inside=inside))).warnings == ()

@@ -1,7 +1,7 @@
 """
-Skeletons of public robots in `test/data/robots`, compared with what their makers publish.
+Skeletons of public robots in `test/data/robots`, compared with published data.
 
-Masses and reaches are those of the data sheets, rounded as printed there.
+Masses and reaches are from the manufacturers' data sheets, with their rounding.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ def skeleton(name):
 
 
 @pytest.mark.parametrize('name', SKELETONS)
-def test_skeleton_reads_and_warns_only_of_mimic_joints(name):
+def test_skeleton_causes_only_warnings_about_mimic_joints(name):
     robot = skeleton(name)
     mimics = {joint.name for joint in robot.joints if joint.mimics}
     assert all(warning.split('"')[1] in mimics or 'zero is beyond the limits' in warning
@@ -33,16 +33,16 @@ def test_skeleton_reads_and_warns_only_of_mimic_joints(name):
     ('gen3', 'base shoulder half_arm forearm spherical bracelet', 8.2, 0.01),
     ('gen3', 'robotiq', 0.925, 0.01),
     ('ur20', '', 64.0, 0.02),
-    ('ur5e', '', 20.6, 0.06),       # the source estimates the mass of its base, 4 kg
+    ('ur5e', '', 20.6, 0.06),       # the source contains an estimate of the base mass, 4 kg
 ])
-def test_mass_of_arm_and_of_gripper_is_that_of_the_data_sheet(name, part, mass, tolerance):
+def test_mass_of_arm_and_gripper_agrees_with_the_data_sheet(name, part, mass, tolerance):
     starts = tuple(part.split()) or ('',)
     total = sum(link.inertial.mass for link in skeleton(name).links
                 if link.inertial is not None and link.name.startswith(starts))
     assert total == pytest.approx(mass, rel=tolerance)
 
 
-# The UR5e is missing: its data sheet prints 850 mm, less than its links and wrist are long.
+# Without the UR5e: its data sheet prints 850 mm, less than the length of its links and wrist.
 @pytest.mark.parametrize('name, straight, shoulder, end, reach', [
     ('fr3', {'fr3_joint4': -0.1518, 'fr3_joint6': 2.5257}, 'fr3_link2', 'fr3_link8', 0.855),
     ('lbr_iiwa14', {}, 'lbr_link_2', 'lbr_link_6', 0.82),
@@ -51,7 +51,7 @@ def test_mass_of_arm_and_of_gripper_is_that_of_the_data_sheet(name, part, mass, 
 ])
 def test_stretched_arm_has_the_reach_of_the_data_sheet(name, straight, shoulder, end, reach):
     links = poses(skeleton(name), straight)
-    # 1 %: frames lie beside the joint axes; the elbow of the FR3 stops 0.15 rad short of straight
+    # 1 %: frames are offset from the joint axes; the elbow of the FR3 stops at 0.15 rad
     assert np.linalg.norm(links[end][1] - links[shoulder][1]) == pytest.approx(reach, rel=0.01)
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a robot by path: what they mean, and how they come back into its text."""
+"""Parameters of a robot by path: their meaning, and how they are written to its text."""
 
 import re
 
@@ -46,7 +46,7 @@ def arrays_of(description):
     ('turn.coulomb', '<limit', '<dynamics friction="20"/><limit'),
     ('strip.damping', '<section', '<damping ratio="0.2"/><section'),
 ])
-def test_a_number_by_path_is_that_number_in_the_text(path, old, new):
+def test_a_parameter_by_path_is_the_number_in_the_text(path, old, new):
     value = 0.2 if 'ratio' in new else 20.0
     changed = with_parameters(read_text(TEXT), {path: value})
     written = read_text(TEXT.replace(old, new, 1))
@@ -54,20 +54,20 @@ def test_a_number_by_path_is_that_number_in_the_text(path, old, new):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15, err_msg=name)   # rounding
 
 
-def test_a_longer_beam_keeps_its_mass_per_length_and_carries_what_rides_on_its_end():
+def test_a_longer_beam_keeps_its_mass_per_length_and_moves_its_end_load():
     longer = with_parameters(read_text(TEXT), {'strip.length': 0.5})
     beam = longer.beam('strip')
     assert beam.mass_per_length == pytest.approx(0.3 / 0.4)
     assert longer.link('strip').inertial.mass == pytest.approx(0.3 * 0.5 / 0.4)
     np.testing.assert_allclose(longer.joint('mount').position, [0.5, 0, 0])
-    # a clamped beam without a load swings like 1 / length^2; the tip mass is far lighter here
+    # frequency of a clamped beam: 1 / length^2; the tip mass is much lighter here
     bare = with_parameters(read_text(TEXT), {'tip.mass': 1e-9})
     both = [frs.frequencies(build_arm(with_parameters(bare, {'strip.length': length})))[0]
             for length in (0.4, 0.5)]
-    assert both[0] / both[1] == pytest.approx((0.5 / 0.4)**2, rel=1e-4)  # of what is left there
+    assert both[0] / both[1] == pytest.approx((0.5 / 0.4)**2, rel=1e-4)  # tip mass
 
 
-def test_stiffness_of_a_link_is_a_factor_of_its_frequencies_squared():
+def test_stiffness_of_a_link_scales_its_squared_frequencies():
     robot = frs.read_description('single_link')
     arms = [build_arm(with_parameters(robot, {'arm.stiffness': factor})) for factor in (1.0, 2.0)]
     first, second = (frs.frequencies(arm)[0] for arm in arms)
@@ -78,7 +78,7 @@ def test_stiffness_of_a_link_is_a_factor_of_its_frequencies_squared():
     ('forarm.EIz', 'no parameter "forarm.EIz". Near: forearm.EIz, '),
     ('elbow.stifness', 'no parameter "elbow.stifness". Near: elbow.stiffness, '),
 ])
-def test_an_unknown_path_is_told_with_those_that_are_near(path, message):
+def test_an_unknown_path_is_reported_with_similar_paths(path, message):
     robot = frs.read_description('two_link')
     with pytest.raises(UsageError) as error:
         chosen(parameters_of(robot), [path])
@@ -88,18 +88,18 @@ def test_an_unknown_path_is_told_with_those_that_are_near(path, message):
     assert str(error.value).startswith(message)
 
 
-def test_a_pattern_names_many():
+def test_a_pattern_selects_several_parameters():
     robot = frs.read_description('two_link')
     assert chosen(parameters_of(robot), ['*arm.EI?']) == [
         'upper_arm.EIy', 'upper_arm.EIz', 'forearm.EIy', 'forearm.EIz']
 
 
-def test_a_value_that_cannot_be_is_refused():
+def test_an_impossible_value_is_rejected():
     with pytest.raises(UsageError, match=r'^forearm\.EIz = -1 cannot be: it must be above 0\.$'):
         with_parameters(frs.read_description('two_link'), {'forearm.EIz': -1.0})
 
 
-def test_a_robot_is_rewritten_and_all_else_stays_to_the_byte():
+def test_a_rewrite_changes_only_the_parameters_in_the_text():
     before = read_text(TEXT)
     after = with_parameters(before, {'strip.EIz': 25.0})
     edits = edits_of(before, after, 'strip.EIz')
@@ -108,7 +108,7 @@ def test_a_robot_is_rewritten_and_all_else_stays_to_the_byte():
                                 '  <!-- EIz: 21 before - now 25 -->')
 
 
-def test_an_attribute_and_an_element_that_are_missing_are_added():
+def test_missing_attributes_and_elements_are_added():
     before = read_text(TEXT)
     after = with_parameters(before, {'turn.coulomb': 0.25, 'strip.damping': 0.01})
     edits = [edit for path in ('turn.coulomb', 'strip.damping')
@@ -119,14 +119,14 @@ def test_an_attribute_and_an_element_that_are_missing_are_added():
     assert '<dynamics friction="0.25"/>' in rewritten(TEXT, edits, {})
 
 
-def test_an_empty_element_is_opened_for_a_child():
+def test_an_empty_element_receives_a_child():
     text = rewritten('<robot>\n  <joint name="a"/>\n</robot>',
                      [Edit((('joint', 'a'), ('dynamics', '')), 'damping', '1')], {})
     assert text == '<robot>\n  <joint name="a">\n    <dynamics damping="1"/>\n  </joint>\n</robot>'
 
 
 @pytest.mark.parametrize('name', sorted(shipped_robots()))
-def test_all_parameters_of_shipped_robots_come_back_from_their_text(name):
+def test_all_parameters_of_shipped_robots_survive_a_rewrite(name):
     before = frs.read_description(name)
     for path, one in parameters_of(before).items():
         if one.value == 0.0 and path.endswith('.mass'):
@@ -145,6 +145,6 @@ def test_all_parameters_of_shipped_robots_come_back_from_their_text(name):
             link.name for link in before.links} else value
         assert parameters_of(read)[path].value == pytest.approx(expected, rel=1e-5), path  # digits
         a, b = (build_arm(one) for one in (after, read))
-        for name in ('stiffness', 'inertia'):       # six digits are written, of moments nine
+        for name in ('stiffness', 'inertia'):       # the text has six digits, moments have nine
             x, y = getattr(a.arrays, name), getattr(b.arrays, name)
             np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-7 * np.abs(x).max(initial=0.0))

@@ -1,7 +1,7 @@
 """
 Facts about the robots in `urdf/`.
 
-Judges: closed forms, textbook formulas, Pinocchio, and the finite elements of arm_elements.py.
+References: closed forms, textbook formulas, Pinocchio, finite elements of arm_elements.py.
 """
 
 import re
@@ -29,19 +29,19 @@ def text(name):
     return (FOLDER / f'{name}.urdf').read_text(encoding='utf-8')
 
 
-def written(name, link, element):
-    """Numbers written in `element` of a flexible link; None without it."""
+def read_numbers(name, link, element):
+    """Return the numbers in `element` of a flexible link; None without it."""
     found = ElementTree.fromstring(text(name)).find(
         f"flexibility/link[@name='{link}']/{element}")
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
-def test_all_ten_robots_are_here():
+def test_there_are_ten_robots():
     assert sorted(path.stem for path in FOLDER.glob('*.urdf')) == NAMES
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_robot_opens_with_its_sources_and_says_what_was_chosen(name):
+def test_robot_begins_with_its_sources_and_lists_assumptions(name):
     comment = re.match(r'<\?xml [^>]*\?>\n<!--(.*?)-->\n<robot ', text(name), re.DOTALL).group(1)
     assert 'chosen' in comment.lower()
     assert 'Sources: none' in comment or 'From the paper' in comment or 'From that' in comment
@@ -67,7 +67,7 @@ def test_robot_has_limits_at_every_moving_joint(name):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_ros_urdf_parser_reads_the_same_tree_and_masses(name):
+def test_the_ros_urdf_parser_reads_the_same_tree_and_masses(name):
     urdf = pytest.importorskip('urdf_parser_py.urdf').URDF.from_xml_string(text(name).encode())
     arm = robot(name)
     assert set(urdf.link_map) == {link.name for link in arm.links}
@@ -110,7 +110,7 @@ def test_flexible_link_has_damping_or_its_file_says_that_the_paper_has_none(name
 
 def section(name, link):
     """Area, second moments about y and z, and torsion constant of a section, from textbooks."""
-    tube, rectangle = written(name, link, 'tube'), written(name, link, 'rectangle')
+    tube, rectangle = read_numbers(name, link, 'tube'), read_numbers(name, link, 'rectangle')
     if tube:
         r, s = tube['outer'] / 2, tube['outer'] / 2 - tube['wall']
         moment = np.pi * (r**4 - s**4) / 4
@@ -130,9 +130,9 @@ LINKS_OF_MATERIAL = [
 
 
 @pytest.mark.parametrize('name, link', LINKS_OF_MATERIAL)
-def test_inertia_is_that_of_a_uniform_bar_of_the_material(name, link):
+def test_inertia_equals_that_of_a_uniform_bar_of_the_material(name, link):
     area, Iy, Iz, _ = section(name, link)
-    rho, link = written(name, link, 'material')['density'], robot(name).link(link)
+    rho, link = read_numbers(name, link, 'material')['density'], robot(name).link(link)
     length = link.beam.length
     mass = rho * area * length
     assert link.inertial.mass == pytest.approx(mass, rel=1e-7)
@@ -143,13 +143,13 @@ def test_inertia_is_that_of_a_uniform_bar_of_the_material(name, link):
 
 
 @pytest.mark.parametrize('name, link', LINKS_OF_MATERIAL)
-def test_stiffness_is_that_of_the_section(name, link):
+def test_stiffness_equals_that_of_the_section(name, link):
     _, Iy, Iz, torsion = section(name, link)
-    material, beam = written(name, link, 'material'), robot(name).link(link).beam
+    material, beam = read_numbers(name, link, 'material'), robot(name).link(link).beam
     for direction, value, tolerance in (('bending_y', material['E'] * Iz, 1e-9),
                                         ('bending_z', material['E'] * Iy, 1e-9),
                                         ('torsion', material['G'] * torsion, 1e-3)):
-        # handbooks replace the series for torsion by fits, which are good to 1e-3
+        # handbooks replace the series for torsion by fits with an error of 1e-3
         assert beam.stiffness(direction) == pytest.approx(value, rel=tolerance)
 
 
@@ -164,11 +164,11 @@ def test_finite_elements_find_the_tip_mass_frequency():
 
     root = brentq(clamped_with_tip_mass, 0.5, 1.9)
     closed = root**2 / beam.length**2 * np.sqrt(beam.EIz / beam.mass_per_length) / (2 * np.pi)
-    # the inertia of the tip mass about itself, which the closed form lacks, takes 1e-4
+    # the closed form lacks the rotary inertia of the tip mass, 1e-4
     assert frequencies(arm)[0] == pytest.approx(closed, rel=5e-4)
 
 
-def test_two_link_rings_between_2_and_20_hz_in_every_pose_of_the_elbow():
+def test_two_link_vibrates_between_2_and_20_hz_for_any_elbow_angle():
     for elbow in (0.0, 0.8, np.pi / 2, 2.4):
         assert frequencies(robot('two_link'), {'elbow': elbow})[0] > 2.0
         assert frequencies(robot('two_link'), {'elbow': elbow})[3] < 20.0
@@ -184,11 +184,11 @@ def test_two_link_bends_in_both_planes_and_twists():
     payload = np.abs(ends['forearm'][0][:3] @ shapes[:, -4:]).max()
     assert bends[1] > 0.05 * payload            # sideways
     assert bends[2] > 0.05 * payload            # up and down
-    assert bends[3] * reach > 0.05 * payload    # twist, as the forearm shows it
+    assert bends[3] * reach > 0.05 * payload    # twist, visible at the forearm
 
 
 def test_two_link_sags_by_less_than_4_percent_of_a_link():
-    K, _, f, ends = finite_elements(robot('two_link'))      # stretched out: the worst pose
+    K, _, f, ends = finite_elements(robot('two_link'))      # extended: the worst pose
     displacement = np.linalg.solve(K, f)
     for name, (tip, root) in ends.items():
         sag = np.linalg.norm(((tip - root) @ displacement)[:3])
@@ -203,11 +203,11 @@ def test_two_link_has_flexible_joints_and_sensors_in_both_planes():
         assert sorted(planes) == ['xy', 'xy', 'xz', 'xz']   # two shapes in each plane
 
 
-def test_dual_screw_arm_stands_upright_at_zero_and_leans_forward():
+def test_dual_screw_arm_is_upright_at_zero_and_leans_forward_when_positive():
     arm = robot('dual_screw_arm')
     lengths = [0.04, 0.4, 1.2, 1.0, 0.4]
     assert poses(arm)['tool'][1] == pytest.approx([0, 0, sum(lengths)], abs=1e-12)
-    # start of the paper's manoeuvre: link 4 hangs straight down, because the angles add up to pi
+    # start of the paper's manoeuvre: the angles sum to pi, so link 4 points straight down
     start = poses(arm, {'joint_2': np.pi / 6, 'joint_3': 2 * np.pi / 3, 'joint_4': np.pi / 6})
     hangs = start['tool'][1] - start['link_4'][1]
     assert hangs == pytest.approx([0, 0, -0.4], abs=1e-12)
@@ -240,7 +240,7 @@ def test_ella_has_the_printed_stiffness_and_steel_links():
         link = arm.link(name)
         assert (link.beam.EIy, link.beam.EIz, link.beam.length) == (2.12e3, 3.67e3, length)
         assert link.inertial.mass == pytest.approx(7800 * 2.09e-4 * length, rel=1e-7)
-        # radii of gyration from EI/EA and from the rotary inertia are the same
+        # radii of gyration from EI/EA and from the rotary inertia agree
         moments = np.diag(link.inertial.inertia) - [0, *[link.inertial.mass * length**2 / 12] * 2]
         assert moments[1:] == pytest.approx(7800 * length * np.array([2.12e3, 3.67e3]) / 2.1e11,
                                             rel=1e-4)   # a small difference of large numbers
@@ -248,7 +248,7 @@ def test_ella_has_the_printed_stiffness_and_steel_links():
     assert arm.link('elbow').inertial.mass == arm.link('shoulder').inertial.mass == 3.3
 
 
-def test_ella_torsion_stiffness_fits_the_box_that_its_area_and_moments_give():
+def test_ella_torsion_stiffness_fits_the_box_with_its_area_and_moments():
     deep, wide, wall = 0.02597, 0.01877, 0.00265     # outer size along y and z, and the wall
     inner_deep, inner_wide = deep - 2 * wall, wide - 2 * wall
     area = deep * wide - inner_deep * inner_wide
@@ -258,20 +258,20 @@ def test_ella_torsion_stiffness_fits_the_box_that_its_area_and_moments_give():
     assert moment_z == pytest.approx(3.67e3 / 2.1e11, rel=2e-3)
     assert moment_y == pytest.approx(2.12e3 / 2.1e11, rel=2e-3)
     middle = (deep - wall) * (wide - wall), 2 * (deep + wide - 2 * wall)
-    torsion = 4 * middle[0]**2 * wall / middle[1] + middle[1] * wall**3 / 3     # Bredt, and walls
+    torsion = 4 * middle[0]**2 * wall / middle[1] + middle[1] * wall**3 / 3     # Bredt, walls
     shear_modulus = 2.1e11 / (2 * 1.3)
     for name in ('link_1', 'link_2'):
         printed = robot('ella').link(name).beam.stiffness('torsion')
         assert printed == pytest.approx(shear_modulus * torsion, rel=5e-3)
 
 
-def test_ella_lifts_with_its_stiff_direction():
+def test_ella_is_stiff_in_the_vertical_direction():
     at = poses(robot('ella'), {'theta_z1': 0.3})
     assert at['tool'][1][2] > poses(robot('ella'))['tool'][1][2]
-    assert at['link_1'][0][:, 2][2] == pytest.approx(0.0, abs=1e-12)     # z is level: y bends up
+    assert at['link_1'][0][:, 2][2] == pytest.approx(0.0, abs=1e-12)     # y is vertical
 
 
-def test_canadarm2_has_values_of_the_papers_lists():
+def test_canadarm2_has_the_listed_values_of_the_paper():
     arm = robot('canadarm2')
     assert len(arm.joint_names) == 5
     for name in arm.joint_names:
@@ -283,7 +283,7 @@ def test_canadarm2_has_values_of_the_papers_lists():
         assert link.inertial.mass == pytest.approx(mass)
         assert link.inertial.inertia[0, 0] == pytest.approx(15.41)
         assert (link.beam.EIy, link.beam.EIz, link.beam.length) == (3.8e6, 3.8e6, 7.11)
-        # thin tube: radius of gyration is its radius over the root of 2; the boom is 0.35 m wide
+        # thin tube: radius of gyration is the radius / sqrt(2); the boom diameter is 0.35 m
         across = 2 * np.sqrt(2 * link.beam.EIz / link.beam.EA)
         assert across == pytest.approx(0.35, rel=0.1)
     assert arm.joint('elbow_pitch').position == pytest.approx([7.11, 0, 0.475])
@@ -299,7 +299,7 @@ def test_spin_up_beam_has_its_first_frequency():
 
 
 def test_rig_has_two_sensors_with_95_25_mm_active_towards_the_ends():
-    # of the 112.24 mm that the paper prints, the data sheet calls 3.75 inches active
+    # the paper prints 112.24 mm; the data sheet has an active length of 3.75 inches
     beam = robot('rig').link('strip').beam
     lengths = [sensor.end - sensor.start for sensor in beam.sensors]
     assert lengths == pytest.approx([3.75 * 0.0254] * 2)

@@ -1,4 +1,4 @@
-"""What comes from others is read and never run: no path, no xacro, no modules beside us."""
+"""Text from untrusted sources is never executed: no paths, no xacro, no local modules."""
 
 import json
 import subprocess
@@ -17,16 +17,16 @@ NAMESPACE = ' xmlns:xacro="http://www.ros.org/wiki/xacro"'
 
 
 @pytest.fixture(name='harm')
-def path_of_harm(tmp_path):
-    """Path of a file that appears as soon as something of a stranger's is run."""
+def marker_path(tmp_path):
+    """Return the path of a file that appears if untrusted code runs."""
     path = tmp_path / 'harm'
     yield path
     assert not path.exists()
 
 
 @pytest.fixture(name='program')
-def xacro_that_does_harm(tmp_path, harm):
-    """Path of a xacro file, whose property is a program."""
+def malicious_xacro(tmp_path, harm):
+    """Return the path of a xacro file with a program in a property."""
     path = tmp_path / 'arm.urdf.xacro'
     call = ("(lambda: [c for c in ().__class__.__base__.__subclasses__() "
             "if c.__name__ == '_wrap_close'][0].__init__"
@@ -37,8 +37,8 @@ def xacro_that_does_harm(tmp_path, harm):
 
 
 @pytest.fixture(name='planted')
-def folder_with_modules(tmp_path, harm):
-    """Path of a folder whose modules have the names of those that we use."""
+def folder_with_malicious_modules(tmp_path, harm):
+    """Return the path of a folder with modules of the names that the package imports."""
     folder = tmp_path / 'downloads'
     folder.mkdir()
     for name in ('numpy', 'xacro', 'lxml', 'yaml', 'argparse', 'json', 'matplotlib', 'rclpy'):
@@ -46,21 +46,21 @@ def folder_with_modules(tmp_path, harm):
     return folder
 
 
-def test_xacro_in_a_file_of_the_user_is_a_program(program, harm):
+def test_xacro_in_a_file_of_the_user_is_executed(program, harm):
     complaint_of(program)
-    assert harm.exists()        # otherwise this file judges nothing
+    assert harm.exists()        # otherwise the tests of this file prove nothing
     harm.unlink()
 
 
 @pytest.mark.parametrize('text', ['two_link', '{path}', '/dev/zero', '/proc/kmsg', '', '\0'])
-def test_text_of_others_is_no_path_and_no_name(program, text, harm):
+def test_untrusted_text_is_not_taken_as_a_path_or_name(program, text, harm):
     with pytest.raises(DescriptionError) as caught:
         read_text(text.format(path=program))
     assert str(caught.value) == ('<text>: this is no text of a robot. Give the text of a URDF, '
                                  'with xacro expanded.')
 
 
-def test_text_of_others_is_no_xacro(program, harm):
+def test_untrusted_text_is_not_expanded_as_xacro(program, harm):
     with pytest.raises(DescriptionError) as caught:
         read_text(program.read_text('utf-8'))
     assert str(caught.value) == (
@@ -74,7 +74,7 @@ def test_text_of_others_is_no_xacro(program, harm):
      '<text>:1: the text holds xacro, which needs its files. Give the path of the xacro file, '
      'or the expanded text.'),
 ])
-def test_a_log_runs_nothing(tmp_path, program, of_robot, reason, harm, capsys):
+def test_reading_a_log_executes_nothing(tmp_path, program, of_robot, reason, harm, capsys):
     from flex_robot_sim.rig.bridge.experiment_log import COLUMNS
     log = tmp_path / 'run.csv'
     about = {'format': 1, 'robot': of_robot(program), 'calibration': {}}
@@ -95,7 +95,7 @@ def test_modules_in_the_current_folder_are_not_imported(planted, words, harm):
     assert (done.returncode, done.stderr) == (0, '')
 
 
-def test_not_even_the_standard_library_is_looked_for_in_the_current_folder(planted, harm):
+def test_the_standard_library_is_not_imported_from_the_current_folder(planted, harm):
     for name in ('runpy', 'os', 're', 'types'):
         (planted / f'{name}.py').write_text(f'open({str(harm)!r}, "w")')
     done = subprocess.run(run_text('import runpy, re, types, numpy, sys; print(sys.argv)', 'word'),

@@ -1,4 +1,4 @@
-"""The tool link: which one the public descriptions of other people have, and what names decide."""
+"""The tool link: its choice in public descriptions, and the names that decide."""
 
 import json
 
@@ -11,7 +11,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.description import read_description
 from flex_robot_sim.util.exceptions import SettingError
 
-# the frame that the maker's driver, or the MoveIt configuration of the robot, moves
+# the frame that the manufacturer's driver or the MoveIt configuration moves
 TOOLS = {
     'a1_description/urdf/a1.urdf': 'FR_foot',
     'alex_description/urdf/alex_nub_hands.urdf': 'LeftWristRollLink',
@@ -48,7 +48,7 @@ TOOLS = {
 
 
 def chain(*links, extra=''):
-    """URDF of a base and two hinges, then links fixed one behind the other."""
+    """Return the URDF of a base and two hinges, followed by links on fixed joints."""
     inertial = """<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
         izz="1"/></inertial>"""
     hinge = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="9" velocity="9"/>'
@@ -76,17 +76,17 @@ SKELETONS = {'fr3': 'fr3_hand_tcp', 'gen3': 'end_effector_link', 'lbr_iiwa14': '
 
 
 @pytest.mark.parametrize('name, tool', SKELETONS.items())
-def test_a_skeleton_of_a_public_robot_has_the_tool_of_its_maker(name, tool):
+def test_a_skeleton_of_a_public_robot_has_the_tool_of_its_manufacturer(name, tool):
     assert read_description(ROOT / 'test' / 'data' / 'robots' / f'{name}.urdf').tool.link == tool
 
 
 @pytest.mark.parametrize('path, tool', TOOLS.items(), ids=[path.split('/')[-1] for path in TOOLS])
-def test_a_public_robot_has_the_tool_of_its_maker(path, tool):
+def test_a_public_robot_has_the_tool_of_its_manufacturer(path, tool):
     assert read_description(public_robot(path)).tool.link == tool
 
 
 @pytest.mark.parametrize('links, tool', [
-    (('ee_link', 'tool0'), 'tool0'),            # the surer name wins, wherever it stands
+    (('ee_link', 'tool0'), 'tool0'),            # the more specific name wins, at any position
     (('tool0', 'ee_link'), 'tool0'),
     (('left_flange', 'left_tool0', 'wrist_camera'), 'left_tool0'),
     (('flange', 'camera_optical_frame'), 'flange'),
@@ -95,21 +95,21 @@ def test_a_public_robot_has_the_tool_of_its_maker(path, tool):
     (('Tool0',), 'Tool0'),
     ((), 'lower'),
 ])
-def test_the_surest_name_at_the_end_of_the_chain_is_the_tool(links, tool):
+def test_the_most_specific_name_at_the_end_of_the_chain_is_the_tool(links, tool):
     assert read_description(chain(*links)).tool.link == tool
 
 
-def test_a_frame_at_the_base_is_no_tool_whatever_its_name():
+def test_a_frame_at_the_base_is_never_the_tool():
     extra = """<link name="tool0"/><joint name="base_mount" type="fixed">
         <parent link="base"/><child link="tool0"/></joint>"""
     assert read_description(chain('flange', extra=extra)).tool.link == 'flange'
 
 
-def test_an_arm_ends_before_a_gripper_whose_motor_has_another_name():
+def test_an_arm_ends_before_a_gripper_with_an_unusual_motor_name():
     assert read_description(chain('palm', extra=FINGERS)).tool.link == 'palm'
 
 
-def test_what_a_flexible_link_carries_is_beyond_it():
+def test_a_body_on_a_flexible_link_is_distal_to_it():
     flexible = """<flexibility><link name="lower" end="1 0 0"><section EIy="9" EIz="9" GJ="9"
         EA="9e5"/></link></flexibility>"""
     heavy = chain('cap').replace('izz="1"', 'izz="0.4"').replace('iyy="1"', 'iyy="0.4"').replace(
@@ -120,7 +120,7 @@ def test_what_a_flexible_link_carries_is_beyond_it():
     assert read_description(text).tool.link == 'cap'
 
 
-def test_of_two_equal_arms_the_first_is_taken_and_the_other_is_listed():
+def test_of_two_equal_arms_the_first_is_chosen_and_the_other_is_listed():
     second = chain('flange').replace('"base"', '"torso"')
     links = second[second.index('<link'):second.index('</robot>')]
     for name in ('upper', 'lower', 'flange', 'shoulder', 'elbow'):
@@ -151,7 +151,7 @@ def test_check_says_which_link_is_the_tool_and_why(tmp_path, capsys):
 
 @pytest.mark.parametrize('words', [['simulate', '--seconds', '0.01'], ['modes'],
                                    ['shape', '--pose', '0,0']])
-def test_a_command_refuses_a_tool_that_is_no_link(words, tmp_path, capsys):
+def test_a_command_rejects_a_tool_that_is_not_a_link(words, tmp_path, capsys):
     path = tmp_path / 'arm.urdf'
     path.write_text(chain('flange'), 'utf-8')
     command, *options = words

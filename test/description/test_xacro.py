@@ -1,4 +1,4 @@
-"""Xacro is accepted wherever a URDF is, and cannot hang or print."""
+"""Xacro is accepted instead of a URDF, and cannot hang or print."""
 
 import os
 
@@ -27,11 +27,11 @@ def test_macros_includes_and_arguments_are_expanded(tmp_path, name):
     assert read_description(path, {'scale': '2'}).link('arm').inertial.mass == 6
 
 
-def test_messages_name_the_expanded_text(tmp_path):
+def test_messages_refer_to_the_expanded_text(tmp_path):
     path = write(tmp_path / 'arm.xacro', flexible_arm('<lnk/>'))
     with pytest.raises(DescriptionError) as caught:
         read_description(path)
-    # xacro writes a line of XML declaration and four lines of banner
+    # xacro writes one line of XML declaration and a banner of four lines
     assert str(caught.value).startswith(f'{path} (expanded):')
     assert str(caught.value).endswith(': unknown element <lnk>. Did you mean "link".')
 
@@ -46,12 +46,12 @@ def test_messages_name_the_expanded_text(tmp_path):
      'Undefined substitution argument side; when processing file: {path}',
      'Give side:=VALUE'),
 ])
-def test_a_mistake_in_xacro_ends_in_one_line(tmp_path, text, reason, remedy):
+def test_a_mistake_in_xacro_is_a_one_line_error(tmp_path, text, reason, remedy):
     path = write(tmp_path / 'arm.xacro', robot(text))
     assert complaint(path) == f'{path}: xacro failed: {reason}. {remedy}.'.format(path=path)
 
 
-def test_the_cause_stands_before_the_macros_that_lead_to_it(tmp_path):
+def test_the_cause_is_printed_before_the_macro_calls(tmp_path):
     macros = ''.join(f'<xacro:macro name="m{i}"><xacro:m{i + 1}/></xacro:macro>' for i in range(9))
     path = write(tmp_path / 'arm.xacro', robot(
         macros, '<xacro:macro name="m9"><link name="${no}"/></xacro:macro><xacro:m0/>'))
@@ -60,7 +60,7 @@ def test_the_cause_stands_before_the_macros_that_lead_to_it(tmp_path):
         f'instantiating macro: m9 ({path}). Mend the file; `xacro {path}` shows the same.')
 
 
-def test_the_command_that_shows_the_same_has_the_users_arguments(tmp_path):
+def test_the_suggested_command_has_the_arguments_of_the_user(tmp_path):
     path = write(tmp_path / 'arm.xacro', robot(
         '<xacro:arg name="side" default=""/><xacro:nothing/>'))
     with pytest.raises(DescriptionError) as caught:
@@ -68,14 +68,14 @@ def test_the_command_that_shows_the_same_has_the_users_arguments(tmp_path):
     assert str(caught.value).endswith(f"`xacro {path} 'side:=left or right'` shows the same.")
 
 
-def test_a_package_that_is_not_there_gets_the_remedy_that_fits(tmp_path, monkeypatch):
+def test_a_missing_package_is_reported_with_its_remedy(tmp_path, monkeypatch):
     path = write(tmp_path / 'arm.xacro', robot(
         '<xacro:include filename="$(find ur_description)/arm.xacro"/>'))
     monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
     assert complaint(path) == (
         f'{path}: xacro failed: it looks for the ROS package "ur_description", and no ROS '
         'environment is sourced. Source a ROS environment that has it.')
-    # what ament_index_python does where a ROS environment is sourced
+    # behaviour of ament_index_python in a sourced ROS environment
     stub = tmp_path / 'ament_index_python'
     stub.mkdir()
     (stub / '__init__.py').touch()
@@ -89,7 +89,7 @@ def test_a_package_that_is_not_there_gets_the_remedy_that_fits(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize('address', ['http://www.ros.org/wiki/xacro', 'http://wiki.ros.org/xacro'])
-def test_a_file_that_only_defines_macros_is_told_so(tmp_path, address):
+def test_a_file_that_only_defines_macros_is_reported_as_such(tmp_path, address):
     path = tmp_path / 'arm.xacro'
     path.write_text(f'<robot xmlns:xacro="{address}"><xacro:macro name="arm">{link()}'
                     '</xacro:macro></robot>', 'utf-8')
@@ -101,7 +101,7 @@ def test_a_file_that_only_defines_macros_is_told_so(tmp_path, address):
     ('scale', 'scal', 'Did you mean "scale"'),
     ('scale', 'colour', 'It has: scale, side'),
 ])
-def test_an_argument_that_the_file_does_not_know_is_refused(tmp_path, known, given, remedy):
+def test_an_unknown_argument_is_rejected(tmp_path, known, given, remedy):
     (tmp_path / 'side.xacro').write_text(
         f'<robot{NAMESPACE}><xacro:arg default="l" name="side"/></robot>', 'utf-8')
     path = write(tmp_path / 'arm.xacro', robot(
@@ -113,7 +113,7 @@ def test_an_argument_that_the_file_does_not_know_is_refused(tmp_path, known, giv
     assert str(caught.value) == f'{path}: this xacro file has no argument "{given}". {remedy}.'
 
 
-def test_a_misspelt_argument_is_named_where_its_absence_makes_xacro_fail(tmp_path):
+def test_a_misspelt_argument_is_named_if_xacro_fails_without_it(tmp_path):
     path = write(tmp_path / 'arm.xacro', robot(
         '<xacro:arg name="kind" default=""/><xacro:include filename="$(arg kind).xacro"/>'))
     with pytest.raises(DescriptionError) as caught:
@@ -122,7 +122,7 @@ def test_a_misspelt_argument_is_named_where_its_absence_makes_xacro_fail(tmp_pat
         f'{path}: this xacro file has no argument "knd". Did you mean "kind".')
 
 
-def test_xacro_without_an_end_is_stopped(tmp_path, monkeypatch):
+def test_endless_xacro_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(xacro_file, 'TIMEOUT_S', 2.0)
     path = write(tmp_path / 'arm.xacro', robot('<link name="${9 ** 9 ** 9}"/>'))
     with pytest.raises(DescriptionError) as caught:
@@ -131,21 +131,21 @@ def test_xacro_without_an_end_is_stopped(tmp_path, monkeypatch):
         f'{path}: xacro did not end within 2 s. Look for a macro or an expression without an end.')
 
 
-def test_remains_of_macros_in_a_urdf_are_a_warning(tmp_path):
+def test_unexpanded_macros_in_a_urdf_are_a_warning(tmp_path):
     path = write(tmp_path / 'arm.urdf', robot(link(), joint(), '<xacro:sensors_of_another/>'))
     description = read_description(path)
     assert description.joint_names == ['hinge']
     assert 'unknown macro name: xacro:sensors_of_another' in description.warnings[0]
 
 
-def test_xacro_in_a_urdf_is_blamed_where_the_plain_text_is_no_robot(tmp_path):
+def test_xacro_in_a_urdf_is_named_as_cause_if_the_text_is_not_a_robot(tmp_path):
     path = write(tmp_path / 'arm.urdf', robot(link(), joint(parent='${base}'), '<xacro:arms/>'))
     assert complaint(path) == (
         f"{path}: xacro failed: name 'base' is not defined; when evaluating expression 'base'; "
         f'when processing file: {path}. Mend the file; `xacro {path}` shows the same.')
 
 
-def test_arguments_for_a_plain_urdf_are_refused(tmp_path):
+def test_arguments_for_a_plain_urdf_are_rejected(tmp_path):
     path = tmp_path / 'arm.urdf'
     path.write_text(flexible_arm(), 'utf-8')
     with pytest.raises(DescriptionError) as caught:

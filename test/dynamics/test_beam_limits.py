@@ -38,18 +38,18 @@ def test_the_band_of_the_shortening_matrix_contains_all_its_entries(options):
 def test_storage_of_elements_grows_with_their_number_and_not_with_its_cube():
     sizes = [sum(array.nbytes for array in beam_arm(with_elements(count, bending_y='all')).arrays)
              - 8 * 3 * (2 * count)**2 for count in (8, 16)]     # three dense matrices are needed
-    # points times coordinates times seven are four times as many
+    # the arrays of points times coordinates grow by a factor of four
     assert sizes[1] < 4.2 * sizes[0]
 
 
 def test_a_thousand_elements_reduced_to_modes_have_the_frequencies_of_the_beam():
     arm = beam_arm(with_elements(1000, bending_y=3))
-    # by a stiffness of which the largest entry is 1e12 times the least
+    # the largest entry of the stiffness is 1e12 times the smallest
     np.testing.assert_allclose(as_beta_L(frequencies(arm))[:3], [1.875104, 4.694091, 7.854757],
                                rtol=1e-4)
 
 
-def test_a_description_too_large_for_the_memory_is_refused_on_reading():
+def test_a_description_that_exceeds_the_memory_limit_is_rejected_on_reading():
     assert complaint(flexible_arm(beam(
         SECTION + '<elements count="200"/>'))) == (
         '<text>:5: a segment of flexible link "arm" has 1000 elastic coordinates. Keep to 500, '
@@ -73,10 +73,10 @@ def test_a_description_too_large_for_the_memory_is_refused_on_reading():
         'segments, modes or elements')
 
 
-def test_a_slow_mode_of_a_fine_mesh_with_a_heavy_tip_is_no_free_motion():
+def test_a_slow_mode_of_a_fine_mesh_with_a_heavy_tip_is_not_a_free_motion():
     tip, EI = 2e6, 0.6
     arm = beam_arm(with_elements(16, bending_y='all', torsion='all'), tip_mass=tip)
-    # a beam of 2.8 kg counts for a quarter of itself, as 33/140 (Rayleigh)
+    # Rayleigh: 33/140 of the beam mass of 2.8 kg adds to the tip mass
     expected = np.sqrt(3 * EI / LENGTH**3 / (tip + 33 / 140 * 2.8)) / (2 * np.pi)
     assert frequencies(arm)[0] == pytest.approx(expected, rel=1e-6)
     free = modes(arm, joints='free')

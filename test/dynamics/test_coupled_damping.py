@@ -1,4 +1,4 @@
-"""Dampers that couple bodies, implicit in a step."""
+"""Implicit integration of dampers that couple bodies."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_accelerations_are_those_of_the_dense_equations(seed, is_prescribed):
     correction = np.zeros(arm.size)
     correction[free] = np.linalg.solve((A + coupled)[np.ix_(free, free)],
                                        (-coupled @ (uncorrected - guess))[free])
-    assert np.abs(correction).max() > 1e-3                # otherwise the test would be vacuous
+    assert np.abs(correction).max() > 1e-3                # otherwise the test would prove nothing
     error = found - uncorrected - correction
     # iterations end at 1e-4 of the initial residual, at most (1 + largest eigenvalue) of this
     assert error @ A @ error < 1e-6 * (correction @ A @ correction)

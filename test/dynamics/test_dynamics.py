@@ -15,9 +15,9 @@ from compare import (
     forward,
     in_pinocchio,
     inverse,
-    judged,
     mass_matrix,
-    on_motors,
+    motor_forces,
+    reference_case,
     robot_text,
 )
 from random_arms import random_robot, random_state
@@ -35,7 +35,7 @@ couplings = pytest.mark.parametrize('coupling', COUPLINGS)
 @cases
 @couplings
 def test_the_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     q, qd, scale = sample.q, sample.qd, np.outer(sample.scale, sample.scale)
     M = mass_matrix(sample.text, q, coupling)
     assert_same(M, sample.M, scale)
@@ -46,8 +46,8 @@ def test_the_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case, co
 
 @cases
 @couplings
-def test_the_bias_is_that_of_lagranges_equations(case, coupling):
-    sample = judged(case, coupling)
+def test_the_bias_force_equals_that_of_lagranges_equations(case, coupling):
+    sample = reference_case(case, coupling)
     bias = inverse(sample.arm, sample.q, sample.qd, np.zeros(sample.arm.size))
     # differences of the sixth order with steps of 1e-3 lose 1e-13 to rounding, less to truncation
     assert_same(bias, sample.bias, sample.scale)
@@ -56,19 +56,19 @@ def test_the_bias_is_that_of_lagranges_equations(case, coupling):
 @cases
 @couplings
 def test_forward_dynamics_solves_lagranges_equations(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     effort = np.arange(1.0, 1.0 + len(sample.arm.joint_names))
-    force = (on_motors(sample.arm, effort) - sample.bias
+    force = (motor_forces(sample.arm, effort) - sample.bias
              + sample.reference.potential_force(sample.reference.spring_energy, sample.q))
     M = sample.M / np.outer(sample.scale, sample.scale)
     expected = np.linalg.solve(M, force / sample.scale)
-    # the condition of M, 1e3 to 1e5, multiplies the 1e-13 that differences lose
+    # the condition number of M, 1e3 to 1e5, amplifies the 1e-13 that differences lose
     assert_same(forward(sample.arm, sample.q, sample.qd, effort) * sample.scale, expected,
                 tolerance=1e-8)
 
 
 @pytest.mark.parametrize('source', [*CASES, *shipped_robots()])
-def test_inverse_dynamics_undoes_forward_dynamics(source):
+def test_inverse_dynamics_inverts_forward_dynamics(source):
     text = source if source in shipped_robots() else robot_text(source, damping=True)
     arm = arm_of(text)
     work = make_workspace(arm.arrays)
@@ -99,7 +99,7 @@ def test_an_implicit_step_includes_the_slopes_of_all_forces(case):
     D = -np.column_stack([along(lambda t, u=u: force(q, qd + t * u), 1e-4) for u in units])
     shared = np.zeros((arm.size, arm.arrays.shared.shape[1]))
     shared[arm.size - len(arm.arrays.shared):] = arm.arrays.shared
-    D -= shared @ shared.T          # dampers between bodies pull with the rates of the guess
+    D -= shared @ shared.T          # dampers between bodies use the rates of the guess
     M, added = mass_matrix(text, q), h / 2 * D + h**2 / 4 * K                       # (T40)
     bias = inverse(arm, q, qd, np.zeros(arm.size))
     scale = np.sqrt(np.diag(M + added))
@@ -107,7 +107,7 @@ def test_an_implicit_step_includes_the_slopes_of_all_forces(case):
                                (force(q, qd) + added @ guess - bias) / scale)
     qdd = np.zeros(arm.size)
     implicit_dynamics(arm.arrays, q, qd, effort, h, guess, work, qdd)
-    # differences with steps of 1e-4: of friction smoothed over 1e-2 rad/s, and of stiff springs
+    # finite differences with steps of 1e-4: friction smoothed over 1e-2 rad/s, stiff springs
     assert_same(qdd * scale, expected, tolerance=1e-7)
 
 
@@ -154,7 +154,7 @@ def test_the_difference_to_a_rigid_arm_scales_with_the_inverse_stiffness(seed):
         found = forward(arm, q, qd, effort)
         misses.append(abs(found[:joints] - expected).max() / abs(expected).max())
     assert misses[0] < 1e-3
-    assert misses[0] / misses[1] == pytest.approx(10, rel=0.02)     # but for second order, 1e-3
+    assert misses[0] / misses[1] == pytest.approx(10, rel=0.02)     # up to second order, 1e-3
 
 
 def bend_as_loaded(arm, q, load):
@@ -192,18 +192,18 @@ def test_a_rotor_behind_a_rigid_gear_adds_to_the_joint_inertia():
 
 @cases
 def test_every_wrench_is_the_momentum_rate_of_the_distal_links_less_their_weight(case):
-    sample = judged(case)
-    assert_wrenches_move_and_carry(sample, sample.q, sample.qd,
-                                   10 * np.random.default_rng(0).normal(size=sample.arm.size))
+    sample = reference_case(case)
+    assert_wrenches_are_balanced(sample, sample.q, sample.qd,
+                                 10 * np.random.default_rng(0).normal(size=sample.arm.size))
 
 
 @cases
 def test_at_rest_every_wrench_balances_the_weight_of_the_distal_links(case):
-    sample = judged(case)
-    assert_wrenches_move_and_carry(sample, sample.q, *np.zeros((2, sample.arm.size)))
+    sample = reference_case(case)
+    assert_wrenches_are_balanced(sample, sample.q, *np.zeros((2, sample.arm.size)))
 
 
-def assert_wrenches_move_and_carry(sample, q, qd, qdd):
+def assert_wrenches_are_balanced(sample, q, qd, qdd):
     """Compare the wrench of every joint with that on the distal links, about the base."""
     arm, reference, work = sample.arm, sample.reference, make_workspace(sample.arm.arrays)
     inverse(arm, q, qd, qdd, work)
@@ -216,7 +216,7 @@ def assert_wrenches_move_and_carry(sample, q, qd, qdd):
         rate = along(lambda t, links=links: reference.momentum(
             q + t * qd + t**2 / 2 * qdd, qd + t * qdd, links))
         found = in_base(work.F, arm.frames[joint_.child], *poses[joint_.child])
-        # differences of a fast motion, with steps of 1e-3
+        # finite differences of a fast motion, with steps of 1e-3
         assert_same(found, rate - reference.weight(q, links), tolerance=1e-9)
 
 
@@ -230,7 +230,7 @@ def in_base(wrenches, frame, R, p):
 
 @cases
 def test_an_external_wrench_does_the_work_of_its_virtual_displacement(case):
-    sample = judged(case)
+    sample = reference_case(case)
     arm, work = sample.arm, make_workspace(sample.arm.arrays)
     still = inverse(arm, sample.q, sample.qd, np.zeros(arm.size))
     rng = np.random.default_rng(0)
@@ -243,6 +243,6 @@ def test_an_external_wrench_does_the_work_of_its_virtual_displacement(case):
                                  *(frame.R @ force)]
         generalised = still - inverse(arm, sample.q, sample.qd, np.zeros(arm.size), work)
         J = sample.reference.jacobian(sample.q, name)
-        # a difference of two biases, which are larger than what is left
+        # a difference of two biases that are larger than the result
         np.testing.assert_allclose(generalised, J.T @ np.concatenate([moment, force]),
                                    atol=1e-13 * abs(still).max(), rtol=1e-9)

@@ -1,4 +1,4 @@
-"""Iterations with the factors of an earlier one, against elimination in each iteration."""
+"""Iterations that reuse the factors of an earlier one, against elimination in each iteration."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def solved(arm, evaluate, iterations=30):
     """Accelerations (n,) over one step from a random moving state, after `iterations`."""
     rng, n, joints = np.random.default_rng(4), arm.size, len(arm.joint_names)
     q, qd = np.zeros((2, n))
-    # geared motors, if there are any, come after the joints and turn with them
+    # geared motors, if any, come after the joints and rotate with them
     driven = arm.arrays.motor >= 0
     q[:joints], qd[:joints] = rng.normal(size=joints), 0.3 * rng.normal(size=joints)
     for values in (q, qd):
@@ -38,7 +38,7 @@ def solved(arm, evaluate, iterations=30):
 def test_refinement_converges_to_the_accelerations_of_elimination(text):
     arm = load(text)
     expected = solved(arm, implicit_dynamics)
-    # rounding, by the condition of the inertia of these arms
+    # rounding, times the condition number of the inertia of these arms
     np.testing.assert_allclose(solved(arm, refine_dynamics), expected, rtol=1e-9,
                                atol=1e-9 * np.abs(expected).max())
 
@@ -47,5 +47,5 @@ def test_the_error_of_old_factors_is_small_compared_with_the_change():
     arm = load('two_link')
     first, second, refined = (solved(arm, evaluate, iterations) for evaluate, iterations in (
         (implicit_dynamics, 1), (implicit_dynamics, 2), (refine_dynamics, 2)))
-    # the inertia of the arm changes by some 1e-3 between the middles of the two
+    # the inertia of the arm changes by some 1e-3 between the two midpoints
     assert 0.0 < np.abs(refined - second).max() < 0.01 * np.abs(second - first).max()

@@ -1,8 +1,8 @@
-"""Springs, dampers and motors of a whole arm: the energy balance."""
+"""Energy balance of the springs, dampers and motors of an arm."""
 
 import numpy as np
 import pytest
-from compare import CASES, arm_of, forward, judged, robot_text
+from compare import CASES, arm_of, forward, reference_case, robot_text
 from random_arms import random_state
 
 from flex_robot_sim.dynamics.forces import add_powers, spring_energy
@@ -14,18 +14,18 @@ cases = pytest.mark.parametrize('case', CASES)
 
 @cases
 def test_at_rest_the_only_forces_are_the_gradients_of_the_spring_energy(case):
-    sample = judged(case)
+    sample = reference_case(case)
     arm, work = sample.arm, make_workspace(sample.arm.arrays)
     forward(arm, sample.q, np.zeros(arm.size), np.zeros(len(arm.joint_names)), work)
     expected = sample.reference.potential_force(sample.reference.spring_energy, sample.q)
-    # stiffnesses of one beam span some orders, hence by the largest force
+    # relative to the largest force: stiffnesses of one beam differ by orders of magnitude
     np.testing.assert_allclose(work.force, expected, rtol=0.0, atol=1e-12 * abs(expected).max())
     assert spring_energy(arm.arrays, sample.q) == pytest.approx(
         sample.reference.spring_energy(sample.q), rel=1e-12)
 
 
 @cases
-def test_rate_dependent_forces_dissipate_energy_and_all_of_it_is_counted(case):
+def test_rate_dependent_forces_dissipate_energy_and_the_balance_includes_it(case):
     arm = arm_of(robot_text(case, damping=True))
     work, nothing = make_workspace(arm.arrays), np.zeros(len(arm.joint_names))
     effort = np.arange(1.0, 1.0 + len(nothing))

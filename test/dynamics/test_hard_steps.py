@@ -16,7 +16,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 
 
-def strongly_driven(seed, seconds):
+def run_with_strong_efforts(seed, seconds):
     """Run a random tree under strong, jumping efforts; return it and its energy throughput [J]."""
     rng = np.random.default_rng(seed)
     arm = build_arm(read_description(random_robot(seed, links=int(rng.integers(1, 9)),
@@ -33,7 +33,7 @@ def strongly_driven(seed, seconds):
     return simulation, np.abs(np.diff(work)).sum() + simulation.energy().dissipated
 
 
-def thrown(seed, rate, settings=None):
+def release_with_random_rates(seed, rate, settings=None):
     """Return a random tree at zero whose joints turn with random rates of about `rate` [rad/s]."""
     arm = build_arm(read_description(random_robot(seed, links=6, damping=bool(seed % 2))))
     simulation = Simulation(arm, settings)
@@ -46,16 +46,16 @@ def thrown(seed, rate, settings=None):
 @pytest.mark.parametrize('start', range(0, 40, 10))
 def test_strong_efforts_make_no_state_of_a_random_tree_non_finite(start):
     for seed in range(start, start + 10):
-        simulation, through = strongly_driven(seed, 0.6)
+        simulation, through = run_with_strong_efforts(seed, 0.6)
         assert np.isfinite(simulation.coordinates).all()
-        # an arm that sticks has rounding alone
+        # for a sticking arm, only rounding
         assert abs(simulation.energy().balance) < 1e-4 * through + 1e-9, seed
 
 
 @pytest.mark.parametrize('seed', [1325, 1949, 1065])
 def test_strong_dampers_with_free_joints_need_no_subdivision(seed):
-    # iterations with their force alone diverge: 1e5 J came from nowhere, in steps all of them hard
-    simulation, through = strongly_driven(seed, 0.3)
+    # plain iterations diverge: every step was hard, and 1e5 J were created
+    simulation, through = run_with_strong_efforts(seed, 0.3)
     assert simulation.hard_steps[0] <= 5
     assert simulation.hard_steps[1] == 0
     assert abs(simulation.energy().balance) < 1e-6 * through
@@ -63,8 +63,8 @@ def test_strong_dampers_with_free_joints_need_no_subdivision(seed):
 
 @pytest.mark.parametrize('seed', [1001, 1002, 1004, 1008])
 def test_a_step_that_does_not_converge_adds_no_energy(seed):
-    # hundreds of rad/s are far too much for steps of 20 ms
-    simulation = thrown(seed, 300.0, SimulationSettings(time_step=0.02))
+    # hundreds of rad/s are far too fast for steps of 20 ms
+    simulation = release_with_random_rates(seed, 300.0, SimulationSettings(time_step=0.02))
     totals = []
     for _ in range(20):
         energy = simulation.energy()
@@ -77,7 +77,7 @@ def test_a_step_that_does_not_converge_adds_no_energy(seed):
 
 
 def test_a_step_ends_after_a_bounded_number_of_evaluations():
-    # counted in plain Python, where a function can be replaced
+    # the count runs in plain Python, where a function can be replaced
     environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1',
                    'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
     result = subprocess.run([sys.executable, __file__], capture_output=True, text=True,
@@ -90,7 +90,7 @@ def test_a_step_ends_after_a_bounded_number_of_evaluations():
 
 @pytest.mark.slow
 def test_subdivided_steps_are_counted_and_reported():
-    simulation, through = strongly_driven(53, 1.6)      # turns with some hundred rad/s by then
+    simulation, through = run_with_strong_efforts(53, 1.6)      # reaches some hundred rad/s
     assert simulation.hard_steps[0] >= 100
     assert abs(simulation.energy().balance) < 1e-4 * through
     lines = [line for line in simulation.reports if 'in parts' in line]
@@ -109,7 +109,7 @@ def test_easy_steps_are_not_reported():
 
 
 def coarseness_reports(simulation):
-    """Lines about a step that is too long for the motion."""
+    """Return the reports of a step that is too long for the motion."""
     return [line for line in simulation.reports if 'swings in fewer than 10 steps' in line]
 
 
@@ -125,7 +125,7 @@ def test_an_oscillation_of_few_steps_per_period_is_reported(steps_in_a_period, i
     assert coarseness_reports(simulation) == is_reported * [
         f'by {step:.4g} s most of the motion swings in fewer than 10 steps: time_step = {step:g} '
         's is too long to show it. Take a shorter one']
-    # energy does not show it
+    # the energy does not show it
     assert simulation.energy().kinetic + 0.5 * stiffness * simulation.position[0]**2 == (
         pytest.approx(0.5 * stiffness * 0.25, rel=1e-9))
 
@@ -133,14 +133,14 @@ def test_an_oscillation_of_few_steps_per_period_is_reported(steps_in_a_period, i
 def test_coarse_steps_are_reported_when_the_motion_is_inaccurate():
     arm = load('two_link')
 
-    def fallen(step, scheme='implicit_midpoint'):
+    def simulate_fall(step, scheme='implicit_midpoint'):
         simulation = Simulation(arm, SimulationSettings(time_step=step, scheme=scheme))
         simulation.advance_to(2.0)
         return simulation
 
-    true = fallen(5e-5, 'rk4').position         # to 3e-7
+    true = simulate_fall(5e-5, 'rk4').position         # to 3e-7
     for step, is_reported in ((1e-3, False), (1e-2, True)):
-        simulation = fallen(step)
+        simulation = simulate_fall(step)
         assert bool(coarseness_reports(simulation)) == is_reported
         assert (np.abs(simulation.position - true).max() > 0.02) == is_reported
 
@@ -159,7 +159,7 @@ def count_evaluations():
 
     integrators.solve_dynamics = counting(integrators.solve_dynamics)
     integrators.refine_dynamics = counting(integrators.refine_dynamics)
-    simulation = thrown(1002, 300.0, SimulationSettings(time_step=0.02))
+    simulation = release_with_random_rates(1002, 300.0, SimulationSettings(time_step=0.02))
     simulation.step()
     print(len(calls), simulation.hard_steps[1])
 
@@ -178,7 +178,7 @@ def test_a_short_run_reports_that_its_steps_are_too_long():
         ends.append(simulation.velocity[1])
         assert bool(coarseness_reports(simulation)) == (step == 0.2)
     assert abs(ends[0] - ends[1]) > 1.0
-    # one that goes slowly in as few of them is not: a tenth of a turn in forty seconds
+    # a slow motion in as few steps is not reported: a tenth of a turn in forty seconds
     slow = Simulation(load('two_link', gravity=(0.0, 0.0, 0.0)),
                       SimulationSettings(time_step=0.2))
     for k in range(200):

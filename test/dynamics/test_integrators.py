@@ -1,4 +1,4 @@
-"""Schemes against an integrator of another library, the energy, and their theory."""
+"""Integration schemes against scipy, the energy balance, and their theory."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ ORDERS = {'implicit_midpoint': 2, 'rk4': 4, 'semi_implicit_euler': 1, 'forward_e
 
 
 def released(arm, step, scheme, **more):
-    """Return a Simulation that starts bent, turning and driven."""
+    """Return a Simulation that starts bent and moving, with an effort."""
     simulation = Simulation(arm, SimulationSettings(time_step=step, scheme=scheme, **more))
     q, qd = start(arm)
     simulation.set_state(coordinates=q, rates=qd)
@@ -44,7 +44,7 @@ def start(arm):
     return q, qd
 
 
-def by_another_library(arm, seconds):
+def integrate_with_scipy(arm, seconds):
     """Coordinates (n,) after a time, by the eighth-order Dormand-Prince scheme of scipy."""
     n, work, qdd = arm.size, make_workspace(arm.arrays), np.zeros(arm.size)
 
@@ -61,15 +61,15 @@ def by_another_library(arm, seconds):
     ('implicit_midpoint', 2, 1600), ('implicit_midpoint', 9, 800),
     ('rk4', 2, 800), ('semi_implicit_euler', 2, 3200), ('forward_euler', 2, 6400)])
 def test_orders_of_convergence(scheme, iterations, steps):
-    # damped, because forward_euler knows no other stable arm; geared, so that motors count too
+    # damped, because forward_euler needs damping; geared, to include motors
     arm = swinging_arm(damping='0.02', friction='0.3',
                        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
-    truth, errors = by_another_library(arm, 0.5), []
+    truth, errors = integrate_with_scipy(arm, 0.5), []
     for count in (steps, 2 * steps):
         simulation = released(arm, 0.5 / count, scheme, iterations=iterations)
         simulation.step(count)
         errors.append(np.abs(simulation.coordinates - truth).max())
-    # the next term of the error is 2 % of the first at these steps, and turns into 0.03 of order
+    # the next error term is 2 % of the first at these steps, which is 0.03 in the order
     assert log2(errors[0] / errors[1]) == pytest.approx(ORDERS[scheme], abs=0.04)
     assert errors[1] < 2e-3
 
@@ -78,12 +78,12 @@ def test_orders_of_convergence(scheme, iterations, steps):
 def test_a_step_iterates_until_its_truncation_error_dominates(steps):
     arm = swinging_arm(damping='0.02', friction='0.3',
                        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
-    truth, ends = by_another_library(arm, 0.5), []
+    truth, ends = integrate_with_scipy(arm, 0.5), []
     for iterations in (2, 12):
         simulation = released(arm, 0.5 / steps, 'implicit_midpoint', iterations=iterations)
         simulation.step(steps)
         ends.append(simulation.coordinates)
-    # two iterations leave a small part of what the midpoint rule misses anyhow (T43)
+    # two iterations leave a small part of the error of the midpoint rule (T43)
     assert np.abs(ends[0] - ends[1]).max() < 0.05 * np.abs(ends[1] - truth).max()
 
 
@@ -91,17 +91,17 @@ def test_a_step_iterates_until_its_truncation_error_dominates(steps):
 def test_torsion_and_stretch_at_kilohertz_do_not_limit_the_midpoint_step():
     arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="2" stretch="2"/>',
                        section='EA="2e8" GJ="9e3"')
-    assert (frequencies(arm) > 2000).sum() >= 4     # a step of 1 ms is two periods and more
+    assert (frequencies(arm) > 2000).sum() >= 4     # a step of 1 ms is more than two periods
     simulation = released(arm, 1e-3, 'implicit_midpoint')
-    # stretched as its turning asks; the beginning of the other tests would hold 100 kJ
+    # stretched by the rotation; the start of the other tests would store 100 kJ
     simulation.set_state(position=[0.4, -0.3], velocity=[1.0, -0.7])
     scale = 0.0
     for _ in range(20):
         simulation.step(500)
         energy = simulation.energy()
         scale = max(scale, energy.kinetic, energy.strain, abs(energy.work))
-        # second order at a third of the fastest bending period: a scheme that rings would be
-        # far beyond its first energy after these ten thousand steps
+        # second order at a third of the fastest bending period: an oscillating scheme would be
+        # far above its initial energy after these ten thousand steps
         assert abs(energy.balance) < 0.01 * scale
 
 
@@ -111,13 +111,13 @@ RATE = 1.8751040687**2 * sqrt(30 / 2)       # of a clamped beam, EI 30 N m2, 2 k
 
 
 @pytest.mark.parametrize('scheme, edge', [('rk4', 2 * sqrt(2)), ('semi_implicit_euler', 2.0)])
-def test_a_step_too_long_for_an_undamped_beam_is_refused(scheme, edge):
+def test_a_step_too_long_for_an_undamped_beam_is_rejected(scheme, edge):
     arm, longest = clamped_arm(ONE_MODE.format(0)), edge / RATE
-    # rk4 is allowed to grow by 1e-9 in a step, which shifts its edge by some 1e-9 too
+    # the limit of rk4 permits a growth of 1e-9 per step, which shifts it by some 1e-9
     assert longest_step(arm.arrays, scheme) == pytest.approx(longest, rel=1e-7)
     with pytest.raises(SettingError) as caught:
         Simulation(arm, SimulationSettings(time_step=0.5, scheme=scheme))
-    step = floor(longest * 1e3) / 1e3       # rounded so that it works when typed in
+    step = floor(longest * 1e3) / 1e3       # rounded down, so the printed value is accepted
     assert str(caught.value) == (f'time_step = 0.5 s is too long for {scheme}: with straight '
                                  'links, in the poses looked at, the longest step that works is '
                                  f'{step:.3g} s')
@@ -133,7 +133,7 @@ def test_forward_euler_works_with_damping_only():
     assert longest_step(damped.arrays, 'forward_euler') == pytest.approx(0.1 / RATE, rel=1e-7)
 
 
-def test_a_servo_too_stiff_for_the_step_is_refused():
+def test_a_servo_too_stiff_for_the_step_is_rejected():
     # a rigid arm of 2/3 kg m2 behind a spring and a damper
     arm = build_arm(read_description(robot(link(), joint())), gravity=WEIGHTLESS)
     inertia = 1 / 6 + 2 * 0.25
@@ -145,7 +145,7 @@ def test_a_servo_too_stiff_for_the_step_is_refused():
     assert str(caught.value) == ('time_step = 0.02 s is too long for semi_implicit_euler: with '
                                  'straight links, in the poses looked at, the longest step that '
                                  f'works is {longest:.3g} s')
-    # what was held before is still held
+    # the previous hold is unchanged
     assert simulation.applied_effort == pytest.approx([0.0])
     simulation.set_state(position=[0.1])
     assert simulation.applied_effort == pytest.approx([-10.0])
@@ -172,19 +172,19 @@ def test_the_longest_step_is_stable_and_a_longer_one_is_not(scheme):
     for share in (0.999, 1.05):
         simulation = Simulation(arm, SimulationSettings(time_step=0.9 * step, scheme=scheme))
         simulation.settings = replace(simulation.settings, time_step=share * step)
-        # so small that the arm is linear
+        # small enough for a linear response
         simulation.set_state(rates=1e-9 * np.random.default_rng(1).normal(size=arm.size))
         try:
             simulation.step(100000)
             sizes.append(np.abs(simulation.rates).max())
         except SimulationError:
             sizes.append(np.inf)
-    # rates start at 1e-9; what grows does so by 1e-4 in a step and more
+    # rates start at 1e-9; an unstable mode grows by at least 1e-4 per step
     assert sizes[0] < 5e-9
     assert sizes[1] > 1e-6
 
 
-def test_no_step_is_too_long_for_free_motion():
+def test_a_rigid_arm_without_springs_has_no_step_limit():
     # a rigid arm has no highest frequency
     arm = build_arm(read_description(robot(link(), joint())), gravity=WEIGHTLESS)
     for scheme in EXPLICIT:
@@ -204,7 +204,7 @@ def test_energy_adds_up_to_1e_8_in_a_second(robot_name, steps):
     push = Push('tool', force=(1.0, 2.0, 3.0), moment=(0.0, 0.0, 0.1), point=(0.1, 0.0, 0.0))
     rest = equilibrium(arm, pose, pushes=[push])
     simulation = Simulation(arm, SimulationSettings(time_step=1 / steps, scheme='rk4'))
-    # it starts in its bent rest, because a jolt wakes modes of kHz that want shorter steps
+    # it starts in static equilibrium: a jolt would excite modes of kHz, which need shorter steps
     simulation.set_state(coordinates=rest.coordinates, rates=_rates(arm, speed))
     simulation.effort = rest.effort
     simulation.hold(pose, [20.0, 20.0, 5.0, 0.1][:n], [0.1, 0.1, 0.01, 1e-3][:n])
@@ -215,7 +215,7 @@ def test_energy_adds_up_to_1e_8_in_a_second(robot_name, steps):
         energy = simulation.energy()
         scale = max(scale, energy.kinetic + energy.strain)
     assert not simulation.reports
-    # steps of half the longest: rounding and the fifth order of the local error leave 1e-10
+    # steps of half the limit: rounding and the fifth order of the local error leave 1e-10
     assert abs(energy.balance) < 1e-8 * scale
     assert abs(energy.work) > 0.1 * scale
 
@@ -228,7 +228,7 @@ def _rates(arm, speed):
 
 @pytest.mark.slow
 def test_the_midpoint_does_not_drift_in_a_minute():
-    # undamped, a spatial motion of 1 rad and more; ten iterations leave nothing to converge
+    # undamped spatial motion of more than 1 rad; ten iterations converge completely
     arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="1"/>')
     simulation = Simulation(arm, SimulationSettings(iterations=10))
     simulation.set_state(position=[0.4, -0.3], velocity=[1.0, -0.7])
@@ -239,15 +239,15 @@ def test_the_midpoint_does_not_drift_in_a_minute():
         errors.append(energy.balance)
         largest = max(largest, energy.kinetic + energy.strain)
     trend = np.polyfit(times, errors, 1)[0] * 60
-    # the error swings to and fro with the motion; what a minute adds is below one such swing
+    # the error oscillates with the motion; the drift of a minute is below its amplitude
     assert abs(trend) < np.ptp(errors) / 3
-    # the motion is chaotic, so that its energy at one moment, the last one too, is no measure
+    # the motion is chaotic, so the energy at a single time is no measure
     assert np.ptp(errors) < 5e-3 * largest
 
 
 @pytest.mark.parametrize('scheme, is_reported', [('forward_euler', True), ('rk4', False)])
 def test_energy_gain_of_an_explicit_scheme_is_reported_once(scheme, is_reported):
-    # a pendulum has no spring, so that no step is refused; it swings by a twentieth of a radian
+    # a pendulum has no spring, so no step is rejected; its amplitude is a twentieth of a radian
     hinge = joint(kind='continuous', inside='<axis xyz="0 1 0"/>')
     arm = build_arm(read_description(robot(link(), hinge)), gravity=(0.0, 0.0, -9.81))
     simulation = Simulation(arm, SimulationSettings(time_step=5e-3, scheme=scheme))
@@ -260,9 +260,9 @@ def test_energy_gain_of_an_explicit_scheme_is_reported_once(scheme, is_reported)
                              r'time_step = 0.005 s is too long for it here. Take a shorter one, '
                              r'or the scheme implicit_midpoint', simulation.reports[0])
         time, gain = map(float, found.groups())
-        # each Euler step makes the energy of a swing 1 + (omega h)^2 of what it was
+        # each Euler step multiplies the energy of the oscillation by 1 + (omega h)^2
         grown = 0.5 * 2 * 9.81 * 0.5 * 0.05**2 * ((1 + square * 5e-3**2)**(time / 5e-3) - 1)
-        # a swing is one of small angles to (0.05 rad)^2 / 16, and the line has three digits
+        # small-angle error (0.05 rad)^2 / 16; the message has three digits
         assert gain == pytest.approx(grown, rel=5e-3)
 
 
@@ -270,15 +270,15 @@ def test_a_step_too_long_for_joints_in_their_stops_is_reported():
     bounded = joint(kind='revolute', inside='<axis xyz="0 1 0"/>'
                     '<limit lower="-1" upper="1" effort="9" velocity="9"/>')
     arm = build_arm(read_description(robot(link(), bounded)), gravity=WEIGHTLESS)
-    # stops have 40 Hz, and the classical scheme goes to h omega = sqrt(8) without damping, and
-    # never to 1.3 of that
+    # stops have 40 Hz; rk4 is stable up to h omega = sqrt(8) without damping, and
+    # never up to 1.3 times that
     edge = sqrt(8.0) / (2 * pi * 40)
     assert Simulation(arm, SimulationSettings(time_step=0.99 * edge, scheme='rk4')).reports == []
     simulation = Simulation(arm, SimulationSettings(time_step=1.3 * edge, scheme='rk4'))
     report, = simulation.reports
     assert report.startswith(f'time_step = {1.3 * edge:g} s is too long for rk4 where joints '
                              'lean on their stops, even without damping: it takes ')
-    # 1/4096 of the damping is left, and three digits
+    # 1/4096 of the damping remains; three digits
     assert float(report.split()[-5]) == pytest.approx(edge, rel=5e-3)
     simulation.reset()
     assert simulation.reports == [report]

@@ -26,8 +26,8 @@ cases = pytest.mark.parametrize('case', CASES)
 ANGLES = [0.3, -1.1, 2.0]
 
 
-def assert_moves_alike(text, other, names=lambda name: name, gravity=GRAVITY):
-    """Compare accelerations of one robot with those of another in the same state."""
+def assert_equal_accelerations(text, other, names=lambda name: name, gravity=GRAVITY):
+    """Assert equal accelerations of two robots in the same state."""
     arm, changed = arm_of(text), arm_of(other, gravity=gravity)
     q, qd = random_state(arm, 5)
     effort = np.random.default_rng(5).normal(size=len(arm.joint_names))
@@ -36,23 +36,23 @@ def assert_moves_alike(text, other, names=lambda name: name, gravity=GRAVITY):
     efforts = [arm.joint_names.index(names(name)) for name in changed.joint_names]
     qdd = np.empty(arm.size)
     qdd[order] = forward(changed, q[order], qd[order], effort[efforts])
-    # rounding of other operands, times the condition of the mass matrix
+    # different rounding, times the condition number of the mass matrix
     assert_same(qdd, forward(arm, q, qd, effort), 1 / scale, 1e-9)
 
 
 @cases
-def test_the_base_may_stand_anywhere(case):
+def test_the_pose_of_the_base_changes_nothing(case):
     text = robot_text(case)
     place = '<origin xyz="3 -2 1" rpy="{} {} {}"/>'.format(*ANGLES)
     base = re.search('<robot name="[^"]*">', text).group()
     placed = text.replace(base, base + '<link name="world"/>'
                           + joint('stand', 'fixed', 'world', 'base', place))
     gravity = Rotation.from_euler('xyz', ANGLES).apply(GRAVITY)
-    assert_moves_alike(text, placed, gravity=tuple(gravity))
+    assert_equal_accelerations(text, placed, gravity=tuple(gravity))
 
 
 @cases
-def test_names_do_not_matter(case):
+def test_renaming_changes_nothing(case):
     text = robot_text(case)
     names = sorted(set(re.findall(' (?:name|link|joint)="([^"]+)"', text)) - {'test', 'base'})
     new = dict(zip(names, (f'n{k:02}' for k in range(len(names), 0, -1))))
@@ -60,15 +60,15 @@ def test_names_do_not_matter(case):
     renamed = re.sub(' (name|link|joint)="([^"]+)"',
                      lambda found: f' {found[1]}="{new.get(found[2], found[2])}"', text)
     assert renamed != text
-    assert_moves_alike(text, renamed, lambda name: '/'.join(
+    assert_equal_accelerations(text, renamed, lambda name: '/'.join(
         old.get(part, part) for part in name.split('/')))
 
 
 @cases
-def test_the_order_in_the_file_does_not_matter(case):
+def test_the_order_in_the_file_changes_nothing(case):
     tree = ET.fromstring(robot_text(case))
     tree[:] = reversed(tree)
-    assert_moves_alike(robot_text(case), ET.tostring(tree, encoding='unicode'))
+    assert_equal_accelerations(robot_text(case), ET.tostring(tree, encoding='unicode'))
 
 
 @cases
@@ -92,11 +92,11 @@ def test_two_rigid_links_fixed_together_are_equivalent_to_one(case):
         place = '<origin xyz="{} {} {}" rpy="{} {} {}"/>'.format(*p, *ANGLES)
         tree.extend([half, ET.fromstring(joint(f'{name}_seam', 'fixed', name, f'{name}_half',
                                                place))])
-    assert_moves_alike(robot_text(case), ET.tostring(tree, encoding='unicode'))
+    assert_equal_accelerations(robot_text(case), ET.tostring(tree, encoding='unicode'))
 
 
 def planar_arm(inside):
-    """Two beams that turn about z, with a mass at the end."""
+    """Return two beams that rotate about z, with a mass at the end."""
     return robot(link('one'), link('two'), link('tool', 0.3, '0 0 0', (1e-3, 2e-3, 3e-3)),
                  joint('a', child='one'),
                  joint('b', parent='one', child='two',
@@ -106,7 +106,7 @@ def planar_arm(inside):
 
 
 def assert_stays_exactly_planar(arm, across):
-    """Start in the plane with random states, and check the accelerations across it."""
+    """Assert that random states in the plane have no acceleration across it."""
     for k in range(20):
         q, qd = random_state(arm, k)
         effort = np.random.default_rng(k).normal(size=len(arm.joint_names))
@@ -127,7 +127,7 @@ def test_a_planar_arm_stays_planar_exactly(inside, coupling):
         ['bending_z' in name or 'torsion' in name for name in arm.coordinate_names]))
 
 
-def test_the_dual_screw_arm_stays_in_its_plane_exactly_while_its_waist_rests():
+def test_the_dual_screw_arm_stays_planar_exactly_while_its_waist_is_at_rest():
     assert 'dual_screw_arm' in shipped_robots()
     arm = arm_of('dual_screw_arm', gravity=(0.0, 0.0, -9.81))
     assert_stays_exactly_planar(arm, np.array(
@@ -136,7 +136,7 @@ def test_the_dual_screw_arm_stays_in_its_plane_exactly_while_its_waist_rests():
 
 
 def test_constant_stretch_changes_nothing():
-    # loops over 2 + 2 + 1 coordinates are written out, those over 2 + 2 + 1 + 1 are not
+    # loops over 2 + 2 + 1 coordinates are unrolled, those over 2 + 2 + 1 + 1 are not
     text = shipped_robots()['two_link'].read_text(encoding='utf-8')
     arm, other = arm_of(text), arm_of(text.replace('torsion="1"/>', 'torsion="1" stretch="1"/>'))
     common = [other.coordinate_names.index(name) for name in arm.coordinate_names]

@@ -1,4 +1,4 @@
-"""Stops, motors and dry friction along one coordinate: signs, slopes, and lost energy."""
+"""Stops, motors and dry friction along one coordinate: signs, slopes, and dissipation."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_a_stop_stores_spring_energy_and_dissipates_the_remainder_at_any_step():
     for v, v0, h, gap in cases(3000, 1):
         spring, force, _ = push(v, gap, v0, h)
         stored = 0.5 * STOP['k'] * (max(gap + h * v, 0.0)**2 - max(gap, 0.0)**2)
-        # a difference of squares loses digits of the larger one
+        # a difference of squares loses digits
         scale = 0.5 * STOP['k'] * (abs(gap) + abs(h * v))**2
         assert spring * h * v == pytest.approx(stored, abs=1e-12 * scale)
         assert (force - spring) * v >= 0.0
@@ -57,7 +57,7 @@ def test_the_slope_of_the_stop_force_is_its_derivative():
 
 
 def test_the_force_of_a_stop_starts_at_zero_even_at_speed():
-    assert push(3.0, 1e-12)[1] < 1e-8 * push(3.0, 1e-3)[1]     # linear over the depth
+    assert push(3.0, 1e-12)[1] < 1e-8 * push(3.0, 1e-3)[1]     # linear in the depth
 
 
 def test_a_motor_respects_its_force_and_rate_limits():
@@ -66,10 +66,10 @@ def test_a_motor_respects_its_force_and_rate_limits():
     assert motor_force(0.5, 6.0, 2.0, *free) == (5.0, 2.0)
     assert motor_force(0.5, 6.0, 2.0, 4.0, np.inf) == (4.0, 0.0)
     assert motor_force(0.5, -9.0, 2.0, 4.0, np.inf) == (-4.0, 0.0)
-    # beyond its largest rate it brakes as before, and pushes no more
+    # beyond its maximum rate it brakes as before and does not accelerate
     assert motor_force(3.0, 7.0, 0.0, np.inf, 2.0) == (0.0, 0.0)
     assert motor_force(3.0, -7.0, 0.0, np.inf, 2.0) == (-7.0, 0.0)
-    force, slope = motor_force(2.02, 7.0, 0.0, np.inf, 2.0)      # half of the way
+    force, slope = motor_force(2.02, 7.0, 0.0, np.inf, 2.0)      # halfway
     assert force == pytest.approx(3.5)
     assert -along(lambda t: motor_force(2.02 + t, 7.0, 0.0, np.inf, 2.0)[0]) == pytest.approx(
         slope)
@@ -91,4 +91,4 @@ def test_joint_laws_are_solved_for_the_unique_rate():
         if c > 0.0 and abs(found) > 1e-6 and abs(last) > 1e-6:
             expected = c * np.sign(found) if found * last > 0.0 else 0.0
             assert friction == pytest.approx(expected, abs=tolerance)
-        assert friction * found >= -tolerance * abs(found)      # it takes energy
+        assert friction * found >= -tolerance * abs(found)      # it dissipates energy

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, COUPLINGS, judged
+from compare import CASES, COUPLINGS, reference_case
 from reference import STEP, along, spin_of
 from scipy.spatial.transform import Rotation
 
@@ -11,7 +11,7 @@ from flex_robot_sim.model.arm_model import make_workspace
 
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists near 1
+ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists of the size 1
 
 
 def in_motion(sample, q, qd):
@@ -24,7 +24,7 @@ def in_motion(sample, q, qd):
 @cases
 @couplings
 def test_every_link_has_the_pose_of_the_reference(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     work = in_motion(sample, sample.q, sample.qd)
     for name, (R, p) in sample.reference.place(sample.q)[0].items():
         frame = sample.arm.frames[name]
@@ -37,7 +37,7 @@ def test_every_link_has_the_pose_of_the_reference(case, coupling):
 @cases
 @couplings
 def test_every_body_has_the_twist_of_the_reference(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     work = in_motion(sample, sample.q, sample.qd)
     for name, frame in sample.arm.frames.items():
         if frame.body >= 0:
@@ -51,7 +51,7 @@ def test_every_body_has_the_twist_of_the_reference(case, coupling):
 @cases
 @couplings
 def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
-    sample = judged(case, coupling)
+    sample = reference_case(case, coupling)
     arm, q, qd = sample.arm, sample.q, sample.qd
     work = in_motion(sample, q, qd)
     for link, (body, station) in arm.tips.items():
@@ -64,8 +64,8 @@ def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
         np.testing.assert_allclose(work.K[station, :, :n] @ qd[first:first + n],
                                    twist(piece, q, qd), **ROUNDING)
         np.testing.assert_allclose(work.Ve[station], twist(piece, q, qd), **ROUNDING)
-        # without accelerations the twist of the station changes by beta, less what the
-        # root's own motion adds
+        # without accelerations, the rate of the twist of the station is beta, less the
+        # contribution of the root
         rate = along(lambda t, piece=piece: twist(piece, q + t * qd, qd))
         V, Ve = work.V[body], work.Ve[station]
         turning = np.concatenate([np.cross(V[:3], Ve[:3]),

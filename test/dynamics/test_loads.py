@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import CASES, arm_of, judged
+from compare import CASES, arm_of, reference_case
 
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.loads import Push, make_loads, set_loads
@@ -13,7 +13,7 @@ FORCE, MOMENT, POINT = np.array([[3.0, -1.0, 2.0], [0.4, 0.7, -0.2], [0.1, 0.3, 
 
 
 def generalised_forces(arm, q, pushes):
-    """Generalised forces (n,) of pushes: the change of the static motor forces."""
+    """Return the generalised forces (n,) of pushes: the change of the static motor forces."""
     work, rest = make_workspace(arm.arrays), np.zeros(arm.size)
     without, force = np.zeros((2, arm.size))
     inverse_dynamics(arm.arrays, q, rest, rest, work, without)
@@ -25,7 +25,7 @@ def generalised_forces(arm, q, pushes):
 @pytest.mark.parametrize('case', CASES)
 @pytest.mark.parametrize('follows', [False, True])
 def test_a_push_does_the_work_of_force_and_moment(case, follows):
-    sample = judged(case)
+    sample = reference_case(case)
     for name in sample.arm.frames:
         R = sample.reference.place(sample.q)[0][name][0].real
         turn = np.eye(3) if follows else R.T
@@ -37,8 +37,8 @@ def test_a_push_does_the_work_of_force_and_moment(case, follows):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_pushes_add_up_and_those_at_the_base_do_nothing():
-    sample = judged(0)
+def test_pushes_add_up_and_a_push_on_the_base_has_no_effect():
+    sample = reference_case(0)
     first, last = Push(list(sample.arm.frames)[1], FORCE), Push(list(sample.arm.frames)[-1], FORCE)
     separate = [generalised_forces(sample.arm, sample.q, [push]) for push in (first, last)]
     combined = generalised_forces(sample.arm, sample.q, [first, Push('base', FORCE), last])
@@ -46,7 +46,7 @@ def test_pushes_add_up_and_those_at_the_base_do_nothing():
     assert not generalised_forces(sample.arm, sample.q, []).any()
 
 
-def test_an_invalid_push_is_refused():
+def test_an_invalid_push_is_rejected():
     arm = arm_of('<robot name="test"><link name="base"/></robot>')
     with pytest.raises(SettingError) as error:
         make_loads(arm, [Push('bse', FORCE)])

@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def is_taken(path):
+def is_locked(path):
     """Whether a process holds the lock of the second process."""
     with open(path, 'a') as file:
         return not compiled._is_locked(file)
@@ -84,13 +84,13 @@ def test_the_second_process_ends_with_a_killed_parent(tmp_path):
                                env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)})
     try:
         wait_until(lambda: program.poll() is not None
-                   or any(map(is_taken, tmp_path.rglob('second_process.lock'))))
+                   or any(map(is_locked, tmp_path.rglob('second_process.lock'))))
         assert program.poll() is None, program.communicate()
     finally:
         program.kill()
         program.communicate()
     lock, = tmp_path.rglob('second_process.lock')
-    wait_until(lambda: not is_taken(lock))
+    wait_until(lambda: not is_locked(lock))
 
 
 def test_with_a_full_cache_no_second_process_starts(monkeypatch):

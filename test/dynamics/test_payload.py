@@ -14,7 +14,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 
 
 def measured_frequency(simulation, seconds):
-    """Mean frequency [Hz] between the first and the last rise of the tip through zero."""
+    """Return the mean frequency [Hz] from the first to the last upward zero crossing."""
     times, tips = [], []
     for _ in range(round(seconds / simulation.settings.time_step)):
         simulation.step()
@@ -31,7 +31,7 @@ def test_a_payload_changes_the_frequency_in_the_middle_of_a_run():
     simulation = Simulation(clamped_arm(BEAM + LEVEL))
     simulation.push('tool', force=(0.0, 1.0, 0.0))
     unit = sqrt(EI / 2.0) / (2 * pi)
-    # mass ratios 0, 1, 0.5; the higher modes that swing along move a zero by less than 1e-3 of
+    # mass ratios 0, 1, 0.5; the higher modes shift a zero crossing by less than 1e-3 of
     # these ten periods
     for mass, root in ((0.0, 1.875104), (2.0, 1.247917), (1.0, 1.419964)):
         simulation.set_payload('tool', mass)
@@ -43,7 +43,7 @@ def test_a_payload_changes_the_frequency_in_the_middle_of_a_run():
 
 
 def test_a_payload_is_equivalent_to_one_in_the_description():
-    # with shapes that do not depend on what the description hangs at the end
+    # with shapes that do not depend on the end load in the description
     inertia = np.diag([2e-3, 3e-3, 4e-3])
     text = swinging_text(modes=PLAIN.replace('/>', ' boundary="free"/>'))
     inertial = text[text.index('<link name="tool">'):]

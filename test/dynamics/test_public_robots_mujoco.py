@@ -1,4 +1,4 @@
-"""Arms of other people move as in MuJoCo, and swing with the same frequencies: rigid links."""
+"""Public robots with rigid links have the accelerations and frequencies of MuJoCo."""
 
 from xml.etree import ElementTree
 
@@ -10,8 +10,8 @@ from public_robots import public_robot
 from flex_robot_sim import frequencies, load
 from flex_robot_sim.model.friction import SMOOTHING_RATE
 
-# arms, hands, legs and whole humanoids; those of xarm, z1 and hextilt have damping and friction.
-# Without robots that MuJoCo refuses (inertias of nothing) or reads otherwise (mimic joints)
+# Arms, hands, legs and humanoids; those of xarm, z1 and hextilt have damping and friction.
+# Robots are left out if MuJoCo rejects them (zero inertias) or differs (mimic joints).
 ROBOTS = [
     'ur_description/urdf/ur10_robot.urdf', 'kinova_description/robots/kinova.urdf',
     'xarm_description/urdf/xarm7.urdf', 'z1_description/urdf/z1.urdf',
@@ -22,13 +22,13 @@ ROBOTS = [
 STATES = 5
 
 
-class Peer:
-    """A robot in MuJoCo, with the joints in our order."""
+class MujocoRobot:
+    """A robot in MuJoCo, with joints in the order of ArmModel."""
 
     def __init__(self, path, names):
         mujoco = pytest.importorskip('mujoco')
         robot = ElementTree.parse(path).getroot()
-        for link in robot.iterfind('link'):     # no mesh plays a part
+        for link in robot.iterfind('link'):     # meshes are irrelevant
             for part in (*link.findall('visual'), *link.findall('collision')):
                 link.remove(part)
         self.library = mujoco
@@ -42,7 +42,7 @@ class Peer:
         self.friction = self.model.dof_frictionloss[self.rows]
 
     def mass_matrix_and_bias(self, q, qd):
-        """M (n, n), and the forces of velocities and weight (n,)."""
+        """Return M (n, n), and the velocity and gravity forces (n,)."""
         self.data.qpos[self.rows], self.data.qvel[self.rows] = q, qd
         self.library.mj_forward(self.model, self.data)
         M = np.zeros((self.model.nv, self.model.nv))
@@ -51,28 +51,28 @@ class Peer:
         return M[np.ix_(self.rows, self.rows)], self.data.qfrc_bias[self.rows].copy()
 
 
-def pair(path):
-    """Return a robot as ArmModel and as Peer, and random positions of its joints (k, n)."""
+def load_in_both(path):
+    """Return a robot as ArmModel and in MuJoCo, and random positions of its joints (k, n)."""
     path = public_robot(path)
     arm = load(path, gravity=GRAVITY)
     low, high = (np.clip(limits, -np.pi, np.pi) for limits in (arm.arrays.lower,
                                                                arm.arrays.upper))
-    return arm, Peer(path, arm.joint_names), np.random.default_rng(1).uniform(
+    return arm, MujocoRobot(path, arm.joint_names), np.random.default_rng(1).uniform(
         low, high, (STATES, arm.size))
 
 
 @pytest.mark.parametrize('path', ROBOTS)
 def test_a_public_robot_moves_as_in_mujoco(path):
-    arm, peer, positions = pair(path)
+    arm, peer, positions = load_in_both(path)
     random = np.random.default_rng(2)
     for q in positions:
-        # fast enough for friction that is smoothed over 0.01 rad/s to be that of Coulomb
+        # fast enough for friction smoothed over 0.01 rad/s to equal Coulomb friction
         qd = random.uniform(0.5, 3.0, arm.size) * random.choice([-1.0, 1.0], arm.size)
         effort, still = random.normal(size=arm.size), np.zeros(arm.size)
         M, bias = peer.mass_matrix_and_bias(q, qd)
         needed = inverse(arm, q, qd, still)
         scale = np.sqrt(np.diag(M))
-        # MuJoCo turns inertias into principal axes, to about 1e-10
+        # MuJoCo transforms inertias to principal axes, to about 1e-10
         assert abs((needed - bias) / scale).max() < 1e-9 * abs(bias / scale).max()
         columns = [inverse(arm, q, qd, unit) - needed for unit in np.eye(arm.size)]
         assert abs((np.array(columns) - M) / np.outer(scale, scale)).max() < 1e-9
@@ -84,7 +84,7 @@ def test_a_public_robot_moves_as_in_mujoco(path):
 
 @pytest.mark.parametrize('path', ROBOTS)
 def test_a_public_robot_on_servos_has_the_frequencies_of_mujoco(path):
-    arm, peer, (q, *_) = pair(path)
+    arm, peer, (q, *_) = load_in_both(path)
     still = np.zeros(arm.size)
     M, _ = peer.mass_matrix_and_bias(q, still)
     stiffness, damping = np.diag(M) * (2 * np.pi * 4.0)**2, np.diag(M) * 3.0
@@ -100,5 +100,5 @@ def test_a_public_robot_on_servos_has_the_frequencies_of_mujoco(path):
     rates = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)],
                                         [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]]))
     found = 2 * np.pi * frequencies(arm, q, gains=(stiffness, damping))
-    # differences over 1e-4 rad of a weight that is small against the servos
+    # differences over 1e-4 rad; gravity is small compared with the servo stiffness
     assert found == pytest.approx(np.sort(abs(rates[rates.imag >= 0.0])), rel=1e-6)

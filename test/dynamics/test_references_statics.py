@@ -15,32 +15,32 @@ from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.elastic.outline import rectangle
 from flex_robot_sim.util.exceptions import SettingError
 
-# Two static shapes bend as a tip force bends a beam, and the tip sinks under its own weight as
-# far as they say, whatever lies between. So do the nodes of cubic elements.
-SOME = pytest.mark.parametrize('discretisation', [
+# Two static shapes contain the deflection by a tip force. The tip deflection by own weight is
+# exact, too, unlike that between root and tip. The same applies to nodes of cubic elements.
+DISCRETISATIONS = pytest.mark.parametrize('discretisation', [
     with_modes(bending_y=2, bending_z=2), with_modes(bending_y=2, bending_z=2, segments=4),
     with_elements(3, bending_y='all', bending_z='all')], ids=['modes', 'segments', 'elements'])
 
 
 def tip(arm, **loads):
-    """Tip deflection at rest, and the motor torque."""
+    """Return the static tip deflection and the motor torque."""
     rest = equilibrium(arm, **loads)
     return tip_deflection(arm, 'arm', rest.coordinates), rest.effort
 
 
-@SOME
+@DISCRETISATIONS
 def test_a_force_at_the_tip(discretisation):
-    force = 1e-5 * EI / LENGTH**2       # so small that large bending counts for 1e-10
+    force = 1e-5 * EI / LENGTH**2       # small enough that large bending contributes 1e-10
     deflection, effort = tip(beam_arm(discretisation), pushes=[Push('tool', (0, force, -force))])
     sag, slope = force * LENGTH**3 / (3 * EI), force * LENGTH**2 / (2 * EI)
     np.testing.assert_allclose(deflection[1:], [sag, -sag, 0, slope, slope], rtol=1e-6,
                                atol=1e-9 * sag)
-    # both curves shorten the beam: int v'^2 / 2 each; segments hold that to second order
+    # bending in each plane shortens the beam by int v'^2 / 2; segments are exact to second order
     assert deflection[0] == pytest.approx(-2 * force**2 * LENGTH**5 / (15 * EI**2), rel=1e-4)
     np.testing.assert_allclose(effort, -force * LENGTH, rtol=1e-9)
 
 
-@SOME
+@DISCRETISATIONS
 def test_own_weight(discretisation):
     gravity = 1e-5 * EI / (MASS_PER_LENGTH * LENGTH**3)
     deflection, effort = tip(beam_arm(discretisation, gravity=(0, -gravity, 0)))
@@ -51,15 +51,15 @@ def test_own_weight(discretisation):
 
 EULER = pi**2 * EI / (4 * LENGTH**2)
 
-# The shape that buckles is a cosine. Ritz: two polynomials are 7.5e-3 too stiff, three shapes
-# 1.1e-3, four 1.2e-4; segments of two polynomials 5e-5 where there are four of them.
+# The buckling shape is a cosine. Ritz: two polynomials are 7.5e-3 too stiff, three shapes
+# 1.1e-3, four 1.2e-4, and four segments of two polynomials 5e-5.
 BUCKLING = pytest.mark.parametrize('discretisation', [
     with_modes(bending_y=4), with_modes(bending_y=2, segments=4),
     with_elements(4, bending_y='all')], ids=['modes', 'segments', 'elements'])
 
 
 def squared_rate(arm, force):
-    """Square of the first natural frequency under an axial tip force [rad2/s2]."""
+    """Return the squared first natural frequency under an axial tip force [rad2/s2]."""
     return (2 * pi * frequencies(arm, pushes=[Push('tool', (force, 0, 0))])[0])**2
 
 
@@ -74,7 +74,7 @@ def test_the_first_frequency_falls_to_zero_at_the_buckling_load(discretisation):
 
 
 @BUCKLING
-def test_a_pull_stiffens_in_proportion(discretisation):
+def test_an_axial_pull_raises_the_squared_frequency_in_proportion(discretisation):
     # perturbation: d(rate^2)/dP = int w'^2 / int rho A w^2 with the first mode w of the free beam
     def shape(z, order):
         sigma = (sinh(lam) - np.sin(lam)) / (cosh(lam) + np.cos(lam))
@@ -103,7 +103,7 @@ def test_a_push_along_the_tip_makes_the_beam_flutter_and_never_buckle():
 
 
 def elastica(alpha):
-    """Tip of a beam under P = alpha EI/L^2 across it: axial and across, over L, and slope."""
+    """Return the tip under a transverse P = alpha EI/L^2: axial and transverse over L, slope."""
     def ends(curvature):
         return solve_ivp(lambda s, y: [y[1], -alpha * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])],
                          (0, 1), [0, curvature, 0, 0], rtol=1e-12, atol=1e-14).y[:, -1]
@@ -125,14 +125,14 @@ def test_elastica(alpha, table, across):
         bent = y if across == 'y' else z
         turned = turn[2] if across == 'y' else -turn[1]
         errors.append(np.array([-x / LENGTH, bent / LENGTH, turned]) / exact - 1)
-    # every segment keeps the cube of its own bending, and neglects what is beyond
+    # each segment includes the cube of its bending and neglects higher orders
     assert np.abs(errors[-1]).max() < 1e-5
     assert (np.abs(errors[1:]) < 0.2 * np.abs(errors[:-1])).all()
 
 
 @pytest.mark.parametrize('angle', [0.0, 0.7])
-def test_eight_segments_hold_a_bending_of_82_degrees(angle):
-    # a round beam bends in the plane of its load, whatever the axes of its coordinates are
+def test_eight_segments_are_accurate_for_a_bending_of_82_degrees(angle):
+    # a round beam bends in the plane of its load, for any axes of its coordinates
     alpha, (across, up) = 10.0, (np.cos(angle), np.sin(angle))
     arm = beam_arm(with_modes(bending_y=2, bending_z=2, segments=8))
     force = alpha * EI / LENGTH**2
@@ -145,7 +145,7 @@ def test_eight_segments_hold_a_bending_of_82_degrees(angle):
 
 @pytest.mark.parametrize('segments, within', [(4, 0.02), (8, 0.02), (16, 0.005)])
 def test_princeton_beam(segments, within):
-    # the plane of the load is turned out of the soft plane, and the beam twists
+    # the load acts outside the soft plane, and the beam twists
     E, G, form = 71.7e9, 71.7e9 / 2.62, rectangle(3.2024e-3, 12.3777e-3)
     arm = beam_arm(with_modes(2, 2, 1, segments=segments), length=0.508,
                    mass_per_length=2700.0 * form.area,

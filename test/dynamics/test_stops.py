@@ -26,9 +26,9 @@ def assert_energy_never_rises(simulation, seconds):
         simulation.step(count)
         energy = simulation.energy()
         now = sum(energy[:3])
-        # potential energies of some kJ are summed up
+        # rounding of potential energies of some kJ
         assert now <= last + 1e-10 * scale, simulation.time
-        # at a turning point there is no motion left to give back to what was lost
+        # at a turning point there is no motion to return lost energy to
         assert -1e-3 * scale < energy.balance < 1e-9 * scale
         last = now
 
@@ -43,7 +43,7 @@ def test_a_released_shipped_arm_gains_no_energy(name, step):
                                      np.minimum(arm.arrays.upper, 1.5)))
     if rng.random() < 0.5:
         simulation.set_payload('tool', rng.uniform(0.1, 2.0))
-    # ten times as long steps show ten times as much of the fall in the same time
+    # ten times longer steps cover ten times as much of the fall at the same cost
     assert_energy_never_rises(simulation, 0.3 if step < 5e-4 else 1.5)
 
 
@@ -88,14 +88,14 @@ def fastest_way_back(step, scheme):
 
 
 @pytest.mark.parametrize('step, tolerance', [(1e-4, 0.02), (1e-3, 0.2)])
-def test_an_arm_leaves_its_stop_as_in_the_reference(step, tolerance):
-    # contact lasts 10 ms, its damping is of the first order in the step
+def test_an_arm_rebounds_from_its_stop_as_in_the_reference(step, tolerance):
+    # contact lasts 10 ms; its damping is of first order in the step
     assert fastest_way_back(step, 'implicit_midpoint') == pytest.approx(
         fastest_way_back(1e-3, 'reference'), rel=tolerance)
 
 
 def test_a_joint_rests_near_its_stop_with_any_load():
-    # upright at zero, the waist feels a thousandth of what it does with the arm stretched out
+    # at zero the arm is upright: the waist inertia is a thousandth of that with the arm extended
     arm = frs.load('dual_screw_arm', gravity=(9.81, 0.0, 0.0))
     simulation = Simulation(arm)
     pose = np.zeros(len(arm.joint_names))
@@ -105,7 +105,7 @@ def test_a_joint_rests_near_its_stop_with_any_load():
     simulation.advance_to(3.0)
     beyond = np.maximum(simulation.position - arm.arrays.upper,
                         arm.arrays.lower - simulation.position)
-    assert beyond.max() < 0.01          # gravity over the stiffness of 40 Hz, some times over
+    assert beyond.max() < 0.01          # several times gravity over the stiffness of 40 Hz
 
 
 @pytest.mark.parametrize('scheme', ['rk4', 'semi_implicit_euler'])

@@ -25,7 +25,7 @@ def beam(coordinates=None, section=SLENDER, **options):
 
 
 def elements(count, **reduced):
-    """Arguments of a beam of finite elements, full unless told."""
+    """Return the arguments of a beam of finite elements, full unless reduced."""
     return {'elements': count, 'coordinates': {**dict.fromkeys(MODULUS, 'all'), **reduced}}
 
 
@@ -34,7 +34,7 @@ def modes(count, boundary='static'):
 
 
 def inertia(a_beam, load=NO_LOAD):
-    """Inertia matrix of the elastic coordinates at rest, with a rigid body at the tip."""
+    """Return the elastic inertia matrix at rest, with a rigid body at the tip."""
     tip = np.vstack([a_beam.turn(LENGTH), a_beam.shape(LENGTH)])
     hat = np.cross(np.eye(3), load.mass * load.centre)
     body = np.block([[load.inertia, hat], [hat.T, load.mass * np.eye(3)]])
@@ -42,7 +42,7 @@ def inertia(a_beam, load=NO_LOAD):
 
 
 def mass_by_shape(a_beam):
-    """Integral of Phi dm, (3, n): how a uniform acceleration pulls at the coordinates."""
+    """Return the integral of Phi dm, (3, n): force on the coordinates by uniform acceleration."""
     return np.tensordot(a_beam.section.mass_per_length * a_beam.weights, a_beam.Phi, 1)
 
 
@@ -53,7 +53,7 @@ def angular_frequencies(a_beam, direction, load=NO_LOAD):
 
 
 def lambdas(a_beam, direction, load=NO_LOAD):
-    """Frequencies as the roots of the exact equations."""
+    """Return the frequencies as roots of the exact equations."""
     power = 2 if 'bending' in direction else 1
     unit = np.sqrt(MODULUS[direction] / INERTIA[direction]) / LENGTH**power
     return (angular_frequencies(a_beam, direction, load) / unit)**(1 / power)
@@ -67,7 +67,7 @@ def test_frequencies_of_a_clamped_free_beam(options):
         np.testing.assert_allclose(lambdas(a_beam, direction)[:4],
                                    [1.875104, 4.694091, 7.854757, 10.995541], rtol=1e-4)
     exact = pi * np.array([0.5, 1.5, 2.5])
-    if 'elements' in options:       # what 20 linear elements make of it, in closed form
+    if 'elements' in options:       # closed form for 20 linear elements
         exact = 20 * np.sqrt(6 * (1 - np.cos(exact / 20)) / (2 + np.cos(exact / 20)))
     for direction in ('torsion', 'stretch'):
         np.testing.assert_allclose(lambdas(a_beam, direction)[:3], exact, rtol=1e-6)
@@ -113,7 +113,7 @@ def test_elements_converge_with_the_fourth_power_of_their_size():
     assert error[1] / error[2] == pytest.approx(16, rel=0.05)
 
 
-def test_reduced_elements_keep_the_lowest_modes_of_all():
+def test_reduced_elements_keep_the_lowest_modes_of_the_full_beam():
     full = beam(load=TOOL, **elements(8))
     some = beam(load=TOOL, **elements(8, bending_y=3, bending_z=2, torsion=2, stretch=1))
     for direction, count in (('bending_y', 3), ('bending_z', 2), ('torsion', 2), ('stretch', 1)):
@@ -123,9 +123,9 @@ def test_reduced_elements_keep_the_lowest_modes_of_all():
 
 @pytest.mark.parametrize('options', [
     modes(2), modes(5), elements(1), elements(4), {**modes(2), 'load': TOOL}])
-def test_forces_at_the_tip_bend_as_the_formulas_say(options):
+def test_deflections_by_tip_forces_agree_with_formulas(options):
     a_beam, force = beam(**options), 0.3
-    # static shapes and cubic elements hold the exact solution
+    # static shapes and cubic elements contain the exact solution
     for row, direction in ((1, 'bending_y'), (2, 'bending_z')):
         e = np.linalg.solve(a_beam.stiffness, a_beam.shape(LENGTH)[row] * force)
         tip, turn = a_beam.shape(LENGTH) @ e, a_beam.turn(LENGTH) @ e
@@ -141,7 +141,7 @@ def test_forces_at_the_tip_bend_as_the_formulas_say(options):
 
 
 @pytest.mark.parametrize('options', [elements(1), elements(6)])
-def test_own_weight_of_a_level_cantilever(options):
+def test_own_weight_of_a_horizontal_cantilever(options):
     a_beam = beam(**options)
     e = np.linalg.solve(a_beam.stiffness, 9.81 * mass_by_shape(a_beam)[2])
     exact = 4.0 * 9.81 * LENGTH**4 / (8 * 0.6)
@@ -154,7 +154,7 @@ def test_own_weight_converges_with_static_modes():
         a_beam = beam(**modes(count))
         e = np.linalg.solve(a_beam.stiffness, 9.81 * mass_by_shape(a_beam)[1])
         error.append(abs(a_beam.shape(LENGTH)[1] @ e * 8 * 1.7 / (4 * 9.81 * LENGTH**4) - 1))
-    # x^2 and x^3 are exact at the tip, whatever the load: what is added must keep it so
+    # x^2 and x^3 are exact at the tip for any load; further shapes must not change this
     assert max(error) < 1e-9
 
 
@@ -174,7 +174,7 @@ def test_integrals_agree_with_adaptive_quadrature(options):
             (a_beam.modal_mass, lambda x: (
                 rho * Phi(x).T @ Phi(x) + Theta(x).T @ (J[:, None] * Theta(x)))),
             (a_beam.stiffness, lambda x: strain(x).T @ (stiffness[:, None] * strain(x))),
-            # the square of the shortening, which the dynamics sums over the stations
+            # the squared shortening, which the dynamics sums over the stations
             (np.tensordot(a_beam.weights, H(a_beam.stations)**2, 1), lambda x: H(x)**2)]:
         expected = sum(quad_vec(function, start, end, epsabs=0, epsrel=1e-12, norm='max')[0]
                        for start, end in zip(kinks[:-1], kinks[1:]))
@@ -220,7 +220,7 @@ def test_the_root_is_clamped_and_the_first_motion_is_positive(options):
 
 
 @pytest.mark.parametrize('options', [modes(2), modes(6), elements(6, bending_y=3, bending_z=3)])
-def test_modes_with_their_load_do_not_work_on_each_other(options):
+def test_modes_with_their_load_are_uncoupled(options):
     a_beam = beam(load=TOOL, section=THICK, **options)
     for direction in ('bending_y', 'bending_z'):
         part = a_beam.columns(direction)
@@ -231,10 +231,10 @@ def test_modes_with_their_load_do_not_work_on_each_other(options):
                                        atol=1e-8)     # six shapes are nearly dependent
 
 
-def test_one_static_mode_is_the_best_for_its_load():
+def test_one_static_mode_is_the_optimal_shape_for_its_load():
     heavy = Load(1e4, np.zeros(3), np.zeros((3, 3)))
     a_beam = beam(load=heavy, **modes(1))
-    # under a heavy tip it is the shape of a force at the tip, 3 x^2 - x^3
+    # with a heavy tip it is the deflection by a tip force, 3 x^2 - x^3
     xi = np.linspace(0, 1, 5)
     shape = a_beam.shape(xi * LENGTH)[:, 1, a_beam.columns('bending_y')][:, 0]
     np.testing.assert_allclose(shape, (3 * xi**2 - xi**3) / 2, rtol=0, atol=1e-3)
@@ -263,7 +263,7 @@ def test_a_beam_without_polar_inertia_still_twists():
 
 
 def chain_tip(beams, force):
-    """Deflection along y of the tip of beams fixed end to end, for a small force there."""
+    """Return the tip deflection along y of beams fixed end to end, for a small tip force."""
     tip = slope = 0.0
     for i, part in enumerate(beams):
         beyond = LENGTH - (i + 1) * part.length
@@ -276,14 +276,14 @@ def chain_tip(beams, force):
 
 
 @pytest.mark.parametrize('segments', [1, 3])
-def test_segments_end_to_end_are_the_whole_beam(segments):
+def test_segments_end_to_end_are_equivalent_to_the_whole_beam(segments):
     beams = cut_beam(LENGTH, SLENDER, {'bending_y': 2}, segments, load=TOOL)
     assert sum(part.length for part in beams) == pytest.approx(LENGTH, rel=1e-14)
     assert chain_tip(beams, 0.2) == pytest.approx(0.2 * LENGTH**3 / (3 * 1.7), rel=1e-10)
 
 
-def test_a_segment_carries_the_rest_of_the_beam():
-    # the first of two segments moves with the rest as if that were rigid
+def test_the_first_segment_carries_the_remaining_beam():
+    # the first of two segments moves with the other as a rigid load
     first, second = cut_beam(LENGTH, THICK, {'bending_y': 2, 'torsion': 1}, 2, load=TOOL)
     rest = Load(1.3 + 2.0 * LENGTH, None, None)
     arm = LENGTH / 2
@@ -296,7 +296,7 @@ def test_a_segment_carries_the_rest_of_the_beam():
     assert second.length == arm
 
 
-def test_a_beam_that_is_made_again_with_other_numbers_bends_by_F_L3_over_3EI():
+def test_a_beam_rebuilt_with_new_parameters_bends_by_F_L3_over_3EI():
     load = Load(0.3, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3))
     for factor, mass in [(1.0, 0.3), (0.5, 0.3), (1.0, 3.0), (1.0, 0.3)]:
         section = SLENDER._replace(EIz=factor * SLENDER.EIz)

@@ -38,14 +38,14 @@ def test_modes_satisfy_the_clamp_the_equation_and_the_end(load):
     np.testing.assert_allclose(v0[0] / size, 0.0, atol=1e-13)
     np.testing.assert_allclose(v1[0] / (size * roots), 0.0, atol=1e-13)
     np.testing.assert_allclose(v4 / (size * roots**4), v0 / size, atol=1e-12)
-    # how well lambda is known (1e-15) bounds how well the conditions at the end can hold
+    # the accuracy of lambda (1e-15) limits that of the end conditions
     bound = 1e-11 * size * np.maximum(roots, 1.0)**3 * (1 + roots * mu + roots**3 * j)
     assert (abs(v2[-1] - roots**4 * (sigma * v0[-1] + j * v1[-1])) < bound).all()
     assert (abs(v3[-1] + roots**4 * (mu * v0[-1] + sigma * v1[-1])) < bound).all()
 
 
 @pytest.mark.parametrize('load', LOADS)
-def test_no_root_is_missed(load):
+def test_the_search_finds_every_root(load):
     roots, _ = bending_roots(12, *load)
     # a body takes one or two degrees of freedom from the clamped-clamped beam, whose roots
     # lie at (k + 1/2) pi: far up, the roots of all loads come once per pi
@@ -55,7 +55,7 @@ def test_no_root_is_missed(load):
 
 
 @pytest.mark.parametrize('mu', [1e5, 1e8])
-def test_a_heavy_mass_swings_on_a_massless_spring(mu):
+def test_a_heavy_mass_oscillates_on_a_massless_spring(mu):
     (lam,), _ = bending_roots(1, mu)
     assert lam**4 == pytest.approx(3 / (mu + 33 / 140), rel=1e-9)     # Rayleigh's 33/140
 
@@ -88,7 +88,7 @@ def test_rod_with_a_body(mu):
 
 
 def test_a_cantilever_of_hermite_elements_has_the_wavenumbers_of_its_frequencies():
-    # (88) of the wrench DAE paper, beta^2 = 2 pi f sqrt(rho A / EI), is right as it is printed
+    # (88) of the wrench DAE paper, beta^2 = 2 pi f sqrt(rho A / EI), is correct as printed
     length, EI, rho_A, count = 0.93, 3.67e3, 7800.0 * 2.09e-4, 40
     h, n = length / count, 2 * count + 2
     K, M = np.zeros((2, n, n))
@@ -102,5 +102,5 @@ def test_a_cantilever_of_hermite_elements_has_the_wavenumbers_of_its_frequencies
             [54, 13 * h, 156, -22 * h], [-13 * h, -3 * h**2, -22 * h, 4 * h**2]])
     frequencies = np.sqrt(eigh(K[2:, 2:], M[2:, 2:], eigvals_only=True)[:3]) / (2 * pi)
     beta = np.sqrt(2 * pi * frequencies * np.sqrt(rho_A / EI))
-    # cos x cosh x = -1; the elements are off by the fourth power of their length
+    # cos x cosh x = -1; the error falls with the fourth power of the element length
     assert beta * length == pytest.approx([1.875104, 4.694091, 7.854757], rel=1e-6)

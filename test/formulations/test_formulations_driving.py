@@ -34,7 +34,7 @@ def make_moving_simulation(arm, scheme, formulation, seed=1, **more):
 
 @pytest.mark.parametrize('scheme', SCHEMES[:4])
 def test_rigid_arm_moves_as_with_the_recursion(scheme):
-    # nothing bends, so that nothing is left out: gears, slides, friction, a push and a payload
+    # rigid, so no formulation omits a term: gears, slides, friction, a push and a payload
     arm = load(random_robot(5, links=5, kinds=('rigid',), damping=True))
     found = []
     for formulation in ('recursion', 'dual_screw'):
@@ -45,7 +45,7 @@ def test_rigid_arm_moves_as_with_the_recursion(scheme):
         found.append(simulation)
     recursion, dual = found
     assert np.allclose(dual.coordinates, recursion.coordinates, rtol=0, atol=1e-9)
-    # rates: iterations leave up to 1e-7 of them
+    # rates: the iterations leave up to 1e-7
     assert np.allclose(dual.rates, recursion.rates, rtol=0,
                        atol=1e-7 * abs(recursion.rates).max())
     assert dual.energy().work == pytest.approx(recursion.energy().work, rel=1e-5)
@@ -55,14 +55,14 @@ def test_rigid_arm_moves_as_with_the_recursion(scheme):
 # forward Euler shakes undamped modes apart
 @pytest.mark.parametrize('scheme', SCHEMES[:3])
 def test_bending_arm_moves_as_in_the_compiled_loop(scheme):
-    # the recursion behind the interface goes the way of the recursion in the compiled loop
+    # the recursion through the interface agrees with that in the compiled loop
     arm = load(random_robot(2, links=3, kinds=('modes',)))
     by_hand = make_moving_simulation(arm, scheme, 'dual_screw')
     by_hand._simulated.formulation = FormulationDynamics(make('recursion', arm), arm.arrays)
     compiled = make_moving_simulation(arm, scheme, 'recursion')
     for simulation in (by_hand, compiled):
         simulation.step(10)
-    # the compiled midpoint puts right what the energy misses, of third order in the step (T44)
+    # the compiled midpoint rule corrects the energy, a term of third order in the step (T44)
     near = 1e-6 if scheme == 'implicit_midpoint' else 1e-9
     assert np.allclose(by_hand.coordinates, compiled.coordinates, rtol=0, atol=near)
     assert np.allclose(by_hand.rates, compiled.rates, rtol=0,
@@ -78,13 +78,13 @@ def test_implicit_scheme_is_stable_with_stiff_modes():
     exact = Simulation(arm)
     exact.set_state([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
     exact.step(50)
-    # it falls for 50 ms and bends by millimetres; second order is a few per mille of that
+    # a fall of 50 ms with bending of millimetres; second order is a few per mille of that
     assert np.allclose(simulation.coordinates, exact.coordinates, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize('formulation', ['element_sum', 'wrench_dae', 'stiffened'])
-def test_long_steps_are_solved_for(formulation):
-    # what the rule asks for: rates change by what the formulation says in the middle of the step
+def test_long_steps_satisfy_the_midpoint_rule(formulation):
+    # midpoint rule: the rates change by the accelerations in the middle of the step
     arm = load('two_link')
     simulation = Simulation(arm, SimulationSettings(time_step=4e-3, formulation=formulation))
     simulation.set_state(*0.5 * np.random.default_rng(4).normal(size=(2, 3)))
@@ -96,14 +96,14 @@ def test_long_steps_are_solved_for(formulation):
         middle, rate = (0.5 * (old + new) for old, new in zip(before, after))
         expected = 4e-3 * simulation._simulated.formulation.accelerations(middle, rate)
         scale = np.sqrt(arm.arrays.inertia_scale)
-        # TOLERANCE is 1e-7 of what is left after an iteration that makes it much less
+        # TOLERANCE is 1e-7, and the last iteration reduces the error much further
         assert np.allclose(scale * (after[1] - before[1]), scale * expected, rtol=0,
                            atol=1e-5 * np.linalg.norm(scale * rate))
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_an_arm_runs_into_its_stop_and_keeps_its_state(formulation):
-    # a thin link at 20 rad/s: its damper there is stiffer than what the joint alone accelerates
+def test_an_arm_hits_its_stop_and_stays_finite(formulation):
+    # a thin link at 20 rad/s: the damper of the stop is stiff for the inertia of the joint alone
     arm = load(random_robot(120, 1, ('modes', 'rigid'), ('continuous',)))
     q, qd = random_state(arm, 121, turn=1.0, bend=2e-3)
     q[0], qd[0] = arm.arrays.lower[0] + 0.02, -20.0
@@ -120,14 +120,14 @@ def test_an_arm_runs_into_its_stop_and_keeps_its_state(formulation):
         depth.append(lowest)
         dissipated.append(simulation.energy().dissipated)
     assert simulation.hard_steps[1] == 0
-    # damping sets in over 1 mrad, a fifth of a step: the error is of first order in the step
+    # damping increases over 1 mrad, a fifth of a step: the error is of first order in the step
     assert depth[0] < -0.02 and depth[1] == pytest.approx(depth[0], rel=0.03)
     assert dissipated[1] == pytest.approx(dissipated[0], rel=0.12)
 
 
 @pytest.mark.parametrize('formulation', ['element_sum', 'stiffened'])
-def test_a_step_that_is_too_long_for_a_stop_makes_no_energy(formulation):
-    # a steel bar, bent by a tenth of its length, runs into its stop again and again
+def test_a_step_too_long_for_a_stop_creates_no_energy(formulation):
+    # a steel bar, bent by a tenth of its length, repeatedly hits its stop
     arm = load('element_sum_arm_1', gravity=(0.0, 0.0, 0.0))
     simulation = Simulation(arm, SimulationSettings(time_step=2e-3, formulation=formulation))
     upper = arm.arrays.upper[1]
@@ -141,14 +141,14 @@ def test_a_step_that_is_too_long_for_a_stop_makes_no_energy(formulation):
 
 
 @pytest.mark.parametrize('formulation', ['dual_screw', 'stiffened'])
-def test_limits_of_the_drives_take_few_steps_in_parts(formulation):
-    # forces that fall with the rate by 50 N m s/rad, or do not at all where the effort is limited
+def test_drive_limits_cause_few_subdivided_steps(formulation):
+    # the force falls with the rate by 50 N m s/rad, or is constant where the effort is limited
     arm = load('two_link')
     simulation = Simulation(arm, SimulationSettings(formulation=formulation, drive_limits=True))
     simulation.hold(np.full(3, 1.5), 800.0, 20.0)
     simulation.step(500)
     in_parts, lost = simulation.hard_steps
-    assert in_parts < 20 and lost == 0      # of 500, 100 and more without these slopes
+    assert in_parts < 20 and lost == 0      # of 500; more than 100 without these slopes
 
 
 def test_a_step_that_does_not_converge_is_reported():
@@ -167,7 +167,7 @@ def test_formulations_state_the_arms_that_they_cover():
     assert FORMULATIONS[0] == 'recursion'
 
 
-def test_lost_state_leaves_the_last_good_one():
+def test_after_divergence_the_simulation_keeps_the_last_finite_state():
     arm = load(random_robot(2, links=2, kinds=('rigid',)))
     simulation = Simulation(arm, SimulationSettings(
         time_step=1e-3, scheme='forward_euler', formulation='dual_screw'))
@@ -180,7 +180,7 @@ def test_lost_state_leaves_the_last_good_one():
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_a_state_that_blows_up_is_reported_in_one_line(formulation, scheme, mutants):
+def test_a_diverging_state_is_a_one_line_error(formulation, scheme, mutants):
     rng, lost = np.random.default_rng(34), 0
     robots = ['two_link', *(random_robot(seed, 2, ('modes',), ('revolute', 'fixed'))
                             for seed in range(mutants // 20_000))]
@@ -206,7 +206,7 @@ def test_a_state_that_blows_up_is_reported_in_one_line(formulation, scheme, muta
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_simulate_reports_a_state_that_blows_up(capsys, formulation):
+def test_simulate_reports_a_diverging_state(capsys, formulation):
     assert main(['simulate', 'ella', '--seconds', '0.1', '--effort', 'theta_z1=1e12',
                  '--formulation', formulation]) == 2
     assert capsys.readouterr().err == (
@@ -215,8 +215,8 @@ def test_simulate_reports_a_state_that_blows_up(capsys, formulation):
 
 
 @pytest.mark.parametrize('formulation', ['dual_screw', 'element_sum', 'wrench_dae', 'stiffened'])
-def test_adaptive_scheme_takes_any_formulation(formulation):
-    # nothing bends, so that all of them are the recursion: gears, friction, a push and a servo
+def test_adaptive_scheme_supports_any_formulation(formulation):
+    # rigid, so all formulations equal the recursion: gears, friction, a push and a servo
     arm = load(random_robot(5, links=4, kinds=('rigid',), damping=True))
     found = [make_moving_simulation(arm, 'reference', name) for name in ('recursion', formulation)]
     for simulation in found:
@@ -230,7 +230,7 @@ def test_adaptive_scheme_takes_any_formulation(formulation):
 
 @pytest.mark.parametrize('formulation', ['wrench_dae', 'stiffened'])
 def test_a_bending_arm_keeps_its_energy_by_the_adaptive_scheme(formulation):
-    # no damping: what is lost or won is the error of the scheme
+    # without damping, any change of energy is the error of the scheme
     arm = load(random_robot(2, links=2, kinds=('modes',), gears=False))
     simulation = Simulation(arm, SimulationSettings(
         time_step=5e-4, scheme='reference', formulation=formulation))
@@ -243,26 +243,26 @@ def test_a_bending_arm_keeps_its_energy_by_the_adaptive_scheme(formulation):
     assert abs(after.balance) < 1e-8 * before.kinetic
 
 
-def test_simulate_takes_a_formulation(capsys):
+def test_simulate_supports_formulations(capsys):
     found = []
     for name in ('recursion', 'dual_screw'):
         assert main(['simulate', 'rcm', '--seconds', '0.01', '--formulation', name, '--json']) == 0
         found.append(json.loads(capsys.readouterr().out)['position'])
-    assert found[0] == pytest.approx(found[1], abs=1e-9)     # see above: 1e-7 of the way
+    assert found[0] == pytest.approx(found[1], abs=1e-9)     # see above: 1e-7 of the range
 
 
-def test_static_friction_is_solved_for_and_lets_a_joint_creep():
+def test_static_friction_lets_a_joint_creep():
     static, kinetic, pull = 4.0, 0.05, 0.5
     arm = load(robot(joint(inside='<axis xyz="0 1 0"/>'
                                   f'<dynamics damping="0" friction="{kinetic}"/>'), link(),
                      flexibility(f'<joint name="hinge" static_friction="{static}" '
                                  'stribeck_rate="0.01"/>')), gravity=(0.0, 0.0, 0.0))
-    # steered by the kinetic slope alone, each iteration would leave 1.5 of what the last one did
+    # with the kinetic slope alone, each iteration would multiply the error by 1.5
     simulation = Simulation(arm, SimulationSettings(time_step=5e-3, formulation='dual_screw'))
     simulation.effort = [pull]
     simulation.step(40)
     assert simulation.hard_steps == (0, 0) and not simulation.reports
     rate, = simulation.velocity
     drag = (kinetic + (static - kinetic) * np.exp(-(rate / 0.01)**2)) * np.tanh(rate / 0.01)  # T32
-    # it has come to rest within 40 steps of 3 time constants each
+    # at rest after 40 steps of 3 time constants each
     assert drag == pytest.approx(pull, rel=1e-6)

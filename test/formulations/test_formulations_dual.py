@@ -46,7 +46,7 @@ from flex_robot_sim.formulations.dual_numbers import (
     parts,
 )
 
-ROUNDING = 1e-12        # of a few products of numbers about one
+ROUNDING = 1e-12        # of a few products of numbers of the size 1
 
 
 def random_g1(rng, turn=1.0):
@@ -69,7 +69,7 @@ def test_product_of_dual_matrices_drops_the_square_of_eps(rng):
     assert np.allclose(dual, A @ D + B @ C, rtol=0, atol=ROUNDING)
 
 
-def test_function_of_a_dual_number_carries_its_derivative():
+def test_function_of_a_dual_number_contains_its_derivative():
     x = dual_matrix(0.7, 1.0)
     square_of_sine = apply_function(np.sin, np.cos, x) @ apply_function(np.sin, np.cos, x)
     real, dual = parts(square_of_sine)
@@ -77,7 +77,7 @@ def test_function_of_a_dual_number_carries_its_derivative():
     assert dual[0, 0] == pytest.approx(np.sin(1.4), rel=ROUNDING)       # d sin^2 = sin 2x
 
 
-def test_product_of_dual_vectors_is_that_of_their_matrices(rng):
+def test_product_of_dual_vectors_equals_that_of_their_matrices(rng):
     a, b = rng.normal(size=(2, 6))
     assert np.allclose(dual_hat(a) @ b, -dual_hat(b) @ a, rtol=0, atol=ROUNDING)      # (13)
     assert np.allclose(dual_cross(a[:, None], b[:, None])[:, 0], dual_hat(a) @ b,
@@ -94,14 +94,14 @@ def test_g1_and_g2_are_groups(rng):
         assert np.allclose(inverse(X @ Y), inverse(Y) @ inverse(X), rtol=0, atol=10 * ROUNDING)
 
 
-def test_product_in_g1_turns_the_second_small_turn(rng):
+def test_product_in_g1_rotates_the_second_small_rotation(rng):
     (A, a), (B, b) = (g1_parts(random_g1(rng)) for _ in range(2))
     R, theta = g1_parts(g1(A, a) @ g1(B, b))
     assert np.allclose(R, A @ B, rtol=0, atol=ROUNDING)
     assert np.allclose(theta, a + A @ b, rtol=0, atol=ROUNDING)
 
 
-def test_g1_is_the_first_order_of_a_rotation_that_turns_a_little_more(rng):
+def test_g1_is_the_first_order_of_a_slightly_larger_rotation(rng):
     A, theta = rotation(rng.normal(size=3)), rng.normal(size=3)
     h = 1e-6
     slope = (rotation(h * theta) - rotation(-h * theta)) @ A / (2 * h)
@@ -120,27 +120,27 @@ def test_adjoint_conjugates_the_algebra(rng, make, size, adjoint, hatted):
 @pytest.mark.parametrize('turn', [0.0, 1e-9, 1e-3, 0.5, 1.2, 3.0])
 @pytest.mark.parametrize('size, exponential, logarithm, hatted, vee', [
     (6, g1_exp, g1_log, g1_hat, g1_vee), (12, g2_exp, g2_log, g2_hat, g2_vee)])
-def test_exponential_and_logarithm_are_those_of_the_matrices(
+def test_exponential_and_logarithm_equal_those_of_the_matrices(
         rng, turn, size, exponential, logarithm, hatted, vee):
     t = rng.normal(size=size)
     t[:3] *= turn / np.linalg.norm(t[:3])
     X = exponential(t)
-    assert np.allclose(X, expm(hatted(t)), rtol=0, atol=1e-11)          # scipy's own error
-    assert np.allclose(logarithm(X), t, rtol=0, atol=1e-9)      # lost next to an angle of pi
+    assert np.allclose(X, expm(hatted(t)), rtol=0, atol=1e-11)          # error of scipy
+    assert np.allclose(logarithm(X), t, rtol=0, atol=1e-9)      # lost digits near an angle of pi
     if 0.1 < turn < 2.0:
         assert np.allclose(logarithm(X), vee(logm(X).real), rtol=0, atol=1e-9)
 
 
-def test_parts_of_g2_come_back(rng):
+def test_parts_of_g2_are_recovered(rng):
     X, v = random_g1(rng), rng.normal(size=6)
     assert all(np.array_equal(a, b) for a, b in zip(g2_parts(g2(X, v)), (X, v)))
 
 
-def test_screw_matrix_is_that_of_reference_and_coordinates(rng):
+def test_screw_matrix_combines_reference_and_coordinates(rng):
     Y = random_g2(rng)
     X, p = g2_parts(Y)
     back = g1_inverse(X)
-    # from the parent: first to the origin of the child, then in its coordinates      (59), (62)
+    # from the parent: first to the origin of the child, then to its coordinates      (59), (62)
     expected = coordinate_matrix(back) @ reference_matrix(-p)
     assert np.allclose(screw_matrix(Y), expected, rtol=0, atol=10 * ROUNDING)
     screws = rng.normal(size=(12, 4))
@@ -148,7 +148,7 @@ def test_screw_matrix_is_that_of_reference_and_coordinates(rng):
                        atol=ROUNDING)
 
 
-def test_line_of_a_joint_is_that_of_the_paper():
+def test_line_of_a_joint_agrees_with_the_paper():
     line = joint_line(np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
     assert np.array_equal(line, np.eye(12)[2])                          # (115)
 
@@ -174,13 +174,13 @@ def test_rate_of_a_line_is_its_differentiation_matrix_times_the_line(rng):
     assert np.allclose(rate, d @ line, rtol=0, atol=ROUNDING)
 
 
-def test_hat_is_the_vector_product(rng):
+def test_hat_equals_the_cross_product(rng):
     a, b = rng.normal(size=(2, 3))
     assert np.allclose(hat(a) @ b, np.cross(a, b), rtol=0, atol=ROUNDING)
 
 
 @pytest.mark.parametrize('angle', [0.0, 1e-9, 1e-4, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-9, np.pi])
-def test_logarithms_undo_exponentials_up_to_half_a_turn(angle):
+def test_logarithms_invert_exponentials_up_to_half_a_turn(angle):
     rng = np.random.default_rng(8)
     for _ in range(20):
         axis = rng.normal(size=3)

@@ -1,8 +1,8 @@
 """
-The dual screw equations are the first order of the nonlinear ones in all that bends.
+The dual screw equations are the nonlinear equations to first order in the elastic coordinates.
 
-Judges: finite differences of the Lagrangian of test/reference.py, which is truncated nowhere; the
-recursion, which differs by what is of second order; and the velocities of appendix B of the paper.
+References: finite differences of the Lagrangian of test/reference.py, without truncation; the
+recursion, which differs in second order; and the velocities of appendix B of the paper.
 """
 
 import numpy as np
@@ -19,11 +19,11 @@ from flex_robot_sim.model.assembly import load
 from flex_robot_sim.util.exceptions import SettingError
 
 COUPLINGS = 'zero_order', 'shortening'
-LINEAR = Variant(keeps_energy=False)    # no product of elastic states anywhere
+LINEAR = Variant(keeps_energy=False)    # without products of elastic coordinates
 
 
 def serial_arm(seed, coupling='zero_order', links=4, kinds=('rigid', 'modes', 'elements')):
-    """Return a random arm, links in a row or nearly; gears and slides included."""
+    """Return a random, mostly serial arm with gears and prismatic joints."""
     return load(random_robot(seed, links=links, kinds=kinds), coupling=coupling)
 
 
@@ -32,16 +32,16 @@ def elastic(arm):
 
 
 def first_order(function, x, bends):
-    """Value and first derivative of function(x), along the part of x that bends."""
+    """Return function(x) to first order in the elastic part of x: value and derivative."""
     small, stiff = np.where(bends, x, 0.0), np.where(bends, 0.0, x)
-    # the states are of order 0.1: 0.02 of them leave 1e-12 of the slope out, and take 1e-16 / 0.02
-    # of it from the digits, where the function has all of its own
+    # the states are of the size 0.1: steps of 0.02 truncate 1e-12 of the slope, and lose
+    # 1e-16 / 0.02 to rounding if the function is exact to all digits
     return function(stiff) + along(lambda s: function(stiff + s * small), step=0.02)
 
 
 @pytest.mark.parametrize('seed, coupling', [(0, 'zero_order'), (1, 'shortening'),
                                             (2, 'zero_order')])
-def test_mass_matrix_is_the_first_order_of_that_of_the_lagrangian(seed, coupling):
+def test_mass_matrix_is_the_first_order_of_the_lagrangian_one(seed, coupling):
     arm = serial_arm(seed, coupling)
     q, qd = random_state(arm, seed)
     exact = first_order(Reference(arm).mass_matrix, q, elastic(arm))
@@ -52,9 +52,9 @@ def test_mass_matrix_is_the_first_order_of_that_of_the_lagrangian(seed, coupling
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('seed', range(6))
-def test_system_is_the_first_order_of_the_nonlinear_one(seed, coupling):
+def test_system_is_the_first_order_of_the_nonlinear_system(seed, coupling):
     # of trees with gears, slides and segments, and one with every feature; the stiffened arm is
-    # nonlinear, shares no code with the dual screws, and is judged in test_formulations_judges.py
+    # nonlinear and independent of the dual screws; test_formulations_agreement.py tests it
     arm = load(random_robot(seed) if seed else every_feature(), coupling=coupling)
     (q, qd), n = random_state(arm, seed), arm.size
     exact, state = stiffened.make(arm), np.concatenate([q, qd])
@@ -67,20 +67,20 @@ def test_system_is_the_first_order_of_the_nonlinear_one(seed, coupling):
 
 
 @pytest.mark.parametrize('seed, coupling', [(0, 'zero_order'), (2, 'shortening')])
-def test_forces_are_the_first_order_of_those_of_the_lagrangian(seed, coupling):
+def test_forces_are_the_first_order_of_the_lagrangian_ones(seed, coupling):
     arm = serial_arm(seed, coupling, links=2)
     q, qd = random_state(arm, seed)
     reference, n = Reference(arm), arm.size
     exact = first_order(lambda state: reference.bias(state[:n], state[n:]),
                         np.concatenate([q, qd]), np.tile(elastic(arm), 2))
     system = DualScrew(arm, LINEAR).system(q, qd)
-    # velocities are complex steps; the Lagrangian is differentiated twice more, with a scheme of
-    # sixth order, which leaves 1e-13 of it and 1e-11 of the slope
+    # velocities are complex steps; two more derivatives of the Lagrangian use differences of
+    # sixth order, which are accurate to 1e-13 of it and 1e-11 of the slope
     assert np.allclose(system.C @ qd - system.tau, exact, rtol=0, atol=1e-9 * abs(exact).max())
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-def test_products_that_keep_the_energy_are_of_second_order(coupling):
+def test_products_that_conserve_energy_are_of_second_order(coupling):
     arm = serial_arm(1, coupling)
     q, qd = random_state(arm, 1)
     off = []
@@ -120,7 +120,7 @@ def test_difference_from_the_recursion_falls_by_four_when_elastic_states_are_hal
         difference.append(np.linalg.norm(off) / np.linalg.norm(exact))
     if bends.any():
         assert difference[0] / difference[1] == pytest.approx(4.0, rel=0.15)    # third order
-    assert difference[2] < 1e-11        # a stiff arm: rounding, times a condition of the inertia
+    assert difference[2] < 1e-11        # rigid arm: rounding, ill conditioned
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -187,7 +187,7 @@ def turn_x(angle):
 
 
 def test_velocities_are_those_of_appendix_b():
-    # (147) and (149), written out by hand; every term in the base frame at q1 = 0
+    # (147) and (149), derived by hand; every term in the base frame at q1 = 0
     arm = load('dual_screw_arm', coupling='zero_order')
     q, u = random_state(arm, 11)
     q[0] = 0.0
@@ -210,7 +210,7 @@ def test_velocities_are_those_of_appendix_b():
     bent = hat([th1, th2, th3])
     real3, dual3 = R2 @ turn_z(q[2]), R2 @ bent @ turn_z(q[2])      # frame 3, as a dual rotation
     (x1, y1, _), (x2, y2, z2) = R1.T, R2.T
-    # zero order, then first order: a basis vector of frame 3 has both
+    # zero order, then first order: basis vectors of frame 3 have both
     v03 = (dr2 * y2 + dr3 * z2 - u1 * r3 * x1 + u1 * (L2 * s2 + r2 * c2) * z2
            + u2 * (L2 * y2 - r2 * x2))
     tail = (dk2 * real3[:, 1] + dk3 * real3[:, 2]
@@ -229,8 +229,8 @@ def test_velocities_are_those_of_appendix_b():
     assert np.allclose(X[3:, :3], dual3, rtol=0, atol=1e-12)
 
 
-def test_paper_leaves_out_how_the_end_of_a_link_turns_at_second_order():
-    # M and gravity lose terms of first order in the elastic states, so that halving halves them
+def test_the_paper_omits_the_second_order_rotation_of_a_link_end():
+    # M and gravity lose terms of first order, which are halved with the elastic coordinates
     arm = serial_arm(1, links=5, kinds=('modes',))
     q, qd = random_state(arm, 1)
     full, paper = DualScrew(arm, LINEAR), DualScrew(arm, LINEAR._replace(turning_ends=False))
@@ -244,8 +244,8 @@ def test_paper_leaves_out_how_the_end_of_a_link_turns_at_second_order():
         assert lost[0][part] / lost[1][part] == pytest.approx(2.0, rel=1e-6)
 
 
-def test_sections_of_the_paper_have_gyroscopic_moments_on_a_rigid_link():
-    # a section with unequal inertias that spins about an oblique axis: omega x J omega by (104)
+def test_sections_of_the_paper_have_gyroscopic_moments():
+    # a section with unequal inertias, rotating about an oblique axis: omega x J omega by (104)
     arm = load('element_sum_arm_2', coupling='zero_order')
     beam = arm.beams[0]
     q, qd = np.zeros(arm.size), np.zeros(arm.size)
@@ -259,7 +259,7 @@ def test_sections_of_the_paper_have_gyroscopic_moments_on_a_rigid_link():
     assert np.allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_unknown_formulation_is_refused():
+def test_an_unknown_formulation_is_rejected():
     with pytest.raises(SettingError) as caught:
         make('recursive', None)
     assert str(caught.value) == ("formulation = 'recursive' must be one of recursion, dual_screw, "
@@ -268,8 +268,8 @@ def test_unknown_formulation_is_refused():
 
 @pytest.mark.parametrize('variant', [Variant(), LINEAR, PAPER])
 @pytest.mark.parametrize('seed', range(3))
-def test_accelerations_are_those_of_the_matrices(seed, variant):
-    # they are summed over the speeds before they are projected
+def test_accelerations_equal_those_of_the_matrices(seed, variant):
+    # the compiled code sums over the speeds before it projects
     arm = serial_arm(seed, 'shortening', kinds=('rigid', 'modes', 'segments'))
     q, qd = random_state(arm, seed)
     force = np.random.default_rng(seed).normal(size=arm.size)
@@ -280,8 +280,8 @@ def test_accelerations_are_those_of_the_matrices(seed, variant):
                        atol=1e-10 * abs(expected).max())
 
 
-def test_linearised_inertia_loses_its_sign_where_a_link_is_bent_far():
-    # twisting a link that is bent by v moves m v^2 at its end, which is of second order
+def test_linearised_inertia_becomes_indefinite_for_large_bending():
+    # torsion of a link that is bent by v moves the inertia m v^2, which is of second order
     arm = load('dual_screw_arm', coupling='zero_order')
     linear, default, exact = DualScrew(arm, LINEAR), DualScrew(arm), Reference(arm)
     bent = arm.coordinate_names.index('link_2/bending_y_1')
@@ -290,7 +290,7 @@ def test_linearised_inertia_loses_its_sign_where_a_link_is_bent_far():
         q = np.zeros(arm.size)
         q[1:4], q[bent] = 1.0, v
         signs.append(np.linalg.eigvalsh(linear.system(q, np.zeros(arm.size)).M)[0] > 0.0)
-        # a sum of squares has no other sign
+        # a sum of squares is never negative
         assert np.linalg.eigvalsh(default.system(q, np.zeros(arm.size)).M)[0] > 0.0
         assert np.linalg.eigvalsh(exact.mass_matrix(q))[0] > 0.0
     assert signs == [True, False]

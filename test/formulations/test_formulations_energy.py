@@ -1,9 +1,9 @@
 """
-Every formulation keeps the energy of a passive arm: at an instant, and over thousands of steps.
+Every formulation conserves the energy of a passive arm, at any instant and over many steps.
 
 `./run test test/formulations/test_formulations_energy.py --mutants 2000000` runs 200 random arms
-under `dual_screw` over 10 s and ten under each of the others over 2 s; a plain run takes two of
-each for a tenth of the time.
+under `dual_screw` over 10 s and ten under each other formulation over 2 s. A plain run takes two
+of each for a tenth of the time.
 """
 
 import re
@@ -20,9 +20,9 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import FORMULATIONS, SimulationSettings
 
 COUPLINGS = 'zero_order', 'shortening'
-MOST_BEND = 0.02            # of the length, up to which `dual_screw` is asked for its energy
+MAX_RELATIVE_BEND = 0.02            # of the length; limit of the test of `dual_screw`
 STEP = 1e-3
-PLAIN_RUN = 20_000          # --mutants of it
+PLAIN_RUN = 20_000          # value of --mutants for it
 
 
 def elastic(arm):
@@ -31,7 +31,7 @@ def elastic(arm):
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_energy_grows_by_the_power_of_the_forces(formulation, coupling):
+def test_the_energy_rate_equals_the_power_of_the_forces(formulation, coupling):
     # trees with gears, slides and segments, bent by a tenth of their length, and every feature
     for seed in range(3):
         arm = load(random_robot(seed) if seed else every_feature(), coupling=coupling)
@@ -43,14 +43,14 @@ def test_energy_grows_by_the_power_of_the_forces(formulation, coupling):
         def energy(t, of=equations, q=q, qd=qd, qdd=qdd):
             return sum(of.energies(q + t * qd + 0.5 * t * t * qdd, qd + t * qdd))
 
-        # light bodies accelerate by 1e6 rad/s2: a step in which they change their rates a little
+        # light bodies accelerate by 1e6 rad/s2: the step changes their rates only a little
         step = 1e-2 * np.linalg.norm(qd) / np.linalg.norm(qdd)
         scale = np.abs(force * qd).sum() + np.abs(qdd) @ np.abs(qd)
         assert along(energy, step) == pytest.approx(force @ qd, abs=1e-8 * scale)
 
 
 @pytest.mark.parametrize('formulation', ['wrench_dae', 'stiffened'])
-def test_energies_are_those_of_the_recursion(formulation):
+def test_energies_equal_those_of_the_recursion(formulation):
     for seed in range(3):
         arm = load(random_robot(seed) if seed else every_feature())
         state = random_state(arm, seed)
@@ -82,14 +82,14 @@ def test_energies_of_dual_screws_differ_in_third_order():
 
 
 @pytest.mark.parametrize('seed, coupling', [(0, 'zero_order'), (1, 'shortening')])
-def test_mass_matrix_of_dual_screws_is_that_of_velocities_of_first_order(seed, coupling):
-    # in the axes of each link, from the velocities of a Lagrangian that is truncated nowhere
+def test_mass_matrix_of_dual_screws_follows_from_first_order_velocities(seed, coupling):
+    # in the axes of each link, from velocities of a Lagrangian without truncation
     arm = load(random_robot(seed, links=3, kinds=('rigid', 'modes', 'elements')), coupling)
     q, _ = random_state(arm, seed)
     reference, bends = Reference(arm), elastic(arm)
 
     def velocities(s):
-        """Linear and angular velocities (n, points of all parts, 3), each in its link."""
+        """Return linear and angular velocities (n, points of all parts, 3), each in its link."""
         x, linear, angular = np.where(bends, s * q, q), [], []
         for unit in np.eye(arm.size):
             points, spins = reference.motion(x, unit)
@@ -110,7 +110,7 @@ def test_mass_matrix_of_dual_screws_is_that_of_velocities_of_first_order(seed, c
     assert np.allclose(M, expected, rtol=0, atol=1e-9 * abs(expected).max())
 
 
-def test_weight_of_dual_screws_is_the_slope_of_a_height_of_second_order():
+def test_gravity_of_dual_screws_is_the_gradient_of_a_second_order_height():
     for seed in range(3):
         arm = load(random_robot(seed) if seed else every_feature())
         q, _ = random_state(arm, seed)
@@ -130,8 +130,8 @@ def test_weight_of_dual_screws_is_the_slope_of_a_height_of_second_order():
         assert np.allclose(h, expected, rtol=0, atol=1e-9 * abs(expected).max())
 
 
-def test_energy_needs_the_products_that_the_paper_drops():
-    # the slide of an arm under no force: e e'' pushes it on average where e' e' is left out
+def test_energy_conservation_needs_the_products_that_the_paper_omits():
+    # the slide of an arm without forces: e e'' has a nonzero mean if e' e' is omitted
     slides = []
     for variant in (Variant(), Variant(keeps_energy=False)):
         arm = load('element_sum_arm_1', gravity=(0.0, 0.0, 0.0))
@@ -156,14 +156,14 @@ def _arms():
 
 
 def _bend(simulation):
-    """Largest tip deflection over the length."""
+    """Return the largest tip deflection over the length."""
     links = simulation.arm.description
     return max(np.hypot(*tip[1:3]) / links.link(name).beam.length
                for name, tip in simulation.deflection.items())
 
 
 def _slope(arm, q, qd, formulation, step, seconds):
-    """Slope of the energy over the energy that moves [1/s]; None if tips bend too far."""
+    """Return the energy drift over kinetic and strain energy [1/s]; None if tips bend too far."""
     simulation = Simulation(arm, SimulationSettings(time_step=step, formulation=formulation))
     simulation.set_state(coordinates=q, rates=qd)
     rows = []
@@ -171,14 +171,14 @@ def _slope(arm, q, qd, formulation, step, seconds):
         simulation.step(round(seconds / 50 / step))
         energy = simulation.energy()
         rows.append((simulation.time, energy.balance, energy.kinetic + energy.strain))
-        if _bend(simulation) > MOST_BEND:
+        if _bend(simulation) > MAX_RELATIVE_BEND:
             return None
     times, balance, moving = np.array(rows).T
     return abs(np.polyfit(times, balance, 1)[0]) / moving.mean()
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_a_passive_arm_keeps_its_energy(formulation, mutants):
+def test_a_passive_arm_conserves_its_energy(formulation, mutants):
     is_long, is_dual = mutants > PLAIN_RUN, formulation == 'dual_screw'
     seconds = (10.0 if is_dual else 2.0) * (1.0 if is_long else 0.1)
     count = 2 * mutants // PLAIN_RUN if is_dual else 10 if is_long else 2
@@ -194,7 +194,7 @@ def test_a_passive_arm_keeps_its_energy(formulation, mutants):
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_a_damped_arm_only_loses_energy(formulation):
+def test_a_damped_arm_never_gains_energy(formulation):
     arm = load(random_robot(3, 2, ('modes',), ('continuous',), damping=True))
     simulation = Simulation(arm, SimulationSettings(formulation=formulation))
     q, qd = random_state(arm, 3, turn=1.0, bend=2e-3)
@@ -208,8 +208,8 @@ def test_a_damped_arm_only_loses_energy(formulation):
     assert abs(energy.balance) < 1e-9 * np.ptp(totals)
 
 
-def test_a_formulation_that_makes_energy_is_reported():
-    # although each step puts its part of that right, as it does with the error of the scheme
+def test_a_formulation_that_creates_energy_is_reported():
+    # although each step corrects its part, as it corrects the error of the scheme
     class Growing:
         def __init__(self, inner):
             self.inner, self.energies = inner, inner.energies

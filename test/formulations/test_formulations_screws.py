@@ -1,4 +1,4 @@
-"""Screw kinematics against the recursion of the package, Pinocchio and finite differences."""
+"""Screw kinematics against the kinematics of the package, Pinocchio and finite differences."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ from flex_robot_sim.reproduce.rcm import remote_centre
 from flex_robot_sim.util.exceptions import SettingError
 
 SEEDS = range(4)
-ROUNDING = 1e-12        # of a dozen products of frames of about a metre
+ROUNDING = 1e-12        # of a dozen products of frames with lengths of about a metre
 
 
 def random_arm(seed):
@@ -53,7 +53,7 @@ def state(arm, seed):
 
 
 @pytest.mark.parametrize('pitch', [0.0, 0.3])
-def test_exponential_of_a_screw_is_that_of_its_matrix(pitch):
+def test_exponential_of_a_screw_equals_that_of_its_matrix(pitch):
     rng = np.random.default_rng(3)
     axis = rng.normal(size=3)
     axis /= np.linalg.norm(axis)
@@ -65,7 +65,7 @@ def test_exponential_of_a_screw_is_that_of_its_matrix(pitch):
     assert np.allclose(exponential(slide, 1.3), frame(p=1.3 * axis), rtol=0, atol=ROUNDING)
 
 
-def test_adjoint_turns_screws_as_conjugation_does():
+def test_adjoint_transforms_screws_like_conjugation():
     rng = np.random.default_rng(4)
     C, D, screw = random_frame(rng), random_frame(rng), rng.normal(size=6)
     screw[:3] /= np.linalg.norm(screw[:3])
@@ -78,7 +78,7 @@ def test_adjoint_turns_screws_as_conjugation_does():
 
 
 @pytest.mark.parametrize('seed', SEEDS)
-def test_three_ways_lead_to_the_poses_of_the_package(seed):
+def test_three_methods_give_the_poses_of_the_package(seed):
     arm, _ = random_arm(seed)
     q, _, joints, _ = state(arm, seed)
     rows = bodies(arm)
@@ -88,7 +88,7 @@ def test_three_ways_lead_to_the_poses_of_the_package(seed):
 
 
 @pytest.mark.parametrize('seed', SEEDS)
-def test_body_frames_may_sit_anywhere(seed):
+def test_body_frames_can_be_anywhere(seed):
     arm, _ = random_arm(seed)
     rng = np.random.default_rng(seed)
     q, qd, joints, rates = state(arm, seed)
@@ -98,7 +98,7 @@ def test_body_frames_may_sit_anywhere(seed):
     expected = [pose(arm, q, name) @ placed[name] for name in names]
     for way in (poses_by_joint_frames, poses_by_body_frames, poses_by_base_frame):
         assert np.allclose(way(rows, joints), expected, rtol=0, atol=10 * ROUNDING)
-    # spatial twists do not know the frame of the body; those in it change with it       (21)
+    # spatial twists are independent of the body frame; body twists transform with it    (21)
     assert np.allclose(twists(rows, joints, rates, 'spatial'),
                        twists(bodies(arm), joints, rates, 'spatial'), rtol=0, atol=1e-11)
     body = twists(bodies(arm), joints, rates, 'body')
@@ -109,7 +109,7 @@ def test_body_frames_may_sit_anywhere(seed):
 
 @pytest.mark.parametrize('form', FORMS)
 @pytest.mark.parametrize('seed', SEEDS)
-def test_twists_and_jacobians_are_those_of_the_package(seed, form):
+def test_twists_and_jacobians_equal_those_of_the_package(seed, form):
     arm, _ = random_arm(seed)
     q, qd, joints, rates = state(arm, seed)
     rows, n = bodies(arm), len(arm.joint_names)
@@ -121,7 +121,7 @@ def test_twists_and_jacobians_are_those_of_the_package(seed, form):
 
 
 @pytest.mark.parametrize('seed', SEEDS)
-def test_jacobians_are_those_of_pinocchio(seed):
+def test_jacobians_equal_those_of_pinocchio(seed):
     pin = pytest.importorskip('pinocchio')
     arm, text = random_arm(seed)
     _, _, joints, _ = state(arm, seed)
@@ -134,14 +134,14 @@ def test_jacobians_are_those_of_pinocchio(seed):
         found = jacobians(rows, joints, form)
         for i, body in enumerate(rows):
             J = pin.getFrameJacobian(model, data, model.getFrameId(body.name), reference)
-            # they put the linear part first
+            # Pinocchio: linear part first
             assert np.allclose(found[i], np.vstack([J[3:], J[:3]])[:, np.argsort(order)],
                                rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize('form', FORMS)
 @pytest.mark.parametrize('seed', SEEDS)
-def test_system_jacobian_and_its_inverse_come_in_factors(seed, form):
+def test_system_jacobian_and_its_inverse_are_products_of_factors(seed, form):
     arm, _ = random_arm(seed)
     _, _, joints, rates = state(arm, seed)
     rows = bodies(arm)
@@ -154,7 +154,7 @@ def test_system_jacobian_and_its_inverse_come_in_factors(seed, form):
     assert np.allclose(system.rates(V), rates, rtol=0, atol=1e-10)
 
 
-def test_rates_fit_impossible_twists_best_joint_by_joint():
+def test_rates_are_the_least_squares_fit_to_inconsistent_twists():
     # (27) is the least squares solution of (1 - D) V = X dq/dt
     arm, _ = random_arm(1)
     _, _, joints, _ = state(arm, 1)
@@ -165,7 +165,7 @@ def test_rates_fit_impossible_twists_best_joint_by_joint():
 
 
 def test_spatial_screws_of_a_chain_are_the_same_for_all_bodies():
-    # remark 10: the columns of the spatial Jacobians are those of the last one, or zero
+    # remark 10: columns of the spatial Jacobians equal those of the last one, or are zero
     arm = load('rcm')
     q = np.random.default_rng(2).uniform(-1, 1, arm.size)
     J = jacobians(bodies(arm), q, 'spatial')
@@ -183,11 +183,11 @@ def test_axes_of_the_rcm_mechanism_meet_in_the_remote_centre():
         poses = poses_by_base_frame(rows, sample)
         point, distance = remote_centre(rows, names, poses)
         centre = poses[names.index('remote_centre')][:3, 3]
-        assert distance < 1e-9          # as many digits as the description gives
+        assert distance < 1e-9          # digits of the description
         assert np.allclose(point, centre, rtol=0, atol=1e-9)
 
 
-def test_remote_centre_stays_while_its_joints_turn():
+def test_remote_centre_stays_while_its_joints_rotate():
     arm = load('rcm')
     rows = bodies(arm)
     names = [body.name for body in rows]
@@ -197,7 +197,7 @@ def test_remote_centre_stays_while_its_joints_turn():
     assert np.linalg.norm(J[3:, 0]) > 0.1
 
 
-def test_wrong_arms_and_forms_are_refused():
+def test_wrong_arms_and_forms_are_rejected():
     with pytest.raises(SettingError) as caught:
         bodies(frs.load('two_link'))
     assert str(caught.value) == ('screw kinematics is for rigid arms, and link "upper_arm" bends. '
@@ -207,8 +207,8 @@ def test_wrong_arms_and_forms_are_refused():
     assert str(caught.value) == "form = 'world' must be one of body, spatial, hybrid, mixed"
 
 
-def test_screws_of_the_rcm_arm_are_those_of_its_page():
-    # docs/papers/screw_kinematics.md, written out by hand
+def test_screws_of_the_rcm_arm_agree_with_its_page():
+    # docs/papers/screw_kinematics.md, derived by hand
     h, a, b, r, s = 0.6, 0.5, 0.4, 0.25, np.sqrt(0.5)
     rows = bodies(load('rcm'))[:5]
     x = (1, 0, 0)
@@ -234,8 +234,8 @@ def test_screws_of_the_rcm_arm_are_those_of_its_page():
 
 
 @pytest.mark.parametrize('form', FORMS)
-def test_rates_of_noisy_twists_are_not_those_of_least_squares(form):
-    # remark 9 of the paper says that they are
+def test_rates_of_noisy_twists_differ_from_least_squares(form):
+    # remark 9 of the paper states the opposite
     rows, rng = bodies(load('rcm')), np.random.default_rng(9)
     system = system_jacobian(rows, rng.uniform(-1, 1, 5), form)
     left = np.zeros(2)

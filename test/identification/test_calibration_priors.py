@@ -1,4 +1,4 @@
-"""A calibration of the emulated bench, whose truth is known, and a fit that goes on from there."""
+"""Calibration of the emulated bench with known parameters, and a fit that continues from it."""
 
 import json
 import math
@@ -41,14 +41,14 @@ from flex_robot_sim.util.exceptions import UsageError
 
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 SOFT, COULOMB = 0.94, 11.0
-# softer steel and a drier screw than described
+# softer steel and a screw with more friction than described
 TRUTH = RIG.replace('E="206e9"', f'E="{SOFT * 206e9}"').replace('friction="8"',
                                                                 f'friction="{COULOMB}"')
 
 
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory):
-    """What `flexsim rig calibrate` leaves behind, hands and weights played by a program."""
+    """Return the output folder of `flexsim rig calibrate` with a simulated operator."""
     folder = tmp_path_factory.mktemp('bench')
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration_bench, 'SETTLE_TIMEOUT', 4.0)
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
                               rig_person) as emulator:
             person = Person(emulator, **{KEEP: 2 * [(None, '')], ZERO: [(f'slide={START}', '')]})
             patch.setattr('builtins.input', person.ask)
-            # places by a ruler take a minute, and are judged elsewhere
+            # ruler readings take a minute; other tests cover them
             write_readings(folder / 'bench.yaml.part', UID.hex(), copied('zero', 'slide', 'turn'))
             assert main(['rig', 'calibrate', emulator.link,
                          '--output', str(folder / 'bench.yaml')]) == 0
@@ -68,43 +68,43 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder):
     friction = read_calibration(folder / 'bench.yaml').friction
-    # currents are told to 1 mA, of which 0.3 A overcome the friction
+    # the resolution of currents is 1 mA; 0.3 A overcome the friction
     assert friction.coulomb == pytest.approx(COULOMB, abs=4 * friction.coulomb_deviation + 0.1)
     assert 0 < friction.coulomb_deviation < 0.1 * COULOMB
     assert not (folder / 'bench.part.mcap').exists()
     run = read_experiment(folder / 'bench.mcap')
     assert run.calibration == read_calibration(folder / 'bench.yaml')
     places = [run.calibration.turn.position(one.message.turn_counts) for one in run.readings]
-    # the swings of the stepper, and no pull of a hand
+    # the oscillations of the stepper, without the manual pull
     assert min(places) == pytest.approx(-0.35, abs=0.06) and max(places) == pytest.approx(
         0.35, abs=0.06)
 
 
 @pytest.mark.slow
-def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys):
+def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys):
     assert main(['identify', str(folder / 'bench.mcap'), 'rig', '--calibration',
                  str(folder / 'bench.yaml'), '--output', str(folder / 'fitted.urdf'), '--json',
-                 # a coarse step is enough for 5 Hz and takes a tenth of the time
+                 # a coarse step is sufficient for 5 Hz and takes a tenth of the time
                  '--time-step', '0.002', '--free', 'stiffness,damping,strip/root.gain']) == 0
     found = json.loads(capsys.readouterr().out)
-    # of the ringing of the root, a gauge near the tip sees a tenth: less than its noise
+    # the gauge near the tip measures a tenth of the root vibration, less than its noise
     assert found['not_judged'] == ['strip/tip'] and found['held_out']['strip/root'] > 0.95
     numbers = found['numbers']
     stiffness, damping = numbers['strip.stiffness'], numbers['strip.damping']
-    # the model is the truth, so noise alone keeps them from it: four deviations as the fit tells
-    # them, which are 0.1 % of the stiffness and 1 % of the damping
+    # the model is exact, so errors come from noise alone: four reported standard deviations,
+    # each 0.1 % of the stiffness and 1 % of the damping
     assert stiffness['deviation'] < 2e-3 * SOFT and damping['deviation'] < 0.02 * 0.01
     assert stiffness['value'] == pytest.approx(SOFT, abs=4 * stiffness['deviation'])
     assert damping['value'] == pytest.approx(0.01, abs=4 * damping['deviation'])
-    # 0.4 N m times 50, the slope of the sine that the field of the emulator is: less by a^2/8 in
-    # swings of amplitude a, which is 5 % where a is a third of that at which it slips
+    # 0.4 N m times 50, the slope of the sinusoidal field of the emulator. It is a^2/8 lower for
+    # an amplitude a, which is 5 % at a third of the slipping amplitude
     assert numbers['turn_gives.spring_stiffness']['value'] == pytest.approx(20.0, rel=0.05)
-    # forces on a beam that is softer than described make a gauge read that much less; the arm
-    # was not quite still while they were read
+    # with known forces, a softer beam lowers the gauge gain in proportion; the arm was
+    # not quite at rest during the readings
     assert numbers['strip/root.gain']['value'] == pytest.approx(SOFT, rel=0.04)
     assert any(note.startswith('strip/root: reads 0.9') and 'times as stiff make it' in note
                for note in found['notes'])
-    # what was measured is written as it was, and what was fitted as well
+    # the output contains measured and fitted values unchanged
     friction = read_calibration(folder / 'bench.yaml').friction.coulomb
     assert found['calibrated']['slide.coulomb']['value'] == friction
     fitted, truth = frs.load(folder / 'fitted.urdf').description, frs.load(TRUTH).description
@@ -114,7 +114,7 @@ def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys):
 
 
 @pytest.mark.slow
-def test_without_a_calibration_the_constants_in_the_log_are_taken(folder, tmp_path):
+def test_without_a_calibration_the_constants_in_the_log_are_used(folder, tmp_path):
     known = read_calibration(folder / 'bench.yaml')
     assert calibration_of_logs([folder / 'bench.mcap']) == known
     other = tmp_path / 'other.csv'
@@ -122,7 +122,7 @@ def test_without_a_calibration_the_constants_in_the_log_are_taken(folder, tmp_pa
     assert calibration_of_logs([folder / 'bench.mcap', other]) is None
 
 
-def test_ringing_at_rest_leaves_out_a_delay_and_gains_by_data_sheets():
+def test_free_vibration_excludes_a_delay_and_data_sheet_gains():
     arm, gauges = frs.load('rig'), ('strip/root', 'strip/tip')
     own = ['strip.stiffness', 'strip.damping']
     gains = ['strip/root.gain', 'strip/tip.gain']
@@ -130,18 +130,18 @@ def test_ringing_at_rest_leaves_out_a_delay_and_gains_by_data_sheets():
     assert _free_of_bench(arm, [], gauges, False, True) == own + gains
     assert _free_of_bench(arm, ['mass', 'sensors', 'delay'], gauges, False, False) == [
         'mass', *gains]
-    # a log that is taken as a whole shows when a motion began
+    # a complete log contains the start of each motion
     assert _free_of_bench(arm, [], (), True, True) == ['stiffness', 'damping', 'sensors',
                                                        'friction']
 
 
 @pytest.mark.slow
-def test_the_gauge_of_a_log_is_not_ahead_of_the_pulses(folder):
-    """Fits of a delay to ringing at rest found -4 to -10 ms; by NumPy alone there is none."""
+def test_the_gauge_of_a_log_does_not_lead_the_pulses(folder):
+    """Delay fits to free vibration found -4 to -10 ms; a check in pure NumPy finds no lead."""
     run = read_experiment(folder / 'bench.mcap')
     time = np.array([one.stamp for one in run.readings])
     pulses = np.array([one.message.step_position for one in run.readings])
-    # the part without a gap in which the stepper moves most
+    # the part without a gap with the largest stepper motion
     parts = np.split(np.arange(time.size), np.flatnonzero(np.diff(time) > 5e-3) + 1)
     part = max(parts, key=lambda rows: np.abs(np.diff(pulses[rows])).sum())
     even = np.arange(time[part[0]], time[part[-1]], 1e-3)
@@ -150,14 +150,14 @@ def test_the_gauge_of_a_log_is_not_ahead_of_the_pulses(folder):
         [turn.position(run.readings[k].message.turn_counts) for k in part],
         [run.readings[k].message.adc_root for k in part]))
     pulses = np.interp(even, time[part], pulses[part]) / run.calibration.steps_per_radian
-    # a rotor swings about its pulses with the period of its field, some 10 ms
+    # the rotor oscillates about its pulses with the period of its field, some 10 ms
     assert 0.0 <= lag(pulses, encoder) < 6e-3
     # strip and field are one mode, y'' + 2 D w y' + w^2 y = -x'', with w of the gauge's peak
     spectrum = np.abs(np.fft.rfft((gauge - gauge.mean()) * np.hanning(gauge.size), 2**18))
     rates = 2 * np.pi * np.fft.rfftfreq(2**18, 1e-3)
     band = (rates > 2 * np.pi * 3) & (rates < 2 * np.pi * 8)
     rate = rates[band][spectrum[band].argmax()]
-    # which pulses shake from rest: y = z - x
+    # excited from rest by the pulses: y = z - x
     begin = int(np.flatnonzero(np.diff(pulses))[0])
     window = slice(begin, begin + 600)
     place, speed, shown = pulses[begin], 0.0, []
@@ -165,12 +165,12 @@ def test_the_gauge_of_a_log_is_not_ahead_of_the_pulses(folder):
         shown.append(place - x)
         speed -= 1e-3 * (rate**2 * (place - x) + 2 * 0.015 * rate * speed)
         place += 1e-3 * speed
-    # behind pulses by the rotor, and not ahead of them
+    # the gauge lags the pulses because of the rotor; it never leads
     assert 0.0 <= lag(np.array(shown), gauge[window]) < 8e-3
 
 
 def lag(first, second):
-    """Time [s] by which the second of two even signals is behind the first: where they agree."""
+    """Return the lag [s] of the second of two evenly sampled signals, by cross-correlation."""
     first, second = first - first.mean(), second - second.mean()
     steps = np.arange(-40, 41)
     agree = np.abs([first[40:-40] @ second[40 + k:second.size - 40 + k] for k in steps])
@@ -182,18 +182,18 @@ def arm_and_calibration(**parts):
     return arm, nominal(BenchParts(**parts), dict.fromkeys(flex_sensors(arm).names, 0.09525))
 
 
-def test_friction_at_two_speeds_is_told_by_the_closed_form():
+def test_friction_at_two_speeds_agrees_with_the_closed_form():
     speeds = np.array([0.01, -0.01, 0.02, -0.02])
     forces = np.sign(speeds) * 11.0 + 40.0 * speeds
     found = fit_friction(forces, speeds, 99.0, 0.01)
     assert found[:2] == pytest.approx((11.0, 40.0))
-    # two speeds tell two numbers: 10 mN on either side of 10 mm/s
+    # two speeds determine two parameters: 10 mN on either side of 10 mm/s
     assert found.viscous_deviation == pytest.approx(math.sqrt(2) * 0.01 / 0.01, rel=0.01)
     close = fit_friction(forces, speeds, 40.0, 1.0)
     assert close.viscous_deviation == 0.0 and close[:2] == pytest.approx((11.0, 40.0))
 
 
-def test_numbers_without_a_measurement_stay_those_of_the_description():
+def test_parameters_without_a_measurement_keep_their_described_values():
     arm, calibration = arm_and_calibration()
     assert known_numbers(arm, calibration) == []
     measured = replace(calibration, friction=SlideFriction(9.0, 41.0, 0.1, 0.0))
@@ -205,14 +205,14 @@ def test_numbers_without_a_measurement_stay_those_of_the_description():
     assert near_known(unknown._replace(path='turn.coulomb'), [known]).upper == 900.0
 
 
-def test_field_of_the_stepper_is_a_spring_that_changes_the_frequency_as_in_series():
+def test_the_field_of_the_stepper_acts_as_a_spring_in_series():
     arm, calibration = arm_and_calibration()
     given = build_arm(with_stepper(arm.description, calibration))
     assert given.joint_names == ('slide', 'turn', 'turn_gives')
     locked = frs.frequencies(arm, joints='locked')[0]
     soft = frs.modes(given, joints=['slide', 'turn']).frequencies[0]
-    # Rayleigh with the tip's deflection: L^3/3EI against L^2/k beside it, by which the lever of
-    # the mass is another, too: a fifth of the difference
+    # Rayleigh with the tip's deflection: L^3/3EI and L^2/k in series. The lever of the mass
+    # differs, too: a fifth of the difference
     EI, length, k = 206e9 * 0.02 * 0.001**3 / 12, 0.4, 20.0
     share = 1 + 3 * EI / (k * length)
     assert (locked / soft)**2 == pytest.approx(share, abs=0.2 * (share - 1))
@@ -223,7 +223,7 @@ def test_field_of_the_stepper_is_a_spring_that_changes_the_frequency_as_in_serie
     (['--calibration', '{folder}/other.yaml'],
      'the calibration is of the sensors beam/a, beam/b, and the robot has strip/root, strip/tip'),
 ])
-def test_calibration_that_cannot_be_is_one_line(tmp_path, capsys, words, said):
+def test_an_impossible_calibration_is_a_one_line_error(tmp_path, capsys, words, said):
     _, calibration = arm_and_calibration()
     sensors = dict(zip(('beam/a', 'beam/b'), calibration.sensors.values()))
     write_calibration(tmp_path / 'other.yaml', replace(calibration, sensors=sensors))
@@ -234,7 +234,7 @@ def test_calibration_that_cannot_be_is_one_line(tmp_path, capsys, words, said):
     assert said.format(folder=tmp_path) in err and err.count('\n') == 1
 
 
-def test_log_of_a_stepper_that_lost_steps_is_refused():
+def test_a_log_of_a_stepper_with_lost_steps_is_rejected():
     _, calibration = arm_and_calibration()
     time = np.arange(0, 5, 2e-3)
     rows = np.column_stack([time, 0 * time, 0.1 + 0.2 * (time > 3), 0 * time, 0 * time,
@@ -245,10 +245,10 @@ def test_log_of_a_stepper_that_lost_steps_is_refused():
                                  'rad: steps were lost. Move less fast.')
 
 
-def test_of_rests_those_are_taken_in_which_gauges_ring():
+def test_only_rests_with_gauge_vibration_are_used():
     _, calibration = arm_and_calibration()
     time, rng = np.arange(0, 24, 2e-3), np.random.default_rng(1)
-    # swings from 0.5, 12, 16.5 and 21 s on, half a second each; the first rest is the longest
+    # motions from 0.5, 12, 16.5 and 21 s on, half a second each; the first rest is the longest
     begins = np.array([1.0, 12.5, 17.0, 21.5])
     moves = np.any([(time >= begin - 0.5) & (time < begin) for begin in begins], axis=0)
     gauge = 1e-4 * rng.standard_normal(time.size)
@@ -260,7 +260,7 @@ def test_of_rests_those_are_taken_in_which_gauges_ring():
     assert {*np.searchsorted(begins, found)} == {2, 4}
 
 
-def test_calibration_that_goes_on_another_day_goes_on_with_its_log(tmp_path):
+def test_a_calibration_resumed_on_another_day_continues_its_log(tmp_path):
     arm, calibration = arm_and_calibration()
     lab = Lab(arm)
     lab.play([segment(0.3, 0.3, 300.0)], 400)
@@ -271,7 +271,7 @@ def test_calibration_that_goes_on_another_day_goes_on_with_its_log(tmp_path):
         for reading in part:
             log.take(reading)
         log.record(None)
-        log.take(part[0])           # a hand is at the arm: this is left out
+        log.take(part[0])           # the operator touches the arm: ignored
         log.close()
     assert not (tmp_path / 'bench.mcap').exists()
     log = CalibrationLog(tmp_path / 'bench.mcap', arm)
@@ -283,7 +283,7 @@ def test_calibration_that_goes_on_another_day_goes_on_with_its_log(tmp_path):
         one.message.slide_counts - 100 for one in lab.readings]
 
 
-def test_a_full_disk_keeps_what_a_calibration_has_logged(tmp_path):
+def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
     arm, calibration = arm_and_calibration()
     lab, disk = Lab(arm), tmp_path / 'disk'
     lab.play([segment(0.3, 0.3, 300.0)], 400)
@@ -293,15 +293,15 @@ def test_a_full_disk_keeps_what_a_calibration_has_logged(tmp_path):
             capture_output=True).returncode:
         pytest.skip('only root mounts a small disk')
     try:
-        others = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
-        for name, content in others.items():
+        existing = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
+        for name, content in existing.items():
             (disk / name).write_text(content)
         log = CalibrationLog(disk / 'bench.csv', arm)
         log.record(np.zeros(2))
         for reading in lab.readings:
             log.take(reading)
         log.close()
-        kept = (disk / 'bench.part.csv').read_bytes()
+        partial_log = (disk / 'bench.part.csv').read_bytes()
         with open(disk / 'filling', 'wb', buffering=0) as file:
             while os.statvfs(disk).f_bavail > 1:
                 file.write(bytes(1024))
@@ -314,14 +314,14 @@ def test_a_full_disk_keeps_what_a_calibration_has_logged(tmp_path):
         error = str(caught.value)
         assert error.startswith(f'log file {disk}/bench.csv: No space left on device.')
         assert error.endswith(f'. What was logged is in {disk}/bench.part.csv.')
-        assert (disk / 'bench.part.csv').read_bytes() == kept
-        assert {path.name for path in disk.iterdir()} == {*others, 'bench.part.csv', 'filling'}
-        assert all((disk / name).read_text() == content for name, content in others.items())
+        assert (disk / 'bench.part.csv').read_bytes() == partial_log
+        assert {path.name for path in disk.iterdir()} == {*existing, 'bench.part.csv', 'filling'}
+        assert all((disk / name).read_text() == content for name, content in existing.items())
     finally:
         subprocess.run(['umount', disk], check=True)
 
 
-def test_log_that_cannot_be_gone_on_with_is_one_line(tmp_path):
+def test_a_log_that_cannot_be_continued_is_a_one_line_error(tmp_path):
     (tmp_path / 'bench.part.csv').write_text('time\n1\n')
     with pytest.raises(UsageError) as caught:
         CalibrationLog(tmp_path / 'bench.csv', frs.load('rig'))

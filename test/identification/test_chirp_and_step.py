@@ -1,4 +1,4 @@
-"""Efforts over time, from words and from tables."""
+"""Efforts over time, from expressions and from tables."""
 
 import math
 
@@ -24,7 +24,7 @@ JOINTS = ('waist', 'elbow')
     ('sine:2@1.5', [0.0, 1 / 6, 1 / 3, 1 / 12], [0, 2, 0, 2 * math.sin(math.pi / 4)]),
     (' 4. ', [0.0], [4.0]),
 ])
-def test_words_are_efforts_over_time(words, times, efforts):
+def test_an_expression_is_an_effort_over_time(words, times, efforts):
     function = effort_function(words)
     np.testing.assert_allclose([function(t) for t in times], efforts, atol=1e-14)
 
@@ -32,14 +32,14 @@ def test_words_are_efforts_over_time(words, times, efforts):
 @pytest.mark.parametrize('words', [
     '', 'much', '1,2', 'nan', 'inf', '1e999', '2@1', 'step:2', 'step:2@', 'step:2@1,2', 'step:@1',
     'bang:2@1', 'bang:2@1,2', 'bang:2@3,2,4', 'sine:2', 'sine:2@1@2', 'saw:2@1', 'step:2@1e999'])
-def test_other_words_are_refused(words):
+def test_an_invalid_expression_is_rejected(words):
     with pytest.raises(SettingError) as caught:
         effort_function(words)
     assert str(caught.value) == (f'effort "{words}" is none of 1.5, step:SIZE@START, '
                                  'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY')
 
 
-def test_words_go_to_the_joint_that_they_name():
+def test_an_expression_applies_to_the_joint_it_names():
     effort = effort_of_words(['elbow=step:2@1'], JOINTS)
     np.testing.assert_array_equal([effort(0.0), effort(1.0)], [[0, 0], [0, 2]])
     np.testing.assert_array_equal(effort_of_words([], JOINTS)(3.0), [0, 0])
@@ -52,7 +52,7 @@ def test_words_go_to_the_joint_that_they_name():
     (['waist'], 'effort "" is none of 1.5, step:SIZE@START, bang:SIZE@START,TURN,END, '
                 'sine:SIZE@FREQUENCY'),
 ])
-def test_wrong_assignments_are_refused(assignments, message):
+def test_wrong_assignments_are_rejected(assignments, message):
     with pytest.raises(SettingError) as caught:
         effort_of_words(assignments, JOINTS)
     assert str(caught.value) == message
@@ -68,7 +68,7 @@ def table(folder, text):
 @pytest.mark.parametrize('text', [
     'time,elbow\n1,0\n2,4\n3,4\n', 'elbow,time\r\n0,1\r\n4,2\r\n\r\n4,3\r\n',
     '\ufefftime,elbow\n1,0\n2,4\n3,4'], ids=['plain', 'windows', 'spreadsheet'])
-def test_a_table_is_linear_between_its_rows(tmp_path, text):
+def test_a_table_is_interpolated_linearly(tmp_path, text):
     effort = effort_of_table(table(tmp_path, text), JOINTS)
     found = [effort(t) for t in (0.9, 1.0, 1.25, 2.0, 2.5, 3.0, 3.1)]
     np.testing.assert_allclose(found, [[0, value] for value in (0, 0, 1, 4, 4, 4, 0)], atol=1e-14)
@@ -86,14 +86,14 @@ COLUMNS = 'needs the columns time (rising) and joints among waist, elbow, each o
     ('time,elbow\n1,2,3\n', COLUMNS), ('time,elbow\n2,0\n1,0\n', COLUMNS),
     ('time,elbow\n1,0\n1,0\n', COLUMNS), ('time,elbow\n1,nan\n', COLUMNS),
     ('time,elbow\nnan,1\n', COLUMNS), ('time,elbow\n1,1e999\n', COLUMNS)])
-def test_an_unusable_table_is_refused(tmp_path, text, problem):
+def test_an_unusable_table_is_rejected(tmp_path, text, problem):
     path = table(tmp_path, text)
     with pytest.raises(SettingError) as caught:
         effort_of_table(path, JOINTS)
     assert str(caught.value) == f'{path}: {problem}'
 
 
-def test_a_missing_table_is_refused(tmp_path):
+def test_a_missing_table_is_rejected(tmp_path):
     path = tmp_path / 'nothing.csv'
     with pytest.raises(SettingError) as caught:
         effort_of_table(path, JOINTS)

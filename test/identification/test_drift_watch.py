@@ -1,4 +1,4 @@
-"""A watch over the frequency of an arm: closed forms, a softened simulation, and false alarms."""
+"""Drift watch of an arm's frequency: closed forms, a softened simulation, false alarms."""
 
 import importlib
 import math
@@ -44,7 +44,7 @@ def model_of(frequency, ratio, shaken):
                         np.array([[shaken]]), np.zeros((2, 1)))
 
 
-def test_frequency_of_a_decay_is_found_within_its_deviation():
+def test_the_frequency_of_a_decay_is_found_within_its_deviation():
     random, off = np.random.default_rng(0), []
     for _ in range(60):
         frequency, ratio = random.uniform(1.8, 2.2), random.uniform(0.005, 0.03)
@@ -55,15 +55,15 @@ def test_frequency_of_a_decay_is_found_within_its_deviation():
                                 model_of(2.0, 0.01, 1.0), BAND)
         assert found.share == pytest.approx(frequency / 2.0, abs=5 * found.deviation)
         off.append((found.share - frequency / 2.0) / found.deviation)
-    # deviations are told twice as large as white noise makes them, for what models lack
+    # reported standard deviations are twice those of white noise, to cover model errors
     assert 0.3 < np.std(off) < 0.8 and abs(np.mean(off)) < 0.3
 
 
-def test_motion_of_a_drive_that_answers_to_the_ringing_is_taken_out():
-    """A pendulum on a driven pivot, whose drive follows the ringing: by another solver."""
+def test_the_response_of_a_drive_to_the_vibration_is_removed():
+    """Simulate a pendulum on a driven pivot that follows its vibration, with another solver."""
     w, ratio, shaken = 2 * math.pi * 2.0, 0.01, 1.5
 
-    def drive(state):       # a servo that gives way to what it feels
+    def drive(state):       # a servo that yields to the load
         z, _, y, v = state
         return -60.0 * y - 9.0 * v + 8.0 * z
 
@@ -76,21 +76,21 @@ def test_motion_of_a_drive_that_answers_to_the_ringing_is_taken_out():
     z, y = found.y[0], found.y[2]
     signals = np.outer(z, [1.0, 0.4])
     alone = ringing_at_rest(TIME, signals, 0 * y[:, None], model_of(2.0, ratio, shaken), BAND)
-    told = ringing_at_rest(TIME, signals, y[:, None], model_of(2.0, ratio, shaken), BAND)
-    # linear rule between samples of 25 in a period
-    assert told.share == pytest.approx(1.0, abs=2e-3) and told.explained > 0.999
+    residual = ringing_at_rest(TIME, signals, y[:, None], model_of(2.0, ratio, shaken), BAND)
+    # linear interpolation with 25 samples per period
+    assert residual.share == pytest.approx(1.0, abs=2e-3) and residual.explained > 0.999
     assert abs(alone.share - 1.0) > 0.02
 
 
-def test_model_of_the_ringing_has_the_modes_of_the_arm_with_locked_drives():
+def test_the_vibration_model_has_the_modes_with_locked_drives():
     arm, pose = frs.load('two_link'), [0.2, 0.4, -0.7]
     model = ringing_model(arm, np.array(pose), 3.0)
     expected = frs.frequencies(arm, pose, 'locked')
-    # dampers of gears couple modes, which a fit of undamped shapes leaves out
+    # dampers of gears couple modes; a fit of undamped shapes neglects this
     assert model.frequencies == pytest.approx(expected[:len(model.frequencies)], rel=2e-4)
 
 
-def test_payload_is_told_by_efforts_and_else_by_gauges():
+def test_the_payload_follows_from_efforts_or_else_from_gauges():
     arm, pose = frs.load('two_link'), np.array([0.1, 0.4, -0.6])
     rest = equilibrium(with_payload(arm, 'tool', 0.3), pose)
     gauges = frs.Simulation(arm)
@@ -100,40 +100,40 @@ def test_payload_is_told_by_efforts_and_else_by_gauges():
     for efforts, seen in ((rest.effort, nothing[1]), (nothing[0], strains), (0 * rest.effort,
                                                                             strains)):
         found = held_payload(arm, pose, efforts, seen, 1e-4, 'tool', np.zeros(3))
-        # weight bends the links by more than in proportion
+        # gravity bends the links more than in proportion
         assert found.mass == pytest.approx(0.3, rel=0.03) and found.deviation < 0.1
     assert held_payload(arm, pose, *nothing, 1e-4, 'tool', np.zeros(3)).deviation == math.inf
 
 
-def test_no_payload_is_told_where_no_joint_works_against_gravity():
+def test_there_is_no_payload_estimate_without_a_gravity_loaded_joint():
     rig = frs.load('rig')
     found = held_payload(rig, np.array([0.1, 0.2]), np.zeros(2), np.zeros(2), 0.02, 'tool',
                          np.zeros(3))
     assert not found.deviation < 1.0
 
 
-def test_healthy_arm_gives_no_alarm_and_its_payload_is_told(watched):
+def test_a_healthy_arm_raises_no_alarm_and_its_payload_is_estimated(watched):
     found = watched(stops=24, seed=7)
     assert not found.warned and len(found.stops) >= 12
     off = np.array([(stop.share - 1) / stop.deviation for _, stop, _ in found.stops])
     assert np.abs(off).max() < 3.0
     for number, stop, mass in found.stops:
-        if number % 4 > 1:      # told by two stops
+        if number % 4 > 1:      # estimated at two stops
             assert stop.payload.mass == pytest.approx(mass, abs=0.02)
 
 
 @pytest.mark.parametrize('robot, carries', [('two_link', True), ('rig', False)])
-def test_softer_link_is_found_within_some_stops(watched, robot, carries):
+def test_a_softer_link_is_detected_within_some_stops(watched, robot, carries):
     found = watched(robot, 0.9, stops=12, seed=5, carries=carries)
     assert found.warned and found.warned[0] < 9
     share = np.median([stop.share for _, stop, _ in found.stops])
-    # all links are softer alike, so that frequencies go with the root
+    # all links are equally softer, so frequencies scale with the square root
     assert share == pytest.approx(math.sqrt(0.9), abs=0.01)
 
 
 @pytest.mark.parametrize('soft', [1.0, 0.9])
-def test_strip_of_the_emulated_bench_is_told_by_counts_and_gauges(soft):
-    """Encoders with counts of 2.6 mrad, gauges with their converter, a rotor in a field."""
+def test_the_strip_of_the_emulated_bench_is_watched_with_counts_and_gauges(soft):
+    """Use encoders with counts of 2.6 mrad, gauges with their converter, a rotor in a field."""
     arm = frs.load('rig')
     lab = Lab(build_arm(with_parameters(arm.description, {'strip.stiffness': soft})))
     turns = [segment(duration, 0.0, rate) for sign in (1, -1, 1) for duration, rate in (
@@ -147,17 +147,17 @@ def test_strip_of_the_emulated_bench_is_told_by_counts_and_gauges(soft):
         watch.take(time, np.array(state.position),
                    np.array(shapes.curvatures(state.reading.message)))
         watch.look()
-    # where it rings little, friction holds the rotor; where much, it gives by some per mille
+    # friction holds the rotor for small vibration; for large vibration it yields by some per mille
     assert [stop.share for stop in watch.stops] == pytest.approx(3 * [math.sqrt(soft)], abs=0.012)
     assert watch.verdict()[0] == ('ok' if soft == 1.0 else 'warning')
 
 
-def test_samples_at_1_khz_take_little_of_a_core(watched):
+def test_samples_at_1_khz_need_little_cpu_time(watched):
     found = watched(stops=2, rate=1000)
     assert found.taking < 0.02 * found.seconds
 
 
-def test_silence_and_quiet_are_stale():
+def test_no_samples_and_no_vibration_are_stale():
     arm = frs.load('rig')
     watch = DriftWatch(arm, DriftSettings(drift_patience=5.0))
     assert watch.verdict() == ('stale', 'nothing has rung yet')
@@ -169,7 +169,7 @@ def test_silence_and_quiet_are_stale():
                                         'short')
 
 
-def test_gap_and_clock_that_jumps_back_begin_anew():
+def test_a_gap_or_a_clock_jump_restarts_the_watch():
     watch = DriftWatch(frs.load('rig'))
     for time in (0.0, 0.01, 0.02, 5.0, 5.01, 1.0, 1.01, 1.01):
         watch.take(time, np.array([0.1, 0.2]), np.zeros(2))
@@ -182,7 +182,7 @@ def test_gap_and_clock_that_jumps_back_begin_anew():
     ('rig', {'drift_payload_link': 'hook'}, 'no link "hook" that carries a payload. Known: '
                                             'carriage, hub, strip, tool'),
 ])
-def test_arm_that_cannot_be_watched_is_refused_in_one_line(robot, settings, said):
+def test_an_arm_that_cannot_be_watched_is_a_one_line_error(robot, settings, said):
     arm = frs.load(robot)
     if robot == 'single_link':
         text = '\n'.join(line for line in arm.description.text.splitlines()

@@ -1,9 +1,9 @@
 """
-A log without noise, of the arm that is described: a fit has nothing to add there.
+Fit of a log without noise from the described arm: all parameters should stay unchanged.
 
-What logging, lines between samples and the servo along the log do to it, numbers would take up.
-One step of least squares from the truth says how far each would go, over what noise of its sensors
-makes of it.
+Parameters would absorb the effects of logging, of interpolation and of the servo along the log.
+One least-squares step from the truth gives the change of each parameter, relative to its standard
+deviation by sensor noise.
 """
 
 from dataclasses import replace
@@ -20,13 +20,13 @@ from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.identification.simulated_experiment import simulate_experiment
 
-STEP = 1e-4             # of log and fit, so that only what lies between them is left         [s]
+STEP = 1e-4             # of log and fit, so that only their difference remains               [s]
 NOISE = {'motor': 1e-4, 'position': 1e-4}       # [rad]
 GAUGE = 5e-4                                    # [1/m]
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_numbers_stay_where_they_are(seed):
+def test_parameters_keep_their_true_values(seed):
     arm, rng = frs.load('two_link'), np.random.default_rng(seed)
     pose = rng.uniform([-1.0, 0.3, -1.0], [1.0, 1.3, 1.0])
     rings = modes(arm, pose).frequencies

@@ -1,4 +1,4 @@
-"""Motions of experiments: what they promise, by differences and spectra."""
+"""Excitation trajectories, checked by differences and spectra."""
 
 import numpy as np
 import pytest
@@ -15,38 +15,38 @@ POSE = np.array([0.2, -0.4])
 BAND, RINGS = (0.2, 6.0), (1.3, 4.1)
 
 
-def made(kind, period=2e-3):
+def make_trajectory(kind, period=2e-3):
     return excitation_trajectory(kind, POSE, 10.0, BAND, period, resonances=RINGS)
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_a_course_begins_and_ends_at_rest(kind):
-    plan = made(kind)
+def test_a_trajectory_begins_and_ends_at_rest(kind):
+    plan = make_trajectory(kind)
     assert np.array_equal(plan.position[0], POSE)
     still = plan.time < 0.5
     assert (plan.position[still] == POSE).all() and (plan.velocity[still] == 0).all()
-    # the last tenth is left to what rings
+    # the last tenth is reserved for residual vibration
     assert (plan.velocity[plan.time > 9.0] == 0).all()
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_velocities_are_the_slopes_of_positions(kind):
-    plan = made(kind)
+def test_velocities_are_the_derivatives_of_positions(kind):
+    plan = make_trajectory(kind)
     slopes = np.gradient(plan.position, plan.time, axis=0)
-    # of second order: h^2 / 6 of the third derivative, (2 pi 6)^2 h^2 / 6 of the velocity
+    # second order: h^2 / 6 of the third derivative, (2 pi 6)^2 h^2 / 6 of the velocity
     assert np.abs(slopes - plan.velocity)[1:-1].max() < 5e-3 * np.abs(plan.velocity).max()
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_a_course_has_unit_size_and_scales(kind):
-    plan = made(kind)
+def test_a_trajectory_has_unit_size_and_scales(kind):
+    plan = make_trajectory(kind)
     assert np.abs(plan.position - POSE).max() == pytest.approx(1.0)
     half = plan.scaled(0.5)
     assert np.allclose(half.position - POSE, 0.5 * (plan.position - POSE))
     assert np.allclose(half.velocity, 0.5 * plan.velocity)
 
 
-def test_a_series_repeats_itself_twice():
+def test_a_fourier_series_has_two_periods():
     frequencies = line_frequencies(8.0, BAND, RINGS)
     t = np.linspace(0.0, 4.0, 57)
     first, second = (fourier_series(t + begin, frequencies,
@@ -55,22 +55,22 @@ def test_a_series_repeats_itself_twice():
     assert np.allclose(first, second)
 
 
-def test_lines_lie_in_the_band_and_on_both_sides_of_what_rings():
+def test_spectral_lines_are_in_the_band_and_around_resonances():
     frequencies = line_frequencies(8.0, BAND, RINGS)
     assert frequencies.max() <= BAND[1] + 0.25 and (np.diff(frequencies) > 0).all()
-    for ring in RINGS:      # the series has lines a quarter of a hertz apart
+    for ring in RINGS:      # the spacing of the lines is a quarter of a hertz
         assert np.abs(frequencies - ring).min() <= 0.25
 
 
-def test_a_sweep_passes_its_band():
-    plan = made('sweep')
+def test_a_sweep_covers_its_band():
+    plan = make_trajectory('sweep')
     turns = np.flatnonzero(np.diff(np.sign(plan.velocity[:, 0])) != 0) * 2e-3
     gaps = np.diff(turns[turns > 1.5])
-    # two turns in a period; it grows from 0.2 Hz, and ends at 6
+    # two zero crossings per period; the frequency grows from 0.2 to 6 Hz
     assert gaps[:2].max() > 0.5 and gaps.min() < 0.6 / BAND[1]
 
 
-def test_samples_in_between_lie_on_the_course():
-    coarse, fine = made('fourier', 4e-3), made('fourier', 1e-3)
-    # cubics: h^4 / 384 of the fourth derivative
+def test_interpolated_samples_lie_on_the_trajectory():
+    coarse, fine = make_trajectory('fourier', 4e-3), make_trajectory('fourier', 1e-3)
+    # cubic interpolation: h^4 / 384 of the fourth derivative
     assert np.abs(coarse.sampled(1e-3).position - fine.position).max() < 1e-5

@@ -1,4 +1,4 @@
-"""Designed experiments: their limits, their information, and where they are played."""
+"""Designed experiments: their limits, their information, and their execution."""
 
 import json
 import os
@@ -41,8 +41,8 @@ from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.util.exceptions import UsageError
 
 FREE = ['arm.stiffness', 'arm.damping', 'delay']
-# as conformance does: what fails while this computer is held up says nothing, and is kept
-PLAYS, SILENT = 3, 0.085        # a board stops whose host is silent for 0.1 s                  [s]
+# as in conformance: a failure during a stall of this computer is inconclusive and recorded
+PLAYS, SILENT = 3, 0.085        # a board stops if its host is silent for 0.1 s                 [s]
 
 
 @pytest.fixture(scope='module')
@@ -56,22 +56,22 @@ def trial(arm):
                             excitation_trajectory('sweep', np.zeros(1), 4.0, (0.5, 4.0), 4e-3))
 
 
-def test_a_trial_is_what_a_simulation_of_the_same_efforts_does(arm, trial):
+def test_a_trial_equals_a_simulation_with_the_same_efforts(arm, trial):
     log = trial.log.columns
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=1e-3))
     places = [0.0]
     effort = log['effort/motor']
-    for begin in effort.time[:250]:         # a second: then what is missed has added up
+    for begin in effort.time[:250]:         # one second accumulates the differences
         for k in range(4):
             simulation.effort[:] = np.interp(begin + (k + 0.5) * 1e-3, *effort)
             simulation.step()
         places.append(simulation.position[0])
     seen = log['position/motor' if 'position/motor' in log else 'motor/motor'].values[:251]
-    # efforts of the log are means of 8 ms, and ring at up to 17 Hz
+    # efforts of the log are means over 8 ms and oscillate at up to 17 Hz
     assert np.abs(seen - places).max() < 0.02 * np.ptp(seen)
 
 
-def test_no_limit_is_passed_and_one_is_nearly_reached(arm, trial):
+def test_no_limit_is_exceeded_and_one_is_nearly_reached(arm, trial):
     log, joint = trial.log.columns, arm.description.joint('motor')
     effort = np.abs(log['effort/motor'].values).max()
     assert effort <= joint.effort and trial.worst[1] <= LIMIT_MARGIN
@@ -79,55 +79,55 @@ def test_no_limit_is_passed_and_one_is_nearly_reached(arm, trial):
     assert trial.worst[1] > 0.5
 
 
-def test_uses_of_limits_peak_where_the_limits_say(trial):
+def test_utilisation_of_limits_peaks_at_the_limits(trial):
     peaks = np.abs(trial.limit_usage).max(axis=0)
     assert peaks[-1] == pytest.approx(trial.peaks['effort/motor'], rel=1e-9)
-    # places are those of the middle of the range, rates by differences
+    # positions relative to the middle of the range, velocities by differences
     assert peaks[-3:-1] == pytest.approx([trial.peaks['position/motor'],
                                           trial.peaks['velocity/motor']], rel=1e-6)
-    # small bending: 1 % less of a tenth of the length, and every other sample
+    # small bending: 1 % less at a tenth of the length; every other sample
     assert peaks[:2].max() == pytest.approx(trial.peaks['deflection/arm'], rel=0.03)
 
 
-def test_a_design_for_energy_tells_more_for_it_than_one_for_limits(arm):
+def test_a_design_for_energy_has_more_information_per_energy(arm):
     plans = [design_experiment(arm, 'fourier', 4.0, 8e-3, FREE, np.zeros(1), tries=2,
                                for_energy=by)
              for by in (True, False)]
     worst = [plan.information.worst[1] * np.sqrt(plan.trial.energy) for plan in plans]
-    assert worst[0] < 1.05 * worst[1]       # phases are of few tries
+    assert worst[0] < 1.05 * worst[1]       # phases are from few random draws
     assert all(plan.trial.worst[1] <= LIMIT_MARGIN for plan in plans)
 
 
-def test_deviations_are_those_of_the_information_and_half_the_motion_has_twice_those(arm, trial):
+def test_deviations_follow_the_information_and_double_with_half_the_motion(arm, trial):
     found = information(arm, trial, FREE)
     larger = information(arm, simulate_experiment(arm, trial.trajectory.scaled(0.5)), FREE)
-    # a nearly linear arm: half the motion tells half as well
+    # a nearly linear arm: half the motion doubles the standard deviations
     assert larger.deviations == pytest.approx(2 * found.deviations, rel=0.1)
     inverse = np.linalg.inv(found.matrix)
     assert found.deviations == pytest.approx(np.sqrt(np.diag(inverse)), rel=1e-4)
 
 
-def test_shares_are_those_of_a_design_that_is_known():
-    # a straight line on [-1, 1] is told best by its ends, half each (Atkinson & Donev)
+def test_weights_agree_with_known_optimal_designs():
+    # the optimal design of a line on [-1, 1] is half at each end (Atkinson & Donev)
     x = np.linspace(-1, 1, 21)
     rows = np.column_stack([np.ones_like(x), x])
     shares = optimal_shares(np.einsum('mp,mq->mpq', rows, rows))
     assert shares[[0, -1]] == pytest.approx([0.5, 0.5], abs=0.01)
-    # a parabola by ends and middle: with u at both ends its variances are 1/(1-u), 1/u and
-    # 1/(u(1-u)), whatever power of them is added up, and u = 1/2 is best
+    # of a parabola, ends and middle: with u at both ends its variances are 1/(1-u), 1/u and
+    # 1/(u(1-u)); u = 1/2 is optimal for the sum of any power of them
     rows = np.column_stack([np.ones_like(x), x, x**2])
     for power in (1, 4):
         shares = optimal_shares(np.einsum('mp,mq->mpq', rows, rows), power)
         assert shares[[0, 10, -1]] == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
 
 
-def test_shares_are_those_of_the_numbers_that_something_tells():
-    # two experiments, each of which tells one number: variances a/u and b/(1-u), and a third
-    # number that none tells
+def test_weights_ignore_parameters_that_no_experiment_determines():
+    # two experiments that determine one parameter each: variances a/u and b/(1-u); a third
+    # parameter that neither determines
     matrices = np.array([np.diag([1.0, 0.0, 0.0]), np.diag([0.0, 0.25, 0.0])])
     share = optimal_shares(matrices, 1)[0]
     assert share == pytest.approx(1 / (1 + np.sqrt(4.0)), rel=1e-3)
-    # both as uncertain as each other, nearly, if the worst of them counts
+    # nearly equal uncertainty if the worst counts
     assert optimal_shares(matrices, 20)[0] == pytest.approx(0.2, abs=0.02)
 
 
@@ -140,7 +140,7 @@ def test_pieces_of_a_profile_have_the_momentum_of_the_efforts(trial):
     assert len(ends) <= 256
 
 
-def test_a_trajectory_is_taken_by_the_controller(arm, trial):
+def test_the_controller_accepts_a_trajectory(arm, trial):
     from flex_robot_sim.control.joint_controller import JointController
     from flex_robot_sim.motion.trajectory import Trajectory
 
@@ -156,20 +156,20 @@ def test_a_trajectory_is_taken_by_the_controller(arm, trial):
     assert controller.is_moving and len(times) <= 1000
     motion = trajectory.motion(arm.joint_names, np.array([trial.trajectory.pose, [0.0], [0.0]]))
     at = [motion.sample(t)[0] for t in trial.trajectory.time[::7]]
-    # positions are written to six digits
+    # positions have six digits
     assert np.abs(np.array(at) - trial.trajectory.position[::7]).max() < 1e-5
 
 
-def test_the_log_of_a_decay_tells_what_the_arm_is(tmp_path, capsys):
+def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsys):
     log = tmp_path / 'log.csv'
     assert main(['excite', 'single_link', '--kind', 'decay', '--seconds', '6', '--pose', '0',
                  '--log', str(log), '--json', '--output', str(tmp_path / 'ex')]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert max(told['limits'].values()) <= 1.0
+    summary = json.loads(capsys.readouterr().out)
+    assert max(summary['limits'].values()) <= 1.0
     assert (tmp_path / 'ex.trajectory.yaml').exists()
     assert main(['identify', str(log), 'single_link', '--free', ','.join(FREE), '--json']) == 0
     numbers = json.loads(capsys.readouterr().out)['numbers']
-    # without noise; what is left is the line between efforts 1 ms apart
+    # without noise; the error comes from linear interpolation of efforts over 1 ms
     assert numbers['arm.stiffness']['value'] == pytest.approx(1.0, abs=1e-3)
     assert numbers['arm.damping']['value'] == pytest.approx(0.005, rel=0.02)
 
@@ -185,21 +185,21 @@ def test_the_log_of_a_decay_tells_what_the_arm_is(tmp_path, capsys):
     (['--play', 'emulator'], '--play needs --log FILE for what is measured.'),
     (['--pose', '1,2'], '--pose takes 1 numbers, not 2.'),
     (['--free', 'nothing', '--pose', '0'], 'no parameter "nothing".')])
-def test_what_is_wrong_is_said_in_one_line(words, line, capsys):
+def test_an_error_is_one_line(words, line, capsys):
     assert main(['excite', 'single_link', *words]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f'flexsim excite: {line}') and said.count('\n') == 1
 
 
-def test_a_pose_at_the_end_of_the_range_is_refused():
+def test_a_pose_at_the_end_of_the_range_is_rejected():
     arm = frs.load('two_link')
     pose = arm.arrays.upper.copy()
     with pytest.raises(UsageError, match='--pose is at the end of the range of'):
         scaled_to_limits(arm, excitation_trajectory('sweep', pose, 4.0, (0.5, 4.0), 4e-3))
 
 
-def played(start, log, *words):
-    """A process of `flexsim excite` on an emulated bench, started by a Popen, and its terminal."""
+def start_excite(start, log, *words):
+    """Return a process of `flexsim excite` on an emulated bench, and its terminal."""
     main_end, other = pty.openpty()
     process = start(
         [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
@@ -211,7 +211,7 @@ def played(start, log, *words):
 
 
 def read_until(end, pattern, seconds=120.0):
-    """Text of a terminal up to a pattern; '' is what a closed one says."""
+    """Return the text of a terminal up to a pattern; '' from a closed terminal."""
     text, last = '', time.monotonic() + seconds
     while not re.search(pattern, text):
         assert time.monotonic() < last, text
@@ -224,12 +224,12 @@ def read_until(end, pattern, seconds=120.0):
     return text
 
 
-def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys):
+def test_one_command_excites_the_bench_and_writes_a_usable_log(tmp_path, capsys):
     for count in range(PLAYS):
         log = tmp_path / f'bench{count}.csv'
-        process, end = played(Program, log, '--seconds', '5', '--json')
+        process, end = start_excite(Program, log, '--seconds', '5', '--json')
         output = process.communicate(timeout=180)[0]
-        said = read_until(end, '(?!)')      # all that is left
+        said = read_until(end, '(?!)')      # remaining output
         os.close(end)
         held_up = max(it.arrived - it.stamp for it in read_experiment(log).readings)
         if process.returncode == 0 or held_up < SILENT:
@@ -241,7 +241,7 @@ def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys
     assert main(['identify', str(log), 'rig', '--free', 'strip.stiffness,strip.damping,delay',
                  '--time-step', '1e-3', '--json']) in (0, 1)
     numbers = json.loads(capsys.readouterr().out)['numbers']
-    # the emulated strip is as described; its rotor gives on the field of the stepper
+    # the emulated strip is as described; its rotor yields in the field of the stepper
     assert numbers['strip.stiffness']['value'] == pytest.approx(1.0, abs=0.03)
 
 
@@ -249,7 +249,7 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
     from flex_robot_sim.rig.wire.vocabulary import MOVING
 
     log = tmp_path / 'bench.csv'
-    process, end = played(subprocess.Popen, log, '--seconds', '60')
+    process, end = start_excite(subprocess.Popen, log, '--seconds', '60')
     read_until(end, r'the bench moves: [1-9]')
     process.send_signal(signal.SIGINT)
     said = read_until(end, 'stopped; the motors are off')
@@ -259,7 +259,7 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
     assert any(state in MOVING for state in states) and len(states) < 40 * 500
 
 
-def test_what_a_line_tells_by_itself_comes_out_of_a_trial_of_all_lines():
+def test_the_information_of_single_lines_follows_from_a_trial_of_all():
     arm, pose, free = frs.load('single_link'), np.zeros(1), ['arm.stiffness', 'tip_mass.mass']
     band, rings = (0.4, 4.0), locked_frequencies(arm, pose)
     frequencies = line_frequencies(motion_duration(8.0), band, rings)
@@ -274,6 +274,6 @@ def test_what_a_line_tells_by_itself_comes_out_of_a_trial_of_all_lines():
     alone[:, k] = all_of_them[:, k]
     trial = trial_of(alone)
     right = information(arm, trial, free).matrix / trial.energy
-    # lines are some widths of the window apart, and one alone rings as it begins
+    # lines are some window widths apart; the start of a single line excites vibration
     assert np.diag(matrices[k]) == pytest.approx(np.diag(right), rel=0.5)
     assert np.argmax(np.diag(matrices[k])) == np.argmax(np.diag(right))

@@ -1,8 +1,8 @@
 """
-What a design says of its deviations, against what fits of many noises make of them.
+Predicted standard deviations of a design, against fits of many noise samples.
 
-The judge is linear and shares nothing with fit and design but the arm: its matrices about the
-pose, their exact steps, differences, and noise that passes the servo (Gauss-Markov).
+The reference is linear and shares only the arm with fit and design: its matrices about the
+pose, their exact steps, differences, and noise that the servo filters (Gauss-Markov).
 """
 
 import json
@@ -24,16 +24,16 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 
 PERIOD = 4e-3           # of samples                                                        [s]
-NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])    # that is assumed [rad, 1/m, rad/s, m/s2]
-LENGTH = 0.6            # of the link, at whose end the IMU is                              [m]
-SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping': (0.005, 1e-2)}     # value, share of a step
+NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])    # assumed [rad, 1/m, rad/s, m/s2]
+LENGTH = 0.6            # of the link with the IMU at its end                               [m]
+SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping': (0.005, 1e-2)}     # value, relative step
 FREE = [*SIZES, 'delay']
 IMU = ('gyro/imu/z', 'acceleration/imu/y')
 NOISES = 400
 
 
 def robot(name='imu', has_gauges=True):
-    """Text of single_link with a massless link at its tip."""
+    """Return the URDF of single_link with a massless link at its tip."""
     text = shipped_robots()['single_link'].read_text('utf-8').replace(
         '</robot>', f'<link name="{name}"/><joint name="mount" type="fixed"><parent link="arm"/>'
                     f'<child link="{name}"/><origin xyz="{LENGTH} 0 0"/></joint></robot>')
@@ -52,7 +52,7 @@ def trial_of(arm):
 
 @cache
 def soft_servo():
-    """Stiffness, damping and lag of (I2), in docs/identification.md, by the linear arm."""
+    """Return stiffness, damping and lag of (I2), docs/identification.md, for the linear arm."""
     model = frs.linearise(arm_of(), [0.0])
     A, B = model.A[1:, 1:], model.B[1:]
     slow = np.abs(np.linalg.eigvals(A)).min()       # friction over inertia
@@ -63,8 +63,8 @@ def soft_servo():
     return inertia * rate**2, 1.4 * inertia * rate, 0.1 / rate
 
 
-def seen_by(values, effort, place):
-    """Return (k, 5, m) that the arm with values shows, led by efforts and places (k, m)."""
+def simulate(values, effort, place):
+    """Return the measurements (k, 5, m) of the arm, prescribed by efforts and positions (k, m)."""
     kp, kd, lag = soft_servo()
     model = frs.linearise(arm_of(values), [0.0])
     row = {name: model.C[k] for k, name in enumerate(model.outputs)}
@@ -88,21 +88,21 @@ def seen_by(values, effort, place):
 
 
 @pytest.mark.parametrize('name, count', [('cap', 3), ('imu', 5)], ids=['gauges', 'and an IMU'])
-def test_deviations_of_a_design_are_those_of_fits(name, count):
+def test_predicted_deviations_of_a_design_agree_with_fits(name, count):
     arm = arm_of(name=name)
     trial = trial_of(arm)
     found = information(arm, trial, FREE)
     effort, place = trial.sequence.efforts, trial.sequence.positions
     time, at = trial.sequence.time, CubicSpline(trial.sequence.time, place)
 
-    def late(d):        # the servo pulls where the arm was
+    def late(d):        # the servo acts towards the delayed position
         ahead = np.clip(time + d, time[0], time[-1])
-        out = seen_by({}, effort, at(ahead))[..., 0]
+        out = simulate({}, effort, at(ahead))[..., 0]
         return CubicSpline(time, out)(np.clip(time - d, time[0], time[-1]))
 
     columns = []
     for path, (value, share) in SIZES.items():
-        more, less = (seen_by({path: value * (1 + sign * share)}, effort, place)[..., 0]
+        more, less = (simulate({path: value * (1 + sign * share)}, effort, place)[..., 0]
                       for sign in (1, -1))
         columns.append((more - less) / (2 * share))
     columns.append((late(1e-4) - late(-1e-4)) / 0.2)                # for a millisecond
@@ -114,29 +114,29 @@ def test_deviations_of_a_design_are_those_of_fits(name, count):
     assert found.deviations == pytest.approx(white, rel=0.02)
     random = np.random.default_rng(1)
     rough = noise * random.normal(size=(len(place), count, NOISES))
-    off = rough - seen_by({}, np.zeros(1), rough[:, 0])[:, :count]
+    off = rough - simulate({}, np.zeros(1), rough[:, 0])[:, :count]
     fits = np.linalg.lstsq(J, (off / noise).reshape(-1, NOISES), rcond=None)[0]
     scatter = fits[:3].std(axis=1) / found.deviations
-    # four hundred noises know it to 3.5 %; what shakes the servo comes on top of what is said
+    # 400 noise samples determine it to 3.5 %; noise through the servo adds to the prediction
     assert (scatter > 0.9).all() and (scatter < 1.4).all()
 
 
-def test_imus_are_counted_where_a_link_is_called_so_and_where_a_signal_names_them():
+def test_imus_are_found_by_link_name_and_by_signal():
     six = {f'{kind}/imu/{axis}' for kind in ('gyro', 'acceleration') for axis in 'xyz'}
     assert six < {*available_channels(arm_of())[0]}
     arm = arm_of(name='cap')
     assert available_channels(arm)[0] == ('position/motor', 'arm/root', 'arm/tip')
-    # the words of flexsim identify, whose columns are not there yet
+    # the options of flexsim identify; the columns do not exist yet
     words = ['gyro/cap/z=wz*deg', 'position/motor=q1']
     assert available_channels(arm, words)[0] == ('position/motor', 'arm/root', 'arm/tip',
                                                  'gyro/cap/z')
     bare = frs.read_description(robot('cap', has_gauges=False))
-    # tips are taken for measured only where nothing else is
+    # tip positions count as measured only if there is no other sensor
     assert 'tip/arm/y' in available_channels(build_arm(bare))[0]
     assert available_channels(build_arm(bare), words)[0] == ('position/motor', 'gyro/cap/z')
 
 
-def test_signal_that_no_sensor_gives_is_refused_in_one_line(tmp_path, capsys):
+def test_a_signal_without_a_sensor_is_a_one_line_error(tmp_path, capsys):
     (tmp_path / 'arm.urdf').write_text(robot('cap'), 'utf-8')
     assert main(['excite', str(tmp_path / 'arm.urdf'), '--signal', 'gyro/cup/z']) == 2
     assert capsys.readouterr().err.endswith(
@@ -145,11 +145,11 @@ def test_signal_that_no_sensor_gives_is_refused_in_one_line(tmp_path, capsys):
 
 
 @pytest.mark.parametrize('words', [['--output', 'ex'], ['--log', 'ex.profile.yaml']])
-def test_file_that_is_there_is_said_before_a_motion_is_designed(tmp_path, monkeypatch, capsys,
-                                                                words):
+def test_an_existing_file_is_reported_before_the_design_starts(tmp_path, monkeypatch, capsys,
+                                                               words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'ex.profile.yaml').touch()
-    # nothing of a motion of ten minutes is computed
+    # a motion of ten minutes is not computed
     assert main(['excite', 'two_link', '--seconds', '600', *words]) == 2
     assert capsys.readouterr().err == (
         f'flexsim excite: {words[0]} ex.profile.yaml: exists already. Name another one, or '
@@ -159,7 +159,7 @@ def test_file_that_is_there_is_said_before_a_motion_is_designed(tmp_path, monkey
         'flexsim excite: none/run.csv: cannot be written: No such file or directory.\n')
 
 
-def test_a_design_that_counts_on_an_imu_alone_is_identified_by_it(tmp_path, capsys):
+def test_a_design_for_an_imu_alone_is_identified_with_it(tmp_path, capsys):
     path, log = tmp_path / 'arm.urdf', tmp_path / 'run.csv'
     path.write_text(robot('cap', has_gauges=False), 'utf-8')
     free = ['--free', 'arm.stiffness,delay', '--json']
@@ -172,7 +172,7 @@ def test_a_design_that_counts_on_an_imu_alone_is_identified_by_it(tmp_path, caps
     assert found['numbers']['arm.stiffness']['value'] == pytest.approx(1.0, abs=2e-3)
 
 
-def test_noise_of_a_log_is_that_of_its_sensors_and_efforts_have_none():
+def test_a_log_has_the_noise_of_its_sensors_and_none_in_efforts():
     time = np.arange(20000) * 1e-3
     log = Log('run', {name: Column(time, np.sin(time)) for name in (
         'position/motor', 'arm/root', 'gyro/imu/z', 'acceleration/imu/y', 'effort/motor')}, [])
@@ -180,6 +180,6 @@ def test_noise_of_a_log_is_that_of_its_sensors_and_efforts_have_none():
     for name, size in zip(log.columns, (*NOISE[[0, 1, 3, 4]], 0.0)):
         values = [one.columns[name].values for one in (first, again, other)]
         np.testing.assert_array_equal(values[0], values[1])
-        # of 20,000 differences, to four deviations
+        # of 20,000 differences, to four standard deviations
         assert (values[0] - values[2]).std() == pytest.approx(np.sqrt(2) * size, rel=0.02)
         assert (values[0] - np.sin(time)).std() == pytest.approx(size, rel=0.02)

@@ -1,4 +1,4 @@
-"""`docs/identification.md`: its commands are commands, and its tables name all that there is."""
+"""`docs/identification.md`: its commands are valid, and its tables are complete."""
 
 import re
 
@@ -15,12 +15,12 @@ COMMANDS = re.findall(r'^\s*flexsim (.+)$', PAGE, re.MULTILINE)
 
 
 @pytest.mark.parametrize('command', COMMANDS)
-def test_commands_of_the_page_are_understood(command):
+def test_commands_of_the_page_are_valid(command):
     words = command.split()
     assert _parser(words[0]).parse_args(words).command == words[0]
 
 
-def test_the_page_names_all_paths_and_groups():
+def test_the_page_lists_all_paths_and_groups():
     for kind, words in (('LINK', LINK_WORDS), ('JOINT', JOINT_WORDS)):
         rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', PAGE, re.MULTILINE))
         assert set(re.findall(r'\.(\w+)`', rows)) == {*words}
@@ -28,7 +28,7 @@ def test_the_page_names_all_paths_and_groups():
     assert set(re.findall(r'`(\w+)`', groups)) == {*GROUPS}
 
 
-def test_every_number_of_the_code_that_is_written_down_is_in_the_page():
+def test_every_equation_number_in_the_code_is_on_the_page():
     sources = (ROOT / 'flex_robot_sim/identification').glob('*.py')
     named = set(re.findall(r'\(I\d+\)', ' '.join(path.read_text('utf-8') for path in sources)))
     assert named and all(one in PAGE for one in named)

@@ -1,4 +1,4 @@
-"""Fits of short logs against the truth of a finer arm, closed forms, and another optimiser."""
+"""Fits of short logs, against a finer arm, closed forms, and another optimiser."""
 
 import subprocess
 import sys
@@ -30,8 +30,8 @@ FREE = [*TRUE, 'delay']
 
 
 @cache
-def recorded():
-    """Log of an arm with twice as many modes, with friction, a delay, noise and coarse counts."""
+def record_log():
+    """Return the log of an arm with more modes, friction, delay, noise and encoder counts."""
     text = shipped_robots()['single_link'].read_text('utf-8').replace(
         'bending_y="2"', 'bending_y="4"')
     arm = build_arm(with_parameters(frs.read_description(text), TRUE))
@@ -41,7 +41,7 @@ def recorded():
     count, late = round(SECONDS * 1e3), round(LATE * 1e3)
     for k in range(count):
         t = k * 1e-3
-        # a motor with a soft servo, and a chirp on top
+        # a motor with a soft servo plus a chirp
         simulation.effort = [0.3 * np.sin(2 * np.pi * (0.4 + 0.3 * t) * t) if t > 0.2 else 0.0]
         rows.append(np.concatenate([simulation.position, sensors.matrix @ simulation.coordinates,
                                     simulation.applied_effort]))
@@ -63,20 +63,20 @@ def setup_of(log=None, by_motion=False, **values):
     if values:
         description = with_parameters(description, values)
     arm = build_arm(description)
-    return Setup(description, make_data_set([log or recorded()], arm, by_motion), time_step=STEP)
+    return Setup(description, make_data_set([log or record_log()], arm, by_motion), time_step=STEP)
 
 
 @cache
 def found(factor=1.0):
-    """Identification from a stiffness that is wrong by a factor."""
+    """Return an identification that starts from a stiffness wrong by a factor."""
     description = frs.read_description('single_link')
     description = with_parameters(description, {'arm.EIz': factor * description.beam('arm').EIz})
-    data = make_data_set([recorded()], build_arm(description))
+    data = make_data_set([record_log()], build_arm(description))
     return identify(Setup(description, data, time_step=STEP), FREE)
 
 
-def off(result, factor=1.0):
-    """Share by which numbers are off; the delay in seconds."""
+def relative_errors(result, factor=1.0):
+    """Return the relative errors of the parameters; for the delay, seconds."""
     out = {one.path: one.value / TRUE[one.path] - 1 for one in result.numbers
            if one.path in TRUE}
     out['arm.stiffness'] = (1 + out['arm.stiffness']) * factor - 1
@@ -84,23 +84,23 @@ def off(result, factor=1.0):
     return out
 
 
-def test_numbers_of_a_finer_arm_come_out_of_six_seconds():
-    errors = off(found())
+def test_six_seconds_determine_the_parameters_of_a_finer_arm():
+    errors = relative_errors(found())
     assert abs(errors['arm.stiffness']) < 0.01
     assert abs(errors['arm.damping']) < 0.10
     assert abs(errors['tip_mass.mass']) < 0.01
-    assert abs(errors['motor.coulomb']) < 0.06      # a rate within which it is smooth is not one
+    assert abs(errors['motor.coulomb']) < 0.06      # the smoothing rate of friction is not one
     assert abs(errors['delay']) < 1e-3
     assert found().is_good and all(one.is_identifiable for one in found().numbers)
 
 
 def test_a_stiffness_wrong_by_two_ends_in_the_same_optimum(factor=2.0):
-    right, wrong = off(found()), off(found(factor), factor)
+    right, wrong = relative_errors(found()), relative_errors(found(factor), factor)
     deviation = next(one.deviation for one in found().numbers if one.path == 'arm.stiffness')
     assert abs(right['arm.stiffness'] - wrong['arm.stiffness']) < deviation / 0.88
 
 
-def test_slopes_are_those_of_central_differences():
+def test_the_jacobian_agrees_with_central_differences():
     problem = Problem(setup_of(), unknowns_of(setup_of().arm(), setup_of().data, [
         *FREE, 'arm/root.gain']))
     z = np.full(problem.size, 0.01)
@@ -109,11 +109,11 @@ def test_slopes_are_those_of_central_differences():
         high, low = (problem.read(problem.simulated(z + sign * 2e-4 * np.eye(z.size)[k]),
                                   z + sign * 2e-4 * np.eye(z.size)[k]) for sign in (1, -1))
         central = (high - low) / 4e-4
-        # a difference to one side misses a step times the second slope; friction has corners
+        # one-sided differences err by a step times the second derivative; friction has corners
         assert np.linalg.norm(slopes[:, :, k] - central) < 0.02 * np.linalg.norm(central), one.path
 
 
-def test_another_optimiser_finds_no_better_place():
+def test_another_optimiser_finds_no_better_minimum():
     setup = setup_of()
     problem = Problem(setup, unknowns_of(setup.arm(), setup.data, ['arm.stiffness', 'delay']))
     z = np.array([np.log(0.88), 3.0] + [0.0] * (problem.size - 2))
@@ -131,17 +131,17 @@ def test_another_optimiser_finds_no_better_place():
 
 
 def decay(frequency, ratio, noise, seconds=6.0):
-    """Log of a link that rings down, as the closed form says."""
+    """Return the log of a decaying link by the closed form."""
     t = np.arange(0, seconds, 0.01)
     rate = 2 * np.pi * frequency
-    # small, as large bending is slower
+    # small, because large bending lowers the frequency
     root = 0.05 * np.exp(-ratio * rate * t) * np.cos(rate * np.sqrt(1 - ratio**2) * t + 0.7)
     noise = np.random.default_rng(2).normal(0, noise, t.size)
     return Log('decay', {'position/motor': Column(t, 0.3 + 0 * t),
                          'arm/root': Column(t, root + noise)}, [])
 
 
-def test_a_free_decay_gives_the_frequency_and_the_log_decrement_it_was_made_of():
+def test_a_free_decay_gives_its_true_frequency_and_log_decrement():
     frequency, ratio = 2.1, 0.02
     setup = setup_of(decay(frequency, ratio, 1e-4))
     result = identify(setup, ['arm.stiffness', 'arm.damping'])
@@ -152,36 +152,36 @@ def test_a_free_decay_gives_the_frequency_and_the_log_decrement_it_was_made_of()
     assert result.is_good
 
 
-def test_what_the_log_cannot_tell_is_said_and_left_as_it_was():
-    # where the motion drives, twice the stiffness and twice all masses bend in the same way
+def test_unidentifiable_parameters_are_reported_and_keep_their_values():
+    # with prescribed motion, twice the stiffness and twice all masses bend in the same way
     result = identify(setup_of(by_motion=True), ['arm.stiffness', 'tip_mass.mass', 'arm.mass'])
     lost = [one for one in result.numbers if not one.is_identifiable]
     assert {one.path for one in lost} == {'arm.stiffness', 'tip_mass.mass', 'arm.mass'}
     assert all(one.value == one.before and one.hint for one in lost)
 
 
-def test_gauges_that_trade_with_masses_are_told_by_those_described():
+def test_gauge_gains_that_trade_with_masses_use_described_masses():
     free = ['arm.stiffness', 'tip_mass.mass', 'arm.mass', 'arm/root.gain', 'arm/tip.gain']
     values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping', 'tip_mass.mass')}
     result = identify(setup_of(by_motion=True, **values), free)
     identified = {one.path: one.value for one in result.numbers if one.is_identifiable}
     assert [*identified] == ['arm/root.gain', 'arm/tip.gain']
-    # gauges of the truth have a gain of one; encoder steps of 0.1 mrad drive the model
+    # true gauges have a gain of one; the model follows encoder steps of 0.1 mrad
     assert [*identified.values()] == pytest.approx([1.0, 1.0], abs=0.1)
 
 
 @pytest.mark.parametrize('before, is_identifiable', [(0.0004, True), (0.004, False)])
-def test_a_number_told_roughly_is_taken_where_the_one_before_is_far_off(before, is_identifiable):
+def test_a_rough_estimate_is_used_if_the_initial_value_is_far_off(before, is_identifiable):
     result = identify(setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping': before}),
                       ['arm.stiffness', 'arm.damping'])
     damping = next(one for one in result.numbers if one.path == 'arm.damping')
-    assert damping.deviation > 0.25 * damping.value      # which alone would not be enough
+    assert damping.deviation > 0.25 * damping.value      # which alone would not suffice
     assert damping.is_identifiable == is_identifiable
     assert damping.value == pytest.approx(0.004, abs=3 * damping.deviation)
 
 
-def test_efforts_that_are_currents_are_refused():
-    log = recorded()
+def test_currents_instead_of_efforts_are_rejected():
+    log = record_log()
     columns = {**log.columns, 'effort/motor': Column(
         log.columns['effort/motor'].time, 25 * log.columns['effort/motor'].values)}
     with pytest.raises(UsageError, match=r'^run: the motion of "motor" needs 0\.0\d+ times the '
@@ -189,7 +189,7 @@ def test_efforts_that_are_currents_are_refused():
         identify(setup_of(Log('run', columns, [])), FREE)
 
 
-def test_numbers_of_drives_are_refused_where_the_motion_drives_the_arm():
+def test_drive_parameters_are_rejected_if_the_motion_is_prescribed():
     with pytest.raises(UsageError) as error:
         identify(setup_of(by_motion=True), ['motor.coulomb'])
     assert str(error.value) == ('"motor.coulomb" drops out where the measured motion drives the '
@@ -201,8 +201,8 @@ def flexsim(*words):
                           capture_output=True, text=True, timeout=600)
 
 
-def test_the_command_writes_a_robot_with_the_numbers_in_place(tmp_path):
-    log = recorded()
+def test_the_command_writes_a_robot_with_the_estimates(tmp_path):
+    log = record_log()
     path, fitted = tmp_path / 'run.csv', tmp_path / 'fitted.urdf'
     names = [*log.columns]
     np.savetxt(path, np.column_stack([log.columns[names[0]].time] + [
@@ -221,9 +221,9 @@ def test_the_command_writes_a_robot_with_the_numbers_in_place(tmp_path):
     assert len(changed) < 8 and any('before' in line and 'run.csv' in line for line in changed)
 
 
-def test_the_command_tells_a_wrong_name_in_one_line(tmp_path, capsys):
+def test_the_command_reports_a_wrong_name_in_one_line(tmp_path, capsys):
     path = tmp_path / 'run.csv'
-    log = recorded()
+    log = record_log()
     np.savetxt(path, np.column_stack([log.columns['arm/root'].time] + [
         column.values for column in log.columns.values()]), delimiter=',', comments='',
         header=','.join(['time', *log.columns]))

@@ -1,4 +1,4 @@
-"""`flexsim benchmark identify` in its smallest form: its keys, and targets that it must meet."""
+"""`flexsim benchmark identify` in its smallest form: its keys and its error targets."""
 
 import importlib
 

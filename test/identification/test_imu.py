@@ -1,4 +1,4 @@
-"""Gyros and accelerometers: closed forms, differences of poses, a fit, and what bags say."""
+"""Gyros and accelerometers: closed forms, differences of poses, fits, and recordings."""
 
 from functools import cache
 
@@ -42,14 +42,14 @@ PENDULUM = """<robot name="pendulum"><link name="base"/>
 
 
 def with_imu(robot, carrier, place='0 0 0', turn='0 0 0'):
-    """Text of a shipped robot with a massless link `imu` fixed to a link."""
+    """Return the URDF of a shipped robot with a massless link `imu` fixed to a link."""
     mount = (f'<link name="imu"/><joint name="imu_mount" type="fixed"><parent link="{carrier}"/>'
              f'<child link="imu"/><origin xyz="{place}" rpy="{turn}"/></joint></robot>')
     return shipped_robots()[robot].read_text('utf-8').replace('</robot>', mount)
 
 
 @pytest.mark.parametrize('swing', [0.0, 0.9], ids=['rotor', 'pendulum'])
-def test_a_rigid_link_reads_its_rate_and_centripetal_tangential_and_gravity(swing):
+def test_a_rigid_link_measures_rate_centripetal_tangential_and_gravity(swing):
     arm, period = build_arm(frs.read_description(PENDULUM)), 5e-3
     t, w = np.arange(200) * period, 2 * np.pi
     q = 3.0 * t + swing * np.sin(w * t)
@@ -62,14 +62,14 @@ def test_a_rigid_link_reads_its_rate_and_centripetal_tangential_and_gravity(swin
     force = (up[:, None] * across + rate[:, None]**2 * np.cross(axis, across)
              + np.array([0.0, 0.0, 9.81]))
     np.testing.assert_allclose(read[:, GYROS], mount.inv().apply(rate[:, None] * axis), atol=1e-12)
-    # the fastest part turns by 0.15 in a sample: the polynomial errs by 0.15^6 / 140 of 30 m/s2,
-    # at its ends by twenty times that
+    # the fastest part rotates 0.15 rad per sample: the polynomial errs by 0.15^6 / 140 of 30 m/s2,
+    # and at its ends by twenty times that
     wanted = mount.inv().apply(in_rod.inv().apply(force))
     np.testing.assert_allclose(read[3:-3, FORCES], wanted[3:-3], atol=5e-6)
     np.testing.assert_allclose(read[:, FORCES], wanted, atol=1e-4)
 
 
-def test_at_rest_up_reads_gravity():
+def test_at_rest_the_upward_axis_measures_gravity():
     arm = build_arm(frs.read_description(PENDULUM))
     still = np.zeros((20, 1))
     read = imu_readings(arm, GRAVITY, SIX, still, still, 0.01)
@@ -80,7 +80,7 @@ def test_at_rest_up_reads_gravity():
 @pytest.mark.parametrize('carrier, place', [
     ('payload', '0.01 0.02 0.03'), ('forearm', '0.45 0 0'), ('forearm', '0.2 0 0.01')],
     ids=['payload', 'tip of the beam', 'middle of the beam'])
-def test_readings_are_differences_of_poses_of_a_bent_arm_in_motion(carrier, place):
+def test_measurements_of_a_moving_bent_arm_agree_with_pose_differences(carrier, place):
     arm = build_arm(frs.read_description(with_imu('two_link', carrier, place, '0.3 -0.5 0.9')))
     random, period, count = np.random.default_rng(4), 2e-3, 41
     middle = random.uniform(-1.0, 1.0, arm.size)
@@ -101,9 +101,9 @@ def test_readings_are_differences_of_poses_of_a_bent_arm_in_motion(carrier, plac
         turn = here[:3, :3].T @ (8 * (high - low) - (last - far))[:3, :3] / (12 * h)
         moved = (16 * (high + low) - (last + far) - 30 * here)[:3, 3] / (12 * h**2)
         force = here[:3, :3].T @ (moved + [0.0, 0.0, 9.81])
-        # fourth order at 1/1000 of a period: what doubles keep of second differences remains
+        # fourth order at 1/1000 of a period: rounding of second differences remains
         np.testing.assert_allclose(read[k, GYROS], [turn[2, 1], turn[0, 2], turn[1, 0]], atol=1e-8)
-        # 50 samples in a period, at largest accelerations of some 100 m/s2
+        # 50 samples per period, with accelerations up to some 100 m/s2
         np.testing.assert_allclose(read[k, FORCES], force, atol=1e-5 * np.abs(force).max())
 
 
@@ -117,8 +117,8 @@ def with_stiffness(factor):
     return with_parameters(description, {'arm.stiffness': factor})
 
 
-def read_off(poses, h):
-    """Rates and forces (k, 6) of a frame by differences of its poses (k, 4, 4)."""
+def measure_poses(poses, h):
+    """Return rates and specific forces (k, 6) of a frame by differences of poses (k, 4, 4)."""
     R, p = poses[:, :3, :3], poses[:, :3, 3]
     turned = np.zeros((len(R), 3))
     turned[1:-1] = Rotation.from_matrix(
@@ -129,8 +129,8 @@ def read_off(poses, h):
 
 
 @cache
-def recorded():
-    """Log of joint and IMU alone, of an arm with twice as many modes and 0.88 of its stiffness."""
+def record_log():
+    """Return the log of joint and IMU of an arm with twice the modes and 0.88 of its stiffness."""
     text = with_imu('single_link', 'tool', '0.01 0 0.005').replace(
         'bending_y="2"', 'bending_y="4"')
     arm = build_arm(with_parameters(frs.read_description(text), {'arm.stiffness': 0.88}))
@@ -143,7 +143,7 @@ def recorded():
         places.append(simulation.position[0])
         poses.append(pose(arm, simulation.coordinates, 'imu'))
         simulation.step()
-    imu = read_off(np.array(poses), h)
+    imu = measure_poses(np.array(poses), h)
     every, late = round(1 / RATE / h), round(LATE / h)
     imu = np.vstack([np.repeat(imu[:1], late, axis=0), imu])[:len(places)][::every]
     imu = imu + BIAS + np.random.default_rng(7).normal(0, NOISE, imu.shape)
@@ -154,9 +154,9 @@ def recorded():
 
 
 @pytest.mark.parametrize('factor, free', [(1.2, ['arm.damping']), (1.2, []), (0.8, [])])
-def test_stiffness_comes_out_of_joint_and_imu_alone(factor, free):
+def test_joint_and_imu_alone_determine_the_stiffness(factor, free):
     wrong = with_stiffness(0.88 * factor)
-    data = make_data_set([recorded()], build_arm(wrong))
+    data = make_data_set([record_log()], build_arm(wrong))
     assert not data.has_efforts and {*data.channels} == {*SIX}
     found = identify(Setup(wrong, data, time_step=2.5e-3),
                      ['arm.stiffness', *free, 'delay'])
@@ -164,13 +164,13 @@ def test_stiffness_comes_out_of_joint_and_imu_alone(factor, free):
     assert numbers['arm.stiffness'].value * factor == pytest.approx(1.0, rel=0.01)
     assert abs(numbers['delay'].value - LATE) < 5e-4
     assert found.is_good and {*found.silent} == {'gyro/imu/x', 'gyro/imu/y', 'acceleration/imu/z'}
-    # zeros are found as well, as far as white noise of 900 samples lets them
+    # biases are found, too, as far as white noise of 900 samples permits
     z = dict(zip([*numbers, *SIX], found.fit.z))
     assert z['gyro/imu/x'] * found.setup.data.sequences[0].measured[:, SIX.index(
         'gyro/imu/x')].std() == pytest.approx(BIAS[0], abs=5 * NOISE[0] / 30)
 
 
-def test_both_stiffnesses_of_an_arm_under_gravity_come_out_of_efforts_and_one_imu():
+def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
     text, h = with_imu('two_link', 'tool', '0.01 0 0.005', '0.2 0.1 0'), 1e-3
     true = {'upper_arm.stiffness': 0.85, 'forearm.stiffness': 1.15}
     arm = build_arm(with_parameters(frs.read_description(text), true))
@@ -188,7 +188,7 @@ def test_both_stiffnesses_of_an_arm_under_gravity_come_out_of_efforts_and_one_im
         poses.append(pose(arm, simulation.coordinates, 'imu'))
         simulation.step()
     random, every = np.random.default_rng(1), round(1 / RATE / h)
-    imu = read_off(np.array(poses), h)[::every]
+    imu = measure_poses(np.array(poses), h)[::every]
     imu = imu + BIAS + random.normal(0, NOISE, imu.shape)
     clock = np.arange(len(imu)) * every * h
     columns = {name: Column(clock, imu[:, k]) for k, name in enumerate(SIX)}
@@ -205,8 +205,8 @@ def test_both_stiffnesses_of_an_arm_under_gravity_come_out_of_efforts_and_one_im
     assert found.is_good
 
 
-def test_degrees_per_second_are_refused():
-    log, description = recorded(), with_stiffness(1.0)
+def test_degrees_per_second_are_rejected():
+    log, description = record_log(), with_stiffness(1.0)
     columns = {name: Column(column.time, column.values * (180 / np.pi if name[0] == 'g' else 1))
                for name, column in log.columns.items()}
     data = make_data_set([Log('run', columns, [])], build_arm(description))
@@ -216,18 +216,18 @@ def test_degrees_per_second_are_refused():
         identify(Setup(description, data, time_step=5e-3), ['arm.stiffness'])
 
 
-def test_a_log_that_begins_in_motion_tells_the_same():
-    log, wrong = recorded(), with_stiffness(0.88 * 1.2)
+def test_a_log_that_starts_in_motion_gives_the_same_estimates():
+    log, wrong = record_log(), with_stiffness(0.88 * 1.2)
     log = Log('run', {name: Column(column.time[300:], column.values[300:])
                       for name, column in log.columns.items()}, [])
     data = make_data_set([log], build_arm(wrong))
     setup = Setup(wrong, data, time_step=2.5e-3)
-    assert initial_shapes(setup, data.sequences[0]).shape[1] >= 2      # how it rings is unknown
+    assert initial_shapes(setup, data.sequences[0]).shape[1] >= 2      # unknown vibration
     found = identify(setup, ['arm.stiffness'])
     assert found.numbers[0].value * 1.2 == pytest.approx(1.0, rel=0.01)
 
 
-def test_readings_that_come_late_are_those_of_before():
+def test_delayed_measurements_are_shifted_in_time():
     description = frs.read_description(PENDULUM)
     arm, period, late = build_arm(description), 5e-3, 11.5e-3
     t = np.arange(400) * period
@@ -242,7 +242,7 @@ def test_readings_that_come_late_are_those_of_before():
     row = setup.data.sequences[0]
     found = channels_of(setup, arm, row, motion(t), late)
     wanted = channels_of(setup, arm, row, motion(t - late))
-    # cubics between samples: 0.09 rad of phase, to the fourth over 384, of 30 m/s2
+    # cubic interpolation: 0.09 rad of phase, to the fourth over 384, of 30 m/s2
     np.testing.assert_allclose(found[10:-10], wanted[10:-10], atol=1e-5)
 
 
@@ -281,8 +281,8 @@ KIND = 'sensor_msgs/msg/Imu'
 
 
 def bag(path, frame='imu', no_acceleration=False):
-    """Write a recording with joint states and an IMU; return its rows of the IMU."""
-    log, kind = recorded(), message_type(KIND, MESSAGE)
+    """Write a recording with joint states and an IMU; return the IMU rows."""
+    log, kind = record_log(), message_type(KIND, MESSAGE)
     writer = RecordingWriter(path, {})
     joints = writer.topic('/joint_states', JOINT_STATE, TEXTS[JOINT_STATE])
     imus = writer.topic('/imu/data', KIND, MESSAGE)
@@ -305,7 +305,7 @@ def bag(path, frame='imu', no_acceleration=False):
     return table
 
 
-def test_messages_of_an_imu_are_channels_of_the_link_that_they_name(tmp_path):
+def test_imu_messages_are_channels_of_the_link_in_their_frame_id(tmp_path):
     pytest.importorskip('mcap')
     table = bag(tmp_path / 'run.mcap', '/imu')
     data = make_data_set([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
@@ -313,21 +313,21 @@ def test_messages_of_an_imu_are_channels_of_the_link_that_they_name(tmp_path):
     np.testing.assert_array_equal(data.sequences[0].measured, table)
 
 
-def test_a_covariance_of_minus_one_says_that_it_is_not_measured(tmp_path):
+def test_a_covariance_of_minus_one_means_not_measured(tmp_path):
     pytest.importorskip('mcap')
     bag(tmp_path / 'run.mcap', no_acceleration=True)
     data = make_data_set([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
     assert data.channels == SIX[:3]
 
 
-def test_an_imu_on_no_link_of_the_robot_is_left_out_and_named(tmp_path, capsys):
+def test_an_imu_on_an_unknown_link_is_excluded_and_reported(tmp_path, capsys):
     pytest.importorskip('mcap')
     path, robot = tmp_path / 'run.mcap', tmp_path / 'robot.urdf'
     bag(path, 'head')
     robot.write_text(with_imu('single_link', 'tool'))
     with pytest.raises(UsageError, match='has nothing that tells how the arm bends'):
         make_data_set([read_log(path)], build_arm(with_stiffness(1.0)))
-    # the user may say where it is
+    # the user can assign its link
     named = [f'{signal}=imu/data:{field}/{axis}' for signal, field in (
         ('gyro/imu/z', 'angular_velocity'), ('acceleration/imu/y', 'linear_acceleration'))
         for axis in signal[-1]]
@@ -344,7 +344,7 @@ def test_an_imu_on_no_link_of_the_robot_is_left_out_and_named(tmp_path, capsys):
 
 def columns_of(path, **factors):
     """Write the log as CSV, with some columns of other names and units; return its path."""
-    log = recorded()
+    log = record_log()
     names = {f'{name[0]}{name[-1]}': name for name in SIX}
     rows = [log.columns['position/motor'].values] + [
         log.columns[name].values * factors.get(short, 1.0) for short, name in names.items()]
@@ -353,34 +353,34 @@ def columns_of(path, **factors):
     return path
 
 
-def test_columns_of_a_csv_are_named_and_scaled(tmp_path):
+def test_columns_of_a_csv_are_assigned_and_scaled(tmp_path):
     path = columns_of(tmp_path / 'run.csv', gz=180 / np.pi, ax=1 / 9.80665)
     data = make_data_set([read_log(path, ['gyro/imu/z=gz*deg', 'acceleration/imu/x=ax*9.80665'])],
                     build_arm(with_stiffness(1.0)))
     assert data.channels == ('gyro/imu/z', 'acceleration/imu/x')
     for k, name in enumerate(data.channels):
         np.testing.assert_allclose(data.sequences[0].measured[:, k],
-                                   recorded().columns[name].values, rtol=1e-9)
+                                   record_log().columns[name].values, rtol=1e-9)
 
 
-def test_accelerations_in_g_are_refused():
+def test_accelerations_in_g_are_rejected():
     columns = {name: column if name[0] != 'a' else Column(column.time, column.values / 9.80665)
-               for name, column in recorded().columns.items()}
-    # the tip is shaken by some m/s2, so that the median is a little above 1
+               for name, column in record_log().columns.items()}
+    # the tip accelerates by some m/s2, so the median is a little above 1
     with pytest.raises(UsageError, match=r'^run: the accelerometer on "imu" reads 1\.\d+ where '
                                          r'gravity is 9.81 m/s2: in g, or without gravity\? Give '
                                          r'--signal acceleration/imu/x=COLUMN\*9\.80665 and so'):
         make_data_set([Log('run', columns, [])], build_arm(with_stiffness(1.0)))
 
 
-def test_axes_that_do_nothing_are_left_out_here_and_in_other_logs():
+def test_inactive_axes_are_excluded_here_and_in_other_logs():
     columns = {name: Column(column.time, np.full(column.values.shape, 9.81))
                if name == 'acceleration/imu/z' else column
-               for name, column in recorded().columns.items()}
+               for name, column in record_log().columns.items()}
     arm = build_arm(with_stiffness(1.0))
     data = make_data_set([Log('run', columns, [])], arm)
     assert data.channels == SIX[:5]
-    assert make_data_set([recorded()], arm, like=data).channels == SIX[:5]
+    assert make_data_set([record_log()], arm, like=data).channels == SIX[:5]
     still = {name: Column(column.time, column.values if name[0] == 'p' else 0 * column.values)
              for name, column in columns.items() if name[0] != 'a'}
     with pytest.raises(UsageError, match='^run: no excitation: the IMU does not move. Record'):

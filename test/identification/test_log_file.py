@@ -1,4 +1,4 @@
-"""Logs of all kinds, and what is wrong with them, in one line each."""
+"""Logs of all kinds, and their errors in one line each."""
 
 import csv
 
@@ -16,7 +16,7 @@ ARM = frs.load('single_link')
 
 
 def log_of(time=TIME, **changed):
-    """Return a Log in which all moves, with some columns changed."""
+    """Return a Log in which all channels move, with some columns changed."""
     wave = np.sin(6 * time) + 0.3 * np.sin(17 * time)
     columns = {'position/motor': 0.4 * wave, 'effort/motor': 0.1 * wave, 'arm/root': 0.8 * wave}
     columns.update({name.replace('__', '/'): values for name, values in changed.items()})
@@ -30,7 +30,7 @@ def complaint(log):
     return str(error.value)
 
 
-def test_a_good_log_is_taken_as_it_is():
+def test_a_good_log_is_used_unchanged():
     data = make_data_set([log_of()], ARM)
     assert data.channels == ('position/motor', 'arm/root') and data.has_efforts
     assert not data.notes and len(data.sequences) == 1
@@ -63,18 +63,18 @@ HOLE = np.where(np.arange(TIME.size) == 5, np.nan, WAVE)
      '"velocity/motor" is in degrees, its position in radians. Give --signal '
      'velocity/motor=COLUMN*deg.'),
 ])
-def test_what_speaks_against_a_log_is_one_line(log, line):
+def test_a_problem_of_a_log_is_one_line(log, line):
     assert complaint(log) == line
 
 
-def test_a_rest_at_the_end_of_a_range_is_not_clipped():
-    # as without noise a gauge that bends to one side only, or an accelerometer along an arm
+def test_a_rest_at_the_end_of_a_range_does_not_count_as_clipping():
+    # for example, without noise: a gauge with bending to one side, an accelerometer along an arm
     root = np.where(TIME < 0.5, 0.0, (TIME - 0.5) * WAVE**2)
     data = make_data_set([log_of(arm__root=root)], ARM)
     assert 'arm/root' in data.channels
 
 
-def test_a_log_with_a_gap_is_cut_there_and_says_so():
+def test_a_log_with_a_gap_is_split_there_and_reports_it():
     keep = (TIME < 1.5) | (TIME > 2.0)
     log = log_of(time=TIME[keep])
     data = make_data_set([log], ARM)
@@ -83,7 +83,7 @@ def test_a_log_with_a_gap_is_cut_there_and_says_so():
                           'there']
 
 
-def test_columns_of_a_csv_are_named_and_scaled(tmp_path):
+def test_columns_of_a_csv_are_assigned_and_scaled(tmp_path):
     path = tmp_path / 'bench.csv'
     with open(path, 'w', newline='') as file:
         writer = csv.writer(file)

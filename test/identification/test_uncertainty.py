@@ -1,4 +1,4 @@
-"""Deviations of a fit under residuals that are not white, against many fits of many noises."""
+"""Standard deviations of a fit with coloured residuals, against fits of many noise samples."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ ROWS, TRIALS = 3000, 400
 
 
 def fits(colour, seed=3):
-    """Yield (what is off, Uncertainty) of straight-line fits under noise of one colour."""
+    """Yield (error, Uncertainty) of straight-line fits with noise of one colour."""
     random = np.random.default_rng(seed)
     t = np.linspace(0, 1, ROWS)
     J = np.column_stack([np.sin(40 * t), np.cos(40 * t), t - 0.5])[:, None, :]
@@ -32,15 +32,15 @@ def fits(colour, seed=3):
 
 
 @pytest.mark.parametrize('colour', [0.0, 0.95])
-def test_intervals_hold_the_truth_however_residuals_are_coloured(colour):
+def test_intervals_contain_the_truth_for_any_colour_of_residuals(colour):
     held = np.array([np.abs(z) <= spread.factor * spread.deviations for z, spread in fits(colour)])
-    # of 400 trials, and two per cent less because 24 blocks are few and not quite independent
+    # of 400 trials; two per cent less because the 24 blocks are few and not quite independent
     low, high = binom.ppf([1e-3, 1 - 1e-3], TRIALS, 0.95) / TRIALS
     share = held.mean(axis=0)
     assert (share > low - 0.02).all() and (share < high + 0.02).all(), share
 
 
-def test_deviations_that_take_coloured_residuals_for_white_would_be_too_small():
+def test_deviations_for_white_residuals_would_be_too_small():
     z, spreads = zip(*fits(0.95))
     true = np.std(z, axis=0)
     J = np.linspace(0, 1, ROWS) - 0.5
@@ -49,14 +49,14 @@ def test_deviations_that_take_coloured_residuals_for_white_would_be_too_small():
     assert np.mean([one.deviations[2] for one in spreads]) == pytest.approx(true[2], rel=0.15)
 
 
-def test_deviations_are_those_of_a_bootstrap_by_blocks():
+def test_deviations_agree_with_a_block_bootstrap():
     random, ratios = np.random.default_rng(5), []
     for k, (_, spread) in enumerate(fits(0.9, seed=11)):
         if k == 12:
             break
         t = np.linspace(0, 1, ROWS)
         J = np.column_stack([np.sin(40 * t), np.cos(40 * t), t - 0.5])
-        # the residuals of this fit, drawn again in blocks that are longer than their memory
+        # the residuals of this fit, resampled in blocks longer than their correlation
         noise = lfilter([1.0], [1.0, -0.9], np.random.default_rng([11, k]).normal(size=ROWS))
         left = noise - J @ np.linalg.lstsq(J, noise, rcond=None)[0]
         found = []
@@ -65,12 +65,12 @@ def test_deviations_are_those_of_a_bootstrap_by_blocks():
             drawn = np.concatenate([left[b:b + 150] for b in begins])
             found.append(np.linalg.lstsq(J, drawn, rcond=None)[0])
         ratios.append(np.std(found, axis=0) / spread.deviations)
-    # 24 blocks: a deviation is known to one seventh, twelve of them to 4 %, and the slow column
-    # lies across all blocks, whose sums are not quite independent
+    # 24 blocks determine a standard deviation to one seventh, twelve to 4 %. The slow column
+    # spans all blocks, whose sums are not quite independent
     assert np.mean(ratios, axis=0) == pytest.approx(1.0, abs=0.2)
 
 
-def test_a_number_without_effect_is_not_told_and_the_others_are():
+def test_only_a_parameter_without_effect_is_unidentifiable():
     random = np.random.default_rng(0)
     J = random.normal(size=(500, 1, 3))
     J[:, :, 2] = 0.0
@@ -79,7 +79,7 @@ def test_a_number_without_effect_is_not_told_and_the_others_are():
     assert np.isinf(spread.deviations[2]) and np.isfinite(spread.deviations[:2]).all()
 
 
-def test_two_numbers_of_one_effect_are_said_to_trade():
+def test_two_parameters_with_the_same_effect_are_reported_as_trading():
     random = np.random.default_rng(0)
     J = random.normal(size=(500, 1, 3))
     J[:, :, 1] = -J[:, :, 0] + 0.01 * J[:, :, 1]
@@ -90,38 +90,38 @@ def test_two_numbers_of_one_effect_are_said_to_trade():
 
 
 @pytest.mark.parametrize('apart, is_identifiable', [(0.02, True), (0.001, False)])
-def test_two_numbers_are_told_apart_as_far_as_slopes_are_known(apart, is_identifiable):
-    # columns of length one with an angle between them; what tells them apart is a share of
-    # (angle / 2)^2 of what tells their sum, and slopes by differences are good to a thousandth
+def test_two_parameters_are_separable_up_to_the_jacobian_accuracy(apart, is_identifiable):
+    # columns of length one with an angle between them. The information on their difference is
+    # (angle / 2)^2 of that on their sum; Jacobians by differences are accurate to a thousandth
     turns = np.linspace(0, 2 * np.pi, ROWS, endpoint=False)
     J = np.sqrt(2 / ROWS) * np.column_stack([np.cos(turns), np.cos(turns + apart)])[:, None, :]
     noise = np.random.default_rng(0).normal(size=ROWS)
     noise -= J[:, 0] @ np.linalg.lstsq(J[:, 0], noise, rcond=None)[0]
     spread = uncertainty(Fit(np.zeros(2), noise[:, None], J, np.ones((ROWS, 1)), np.ones(1), 0.0,
                              0), [ROWS])
-    if is_identifiable:     # white noise of variance one; 24 blocks know it to a third
+    if is_identifiable:     # white noise of variance one; 24 blocks determine it to a third
         assert spread.deviations == pytest.approx(2 * [1 / np.sin(apart)], rel=0.35)
     else:
         assert np.isinf(spread.deviations).all()
 
 
-def test_blocks_cover_all_rows_once_and_none_lies_in_two_sequences():
+def test_blocks_cover_all_rows_once_and_stay_within_sequences():
     edges = block_edges([100, 37, 300], 24)
     assert [row for a, b in edges for row in range(a, b)] == list(range(437))
     assert all(not a < border < b for a, b in edges for border in (100, 137))
 
 
-def test_explained_variance_is_one_minus_that_of_what_is_left():
+def test_explained_variance_is_one_minus_that_of_the_residuals():
     x = np.random.default_rng(1).normal(size=(1000, 1))
     assert explained(x, 0.5 * x)[0] == pytest.approx(0.75)
-    assert explained(x, x + 3.0)[0] == pytest.approx(1.0)      # a zero is no variance
+    assert explained(x, x + 3.0)[0] == pytest.approx(1.0)      # an offset is not variance
 
 
 def ringing(random, rate, factor=1.0):
     """
-    Modes that ring after steps and follow a sweep, of a spring stiffer by a factor.
+    Return modes that vibrate after steps and follow a sweep, with a spring stiffer by a factor.
 
-    Closed forms: (t,) of static bending over the factor and rings faster by its root.
+    Closed forms (t,): static bending falls with the factor, frequencies grow with its root.
     """
     t, out = np.arange(0, 8, 1 / rate), 0.0
     for k in range(random.integers(1, 4)):
@@ -141,13 +141,13 @@ def test_a_right_model_passes_at_any_noise_and_a_wrong_one_fails_where_there_is_
         wrong = ringing(np.random.default_rng(shape), rate, random.choice([0.8, 1.2]))
         size = signal.std() * 10**random.uniform(-3, 1.5)
         measured = signal + random.normal(0, size, signal.size)
-        if case % 3 == 0:       # coarse counts are a noise, too
+        if case % 3 == 0:       # coarse counts act as noise, too
             measured = size * np.round(measured / size)
         last = 3 * signal.size // 4
         m, right, off = (x[last:, None] for x in (measured, signal, wrong))
         noise, whole = noise_floor([m]), measured.var() * np.ones(1)
         true_noise = size**2 * (1 + (case % 3 == 0) / 12)
-        # a spectrum of some hundred samples knows its level to some tenths
+        # a spectrum of some hundred samples determines its level to some tenths
         assert noise[0] == pytest.approx(true_noise, rel=0.5), case
         for model, is_right in ((right, True), (off, False)):
             share = explainable((m - model).var(axis=0), m.var(axis=0), model.var(axis=0), noise,
@@ -157,10 +157,10 @@ def test_a_right_model_passes_at_any_noise_and_a_wrong_one_fails_where_there_is_
             elif right.var() > 2 * true_noise and right.var() > 1e-3 * whole[0]:
                 seen += 1
                 assert share.is_seen[0] and share.explained[0] < 0.9, case
-    assert seen > 60        # in the others nothing is left to see
+    assert seen > 60        # the others have no visible residual
 
 
-def test_a_motion_that_is_expected_and_does_not_come_is_no_silence():
+def test_a_missing_expected_motion_is_not_silence():
     random = np.random.default_rng(3)
     m, model = random.normal(size=(2000, 1)), 3 * np.sin(np.arange(2000) / 20)[:, None]
     share = explainable((m - model).var(axis=0), m.var(axis=0), model.var(axis=0),
@@ -171,7 +171,7 @@ def test_a_motion_that_is_expected_and_does_not_come_is_no_silence():
     assert not share.is_seen[0]
 
 
-def test_what_rings_is_no_noise():
+def test_vibration_is_not_noise():
     t = np.arange(3000) / 500
     rings = sum(np.sin(2 * np.pi * f * t) for f in (2.0, 11.0, 37.0, 70.0, 130.0))
     noise = np.random.default_rng(0).normal(0, 1e-2, t.size)
@@ -179,13 +179,13 @@ def test_what_rings_is_no_noise():
 
 
 @pytest.mark.parametrize('corner', [0.24, 0.06])     # over the rate of samples
-def test_noise_behind_a_low_pass_is_that_of_its_whole_band(corner):
+def test_noise_after_a_low_pass_counts_over_its_whole_band(corner):
     random, t = np.random.default_rng(3), np.arange(6000)
-    # as an analog low-pass does it: sampled eight times as often
+    # as with an analog low-pass: sampled eight times as often
     noise = sosfilt(butter(2, corner / 8, fs=1, output='sos'), random.normal(size=8 * t.size))
     seen = noise[::8] + 0.2 * np.sin(2 * np.pi * 0.02 * t)
     known = Filter(corner)
     found = noise_floor([seen[:, None]], lambda frequency: known.passes(frequency)[:, None])
-    # what is folded back, and a spectrum of 37 pieces
+    # aliasing, and a spectrum of 37 segments
     assert found[0] == pytest.approx(noise.var(), rel=0.2)
-    assert noise_floor([seen[:, None]])[0] < 0.6 * noise.var()      # for white noise, too little
+    assert noise_floor([seen[:, None]])[0] < 0.6 * noise.var()      # too low for white noise

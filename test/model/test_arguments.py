@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind in place of an arm, its settings or pushes are refused."""
+"""Arguments of the wrong type instead of an arm, its settings or pushes are rejected."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ Q = np.zeros(ARM.size)
     (frs.pose, (Q, 'tool')), (frs.jacobian, (Q, 'tool')), (frs.twist, (Q, Q, 'tool')),
     (frs.twist_rate, (Q, Q, Q, 'tool')),
 ])
-def test_the_name_of_a_robot_is_no_arm(function, more):
+def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
     with pytest.raises(frs.SettingError) as caught:
         function('two_link', *more)
     assert str(caught.value) == "'two_link' is no arm: load one by flex_robot_sim.load(robot)"
@@ -42,19 +42,19 @@ def test_the_name_of_a_robot_is_no_arm(function, more):
      "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list of "
      'Push(link, force, moment, point, follows)'),
 ])
-def test_an_argument_of_the_wrong_kind_is_a_one_line_error(call, expected):
+def test_an_argument_of_the_wrong_type_is_a_one_line_error(call, expected):
     with pytest.raises(frs.SettingError) as caught:
         call()
     assert str(caught.value) == expected
 
 
-def test_an_inertia_may_be_turned_to_any_axes():
+def test_an_inertia_may_be_rotated_to_any_axes():
     moments = np.diag([1e-3, 2e-3, 2.9e-3])
     base = ARM.arrays.inertia.sum(axis=0)
     for R in Rotation.random(100, random_state=0).as_matrix():
         loaded = frs.with_payload(ARM, 'tool', 1.0, inertia=R @ moments @ R.T)
         added = (loaded.arrays.inertia.sum(axis=0) - base)[:3, :3]
-        # a trace is that of all axes: 5.9e-3, and what the mass of 1 kg has at the tool's place;
+        # the trace is invariant: 5.9e-3, plus that of the mass of 1 kg at the tool;
         # rounding of sums of numbers near 1
         _, _, p = ARM.frames['tool']
         assert np.trace(added) == pytest.approx(5.9e-3 + 2.0 * p @ p, abs=1e-14)

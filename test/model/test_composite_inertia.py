@@ -22,12 +22,12 @@ ARM = """<robot name="arm"><link name="base"/>
 def test_the_inertia_of_a_shoulder_is_largest_with_the_arm_extended(reach, poses_apart):
     shoulder, elbow = largest_inertias(frs.read_description(ARM.format(reach=reach)))
     assert elbow == pytest.approx(3 * 0.5**2)
-    # stretched out at zero, or in a pose that is only one of those that are tried
+    # extended at zero, or in a pose that is one of the sampled poses
     assert shoulder == pytest.approx(2 + 3 * 1.5**2, rel=max(poses_apart**2, 1e-12))
 
 
 @pytest.mark.parametrize('name', ['rig', 'canadarm2', 'element_sum_arm_2'])
-def test_the_vectorised_inertia_is_that_of_single_poses(name):
+def test_the_vectorised_inertia_equals_that_of_single_poses(name):
     description = frs.read_description(name)
     joints = [joint for joint in description.joints if joint.moves]
     low = np.array([-1.0 if joint.kind == 'prismatic' and joint.lower == -np.inf else

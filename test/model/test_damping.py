@@ -16,7 +16,7 @@ from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import make_workspace
 
 RATIO = 0.02
-SOME = with_modes(3, 2, 2)
+DISCRETISATION = with_modes(3, 2, 2)
 DAMPED = f'<damping ratio="{RATIO}"/>'
 
 
@@ -26,7 +26,7 @@ def elastic(arm):
 
 
 def ratios(arm):
-    """Damping ratios of modes with locked joints; stiffness and inertia by first principles."""
+    """Return damping ratios of modes with locked joints, from first principles."""
     reference, rest, rows = Reference(arm), np.zeros(arm.size), elastic(arm)
     M = reference.mass_matrix(rest)[np.ix_(rows, rows)]
     units = np.eye(arm.size)[rows]
@@ -34,20 +34,20 @@ def ratios(arm):
     K = np.array([[reference.spring_energy(a + b) for b in units] for a in units])
     K += -single_energies - single_energies[:, None]                    # the energy is quadratic
     n, D = rows.size, spring_matrices(arm.arrays)[1][np.ix_(rows, rows)]
-    # by their masses, so that metres and radians compare
+    # scaled by mass, so metres and radians are comparable
     scale = np.sqrt(np.diag(M))
     M, K, D = (matrix / np.outer(scale, scale) for matrix in (M, K, D))
     rates, shapes = eigh(K, M)
     assert np.linalg.eigvalsh(D)[0] > -1e-12 * np.linalg.eigvalsh(D)[-1]
     rates = np.sqrt(rates)
-    # in (omega x, x') of the modes; see what is left where they work on each other, too
+    # in (omega x, x') of the modes, including their coupling
     block = np.block([[np.zeros((n, n)), np.diag(rates)],
                       [-np.diag(rates), -shapes.T @ D @ shapes]])
     found = eig(block, right=False)
     return -found.real / np.abs(found)
 
 
-def loaded(places, discretisation=SOME, mass=1.0):
+def loaded(places, discretisation=DISCRETISATION, mass=1.0):
     """Return a beam of 1 m and 2 kg with eccentric bodies at some positions along it."""
     parts = []
     for i, x in enumerate(places):
@@ -72,9 +72,9 @@ def chain(first, second):
     with_modes(3, 2, 2, 1), with_modes(3, 2, boundary='free'), with_modes(2, 2, boundary='mass'),
     with_elements(4, bending_y='all', torsion='all')])
 @pytest.mark.parametrize('tip_mass', [0.0, 0.3])
-def test_every_mode_of_a_beam_in_one_piece_has_the_ratio(discretisation, tip_mass):
+def test_every_mode_of_a_beam_in_one_segment_has_the_ratio(discretisation, tip_mass):
     arm = beam_arm(f'{discretisation}{DAMPED}', tip_mass=tip_mass)
-    # the end load that shapes the damping is the tip itself, so that only rounding is left
+    # the tip is the end load of the damping, so only rounding remains
     np.testing.assert_allclose(modes(arm).damping_ratios, RATIO, rtol=1e-6)
 
 
@@ -94,7 +94,7 @@ ARMS = {
 
 @pytest.mark.parametrize('name', ARMS)
 def test_every_mode_of_an_arm_with_locked_joints_has_the_ratio(name):
-    # the reference's quadrature and energies of the stiffest modes: some 1e-7
+    # quadrature of the reference and energies of the stiffest modes: some 1e-7
     np.testing.assert_allclose(ratios(ARMS[name]()), RATIO, rtol=1e-5)
 
 
@@ -122,23 +122,23 @@ def test_damping_only_dissipates_energy(seed):
     assert np.linalg.eigvalsh(D / np.outer(scale, scale))[0] > -1e-12
 
 
-def test_forces_and_losses_are_those_of_the_damping_matrix():
+def test_forces_and_losses_agree_with_the_damping_matrix():
     arm = chain(with_modes(2, 2, 1) + DAMPED, with_modes(2, segments=2) + DAMPED)
-    work, own = make_workspace(arm.arrays), elastic(arm)
+    work, elastic_rows = make_workspace(arm.arrays), elastic(arm)
     qd = np.random.default_rng(0).normal(size=arm.size)
     qd[:2] = 0.0
     still, flow = np.zeros(arm.size), np.zeros(2)
     D = spring_matrices(arm.arrays)[1]
     set_forces(arm.arrays, still, qd, np.zeros(2), 0.0, still, work)
-    np.testing.assert_allclose(work.force[own], -(D @ qd)[own], rtol=1e-12,
+    np.testing.assert_allclose(work.force[elastic_rows], -(D @ qd)[elastic_rows], rtol=1e-12,
                                atol=1e-12 * abs(D @ qd).max())
     add_powers(arm.arrays, still, qd, still, np.zeros(2), 0.0, 0.5, work, flow)
     assert flow[1] == pytest.approx(0.5 * qd @ D @ qd, rel=1e-12)
 
 
-def test_of_many_modes_the_slowest_have_the_ratio_and_the_others_more():
+def test_of_many_modes_the_slowest_have_the_ratio_and_faster_ones_more():
     found = np.sort(ratios(loaded([1.0], with_modes(2, 2, 1, segments=10))))
-    # 50 modes, two rates of each: 40 are promised, the last of them by the part of stiffness
+    # 50 modes with two rates each: 40 have the ratio, the last by the stiffness term
     assert (np.abs(found[:80] / RATIO - 1) < 0.05).all()
     assert (found[82:] > RATIO).all()
 

@@ -1,4 +1,4 @@
-"""Reduced mass points: the same sums, and the same arm."""
+"""Reduced mass points keep the inertia sums and the arm."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def polynomial_points(count, shapes=2, seed=0):
 
 
 def sums(points):
-    """All products of two fields of the points, summed."""
+    """Return the sums of all products of two fields of the points."""
     fields = np.column_stack([np.ones(len(points.mass)), points.x, points.shape,
                               points.H.reshape(len(points.mass), -1)])
     return fields.T @ (points.mass[:, None] * fields)
@@ -29,7 +29,7 @@ def sums(points):
 def test_fewer_points_have_the_same_sums(shapes):
     points = polynomial_points(20, shapes)
     found = reduced_points(points)
-    # one, x, and powers from the second to the last shape, among them the third for H
+    # one, x, and powers from the second to the last shape, including the third for H
     assert len(found.mass) == max(2 + shapes, 4)
     assert (found.mass > 0.0).all()
     expected = sums(points)
@@ -61,7 +61,7 @@ def with_split_points(arm):
     return replace(arm, arrays=arrays._replace(point_start=start, **doubled))
 
 
-def test_arms_with_unlike_numbers_of_points_share_a_batch():
+def test_arms_with_different_numbers_of_points_share_a_batch():
     arm = frs.load('two_link')
     arms = [arm, with_split_points(arm)]
     batch = frs.Batch(arms)
@@ -71,7 +71,7 @@ def test_arms_with_unlike_numbers_of_points_share_a_batch():
         stepper.step(100)
     for row, simulation in enumerate(alone):
         np.testing.assert_array_equal(batch.coordinates[row], simulation.coordinates)
-    # halves are summed in another order
+    # the halves are summed in another order
     np.testing.assert_allclose(batch.coordinates[1], batch.coordinates[0], rtol=0, atol=1e-10)
     assert (batch.coordinates[0] != batch.coordinates[1]).any()
 

@@ -1,4 +1,4 @@
-"""Verdicts follow from numbers and bounds; options of experiments are checked in one line."""
+"""Verdicts follow from numbers and bounds; invalid options are one-line errors."""
 
 import numpy as np
 import pytest
@@ -45,14 +45,14 @@ def test_a_reason_is_shown_only_if_the_comparison_does_not_agree():
     assert [as_dict(row)['reason'] for row in rows] == ['', 'gains unknown']
 
 
-def test_a_short_run_has_no_verdict_and_names_the_time_that_it_needs():
+def test_a_short_run_has_no_verdict_and_names_the_required_time():
     rows = [check_curves('angle', 'figure 2', 0.0)]
     assert [row.verdict for row in require_duration(2.0, 2.0, rows)] == ['agrees']
     short, = require_duration(2.0, 1.9, rows)
     assert (short.verdict, short.shown_reason) == ('not comparable', 'needs --seconds 2 or more')
 
 
-def test_a_run_of_a_second_decides_only_what_needs_no_motion():
+def test_a_run_of_a_second_decides_only_comparisons_without_motion():
     reproduction = spin_up.run(lambda fraction: None, Options(1.0, runs_formulations=False))
     decided = [row.what for row in reproduction.comparisons if row.verdict != 'not comparable']
     assert decided == ['first frequency of the beam at rest']
@@ -123,7 +123,7 @@ def test_effects_of_a_variant_have_a_table():
      'no experiment "nonsense". Known: dual_screw, element_sum_1, element_sum_2, rig, ella, rcm, '
      'spin_up, canadarm2, all.'),
 ], ids=lambda value: ' '.join(value) if isinstance(value, list) else '')
-def test_an_invalid_option_ends_with_one_line(words, line, tmp_path, capsys):
+def test_an_invalid_option_is_a_one_line_error(words, line, tmp_path, capsys):
     assert main(['reproduce', *words, '--output', str(tmp_path / 'new')]) == 2
     assert capsys.readouterr().err == f'flexsim reproduce: {line}\n'
     assert not (tmp_path / 'new').exists()
@@ -141,13 +141,13 @@ def test_set_changes_a_parameter_of_the_arm():
     arms = [Options(values=parse_values(words)).load_arm('spin_up_8m')
             for words in ([], ['beam.EIz=1133.41918', 'beam.mass=3.2'])]
     rates = [spin_up.first_frequency(arm) for arm in arms]
-    # EI doubled, mass by 1.98: both known to the digits of the description
+    # EI doubled, mass by 1.98: to the digits of the description
     assert rates[1] / rates[0] == pytest.approx(np.sqrt(2 / (3.2 / 1.61504452)), rel=1e-6)
 
 
 def test_the_smallest_change_that_changes_a_verdict_is_found():
     change = find_smallest_change(rcm, seconds=0.5)
-    # the axes of joints 4 and 5 meet where a length of 0.25 m puts them, to 1e-8 m
+    # a length of 0.25 m determines where the axes of joints 4 and 5 meet, to 1e-8 m
     assert change.name in ('offset of joint_5', 'offset of remote_centre_mount',
                            'offset of instrument_mount')
     assert abs(change.share) < 0.01 and (change.before, change.after) == ('agrees', 'differs')
@@ -165,7 +165,7 @@ def test_every_chart_has_a_legend_and_axes_with_units(module):
 
 
 @pytest.mark.parametrize('error', [np.linalg.LinAlgError, RuntimeError])
-def test_a_motion_whose_inertia_vanishes_ends_early_without_a_traceback(error):
+def test_a_motion_with_vanishing_inertia_ends_early_without_a_traceback(error):
     def accelerations(q, qd, force):
         if q[0] > 0.5:
             raise error('singular')         # as solvers of full and of sparse matrices do
@@ -184,12 +184,12 @@ def test_a_variant_replaces_our_equations_of_motion():
         {'formulation': 'wrench_dae'}, {'variant': wrench_dae.make},
         {'variant': ella.SHIFTING_ENDS})]
     assert np.array_equal(runs[0].q, runs[1].q)
-    # ends that do not turn make the arm stiffer, which shows as soon as it vibrates
+    # link ends without rotation make the arm stiffer, which is visible in any vibration
     assert np.abs(runs[2].q - runs[0].q).max() > 1e-4
 
 
-def test_a_title_stands_above_the_multiplier_of_its_axis():
-    pytest.importorskip('matplotlib', minversion='3.6')     # before, no title avoids it
+def test_a_title_is_above_the_multiplier_of_its_axis():
+    pytest.importorskip('matplotlib', minversion='3.6')     # before, the title overlaps it
     time = np.linspace(0.0, 1.0, 20)
     figure = draw_charts('all', (Chart('Fig. 1: a long title over the axis', 'time [s]', 'u [m]',
                                        (Curve('u', time, 1e-7 * time),)),), 1, 0.8)

@@ -1,4 +1,4 @@
-"""Experiments of the papers, cut short: their files, summaries and results."""
+"""Shortened experiments of the papers: files, summaries and results."""
 
 import json
 
@@ -21,7 +21,7 @@ SHORT = {'dual_screw': 0.02, 'element_sum_1': 0.05, 'element_sum_2': 0.05, 'rig'
 
 
 def run(name, folder, capsys):
-    """Return the object that `flexsim reproduce --json` prints."""
+    """Return the JSON output of `flexsim reproduce`."""
     assert main(['reproduce', name, '--output', str(folder), '--seconds', str(SHORT[name]),
                  '--json']) == 0
     return json.loads(capsys.readouterr().out)
@@ -46,10 +46,10 @@ def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsy
     for formulation in ('wrench_dae', 'stiffened'):
         # both are equivalent to the recursion
         assert results[formulation]['accelerations'] < 1e-9
-        # the recursion corrects its energy, by the order of h^3 in a step (T44); and its dry
-        # friction sticks (T33), where that of a formulation in plain Python is smoothed
+        # the recursion corrects its energy, of the order of h^3 in a step (T44), and its dry
+        # friction sticks (T33); formulations in plain Python smooth the friction
         assert results[formulation]['trajectories'] < (0.03 if name == 'rig' else 1e-3)
-    # 64 elements to a beam, in motions that start abruptly
+    # 64 elements per beam, in motions with an abrupt start
     assert results['element_sum']['accelerations'] < 0.1
     assert facts['largest_disagreement'] >= results['element_sum']['trajectories']
 
@@ -69,7 +69,7 @@ def test_parallel_experiments_give_the_results_of_single_runs(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2 * (1 + 4)
 
 
-def test_an_error_of_one_experiment_ends_all_of_them(tmp_path):
+def test_an_error_of_one_experiment_ends_the_command(tmp_path):
     (tmp_path / 'file').write_text('')
     with pytest.raises(UsageError) as caught:
         list(reproduce_together(['rcm', 'rig'], tmp_path / 'file', lambda name, fraction: None))
@@ -85,7 +85,7 @@ def test_every_experiment_has_a_short_run():
     assert set(SHORT) == set(EXPERIMENTS)
 
 
-def test_the_linear_model_of_a_beam_that_stands_still_keeps_its_shape():
+def test_the_linear_model_of_a_beam_at_rest_keeps_its_shape():
     from flex_robot_sim.model.assembly import load
 
     beam = next(iter(load('spin_up_8m').beams.values()))
@@ -100,11 +100,11 @@ def test_first_order_has_the_converged_lag(w0, max_lag):
 
     beam = next(iter(load('spin_up_8m').beams.values()))
     _, lags = solve_linear_model(beam, w0, 9.0, True)
-    # within 0.5 %: three shapes of a beam in one piece, see test_spin_up.py
+    # within 0.5 %: three shapes of a beam in one segment, see test_spin_up.py
     assert lags.max() == pytest.approx(max_lag, rel=5e-3)
 
 
-def test_the_hub_speeds_up_as_the_paper_says():
+def test_the_hub_accelerates_as_in_the_paper():
     t = np.linspace(0.0, 16.0, 200)
     rates, accelerations = np.array([hub_motion(time, 3.0) for time in t]).T
     assert rates[0] == 0.0 and rates[-1] == 3.0
@@ -123,29 +123,29 @@ def test_the_beam_of_kane_has_its_length_and_mass():
 
 
 @pytest.mark.parametrize('scheme, order', [('rk4', 4), ('forward_euler', 1)])
-def test_integration_has_its_order(scheme, order):
+def test_integration_has_its_order_of_convergence(scheme, order):
     errors = []
     for step in (0.02, 0.01):
         motion = integrate(lambda q, qd, force: force, lambda q, qd, t: -q, np.array([1.0]),
                            np.array([0.0]), step, 1.0, scheme=scheme)
         errors.append(abs(motion.q[-1, 0] - np.cos(1.0)))
-    # the next order is still seen at these steps
+    # the next order is still visible at these steps
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
 
 
-def test_a_motion_without_bound_ends_early():
+def test_an_unbounded_motion_ends_early():
     motion = integrate(lambda q, qd, force: force, lambda q, qd, t: 1e6 * q, np.array([1.0]),
                        np.array([0.0]), 0.01, 10.0)
     assert motion.time[-1] < 1.0 and np.isfinite(motion.q).all()
 
 
-def test_an_unknown_experiment_is_one_line(tmp_path, capsys):
+def test_an_unknown_experiment_is_a_one_line_error(tmp_path, capsys):
     assert main(['reproduce', 'nonsense', '--output', str(tmp_path)]) == 2
     assert capsys.readouterr().err == (f'flexsim reproduce: no experiment "nonsense". Known: '
                                        f'{", ".join([*EXPERIMENTS, "all"])}.\n')
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+def test_a_folder_that_cannot_be_created_is_a_one_line_error(tmp_path):
     (tmp_path / 'file').write_text('')
     with pytest.raises(UsageError) as caught:
         reproduce('spin_up', tmp_path / 'file')
@@ -153,7 +153,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
                                  'written.')
 
 
-def test_seconds_must_be_above_zero(capsys):
+def test_seconds_must_be_positive(capsys):
     assert main(['reproduce', 'ella', '--seconds', '0']) == 2
     assert capsys.readouterr().err == (
         'flexsim reproduce: --seconds must be above 0 and below 1000.\n')

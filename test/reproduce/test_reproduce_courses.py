@@ -18,7 +18,7 @@ TIMES = np.linspace(0.0, 1.0, 11)
 
 
 def run_of(arm, ends, times=TIMES):
-    """Return a Run in which all coordinates go evenly to their `ends`."""
+    """Return a Run in which all coordinates move uniformly to their `ends`."""
     rates = np.asarray(ends, float)
     return Run(times, np.outer(times, rates), np.tile(rates, (len(times), 1)))
 

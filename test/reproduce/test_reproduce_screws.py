@@ -1,4 +1,4 @@
-"""The experiments on dual screws and on the remote centre of motion, cut short."""
+"""Shortened experiments on dual screws and on the remote centre of motion."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ def ours(reproduction):
     return {row.what: row.ours for row in reproduction.comparisons}
 
 
-def test_linearised_and_nonlinear_arm_move_alike():
+def test_linearised_and_nonlinear_arm_have_the_same_motion():
     reproduction = dual_screw.run(lambda fraction: None, Options(0.02))
-    # a run of 20 ms decides nothing, and says how long it takes
+    # a run of 20 ms decides nothing, and names the required time
     assert {row.shown_reason for row in reproduction.comparisons if row.place == 'figure 6'} == {
         'needs --seconds 6 or more'}
     assert reproduction.formulations['wrench_dae'].acceleration_error < 1e-9
@@ -23,16 +23,16 @@ def test_linearised_and_nonlinear_arm_move_alike():
         f'figure_{k}' for k in range(5, 11)]
 
 
-def test_targets_of_the_manoeuvre_are_those_of_the_paper():
+def test_targets_of_the_manoeuvre_agree_with_the_paper():
     arm = load('dual_screw_arm', coupling='zero_order')
     effort = dual_screw.servo_efforts(arm)
     kp, _ = dual_screw.joint_gains(arm)
     q = np.zeros(arm.size)
     q[:4] = [0.0, np.pi / 3, np.pi / 3, np.pi / 3]
-    # at the second target the servo of joint 1 alone pulls, from 3 s on
+    # at the second target, only the servo of joint 1 acts, from 3 s on
     change = effort(3.0, q, np.zeros(arm.size)) - effort(2.9, q, np.zeros(arm.size))
     assert change[0] == pytest.approx(kp[0] * np.pi / 4, rel=1e-9)
-    assert change[1:] == pytest.approx(0.0, abs=1e-9)       # turning about the vertical
+    assert change[1:] == pytest.approx(0.0, abs=1e-9)       # rotation about the vertical
 
 
 def test_the_remote_centre_is_at_rest_in_the_experiment():
@@ -42,14 +42,14 @@ def test_the_remote_centre_is_at_rest_in_the_experiment():
     assert numbers['poses in three ways, largest difference'] < 1e-12
     assert numbers['Jacobians in four forms, against those of the package'] < 1e-12
     assert numbers['joint rates from the twists of all bodies'] < 1e-12
-    # nothing bends: the rest is the energy correction of the recursion in each step (T44)
+    # rigid: the difference is the energy correction of the recursion in each step (T44)
     assert reproduction.largest_disagreement < 1e-3
     assert reproduction.numbers[0].what.startswith('tool moves')
     assert reproduction.numbers[0].ours > 0.05
     assert max(result.acceleration_error for result in reproduction.formulations.values()) < 1e-10
 
 
-def test_rates_of_the_swing_are_those_of_its_positions():
+def test_rates_of_the_swing_are_the_derivatives_of_its_positions():
     times = np.linspace(0.0, 8.0, 8001)
     q, qd = rcm.motion(times)
     slope = np.gradient(q, times, axis=0)

@@ -15,7 +15,7 @@ from flex_robot_sim.reproduce.sensitivity import changed_verdicts, scaled_option
 
 pytestmark = pytest.mark.slow
 A, D, N = 'agrees', 'differs', 'not comparable'
-# {experiment: {beginning of what is compared: verdict}}; each beginning names one comparison
+# {experiment: {beginning of the comparison: verdict}}; each beginning is unique
 VERDICTS = {
     'spin_up': {
         'first frequency': D, 'zero order against high order at 0.6': D,
@@ -67,8 +67,8 @@ SENSITIVE_PARAMETERS = {
     'spin_up': ('beam.EIz', 1.2, None),             # 3 rad/s is below its first frequency
     'canadarm2': ('upper_boom.EIz', 1.2, 0.02),     # section 4.2 prints it
     'ella': ('payload.mass', 1.2, None),            # the base carries it
-    'dual_screw': ('link_3.GJ', 1.2, None),         # of the linearised model alone
-    'rcm': ('offset of joint_5', 1.2, 1.0),         # its axis meets the others elsewhere
+    'dual_screw': ('link_3.GJ', 1.2, None),         # only in the linearised model
+    'rcm': ('offset of joint_5', 1.2, 1.0),         # its axis meets the other axes elsewhere
     'rig': ('strip.stiffness', 1.2, None),          # it vibrates faster than on the bench
     'element_sum_1': ('link_2.mass', 1.2, 0.01),    # section 3.1 prints it
     'element_sum_2': ('payload.mass', 1.2, 0.01),   # section 3.2 prints it
@@ -84,7 +84,7 @@ def full(tmp_path_factory):
 
 
 @pytest.mark.parametrize('name', EXPERIMENTS)
-def test_every_verdict_is_the_documented_one(full, name):
+def test_every_verdict_agrees_with_the_expected_one(full, name):
     rows = full[name]['comparisons']
     expected = VERDICTS[name]
     assert len(rows) == len(expected)
@@ -94,7 +94,7 @@ def test_every_verdict_is_the_documented_one(full, name):
 
 
 @pytest.mark.parametrize('name', EXPERIMENTS)
-def test_a_verdict_has_a_place_bounds_and_where_it_is_known_a_reason(full, name):
+def test_a_verdict_has_a_place_bounds_and_possibly_a_reason(full, name):
     for row in full[name]['comparisons']:
         assert row['place'] and row['paper'] not in ('', None)
         if row['verdict'] == N:
@@ -115,7 +115,7 @@ def test_the_page_has_the_verdicts_of_the_run(full, name):
 
 
 @pytest.mark.parametrize('name', EXPERIMENTS)
-def test_figures_have_numbers_of_the_paper_or_say_what_they_show(full, name):
+def test_figures_have_numbers_of_the_paper_or_a_description(full, name):
     stems = {path.rsplit('/', 1)[1].removeprefix(f'{name}_').rsplit('.', 1)[0]
              for path in full[name]['figures']}
     named_stems = {stem for stem in stems if not stem.startswith('figure')}
@@ -123,7 +123,7 @@ def test_figures_have_numbers_of_the_paper_or_say_what_they_show(full, name):
 
 
 @pytest.mark.parametrize('name', SENSITIVE_PARAMETERS)
-def test_a_parameter_that_is_20_percent_off_changes_a_verdict(name):
+def test_a_parameter_error_of_20_percent_changes_a_verdict(name):
     number, factor, seconds = SENSITIVE_PARAMETERS[name]
     module = module_of(name)
     rows = module.run(lambda fraction: None, Options(seconds, runs_formulations=False)).comparisons

@@ -1,4 +1,4 @@
-"""Triangles close a body: their volume, by the divergence theorem, is that of the shape."""
+"""Triangle meshes are closed: their volume, by the divergence theorem, is that of the shape."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def volume(triangles):
 
 
 def open_edges(faces):
-    """Edges that are not passed once in each direction."""
+    """Return the edges that do not occur once in each direction."""
     edges = [(face[k], face[(k + 1) % 3]) for face in faces.tolist() for k in range(3)]
     return {edge for edge in edges if edges.count(edge[::-1]) != 1 and edge[0] != edge[1]}
 
@@ -32,7 +32,7 @@ def test_a_cylinder_is_a_prism_over_a_regular_polygon():
     assert open_edges(shape[1]) == set()
 
 
-def test_a_fine_sphere_has_nearly_the_volume_of_a_sphere():
-    # the surface of triangles lies inside by the square of half the angle between its corners
+def test_a_fine_sphere_mesh_has_nearly_the_volume_of_a_sphere():
+    # the triangles lie inside the sphere by the square of half the angle between corners
     assert volume(sphere(0.3, 200)) == pytest.approx(4 / 3 * np.pi * 0.3**3, rel=1e-3)
     assert np.allclose(np.linalg.norm(sphere(0.3)[0], axis=1), 0.3)

@@ -1,4 +1,4 @@
-"""What plots are made of: histories, spectra, tips, and how hard a page pushes."""
+"""Data of the live plots: histories, spectra, tips, and the largest push of a page."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_a_history_keeps_the_last_seconds_in_bounded_memory():
     assert rows[:, 0].tolist() == [990, 993, 996, 999]
 
 
-def test_times_that_run_back_begin_a_new_history_and_the_same_time_adds_nothing():
+def test_a_time_jump_back_restarts_the_history_and_a_repeated_time_is_ignored():
     history = History(2, 5.0, 10.0)
     assert history.newest == -np.inf and len(history.last()[0]) == 0
     for time in (3.0, 4.0, 4.0, 1.0, 1.5):
@@ -52,22 +52,22 @@ def test_a_sine_is_a_peak_of_its_amplitude_at_its_frequency():
     frequencies, amplitudes = spectrum(times, values)
     for column, frequency, size in ((0, 2.0, 0.02), (1, 11.0, 0.005)):
         peak = amplitudes[:, column].argmax()
-        # a line of 10 s is 0.1 Hz wide; between the lines of a window of Hann 1.4 dB get lost, and
-        # straight lines between samples cut the tops of the faster one by up to 6 %
+        # a line of 10 s is 0.1 Hz wide; between lines, the Hann window loses 1.4 dB, and
+        # linear interpolation reduces the peaks of the faster one by up to 6 %
         assert frequencies[peak] == pytest.approx(frequency, abs=0.06)
         assert 0.8 * size < amplitudes[peak, column] < 1.01 * size
-    # what is constant leaves no trace
+    # constants have no spectrum
     assert amplitudes[:2].max() < 1e-3
 
 
 @pytest.mark.parametrize('times', [np.arange(10) / 100.0,
                                    np.append(np.arange(100), np.arange(120, 200)) / 100.0])
-def test_too_few_samples_or_a_hole_in_them_have_no_spectrum(times):
+def test_too_few_samples_or_a_gap_have_no_spectrum(times):
     frequencies, amplitudes = spectrum(times, np.sin(times)[:, None])
     assert len(frequencies) == 0 and amplitudes.shape == (0, 1)
 
 
-def test_predictions_are_spikes_where_they_belong():
+def test_predictions_are_spikes_at_their_frequencies():
     frequencies, amplitudes = np.arange(50) / 5.0, np.linspace(1.0, 2.0, 50)[:, None]
     x, y = with_comb(frequencies, amplitudes, np.array([0.33, 4.0, 25.0]))
     assert np.all(np.diff(x) > 0.0) and y.shape == (len(x), 2)
@@ -76,7 +76,7 @@ def test_predictions_are_spikes_where_they_belong():
 
 
 @pytest.mark.parametrize('name', ['two_link', 'single_link', 'rig', 'canadarm2'])
-def test_tips_as_sums_are_those_of_small_deflections(name):
+def test_linearised_tips_agree_for_small_deflections(name):
     arm = load(name)
     tips = Tips(arm)
     q = np.zeros(arm.size)
@@ -84,34 +84,34 @@ def test_tips_as_sums_are_those_of_small_deflections(name):
     found = dict(zip(tips.names, tips.matrix @ q))
     for link_name in arm.tips:
         _, y, z, *_ = tip_deflection(arm, link_name, q)
-        # the rest is of third order in 1e-5
+        # the difference is of third order in 1e-5
         assert found.get(f'{link_name} y', 0.0) == pytest.approx(y, abs=1e-12)
         assert found.get(f'{link_name} z', 0.0) == pytest.approx(z, abs=1e-12)
 
 
-def test_a_tip_gives_by_L3_over_3EI():
+def test_the_tip_compliance_is_L3_over_3EI():
     gives = compliance(cantilever(), 'tool')
-    # about z it bends with EIz = 30, about y with EIy = 20; along itself EA = 1e6 is left out
+    # EIz = 30 about z, EIy = 20 about y; EA = 1e6 along the axis is neglected
     assert gives == pytest.approx([0.0, 1 / (3 * 30), 1 / (3 * 20)], rel=1e-6, abs=1e-9)
 
 
-def test_a_joint_that_gives_adds_to_the_tip():
+def test_a_flexible_joint_adds_to_the_tip_compliance():
     gives = compliance(cantilever('<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>'),
                        'tool')
     assert gives[1] == pytest.approx(1 / (3 * 30) + 1.0**2 / 50, rel=1e-6)
 
 
-def test_the_largest_push_bends_an_arm_by_a_few_percent_where_it_gives_most():
+def test_the_largest_push_bends_an_arm_by_a_few_percent():
     force, direction = largest_push(cantilever(), 'tool')
     assert direction == '-z' and PUSH_DIRECTIONS['-z'].tolist() == [0.0, 0.0, -1.0]
-    # 1, 2 and 5 times powers of ten are at most a factor of sqrt(2.5) from anything
+    # 1, 2 and 5 times powers of ten are within a factor of sqrt(2.5) of any value
     assert 0.05 / 1.6 < force / (3 * 20) < 0.05 * 1.6
     stiff = load(robot(link(), joint(), *TOOL))
-    assert largest_push(stiff, 'tool')[0] == 10.0       # near half of the weight of 2 kg
+    assert largest_push(stiff, 'tool')[0] == 10.0       # about half the weight of 2 kg
 
 
 @pytest.mark.parametrize('name', ['two_link', 'rig', 'canadarm2'])
-def test_links_that_do_not_bend_reach_from_root_to_tip(name):
+def test_rigid_links_reach_from_root_to_tip(name):
     arm = load(name)
     posture = Posture(arm)
     posture.take(np.zeros(arm.size))
@@ -125,14 +125,14 @@ def test_links_that_do_not_bend_reach_from_root_to_tip(name):
         assert [along.min(), along.max()] == pytest.approx([0.0, description.length], abs=1e-9)
 
 
-class Paper:
-    """Keeps what was plotted last, by title."""
+class PlotRecorder:
+    """Stores the last plotted data by title."""
 
     def __init__(self):
         self.plots = {}
 
     def plot(self, title, lines, height=0, note=''):
-        """Return what takes abscissae and values: all of them numbers."""
+        """Return a function that stores abscissae and values, all finite numbers."""
         def change(x, values):
             assert np.isfinite(x).all() and np.isfinite(values).all()
             assert np.all(np.diff(x) >= 0.0) and values.shape == (len(x), len(lines))
@@ -140,8 +140,8 @@ class Paper:
         return change
 
 
-def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
-    arm, paper = load('two_link'), Paper()
+def test_plots_follow_an_arm_and_stop_while_it_is_paused():
+    arm, paper = load('two_link'), PlotRecorder()
     plots, seen = LivePlots(paper, arm, 30.0, 10.0), ObservedArm(arm)
     plots.draw()
     first = len(arm.joint_names) + len(arm.motor_names)
@@ -159,12 +159,12 @@ def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
     live(0.0, 20.0)
     plots.draw()
     x, values = paper.plots['joints']
-    # of nobody's target there is no number, so it is drawn where the joint is
+    # without a target, the plot shows the joint position
     assert x[0] >= -10.0 and x[-1] == 0.0
     assert values[:, 0] == pytest.approx(0.1 * (seen.stamp + x)) and (
         values[:, 3] == pytest.approx(values[:, 0]))
     frequencies, amplitudes = paper.plots['spectrum of the tips [mm]']
-    # 8 s of samples tell frequencies to an eighth of a hertz
+    # 8 s of samples resolve frequencies to an eighth of a hertz
     assert frequencies[amplitudes[:, 0].argmax()] == pytest.approx(3.0, abs=0.13)
     live(20.0, 25.0, is_paused=True)
     plots.draw()
@@ -172,14 +172,14 @@ def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
     live(25.0, 26.0)
     plots.draw()
     x, after = paper.plots['joints']
-    # the pause has no place in them: a second of the new, and what was before it
+    # the history has no gap for the pause: one new second after the earlier samples
     assert after[-1, 0] == pytest.approx(2.6, abs=0.01)
     assert np.count_nonzero(after[:, 0] > 2.4) == pytest.approx(
         np.count_nonzero(x > -1.0), abs=2)
 
 
-def test_predicted_frequencies_are_beside_the_spectrum():
-    arm, paper = load('single_link'), Paper()
+def test_predicted_frequencies_are_plotted_with_the_spectrum():
+    arm, paper = load('single_link'), PlotRecorder()
     plots, seen = LivePlots(paper, arm, 30.0, 10.0), ObservedArm(arm)
     plots.predict(np.array([2.0, 7.0]))
     for time in np.arange(0.0, 10.0, 0.01):
@@ -191,10 +191,10 @@ def test_predicted_frequencies_are_beside_the_spectrum():
     assert frequencies[values[:, -1] > 0.0].tolist() == [2.0, 7.0] and frequencies[-1] <= 10.5
 
 
-def test_joints_that_give_are_seen_against_their_motors():
+def test_flexible_joints_are_plotted_against_their_motors():
     arm = load(robot(link(), joint(), *TOOL, flexibility(
         '<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>')))
-    paper, seen = Paper(), ObservedArm(arm)
+    paper, seen = PlotRecorder(), ObservedArm(arm)
     plots = LivePlots(paper, arm, 30.0, 10.0)
     for time in np.arange(0.0, 2.0, 1 / 30):
         seen.stamp, seen.coordinates[:] = time, (0.3, 0.3 - 0.004 * time)

@@ -1,4 +1,4 @@
-"""Who may open a page: requests with its token or its cookie, and no others."""
+"""Page access: only requests with the token or the cookie of the page succeed."""
 
 import os
 import re
@@ -28,8 +28,8 @@ def page():
     page.close()
 
 
-def test_the_printed_address_sets_a_strict_cookie_and_leaves_the_token_behind(page):
-    for _ in range(2):      # in a second browser, too
+def test_the_printed_address_sets_a_strict_cookie_and_drops_the_token(page):
+    for _ in range(2):      # also in a second browser
         status, headers, text = get(*split(page.private_address))
         assert status == 200 and 'url=/"' in text
         assert re.fullmatch(rf'flexsim_{page.port}=[\w-]{{43}}; Path=/; HttpOnly; SameSite=Strict',
@@ -49,7 +49,7 @@ def test_a_request_without_the_cookie_gets_one_line(page, path):
         assert get(host, path, **cookie)[::2] == (403, REFUSED)
 
 
-def test_the_socket_opens_with_the_cookie_and_for_pages_of_the_server_only(page):
+def test_the_socket_requires_the_cookie_and_an_origin_of_the_server(page):
     open_socket(page.private_address).close()
     for cookie in ('', f'flexsim_{page.port}=', sign_in(page.private_address)[:-1]):
         with pytest.raises(InvalidStatus) as error:
@@ -57,7 +57,7 @@ def test_the_socket_opens_with_the_cookie_and_for_pages_of_the_server_only(page)
         assert error.value.response.status_code == 403
 
 
-def test_pages_of_one_machine_have_tokens_of_their_own(page):
+def test_pages_of_one_machine_have_separate_tokens(page):
     other = Page('other', 0)
     try:
         for host, cookie in ((split(other.address)[0], sign_in(page.private_address)),
@@ -67,7 +67,7 @@ def test_pages_of_one_machine_have_tokens_of_their_own(page):
         other.close()
 
 
-def test_a_message_longer_than_a_browser_sends_ends_its_connection(page):
+def test_an_oversized_message_closes_its_connection(page):
     with open_socket(page.private_address) as socket, pytest.raises(ConnectionClosed):
         socket.send(bytes(20_000))
         while True:
@@ -75,8 +75,8 @@ def test_a_message_longer_than_a_browser_sends_ends_its_connection(page):
     assert get(split(page.address)[0], Cookie=sign_in(page.private_address))[0] == 200
 
 
-def test_a_browser_opens_a_private_file_and_the_token_is_on_no_command_line(tmp_path, page):
-    """A program that stands for the browser notes its arguments, and reads the file."""
+def test_a_browser_opens_a_private_file_and_no_command_line_has_the_token(tmp_path, page):
+    """A substitute for the browser records its arguments and reads the file."""
     browser, seen = tmp_path / 'browser', tmp_path / 'seen'
     browser.write_text('#!/bin/sh\n'
                        f'printf "%s\\n" "$@" > {seen}.part; mv {seen}.part {seen}\n')
@@ -97,7 +97,7 @@ def test_a_browser_opens_a_private_file_and_the_token_is_on_no_command_line(tmp_
     assert int(folder_mode, 8) == stat.S_IFDIR | 0o700
     assert f'url={page.private_address}"' in text
     assert seen.read_text().split() == [f'file://{path}']
-    assert not Path(path).exists()      # removed with the page
+    assert not Path(path).exists()      # the page removes it
 
 
 def test_without_a_display_no_browser_opens(monkeypatch):

@@ -1,4 +1,4 @@
-"""What a page draws, without a browser: places, enlargement, modes, motions, meshes."""
+"""Scene of a page, without a browser: poses, enlargement, modes, motions, meshes."""
 
 import sys
 
@@ -31,7 +31,7 @@ ROBOTS = {'two_link': 'two_link', 'canadarm2': 'canadarm2', 'every_feature': eve
 
 
 @pytest.mark.parametrize('name', ROBOTS)
-def test_solids_sit_where_the_display_description_has_their_links(name):
+def test_solids_have_the_poses_of_the_display_description(name):
     arm = load(ROBOTS[name])
     q, _ = random_state(arm, 5)
     joints = DisplayJoints(arm)
@@ -46,7 +46,7 @@ def test_solids_sit_where_the_display_description_has_their_links(name):
 
 
 @pytest.mark.parametrize('name', ROBOTS)
-def test_an_arm_that_does_not_bend_has_all_of_a_link_on_its_body(name):
+def test_a_rigid_arm_has_each_link_on_one_body(name):
     arm = load(ROBOTS[name])
     q = DeflectionScaler(arm).rigid(random_state(arm, 8)[0])
     posture, attachments, bent = Posture(arm), Attachments(arm, bends=False), Attachments(arm)
@@ -68,7 +68,7 @@ def test_enlarged_deflections_of_the_tip_are_in_proportion():
     assert large[:3] == pytest.approx(7 * small[:3], rel=1e-9)
 
 
-def test_joints_that_give_are_enlarged_about_their_motors():
+def test_flexible_joints_are_enlarged_about_their_motors():
     arm = load('two_link')
     assert arm.motor_names
     q = np.random.default_rng(1).normal(size=arm.size)
@@ -83,7 +83,7 @@ def test_joints_that_give_are_enlarged_about_their_motors():
 
 
 @pytest.mark.parametrize('robot', ['single_link', 'two_link', 'canadarm2'])
-def test_a_mode_is_drawn_with_its_frequency_and_as_large_as_can_be_seen(robot):
+def test_a_mode_is_drawn_with_its_frequency_and_a_visible_amplitude(robot):
     arm = load(robot, gravity=(0.0, 0.0, 0.0))
     size = 1.0 if robot != 'canadarm2' else 15.0
     motion = ModeMotion(arm, np.zeros(arm.size), size)
@@ -91,25 +91,25 @@ def test_a_mode_is_drawn_with_its_frequency_and_as_large_as_can_be_seen(robot):
     swinging = found.frequencies[found.damping_ratios < 1.0]
     for k in range(min(5, len(motion.frequencies))):
         assert motion.frequencies[k] == pytest.approx(swinging[k], rel=1e-9)
-        # after half of the period that is shown, all is on the other side, and the drives stand
+        # after half a displayed period, the deflection is reversed, and the drives are at rest
         period = max(1 / motion.frequencies[k], 1 / 0.6)
         q = motion.coordinates(k, 0.0)
         assert motion.coordinates(k, period / 2) == pytest.approx(-q, abs=1e-9 * np.abs(q).max())
         assert not q[arm.motor_q].any()
         points = motion._points(q) - motion._points(np.zeros(arm.size))
-        # linear in the amplitude but for the turns, of up to half a radian
+        # linear in the amplitude except for rotations of up to half a radian
         assert np.linalg.norm(points, axis=1).max() == pytest.approx(
             MODE_AMPLITUDE * size, rel=0.25)
 
 
-def test_followed_targets_keep_their_differential_equation():
+def test_filtered_targets_satisfy_their_differential_equation():
     arm = load('two_link')
     drives = FollowedTargets(arm, np.array([0.1, 0.2, -0.3]), 1.2)
     drives.target = np.array([0.5, -0.4, 0.3])
     h = 1e-3
     places, rates = drives.samples(h, 4000)
     speed, acceleration = np.gradient(places, h, axis=0), np.gradient(rates, h, axis=0)
-    # central differences are off by h^2 / 6 times a third derivative
+    # central differences have an error of h^2 / 6 times a third derivative
     assert rates[1:-1] == pytest.approx(speed[1:-1], abs=1e-4)
     w = drives.rate
     assert acceleration[1:-1] == pytest.approx(
@@ -118,7 +118,7 @@ def test_followed_targets_keep_their_differential_equation():
     assert again[0] == pytest.approx(places[-1])
 
 
-def test_an_arm_that_is_let_go_keeps_its_energy_balance_and_one_that_swings_its_limits():
+def test_a_released_arm_keeps_its_energy_balance_and_limits():
     arm = load('two_link')
     live = Live(arm)
     live.start(np.zeros(arm.size), swings=False)
@@ -173,7 +173,7 @@ def test_meshes_are_found_scaled_placed_and_coloured(tmp_path, name):
     (solid,), lines = solids(load(urdf))
     assert lines == [] and solid.link == 'base' and solid.colour == (0.8, 0.1, 0.1)
     corners = {tuple(np.round(vertex, 9) + 0.0) for vertex in solid.vertices}
-    # x is twice as long, and turned to y
+    # x is scaled by two, and rotated to y
     assert corners == {(0, 0, 0.5), (0, 2, 0.5), (-1, 0, 0.5), (0, 0, 1.5)}
 
 
@@ -182,7 +182,7 @@ def test_meshes_are_found_scaled_placed_and_coloured(tmp_path, name):
      'the URDF, or source the workspace of its package'),
     ('https://example.org/a.stl', 'mesh https://example.org/a.stl is not on this machine: it is '
      'left out')])
-def test_a_mesh_that_is_not_there_is_one_line_and_the_rest_is_drawn(tmp_path, name, line):
+def test_a_missing_mesh_is_one_line_and_the_others_are_drawn(tmp_path, name, line):
     urdf = tmp_path / 'robot.urdf'
     urdf.write_text(MESH_ROBOT.format(name=name))
     assert solids(load(urdf)) == ([], [line])
@@ -192,7 +192,7 @@ def test_a_mesh_that_is_not_there_is_one_line_and_the_rest_is_drawn(tmp_path, na
                                   'package://{folder}/part.obj', 'package://arm_parts/../part.obj',
                                   'package://arm_parts//{folder}/part.obj',
                                   'package://../part.obj', 'package://./part.obj'])
-def test_a_robot_from_a_message_opens_no_file_outside_of_packages(tmp_path, monkeypatch, name):
+def test_a_robot_from_a_message_opens_no_file_outside_packages(tmp_path, monkeypatch, name):
     package = tmp_path / 'share' / 'arm_parts'
     package.mkdir(parents=True)
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
@@ -241,13 +241,13 @@ def test_without_viser_one_line_names_the_command(monkeypatch):
         f'{sys.executable} -m pip install "viser>=1.1.1,<1.2" "pycollada>=0.7"')
 
 
-def test_the_requirement_is_that_of_setup_py():
+def test_the_requirement_agrees_with_setup_py():
     from project_files import ROOT
 
     assert f"'{missing.REQUIREMENT}'" in (ROOT / 'setup.py').read_text('utf-8')
 
 
-def test_a_port_that_is_taken_is_one_line_and_without_a_wish_the_next_one_is_free():
+def test_a_port_in_use_is_one_line_and_the_default_takes_the_next_port():
     pytest.importorskip('viser')
     from flex_robot_sim.viewer.browser import Page
 
@@ -265,13 +265,13 @@ def test_a_port_that_is_taken_is_one_line_and_without_a_wish_the_next_one_is_fre
             page.close()
 
 
-def test_of_two_that_take_the_same_free_port_the_slower_one_takes_the_next(monkeypatch):
+def test_of_two_pages_with_the_same_port_the_slower_takes_the_next(monkeypatch):
     pytest.importorskip('viser')
     from flex_robot_sim.viewer import browser
 
     first = browser.Page('first')
     second = None
-    # the second one looked while nobody listened there yet
+    # the second page checked the port before the first one listened
     looks = iter([first.port, *map(browser.free_port, [None] * 3)])
     monkeypatch.setattr(browser, 'free_port', lambda _: next(looks))
     try:
@@ -282,7 +282,7 @@ def test_of_two_that_take_the_same_free_port_the_slower_one_takes_the_next(monke
             page.close()
 
 
-def test_a_page_of_somebody_else_gets_no_answer():
+def test_a_page_from_another_origin_gets_no_answer():
     pytest.importorskip('viser')
     from page_client import sign_in
     from websockets.exceptions import InvalidStatus
@@ -302,7 +302,7 @@ def test_a_page_of_somebody_else_gets_no_answer():
         page.close()
 
 
-def test_who_knocks_and_goes_leaves_no_line(capfd, caplog):
+def test_a_closed_connection_prints_no_line(capfd, caplog):
     pytest.importorskip('viser')
     import socket
 
@@ -314,7 +314,7 @@ def test_who_knocks_and_goes_leaves_no_line(capfd, caplog):
             with socket.create_connection(('127.0.0.1', page.port)) as knock:
                 knock.sendall(words)
                 knock.shutdown(socket.SHUT_WR)
-                while knock.recv(100):      # until the page has done with it
+                while knock.recv(100):      # until the page has handled it
                     pass
     finally:
         page.close()
@@ -326,7 +326,7 @@ def test_ranges_of_joints_without_stops_are_finite():
     assert ranges(arm) == pytest.approx(np.array([[-np.pi, np.pi]]))
 
 
-def test_a_page_counts_the_browsers_that_show_it():
+def test_a_page_counts_its_browsers():
     pytest.importorskip('viser')
     from page_client import open_socket
     from waiting import eventually

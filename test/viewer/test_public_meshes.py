@@ -1,4 +1,4 @@
-"""Meshes of other people: every one that their descriptions draw can be read, in its colour."""
+"""Public meshes: the viewer reads every mesh of the public descriptions with its colour."""
 
 from xml.etree import ElementTree
 
@@ -14,9 +14,9 @@ from flex_robot_sim.viewer.solids import solids
 pytest.importorskip('collada', reason='pip install ".[view]"')
 pytestmark = needs_meshes
 
-# its triangles name a material that the file does not have, so pycollada leaves them out
+# its triangles refer to a missing material, so pycollada skips them
 BROKEN = {'anymal_foot.dae'}
-SMALL, SHARE = 200_000, 10      # all meshes below so many bytes, and one in ten of the others
+SMALL, SHARE = 200_000, 10      # all meshes below this size [bytes], one in ten of the larger
 PART = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><unit name="meter" meter="1"/><up_axis>Z_UP</up_axis></asset>
 <library_effects><effect id="paint"><profile_COMMON><technique sid="common"><lambert><diffuse>
@@ -42,7 +42,7 @@ type="float"/></accessor></technique_common></source>
 
 
 def meshes_by_robot():
-    """Meshes of the wheel that are read here, by the folder of their robot."""
+    """Return the selected meshes of the wheel, by the folder of their robot."""
     found = sorted(path for path in ROBOTS.rglob('*')
                    if path.suffix.lower() in ('.dae', '.obj', '.stl')) if ROBOTS else []
     chosen = [path for k, path in enumerate(found)
@@ -85,7 +85,7 @@ def test_a_texture_without_a_picture_has_the_colour_of_its_material(tmp_path):
     assert colour == pytest.approx((0.2, 0.4, 0.8), abs=1 / 255)
 
 
-def test_a_colour_that_cannot_be_read_leaves_the_mesh_without_one(tmp_path, monkeypatch):
+def test_an_unreadable_colour_leaves_the_mesh_without_one(tmp_path, monkeypatch):
     def fail(self):
         raise IndexError('invalid index to scalar variable.')
     monkeypatch.setattr('trimesh.visual.TextureVisuals.to_color', fail)

@@ -1,4 +1,4 @@
-"""`flexsim view` as its users meet it: in a browser, at its address, until Ctrl-C."""
+"""`flexsim view` in a browser, from its address to Ctrl-C."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from flex_robot_sim.util.exceptions import UsageError
 
 @pytest.fixture
 def view():
-    """Return a function that starts `flexsim view`, and gives the process and its address."""
+    """Return a function that starts `flexsim view` and returns the process and its address."""
     started = []
 
     def start(*words):
@@ -33,27 +33,27 @@ def view():
 
 
 def scene(browser):
-    """Colours of what is drawn, left of the panel of 320 and below a note that has a colour."""
+    """Return the colours of the scene, left of the panel of 320 and below a coloured note."""
     return browser.picture()[200:, :560, :3]
 
 
-def unlike_ground(colours):
-    """Whether a point has another colour than most have."""
+def is_foreground(colours):
+    """Return whether a point differs from the most frequent colour."""
     return np.abs(colours - np.median(colours, axis=(0, 1))).max(axis=2) > 0.2
 
 
-def standing(browser):
-    """Return the scene as soon as it stays as it is: all has come, and is no longer faded."""
+def wait_for_still_scene(browser):
+    """Return the scene when it no longer changes: all parts are loaded and fully visible."""
     pictures = [scene(browser)]
 
-    def stands():
+    def is_still():
         pictures.append(scene(browser))
         return np.array_equal(*pictures[-2:])
-    browser.wait_for(stands, 'a picture that stays')
+    browser.wait_for(is_still, 'a picture that stays')
     return pictures[-1]
 
 
-def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # noqa: F811
+def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):      # noqa: F811
     pytest.importorskip('viser', reason='pip install ".[view]"')
     process, address = view('two_link')
     browser = browsers(address)
@@ -71,19 +71,19 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
     browser.press('step 10 ms')
     browser.press('reset')
     browser.wait_for(lambda: '0.00 s, paused' in browser.text, 'the beginning')
-    picture = standing(browser)
+    picture = wait_for_still_scene(browser)
     browser.type('deflections x', 20)
     browser.wait_for(lambda: '20 times larger than life' in browser.text, 'the factor')
-    assert np.abs(standing(browser) - picture).max() > 0.2
-    # another robot takes the page over, for those who look already; it moves, too
+    assert np.abs(wait_for_still_scene(browser) - picture).max() > 0.2
+    # another robot replaces the first in open browsers; it moves, too
     browser.choose('robot', 'canadarm2')
     browser.wait_for(lambda: 'canadarm2' in browser.text and 'at rest' in browser.text,
                      'the other robot')
     browser.press('drop')
     browser.wait_for(lambda: 'J moving' in browser.text, 'its motion')
-    # fourteen metres fill the picture as half a metre did: some of it is not ground
-    browser.wait_for(lambda: unlike_ground(scene(browser)).mean() > 0.005, 'its picture')
-    # a blob: is of the page itself; the token stays in the first request
+    # fourteen metres fill the picture like half a metre: some of it is foreground
+    browser.wait_for(lambda: is_foreground(scene(browser)).mean() > 0.005, 'its picture')
+    # a blob: belongs to the page itself; only the first request has the token
     site = address.partition('?')[0]
     requests = browser.requests()
     assert all(url.startswith((site, f'blob:{site}')) for url in requests)
@@ -95,7 +95,7 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
             ] == []
 
 
-def test_every_mesh_that_is_not_drawn_is_named_in_the_panel_and_in_the_terminal(
+def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(
         view, browsers, tmp_path):      # noqa: F811
     pytest.importorskip('viser', reason='pip install ".[view]"')
     visual = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
@@ -128,7 +128,7 @@ def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_o
 
 
 
-def test_a_robot_is_one_of_the_list_and_never_a_file_that_a_browser_names(view, tmp_path):
+def test_a_browser_can_only_select_listed_robots(view, tmp_path):
     pytest.importorskip('viser')
     from page_client import PageClient
 
@@ -154,7 +154,7 @@ def test_a_robot_is_one_of_the_list_and_never_a_file_that_a_browser_names(view, 
     assert code == 0 and process.count('Traceback') == process.count('evil') == 0
 
 
-def test_a_robot_that_cannot_be_read_is_a_line_and_the_page_goes_on(caplog):
+def test_an_unreadable_robot_is_one_line_and_the_page_continues(caplog):
     pytest.importorskip('viser')
     from page_client import PageClient
 
@@ -193,7 +193,7 @@ def test_a_robot_that_cannot_be_read_is_a_line_and_the_page_goes_on(caplog):
         "the page goes on after KeyError: 'evil'"]
 
 
-def test_the_file_that_a_browser_opens_leads_to_the_page(browsers, monkeypatch):     # noqa: F811
+def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch):     # noqa: F811
     pytest.importorskip('viser')
     from flex_robot_sim.viewer.browser import Page
     from flex_robot_sim.viewer.opening import open_browser
@@ -210,7 +210,7 @@ def test_the_file_that_a_browser_opens_leads_to_the_page(browsers, monkeypatch):
         page.close()
 
 
-def test_a_port_that_is_taken_ends_in_one_line(view):
+def test_a_port_in_use_is_a_one_line_error(view):
     pytest.importorskip('viser')
     _, address = view('single_link')
     port = address.partition('/?')[0].rpartition(':')[2]

@@ -43,21 +43,21 @@ def test_slide_reaches_the_speed_at_which_motor_and_friction_balance(arm):
     gain = PARTS.efficiency * PARTS.motor_turn_per_metre * PARTS.back_emf / PARTS.resistance
     slope = gain * PARTS.back_emf * PARTS.motor_turn_per_metre
     speed = (gain * 0.5 * PARTS.supply - 8.0) / (slope + 40.0)
-    # exp(-2 s / 0.1 s) of the start is left, and the arm still swings a little
+    # exp(-2 s / 0.1 s) of the start remains, and the arm still vibrates a little
     assert bench.simulation.velocity[SLIDE] == pytest.approx(speed, rel=1e-3)
 
 
-def test_motor_at_stall_gives_the_force_of_its_data():
+def test_motor_at_stall_has_the_force_of_its_data_sheet():
     force = dc_force(PARTS, dc_current(PARTS, 12.0, 0.0), 0.0)
     assert force == pytest.approx(0.04 * PARTS.motor_turn_per_metre * 0.3, rel=1e-3)  # of 0.04 N m
 
 
 @pytest.mark.parametrize('voltage', [-12.0, -3.0, 0.0, 5.0, 12.0])
 @pytest.mark.parametrize('speed', [-0.08, -1e-4, 0.0, 3e-3, 0.1])
-def test_motor_never_gives_more_power_than_it_takes(voltage, speed):
+def test_motor_never_outputs_more_power_than_its_input(voltage, speed):
     current = dc_current(PARTS, voltage, speed)
     taken = voltage * current - PARTS.resistance * current**2
-    # x (1 - tanh x) <= 0.279 is what the smoothing about standstill lets through
+    # the smoothing about standstill permits x (1 - tanh x) <= 0.279
     ideal = PARTS.back_emf * PARTS.motor_turn_per_metre * abs(current)
     slack = 0.279 * (1 - PARTS.efficiency) * ideal * PARTS.drive_rate
     assert dc_force(PARTS, current, speed) * speed <= taken + slack + 1e-12     # rounding
@@ -65,7 +65,7 @@ def test_motor_never_gives_more_power_than_it_takes(voltage, speed):
 
 @pytest.mark.parametrize('force', [-40.0, -1.0, 0.0, 5.0, 60.0])
 @pytest.mark.parametrize('speed', [-0.03, 0.0, 0.02])
-def test_duty_for_a_force_makes_the_force_that_is_promised(force, speed):
+def test_duty_for_a_force_produces_this_force(force, speed):
     duty, given = dc_duty(PARTS, force, speed)
     made = dc_force(PARTS, dc_current(PARTS, duty * PARTS.supply, speed), speed)
     assert abs(duty) <= 1
@@ -74,22 +74,22 @@ def test_duty_for_a_force_makes_the_force_that_is_promised(force, speed):
         assert given == force
 
 
-def test_motor_without_bridge_coasts(arm):
+def test_motor_with_its_bridge_off_coasts(arm):
     bench = Bench(arm, PARTS)
     bench.simulation.set_state([0.15, 0.0], [0.05, 0.0])
     run(bench, Drive(duty=1.0, bridge=False), 0.1)
     assert bench.current == 0.0
-    # 8 N and 40 N s/m against 123.4 kg of rotor and 0.8 kg of carriage
+    # 8 N and 40 N s/m decelerate 123.4 kg of rotor and 0.8 kg of carriage
     assert bench.simulation.velocity[SLIDE] == pytest.approx(0.05 - 0.1 * 10.0 / 124.2, abs=2e-3)
 
 
-def test_stepper_gives_way_to_a_load_by_the_arcsine_of_its_share(arm):
+def test_stepper_deflects_under_a_load_by_the_arcsine_of_its_ratio(arm):
     bench = Bench(arm, PARTS)
     bench.simulation.push('tool', force=(0.0, 0.1, 0.0))
     run(bench, HOLD, 6.0)
     torque = 0.1 * bench.simulation.pose('tool')[:3, 3][0] - 0.1 * bench.simulation.position[0]
     lag = math.asin(torque / PARTS.holding_torque) / 50
-    # bearing friction, 0.005 N m, holds it up to 0.25 mrad away
+    # bearing friction, 0.005 N m, holds it within 0.25 mrad
     assert bench.simulation.position[TURN] == pytest.approx(lag, abs=0.005 / 20)
 
 
@@ -135,7 +135,7 @@ def test_encoders_count_to_the_nearest_count(arm):
     assert abs(counts[TURN] + 0.321 * 2400 / (2 * math.pi)) <= 0.5
 
 
-def test_dead_encoder_stands_still_and_a_jump_stays(arm):
+def test_dead_encoder_is_constant_and_a_jump_persists(arm):
     bench = Bench(arm, PARTS, start=(0.1, 0.0))
     bench.faults.dead_encoders.add(SLIDE)
     bench.faults.encoder_jump[TURN] = 700
@@ -143,31 +143,31 @@ def test_dead_encoder_stands_still_and_a_jump_stays(arm):
     assert bench.read().encoders == (0, 700)
 
 
-def test_flat_sensor_stands_in_the_middle_of_the_converter():
+def test_flat_sensor_reads_the_middle_of_the_converter_range():
     assert divider_counts(PARTS, flex_resistance(PARTS, 0.0)) == 4095 / 2
-    assert flex_resistance(PARTS, math.pi) > 110e3      # 110 kohm [P], and the curve on top
+    assert flex_resistance(PARTS, math.pi) > 110e3      # 110 kohm [P], plus the curve
 
 
-def test_curvature_at_the_sensors_under_a_tip_force_is_that_of_a_cantilever(arm):
+def test_curvature_at_the_sensors_under_a_tip_force_is_of_a_cantilever(arm):
     bench = Bench(arm, QUIET)
     force = 0.05
     bench.simulation.push('tool', force=(0.0, force, 0.0), follows=True)
     run(bench, HOLD, 20.0)
     for curvature, (start, end) in zip(bench.curvatures, [(0.01, 0.10525), (0.29475, 0.39)]):
         exact = force / EI * (LENGTH - (start + end) / 2)
-        # the turn sticks, and 1 % damping leaves exp(-0.01 2 pi 5 20) = 0.2 % of the swing; cubic
-        # shapes hold the static line exactly, and gravity does not act in the level
+        # the turn sticks; 1 % damping leaves exp(-0.01 2 pi 5 20) = 0.2 % of the vibration. Cubic
+        # shapes contain the static deflection exactly, and gravity does not act in the horizontal
         # plane
         assert curvature == pytest.approx(exact, rel=5e-3)
     bend = 0.09525 * bench.curvatures[0]
     expected = divider_counts(QUIET, flex_resistance(QUIET, bend))
-    assert bench.read().adc[0] == pytest.approx(16 * expected, abs=8)   # half a count of each
+    assert bench.read().adc[0] == pytest.approx(16 * expected, abs=8)   # half a count each
 
 
 def test_noise_of_the_converter_averages_out(arm):
     bench = Bench(arm, PARTS, seed=3)
     readings = np.array([bench.read().adc for _ in range(2000)]) / 16
-    spread = math.hypot(PARTS.adc_noise, 1 / math.sqrt(12)) / 4     # 16 conversions, rounded each
+    spread = math.hypot(PARTS.adc_noise, 1 / math.sqrt(12)) / 4     # 16 conversions, each rounded
     assert readings.std(axis=0) == pytest.approx(spread, rel=0.1)   # 2000 values: 1.6 %
     assert readings.mean(axis=0) == pytest.approx(4095 / 2, abs=5 * spread / math.sqrt(2000))
 
@@ -191,7 +191,7 @@ def test_switches_close_at_the_ends_of_the_travel(arm):
     assert bench.read().upper_switches == (True, False)
 
 
-def test_stop_button_takes_the_supply_away(arm):
+def test_stop_button_disconnects_the_supply(arm):
     bench = Bench(arm, PARTS)
     bench.faults.stop_button = True
     run(bench, Drive(duty=1.0, bridge=True, stepper=True), 0.2)
@@ -200,7 +200,7 @@ def test_stop_button_takes_the_supply_away(arm):
     assert abs(bench.simulation.velocity[SLIDE]) < 1e-6
 
 
-def test_jammed_slide_draws_the_stall_current_and_stands(arm):
+def test_jammed_slide_draws_the_stall_current_and_does_not_move(arm):
     bench = Bench(arm, PARTS)
     bench.faults.jammed = True
     run(bench, Drive(duty=1.0, bridge=True, stepper=True), 0.5)
@@ -211,12 +211,12 @@ def test_jammed_slide_draws_the_stall_current_and_stands(arm):
     assert bench.simulation.position[SLIDE] > 0.16
 
 
-def test_hand_carries_the_joints_to_a_place_and_lets_go(arm):
+def test_hand_moves_the_joints_to_a_position_and_releases_them(arm):
     bench = Bench(arm, PARTS)
     bench.move_by_hand(SLIDE, 0.05)
     bench.move_by_hand(TURN, 0.7)
     run(bench, Drive(), 12.0)
-    # a hand lets go within 0.1 mrad and mm; the arm swings on and bearing friction stops it
+    # the hand releases within 0.1 mrad and mm; bearing friction stops the residual vibration
     assert bench.simulation.position == pytest.approx([0.05, 0.7], abs=2e-3)
     assert bench.read().encoders[SLIDE] == pytest.approx(-0.1 * 300e3, abs=100)
 
@@ -230,12 +230,12 @@ def test_same_calls_give_the_same_bench(arm):
     assert readings[0] == readings[1]
 
 
-def test_other_robot_is_refused():
+def test_another_robot_is_rejected():
     with pytest.raises(SettingError, match='is no bench: it needs a prismatic joint'):
         Bench(frs.load('two_link'))
 
 
-def test_flexible_joint_is_refused_with_the_reason(tmp_path):
+def test_a_flexible_joint_is_rejected_with_the_reason(tmp_path):
     file = tmp_path / 'bench.urdf'
     file.write_text((share_folder() / 'urdf' / 'rig.urdf').read_text('utf-8').replace(
         '<joint name="turn" rotor', '<joint name="turn" stiffness="40" rotor'), 'utf-8')

@@ -1,7 +1,7 @@
 """
-The board in Python and the firmware in QEMU, written from one page, under the same random hosts.
+The board in Python and the firmware in QEMU behave equally under the same random hosts.
 
-Neither shares code with the other; where they differ, one of them has misread the page.
+They share no code. If they differ, one of them does not implement the page correctly.
 """
 
 import random
@@ -43,19 +43,19 @@ from flex_robot_sim.util.exceptions import UsageError
 NO_QEMU = missing_tools({**TOOLS, **PACKAGES})
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(NO_QEMU), reason=NO_QEMU)]
 STEPS = 3000
-# a limit of no current at all is a matter of rounding: the firmware measures whole milliamperes
+# a zero current limit depends on rounding: the firmware measures whole milliamperes
 WRITTEN = [number for number in PARAMETERS if number != Parameter.CURRENT_MAX]
 
 
 class RandomHost:
-    """Says right and wrong things, in and out of order."""
+    """Sends valid and invalid messages, in and out of order."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.session = 0
         self._command = self._setpoint = 0
         self._rows = self._segments(3)
-        self._plan = []             # what a sensible host would say next
+        self._plan = []             # the next messages of a correct host
 
     def _segments(self, count):
         choice = self.random.choice
@@ -63,7 +63,7 @@ class RandomHost:
                              choice([0.0, 100.0, -300.0])) for _ in range(count))
 
     def bytes(self):
-        """What it says in a control step: mostly nothing."""
+        """Return the bytes of one control step: mostly none."""
         if self.random.random() < 0.01:
             self._plan = self._sensible()
         if self._plan:
@@ -72,7 +72,7 @@ class RandomHost:
         if self.random.random() > 0.35:
             return b''
         message, sequence = self._message()
-        with suppress(UsageError):          # 1.5 does not fit into every field
+        with suppress(UsageError):          # 1.5 exceeds the range of some fields
             return encode(message, self.session if self.random.random() < 0.97 else 9,
                           sequence % 65536)
         return b''
@@ -111,7 +111,7 @@ class RandomHost:
             Stream(choice([1000, 500, 3, 0, 1000, 1000]))]), self._command
 
     def breaks(self):
-        """Return a function that breaks or mends a bench, now and then."""
+        """Return a function that occasionally breaks or repairs a bench."""
         choice = self.random.choice
         if self.random.random() > 0.01:
             return None
@@ -129,7 +129,7 @@ class RandomHost:
 
 
 class Shadow:
-    """A bench that shows the pins that another one has shown last."""
+    """A bench that repeats the last pins of another bench."""
 
     def __init__(self, bench):
         self._read, self._pins = bench.read, bench.read()
@@ -140,7 +140,7 @@ class Shadow:
         return self._pins
 
     def read(self):
-        """Pins of the other bench."""
+        """Return the pins of the other bench."""
         return self._pins
 
     def advance(self, *_):
@@ -152,7 +152,7 @@ class Shadow:
 
 @pytest.fixture(scope='module')
 def boards():
-    """Both see the same pins; those of the bench that the first of them drives."""
+    """Return both boards; both read the pins of the bench that the first one drives."""
     python = back_ends.emulator()
     boards = python, back_ends.Lockstep('qemu', QemuRig(Shadow(python.bench)))
     yield boards
@@ -160,17 +160,17 @@ def boards():
         board.close()
 
 
-def compared(message):
-    """What must be the same to the last bit; pulses are rounded in different places."""
+def identical_fields(message):
+    """Return the fields that must be identical; pulses are rounded at different points."""
     if isinstance(message, Telemetry):
         return message._replace(step_position=0, step_rate=round(message.step_rate))
-    # a self test takes as long as it takes
+    # the duration of a self test varies
     is_boot = isinstance(message, Event) and message.kind == EventKind.BOOT
     return message._replace(time=0) if is_boot else message
 
 
 @pytest.mark.parametrize('seed', range(6))
-def test_both_boards_say_the_same_to_a_random_host(boards, seed):
+def test_both_boards_answer_a_random_host_identically(boards, seed):
     host, said = RandomHost(seed), ([], [])
     for board in boards:
         board.rig._boot_id = 1000 + seed
@@ -181,17 +181,17 @@ def test_both_boards_say_the_same_to_a_random_host(boards, seed):
         breaks = host.breaks()
         if breaks is not None:
             breaks(boards[0].bench)
-        for board, reader, kept in zip(boards, readers, said):
-            kept += reader.feed(board.exchange(data, 1))
+        for board, reader, messages_of_board in zip(boards, readers, said):
+            messages_of_board += reader.feed(board.exchange(data, 1))
         data = host.bytes()
         if said[0]:
             host.session = said[0][-1].session
     states = {f.message.state for f in said[0] if isinstance(f.message, (Ack, Telemetry))}
     assert states == {*State} - {State.BOOT}
     for kind in (Ack, Event, Telemetry):
-        python, firmware = ([(f.session, compared(f.message)) for f in frames
+        python, firmware = ([(f.session, identical_fields(f.message)) for f in frames
                              if isinstance(f.message, kind)] for frames in said)
-        # what is on the line at the end may be one frame more
+        # one further frame may still be on the line
         count = min(len(python), len(firmware))
         assert max(len(python), len(firmware)) - count <= 2
         assert python[:count] == firmware[:count]

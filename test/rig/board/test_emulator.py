@@ -1,4 +1,4 @@
-"""The emulator behind its port, in real time and with faults, seen by the host's own link."""
+"""The emulator behind its port, in real time and with faults, tested with the host's link."""
 
 import contextlib
 import os
@@ -53,7 +53,7 @@ def connected(port, settings=CALM):
 
 
 def drive_until(link, condition, duty=0.3, step_rate=0.0):
-    """Send set points every 10 ms until something has happened."""
+    """Send set points every 10 ms until a condition holds."""
     def ready():
         link.drive(duty, step_rate)
         time.sleep(0.01)
@@ -65,7 +65,7 @@ def test_link_greets_arms_drives_and_reads(emulator, link):
     link.arm()
     assert drive_until(link, lambda: link.reading.message.slide_counts > 300)
     truth = emulator.call(lambda rig: rig.bench.simulation.position[0])
-    # what has come since is less than 0.1 s at 0.08 m/s
+    # later telemetry covers less than 0.1 s at 0.08 m/s
     assert link.reading.message.slide_counts / 300e3 == pytest.approx(truth - 0.15, abs=8e-3)
     link.disarm()
     assert eventually(lambda: link.reading.message.state == State.DISARMED)
@@ -81,14 +81,14 @@ def test_telemetry_comes_without_gaps_at_500_per_second_of_the_board(emulator, t
 
 
 @pytest.mark.slow
-def test_30_000_frames_in_noise_let_no_wrong_one_through_either_way():
-    """In lockstep: every frame that arrives is one that was sent, bit for bit."""
+def test_30_000_noisy_frames_contain_no_undetected_error():
+    """In lockstep: every received frame is identical to a sent one."""
     rig, reader, undamaged = rig_of(), FrameReader(from_board=True), FrameReader(from_board=True)
     wires = BadWire(1), BadWire(2)
     for wire in wires:
         wire.faults = WireFaults(noise=1e-3, drop=1e-4, insert=1e-4, half=1e-4)
     sent_by_board, sent_by_host, stream, session, wrong = set(), set(), b'', 0, 0
-    # what comes to damage is bytes, so as many of them in a step as the board sends at most
+    # noise damages bytes, so each step has the maximum number of bytes that the board sends
     for k in range(30_000):
         data = b''
         if k % 50 == 15 and session == 0:
@@ -104,7 +104,7 @@ def test_30_000_frames_in_noise_let_no_wrong_one_through_either_way():
         sent_by_board.update(undamaged.feed(b'\0' + pieces + b'\0'))
         for frame in reader.feed(wires[1].transmit(pieces)):
             session = frame.session
-            # what left the board in two pieces is looked up by the counter of the frame
+            # the frame counter identifies frames that left the board in two pieces
             wrong += frame not in sent_by_board and frame.sequence > rig.board.outbox.sequence
     right = sum(chunk in sent_by_host for chunk in stream.split(b'\0') if chunk)
     assert wires[0].damaged > 50 and wires[1].damaged > 1000
@@ -114,7 +114,7 @@ def test_30_000_frames_in_noise_let_no_wrong_one_through_either_way():
     assert rig.board.state == State.DISARMED
 
 
-def test_noise_on_the_line_costs_frames_and_not_the_link(emulator, link):
+def test_noise_on_the_line_loses_frames_but_not_the_link(emulator, link):
     link.arm()
     emulator.inject('noise=1e-3')
     assert drive_until(link, lambda: link.status().frames.crc_errors > 20, duty=0.1)
@@ -124,7 +124,7 @@ def test_noise_on_the_line_costs_frames_and_not_the_link(emulator, link):
     assert link.status().gaps >= before > 0
 
 
-def test_pulled_plug_comes_back_within_a_second_and_disarmed(emulator, link):
+def test_an_unplugged_board_is_back_within_a_second_and_disarmed(emulator, link):
     link.arm()
     assert drive_until(link, lambda: link.reading.message.state == State.ARMED)
     emulator.inject('unplug=0.3')
@@ -133,14 +133,14 @@ def test_pulled_plug_comes_back_within_a_second_and_disarmed(emulator, link):
     plugged = time.monotonic()
     assert eventually(lambda: link.state == LinkState.READY)
     assert time.monotonic() - plugged < 1.0
-    link.drive(0.3, 0.0)        # which the session may refuse, and the board does
+    link.drive(0.3, 0.0)        # the session may reject it, and the board does
     before = link.reading.message.time
     assert eventually(lambda: link.reading.message.time != before)
     assert link.reading.message.state in (State.DISARMED, State.FAULT)
     assert link.reading.message.duty == 0.0
 
 
-def test_port_that_vanishes_for_good_is_said(emulator, link):
+def test_a_permanently_lost_port_is_reported(emulator, link):
     emulator.inject('vanish')
     assert eventually(lambda: link.state == LinkState.NO_PORT)
     with pytest.raises(RigError, match='the port is gone'):
@@ -148,7 +148,7 @@ def test_port_that_vanishes_for_good_is_said(emulator, link):
     assert not link.drive(0.1, 0.0)
 
 
-def test_reboot_in_motion_is_noticed_and_nothing_moves_again(emulator, link):
+def test_a_reboot_in_motion_is_detected_and_motion_does_not_resume(emulator, link):
     link.arm()
     assert drive_until(link, lambda: link.reading.message.duty == 0.3)
     emulator.inject('reboot')
@@ -157,19 +157,19 @@ def test_reboot_in_motion_is_noticed_and_nothing_moves_again(emulator, link):
     assert emulator.call(lambda rig: rig.bench.current) == 0.0
 
 
-def test_stalled_board_is_stale_and_its_motors_stop_when_it_wakes(emulator):
+def test_a_stalled_board_is_stale_and_stops_its_motors_on_resuming(emulator):
     with connected(emulator.link, replace(CALM, stale_after=0.1)) as link:
         link.arm()
         assert drive_until(link, lambda: link.reading.message.duty == 0.3)
         emulator.inject('stall=0.3')
         assert eventually(lambda: link.state != LinkState.READY)
-        # the slide has gone on meanwhile, which looks like a jump of its encoder
+        # the slide has moved in between, which looks like an encoder jump
         assert eventually(lambda: link.reading.message.state == State.FAULT)
         assert link.reading.message.faults in (Fault.WATCHDOG, Fault.ENCODER_SLIDE)
         assert link.reading.message.duty == 0.0
 
 
-def test_firmware_that_hangs_is_reset_and_its_motors_stop(emulator, link):
+def test_hanging_firmware_is_reset_and_its_motors_stop(emulator, link):
     link.arm()
     assert drive_until(link, lambda: link.reading.message.duty == 0.3)
     emulator.inject('hang')
@@ -178,7 +178,7 @@ def test_firmware_that_hangs_is_reset_and_its_motors_stop(emulator, link):
     assert eventually(lambda: link.reading.message.state == State.DISARMED)
 
 
-def test_flood_runs_over_and_the_board_lives_on(emulator, link):
+def test_a_flood_of_bytes_overflows_and_the_board_continues(emulator, link):
     emulator.inject('flood=500e3')
     assert eventually(lambda: emulator.call(lambda rig: rig.board.overruns) > 50_000)
     emulator.inject('flood=0')
@@ -195,7 +195,7 @@ def test_clock_that_wraps_is_invisible_to_the_host(emulator, link):
     assert eventually(lambda: link.reading.message.time > first.message.time + 200_000)
     passed = link.reading.stamp - first.stamp
     ticks = (link.reading.message.time - first.message.time) * 1e-6
-    # a busy machine keeps the emulator waiting for tenths of a second; a wrap is off by 4295 s
+    # a busy machine delays the emulator by tenths of a second; a wrap would be 4295 s
     assert passed == pytest.approx(ticks, abs=1.0)
 
 
@@ -234,7 +234,7 @@ def test_estop_during_a_profile(emulator, link):
     assert link.reading.message.duty == 0.0
 
 
-def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(emulator):
+def test_after_a_killed_host_the_motors_are_off_within_100_ms(emulator):
     code = ('import sys, time\n'
             'from flex_robot_sim.rig.host.link import LinkSettings, RigLink\n'
             'link = RigLink(sys.argv[1], LinkSettings(hello_timeout=20.0))\n'
@@ -265,7 +265,7 @@ def test_second_host_finds_the_port_taken(emulator, link):
         RigLink(emulator.link, CALM)
 
 
-def test_planned_fault_comes_at_its_time(rig, tmp_path):
+def test_a_scheduled_fault_occurs_on_time(rig, tmp_path):
     rig.bench.restore((0.15, 0.0))
     emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench), ['stop@0.05', 'release@0.08'])
     seen = []
@@ -273,7 +273,7 @@ def test_planned_fault_comes_at_its_time(rig, tmp_path):
         emulator.step()
         seen.append(rig.bench.faults.stop_button)
     emulator.close()
-    assert seen.index(True) == 50           # the step that starts at 0.05 s
+    assert seen.index(True) == 50           # the control step that starts at 0.05 s
     assert seen.index(False, 50) == 80
 
 
@@ -291,13 +291,13 @@ def test_planned_fault_comes_at_its_time(rig, tmp_path):
     ('noise=1.5', 'value of "noise=1.5" must be >= 0 and <= 1'),
     ('unplug=-1', 'value of "unplug=-1" must be >= 0'),
 ])
-def test_wrong_words_are_one_line(words, message):
+def test_an_invalid_option_is_one_line(words, message):
     with pytest.raises(UsageError) as caught:
         parse(words)
     assert str(caught.value).startswith(message)
 
 
-def test_every_fault_can_be_said(rig, tmp_path):
+def test_every_fault_has_an_option(rig, tmp_path):
     rig.bench.restore((0.15, 0.0))
     emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench))
     for name, fault in EMULATOR_FAULTS.items():
@@ -316,11 +316,11 @@ def start(*words):
         try:
             yield process
         finally:
-            process.kill()              # does nothing to one that has ended
+            process.kill()              # no effect on a process that has ended
 
 
 @pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGTERM])
-def test_command_serves_obeys_and_leaves_nothing_behind(tmp_path, end):
+def test_the_command_serves_a_port_and_cleans_up(tmp_path, end):
     path = tmp_path / 'rig'
     with start('--link', str(path), '--fault', 'stop') as process:
         assert process.stdout.readline() == f'The rig listens at {path}\n'
@@ -337,7 +337,7 @@ def test_command_serves_obeys_and_leaves_nothing_behind(tmp_path, end):
     assert not os.path.lexists(path)
 
 
-def test_ctrl_c_may_be_pressed_again_while_it_ends(tmp_path):
+def test_ctrl_c_can_be_repeated_during_shutdown(tmp_path):
     path = tmp_path / 'rig'
     with start('--link', str(path)) as process:
         assert process.stdout.readline() == f'The rig listens at {path}\n'
@@ -349,7 +349,7 @@ def test_ctrl_c_may_be_pressed_again_while_it_ends(tmp_path):
     assert not os.path.lexists(path)
 
 
-def test_command_emulates_the_parts_of_another_bench(tmp_path):
+def test_the_command_emulates_the_parts_of_another_bench(tmp_path):
     path, file = tmp_path / 'rig', tmp_path / 'bench.yaml'
     file.write_text('parts: {flat_resistance: 20e3, adc_noise: 0}')
     with start('--link', str(path), '--parts', str(file)) as process:
@@ -366,7 +366,7 @@ def test_command_emulates_the_parts_of_another_bench(tmp_path):
     ('resistance: 7.1', '"parts" is missing'),
     ('parts: {resistance: -7.1}', 'resistance = -7.1 must be > 0'),
 ])
-def test_parts_that_are_none_are_one_line(tmp_path, text, message):
+def test_invalid_parts_are_one_line(tmp_path, text, message):
     file = tmp_path / 'bench.yaml'
     file.write_text(text)
     with start('--parts', str(file)) as process:

@@ -1,4 +1,4 @@
-"""The firmware as a build: unit tests on this computer, both programs, and the C codec."""
+"""The firmware build: unit tests on the host, both programs, and the C codec."""
 
 import ctypes
 import os
@@ -26,7 +26,7 @@ for_the_board = pytest.mark.skipif(bool(NO_CROSS), reason=NO_CROSS)
 
 
 def make(folder, *targets):
-    """Run make and return what it said; a failure shows that instead."""
+    """Run make and return its output; a failure shows the output."""
     result = subprocess.run(['make', '-s', '-C', SOURCES, f'BUILD={folder}', *targets],
                             capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -53,20 +53,20 @@ def codec(tmp_path_factory):
 def test_unit_tests_pass_under_sanitizers(tmp_path):
     said = make(tmp_path, 'check')
     assert 'passed: rules_of_safety_hold_in_a_storm' in said
-    # the model of the chip catches single instructions, which it can on this kind of computer only
+    # the chip model traps single instructions, which needs this host architecture
     modelled = (platform.system(), platform.machine()) == ('Linux', 'x86_64')
     assert ('passed: stop_button_stops_both_without_a_storm_of_interrupts' in said) == modelled
 
 
 @for_the_board
-def test_make_builds_both_programs_and_says_what_they_use(built):
+def test_make_builds_both_programs_and_prints_their_memory_use(built):
     folder, said = built
     assert (folder / 'board.bin').stat().st_size > 0
     assert (folder / 'emulation.elf').is_file()
     assert 'board.elf' in said and 'flash' in said
     deepest, size = map(int, re.search(r'deepest stack: (\d+) B of (\d+) B', said).groups())
     assert size == 8192
-    # the way down that is printed, without interrupts
+    # the printed call path, without interrupts
     way = [int(frame) for frame in re.findall(r'\w+ (\d+)(?: >|$)', said.splitlines()[-1])]
     assert sum(way) < deepest < size
 
@@ -80,7 +80,7 @@ def test_program_needs_no_library(built, name):
 
 
 @for_the_board
-def test_symbols_are_where_the_tools_of_the_compiler_see_them(built):
+def test_symbols_agree_with_the_compiler_tools(built):
     elf = built[0] / 'emulation.elf'
     said = subprocess.run(['arm-none-eabi-nm', elf], capture_output=True, text=True, check=True)
     seen = {name: int(value, 16) for value, _, name in map(str.split, said.stdout.splitlines())}
@@ -89,7 +89,7 @@ def test_symbols_are_where_the_tools_of_the_compiler_see_them(built):
 
 
 @for_the_board
-def test_vectors_stand_where_the_processor_looks(built):
+def test_the_vector_table_is_at_its_hardware_address(built):
     folder, _ = built
     words = struct.unpack_from('<98I', (folder / 'board.bin').read_bytes())
     # numbers of the interrupts: reference manual RM0090, table of vectors, plus 16 exceptions
@@ -106,16 +106,17 @@ def test_vectors_stand_where_the_processor_looks(built):
 
 
 @for_the_board
-def test_function_that_calls_itself_has_no_deepest_stack(built):
-    graphs = sorted((built[0] / 'target').glob('**/*.ci'))      # the fault of the emulation does
+def test_a_recursive_function_has_no_stack_bound(built):
+    # grow_stack, a fault of the emulation, is recursive
+    graphs = sorted((built[0] / 'target').glob('**/*.ci'))
     result = subprocess.run(['awk', '-v', 'size=8192', '-f', SOURCES / 'tools/stack.awk', *graphs],
                             capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (1, 'stack: grow_stack calls itself\n')
 
 
 @for_the_board
-def test_stack_that_overflows_leaves_the_memory(built):
-    # below it there is nothing, so that the processor traps and nothing is overwritten
+def test_a_stack_overflow_leaves_the_memory_range(built):
+    # there is no memory below, so the processor traps and overwrites nothing
     elf = built[0] / 'board.elf'
     assert firmware.symbol_address(elf, 'stack_top') == 0x20000000 + 8192
     assert firmware.symbol_address(elf, 'data_begin') >= 0x20000000 + 8192
@@ -126,8 +127,8 @@ def test_stack_that_overflows_leaves_the_memory(built):
     (['board', 'CROSS=none-'], 'none-gcc', 'gcc-arm-none-eabi'),
     (['check', 'HOST_CC=none'], 'none', 'gcc libc6-dev'),
 ])
-def test_make_without_a_compiler_says_in_one_line_what_to_install(tmp_path, words, program,
-                                                                  packages):
+def test_make_without_a_compiler_names_the_package_in_one_line(tmp_path, words, program,
+                                                               packages):
     result = subprocess.run(['make', '-C', SOURCES, f'BUILD={tmp_path}', *words],
                             capture_output=True, text=True, check=False)
     assert result.returncode == 2
@@ -141,28 +142,28 @@ def test_program_for_another_crystal_builds(tmp_path):
     make(tmp_path, 'board', 'CRYSTAL_MHZ=25', 'SUPPLY_MV=3300')
 
 
-def test_pins_of_the_page_are_those_of_the_program():
+def test_pins_of_the_page_agree_with_the_program():
     page = (SOURCES.parent / 'docs' / 'rig.md').read_text()
     table = page.partition('## Pins')[2].partition('## Wiring')[0]
-    told = re.findall(r'^\| P(\w)(\d+) \| (\w+)', table, re.MULTILINE)
+    pins_on_page = re.findall(r'^\| P(\w)(\d+) \| (\w+)', table, re.MULTILINE)
     code = ''.join(path.read_text() for path in sorted((SOURCES / 'hal/board').glob('*.c')))
     numbers = dict(re.findall(r'(\w+) = (\d+),', code))
     used = re.findall(r'\{GPIO_(\w), (\w+), PIN_(\w+)', code)
-    assert sorted((port, int(number)) for port, number, _ in told) == sorted(
+    assert sorted((port, int(number)) for port, number, _ in pins_on_page) == sorted(
         (port, int(numbers.get(number, number))) for port, number, _ in used)
     outputs = {(port, numbers[number]) for port, number, mode in used if mode == 'OUTPUT'}
-    assert outputs == {(port, number) for port, number, word in told if word == 'output'}
+    assert outputs == {(port, number) for port, number, word in pins_on_page if word == 'output'}
 
 
 def messages():
-    """Any frame with any bytes in its fields."""
+    """Generate frames with arbitrary bytes in their fields."""
     return st.sampled_from(sorted(FRAMES)).flatmap(lambda number: st.tuples(
         st.just(number), st.integers(0, 255), st.integers(0, 65535),
         st.binary(min_size=FRAMES[number].LAYOUT.size, max_size=FRAMES[number].LAYOUT.size)))
 
 
 def c_read(codec, reader, data):
-    """[(header, bytes of the fields)] of the frames that `data` completes."""
+    """Return [(header, bytes of the fields)] of the frames that `data` completes."""
     bodies = ctypes.create_string_buffer(100 * (len(data) // 10 + 1))
     size = codec.codec_read(reader, data, len(data), bodies)
     found, at = [], 0
@@ -190,7 +191,7 @@ def test_both_codecs_write_the_same_bytes(codec, message):
 @given(chunks=st.lists(st.one_of(messages(), st.binary(max_size=150)), max_size=12),
        wrong=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=4),
        cut=st.integers(1, 40))
-def test_both_codecs_read_the_same_frames_out_of_damaged_bytes(codec, chunks, wrong, cut):
+def test_both_codecs_read_the_same_frames_from_damaged_bytes(codec, chunks, wrong, cut):
     data = bytearray()
     for chunk in chunks:
         if isinstance(chunk, bytes):
@@ -220,7 +221,7 @@ def test_both_codecs_read_the_same_frames_out_of_damaged_bytes(codec, chunks, wr
     assert not any(is_from_board(f.message.ID) for f in ours)
 
 
-def test_missing_compiler_is_one_line_that_says_what_to_install(monkeypatch):
+def test_a_missing_compiler_is_one_line_with_the_package_to_install(monkeypatch):
     monkeypatch.setenv('PATH', '')
     with pytest.raises(FlexRobotSimError) as raised:
         firmware.build()
@@ -230,7 +231,7 @@ def test_missing_compiler_is_one_line_that_says_what_to_install(monkeypatch):
 
 
 @for_the_board
-def test_source_that_does_not_compile_is_one_line_that_names_it(tmp_path):
+def test_a_source_that_does_not_compile_is_named_in_one_line(tmp_path):
     sources = tmp_path / 'firmware'
     shutil.copytree(SOURCES, sources, ignore=shutil.ignore_patterns('build'))
     with open(sources / 'core' / 'cobs.c', 'a') as source:
@@ -240,8 +241,8 @@ def test_source_that_does_not_compile_is_one_line_that_names_it(tmp_path):
 
 
 @for_the_board
-def test_sources_that_cannot_be_written_are_built_in_the_cache(tmp_path, monkeypatch):
-    # root may write everywhere, so that no permission would show it
+def test_sources_in_a_read_only_folder_are_built_in_the_cache(tmp_path, monkeypatch):
+    # root can write everywhere, so permissions have no effect
     access = os.access
     monkeypatch.setattr(firmware.os, 'access', lambda path, mode: access(path, mode) and not (
         mode == os.W_OK and str(path).startswith(str(SOURCES))))
@@ -251,7 +252,7 @@ def test_sources_that_cannot_be_written_are_built_in_the_cache(tmp_path, monkeyp
 
 
 @for_the_board
-def test_file_that_is_no_firmware_is_one_line(tmp_path):
+def test_a_file_that_is_not_firmware_is_one_line(tmp_path):
     (tmp_path / 'other.elf').write_bytes(b'\x7fELF\x02 and so on')
     with pytest.raises(FlexRobotSimError, match=r'other\.elf is no firmware for the emulation'):
         firmware.symbol_address(tmp_path / 'other.elf', 'mailbox')

@@ -1,4 +1,4 @@
-"""An emulator that the computer holds up: its rig stands still, and nothing looks broken."""
+"""An emulator that the computer suspends: its rig pauses, and no fault appears."""
 
 import contextlib
 import os
@@ -20,12 +20,12 @@ from flex_robot_sim.rig.wire.protocol import Fault, Mode, Setpoint, State
 from flex_robot_sim.rig.wire.vocabulary import EventKind
 
 SETTINGS = LinkSettings(hello_timeout=PATIENCE, ack_timeout=0.5, validity=100)
-SILENT = 0.085              # a host that was silent for longer has itself to blame             [s]
-TRIALS = 20                 # until the test itself is not held up
+SILENT = 0.085              # a longer silence is an error of the host                          [s]
+TRIALS = 20                 # until the test itself runs without delays
 
 
 class Host:
-    """A host that drives as the bridge does: every third reading is answered by a set point."""
+    """A host that drives like the bridge: it answers every third reading with a set point."""
 
     def __init__(self, port):
         self.stamps, self.duty = [], 0.1
@@ -40,28 +40,28 @@ class Host:
             self.send()
 
     def send(self):
-        """Send a set point, and note how long there was none."""
+        """Send a set point, and record the time since the last one."""
         now = time.monotonic()
         self.silence = max(self.silence, now - self.sent)
         if self.link.drive(self.duty, 0.0):
             self.sent = now
 
     def until(self, condition):
-        """Wait until something that the telemetry says holds."""
+        """Wait until the telemetry satisfies a condition."""
         assert self.link.wait_until(condition, PATIENCE), self.link.status()
 
     def after(self, microseconds):
-        """Wait until so much time of the board has passed."""
+        """Wait until this much board time has passed."""
         end = self.message.time + microseconds
         self.until(lambda: self.message.time >= end)
 
     @property
     def message(self):
-        """The newest."""
+        """Return the newest message."""
         return self.link.reading.message
 
     def start(self):
-        """Arm and drive; again where a busy computer has kept this host from it."""
+        """Arm and drive; retry if a busy computer delays this host."""
         for _ in range(TRIALS):
             self.is_driving = False
             if self.message.state == State.FAULT:
@@ -98,7 +98,7 @@ def host(process):
 
 
 @contextlib.contextmanager
-def held_up(process):
+def suspend(process):
     """Stop the process of the emulator for the time of the block."""
     os.kill(process.pid, signal.SIGSTOP)
     try:
@@ -108,16 +108,16 @@ def held_up(process):
 
 
 @pytest.mark.parametrize('milliseconds', [5, 20, 100, 300])
-def test_emulator_that_is_held_up_goes_on_as_if_nothing_had_been(process, host, milliseconds):
+def test_a_suspended_emulator_resumes_without_a_fault(process, host, milliseconds):
     for _ in range(TRIALS):
         host.start()
         host.after(50_000)
         first = len(host.stamps)
         before = host.link.status().health
         host.silence = 0.0
-        with held_up(process):
+        with suspend(process):
             time.sleep(milliseconds * 1e-3)
-            host.sent = max(host.sent, time.monotonic())    # nobody is heard meanwhile
+            host.sent = max(host.sent, time.monotonic())    # it receives nothing in between
         host.after(250_000)         # the watchdog, and a HEALTH
         host.is_driving = False
         if host.silence < SILENT:
@@ -131,16 +131,16 @@ def test_emulator_that_is_held_up_goes_on_as_if_nothing_had_been(process, host, 
         assert status.health.late_steps > before.late_steps
 
 
-def test_hold_up_takes_nothing_from_the_time_that_a_host_may_be_silent(process, host):
+def test_a_suspension_does_not_shorten_the_watchdog_time_of_the_host(process, host):
     for _ in range(TRIALS):
         host.start()
         host.after(50_000)
         host.is_driving = False
-        with held_up(process):
+        with suspend(process):
             time.sleep(0.045)
             host.send()
         host.silence = 0.0
-        # seventy of the hundred milliseconds in which the watchdog waits
+        # seventy of the hundred milliseconds of the watchdog
         time.sleep(max(0.0, host.sent + 0.07 - time.monotonic()))
         host.send()
         if host.silence < SILENT:
@@ -150,37 +150,37 @@ def test_hold_up_takes_nothing_from_the_time_that_a_host_may_be_silent(process, 
     assert (host.message.state, host.message.faults) == (State.ARMED, Fault(0))
 
 
-def test_host_that_dies_during_a_hold_up_leaves_motors_off_100_ms_after_its_last_word(
+def test_a_host_that_dies_during_a_suspension_leaves_motors_off_in_100_ms(
         process, host):
     host.start()
     host.after(50_000)
-    with held_up(process):
+    with suspend(process):
         host.is_driving = False
         time.sleep(0.3)
     heard, last = host.message.time, host.message.setpoint_sequence
     while host.message.state != State.FAULT:
         host.after(1)
-        if host.message.setpoint_sequence != last:      # it has waited on the line
+        if host.message.setpoint_sequence != last:      # it was still on the line
             heard, last = host.message.time, host.message.setpoint_sequence
     host.until(lambda: any(event.kind == EventKind.FAULT for event in host.link.events))
     event = [event for event in host.link.events if event.kind == EventKind.FAULT][-1]
     assert event.faults == Fault.WATCHDOG
-    # telemetry shows a set point by up to 2 ms after it was taken
+    # telemetry shows a set point up to 2 ms after its arrival
     assert event.time - heard <= 100_000
     assert host.message.duty == 0.0
 
 
-def test_emulator_tells_that_it_was_held_up(process, host):
-    with held_up(process):
+def test_the_emulator_reports_its_suspension(process, host):
+    with suspend(process):
         time.sleep(0.2)
     line = process.stderr.readline()
     assert line.startswith('this computer was busy: the rig stood still for ')
 
 
-def test_an_emulated_bench_says_at_its_end_for_how_long_it_stood_still():
+def test_an_emulated_bench_reports_its_total_pause_at_the_end():
     bench = EmulatorProcess()
     try:
-        with RigLink(bench.port, SETTINGS) as link:     # only a bench that runs can be held up
+        with RigLink(bench.port, SETTINGS) as link:     # only a running bench can be suspended
             assert link.wait_until(lambda: link.reading is not None, PATIENCE)
             before = link.reading.message.time
             os.kill(bench._process.pid, signal.SIGSTOP)
@@ -192,11 +192,11 @@ def test_an_emulated_bench_says_at_its_end_for_how_long_it_stood_still():
     assert bench.lost_time > 0.3
 
 
-def test_what_came_during_a_hold_up_waits_on_the_line_and_none_of_it_is_lost(tmp_path):
+def test_bytes_sent_during_a_suspension_are_not_lost(tmp_path):
     rig = rig_of()
     emulator = Emulator(tmp_path / 'rig', rig)
     frame = encode(Setpoint(Mode.ALIVE, 0.0, 0.0, 50), 1, 1)
-    count = 10_000 // len(frame)        # more than the receiver of the board holds, 4096 B
+    count = 10_000 // len(frame)        # more than the receive buffer of the board, 4096 B
     port = os.open(emulator.link, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     sent, data = 0, frame * count
     for _ in range(30):                 # boot

@@ -1,4 +1,4 @@
-"""The firmware in QEMU: it boots, answers, repeats itself bit by bit, leaves nothing behind."""
+"""The firmware in QEMU: boot, answers, bitwise reproducibility, and clean-up."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ def image():
 
 
 class Bench:
-    """A host that keeps what it hears, and a board whose time goes on by milliseconds."""
+    """A host that stores received messages, and a board with a clock in milliseconds."""
 
     def __init__(self, machine, clock=0):
         self.machine, self.clock, self.world = machine, clock, World()
@@ -57,7 +57,7 @@ class Bench:
         self.session = self.sequence = 0
 
     def step(self, data=b'', milliseconds=1):
-        """Send bytes and let time go on; return the outputs."""
+        """Send bytes and advance the time; return the outputs."""
         for _ in range(milliseconds):
             self.clock += 1000
             out = self.machine.step(self.world, self.clock, data)
@@ -67,7 +67,7 @@ class Bench:
         return self.machine.outputs
 
     def last(self, kind):
-        """Newest message of a kind."""
+        """Return the newest message of a kind."""
         return next(f.message for f in reversed(self.frames) if isinstance(f.message, kind))
 
     def hello(self):
@@ -76,7 +76,7 @@ class Bench:
         self.session = self.frames[-1].session
         return self.last(HelloAck)
 
-    def set_off(self):
+    def start_motion(self):
         """Begin a session, arm, and send one set point for the DC motor."""
         self.hello()
         self.command(Stream(1000))
@@ -111,7 +111,7 @@ def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
         'TO_HOST_AT': 'offsetof(struct mailbox, to_host)',
         'FROM_HOST_AT': 'offsetof(struct mailbox, from_host)',
     }
-    # the offsets become the lengths of arrays, which the names of the symbols table show
+    # the offsets become array lengths, which the symbol table contains
     source = tmp_path / 'layout.c'
     source.write_text('#include <stddef.h>\n#include "hal/emulation/mailbox.h"\n' + ''.join(
         f'const char {name}[1 + {value}] = {{0}};\n' for name, value in words.items()
@@ -128,7 +128,7 @@ def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
     assert int(re.search(r'MAILBOX_START (0x\w+)u', header)[1], 16) == qemu.START
 
 
-def test_firmware_boots_and_says_who_it_is(bench):
+def test_the_firmware_boots_and_identifies_itself(bench):
     answer = bench.hello()
     assert answer.back_end == BackEnd.EMULATED_BOARD
     assert (answer.major, answer.schema_crc, answer.nonce) == (MAJOR, SCHEMA_CRC, 1234)
@@ -138,10 +138,10 @@ def test_firmware_boots_and_says_who_it_is(bench):
         EventKind.BOOT, State.DISARMED, ResetCause.POWER)
 
 
-def test_what_enters_the_pins_comes_back_in_telemetry(bench):
+def test_pin_inputs_appear_in_telemetry(bench):
     bench.hello()
     bench.world = World((70000, -70000), (33000, 32000), -0.417, int(Input.SLIDE_LOWER))
-    for part in range(8):       # counters of 16 bits, so that a count may not jump
+    for part in range(8):       # 16-bit counters, so a count must not jump
         bench.world = bench.world._replace(encoders=(150 * part, -150 * part))
         bench.step()
     assert bench.command(Stream(1000)) == Result.ACCEPTED
@@ -175,16 +175,16 @@ def test_two_runs_are_equal_bit_by_bit(image):
 def test_outputs_follow_set_points_and_the_ramp(image):
     _, outputs = drive_for_half_a_second(image)
     assert all(out.duty == 3000 and out.bridge and out.stepper for out in outputs)
-    # 32,000 steps/s2 make 1600 steps/s in 50 ms, on the way 0.5 * 1600 * 0.05 steps
+    # 32,000 steps/s2 reach 1600 steps/s in 50 ms, after 0.5 * 1600 * 0.05 steps
     assert [out.step_rate for out in outputs[:6]] == [
         320_000, 640_000, 960_000, 1_280_000, 1_600_000, 1_600_000]
-    # each step's rate holds until the next: half a millisecond of the rate ahead of the ramp
+    # each rate holds until the next step: half a millisecond ahead of the ramp
     assert outputs[4].steps == pytest.approx(40, abs=2)
     assert outputs[-1].steps - outputs[9].steps == 1600 * 0.4
 
 
 def test_motors_are_off_100_ms_after_the_last_set_point(bench):
-    bench.set_off()
+    bench.start_motion()
     taken = bench.clock
     while bench.step().bridge:
         assert bench.clock - taken < 100_000
@@ -207,7 +207,7 @@ def test_clock_wraps_without_a_jump(image):
 @pytest.mark.parametrize('fault, cause', [
     ('reboot', ResetCause.PIN), ('hang', ResetCause.INDEPENDENT_WATCHDOG),
     ('crash', ResetCause.SOFTWARE), ('overflow', ResetCause.SOFTWARE)])
-def test_reset_in_motion_ends_disarmed_and_says_why(bench, fault, cause):
+def test_a_reset_in_motion_ends_disarmed_with_its_cause(bench, fault, cause):
     bench.hello()
     bench.command(Arm())
     assert bench.send(Setpoint(Mode.DRIVE, 0.3, 1600.0, 100), 5).bridge
@@ -219,12 +219,12 @@ def test_reset_in_motion_ends_disarmed_and_says_why(bench, fault, cause):
     assert (out.bridge, out.stepper, out.duty, out.step_rate, out.steps) == (False, False, 0, 0, 0)
     assert bench.hello().reset_cause == cause
     assert bench.last(Event).state == State.DISARMED
-    # the session of before is gone
+    # the previous session is invalid
     bench.session = (bench.session + 1) % 256
     assert bench.command(Arm()) == Result.WRONG_SESSION
 
 
-def test_time_that_jumps_beyond_the_watchdog_resets_the_processor(bench):
+def test_a_time_jump_beyond_the_watchdog_resets_the_processor(bench):
     bench.hello()
     bench.clock += 60_000
     bench.step()
@@ -233,26 +233,26 @@ def test_time_that_jumps_beyond_the_watchdog_resets_the_processor(bench):
 
 
 @pytest.mark.parametrize('late, faults', [(4900, Fault(0)), (5100, Fault.LATE)])
-def test_step_that_starts_too_late_stops_the_motors(bench, late, faults):
-    bench.set_off()
-    bench.clock += late             # the step that is due comes so much later [us]
+def test_a_late_control_step_stops_the_motors(bench, late, faults):
+    bench.start_motion()
+    bench.clock += late             # the delay of the next step [us]
     bench.step()
     assert bench.machine.outputs.bridge == (not faults)
     assert bench.last(Telemetry).faults == faults
 
 
-def test_watchdog_goes_by_the_clock_and_not_by_steps(bench):
-    bench.set_off()
+def test_the_watchdog_uses_the_clock_and_does_not_count_steps(bench):
+    bench.start_motion()
     taken = bench.clock
     while bench.step().bridge:
-        bench.clock += 3000         # three steps in four are missed [us]
+        bench.clock += 3000         # three of four steps are missed [us]
         assert bench.clock - taken < 200_000
     # steps start 1, 5, 9 ... ms after the set point: the first of them beyond 99 ms
     assert bench.clock - taken == 101_000
     assert bench.last(Telemetry).faults == Fault.WATCHDOG
 
 
-def test_late_step_without_motion_is_no_fault(bench):
+def test_a_late_step_without_motion_is_not_a_fault(bench):
     bench.hello()
     bench.command(Stream(1000))
     bench.clock += 20_000
@@ -262,7 +262,7 @@ def test_late_step_without_motion_is_no_fault(bench):
     assert bench.last(Health).late_steps == 1
 
 
-def test_flood_leaves_the_board_in_order(bench):
+def test_a_flood_of_bytes_does_not_disturb_the_board(bench):
     bench.hello()
     bench.step(b'\x55' * 4096)
     bench.step(b'\0', 100)
@@ -270,9 +270,9 @@ def test_flood_leaves_the_board_in_order(bench):
     assert bench.command(Stream(0)) == Result.ACCEPTED
 
 
-def test_bytes_that_find_no_room_are_lost_and_counted(bench):
+def test_bytes_beyond_the_buffer_are_dropped_and_counted(bench):
     bench.hello()
-    refused = encode(Arm(), bench.session, 7)   # 16 of them are handled in a step
+    refused = encode(Arm(), bench.session, 7)   # the board handles 16 per step
     count = 4096 // len(refused)
     for _ in range(2):
         bench.step(refused * count)
@@ -282,14 +282,14 @@ def test_bytes_that_find_no_room_are_lost_and_counted(bench):
     assert 2 * count * len(refused) - 4096 - handled <= lost <= 2 * count * len(refused) - 4096
 
 
-def test_more_bytes_than_a_step_can_take_are_refused(bench):
+def test_more_bytes_than_the_limit_of_a_step_are_rejected(bench):
     with pytest.raises(FlexRobotSimError) as raised:
         bench.step(bytes(5000))
     assert str(raised.value) == 'data = 5000 bytes must be at most 4096 in a step'
 
 
 def still_runs(process_id):
-    # a process that has ended and waits for its parent is over
+    # a zombie process counts as ended
     with contextlib.suppress(OSError):
         state = Path(f'/proc/{process_id}/stat').read_text().rpartition(')')[2].split()[0]
         return state != 'Z'
@@ -301,7 +301,7 @@ def children_of(process_id):
     return [int(word) for word in path.read_text().split()]
 
 
-def test_killed_host_leaves_no_qemu_behind(image):
+def test_a_killed_host_leaves_no_qemu_process(image):
     code = ('import sys\nfrom flex_robot_sim.rig.board.qemu import QemuMachine\n'
             'machine = QemuMachine(sys.argv[1])\nprint(machine._process.pid, flush=True)\n'
             'sys.stdin.read()')
@@ -309,7 +309,7 @@ def test_killed_host_leaves_no_qemu_behind(image):
                             stdout=subprocess.PIPE, text=True)
     supervisor = int(host.stdout.readline())
     family = [supervisor, *children_of(supervisor)]
-    assert len(family) == 3         # the supervisor, QEMU, and what watches the host
+    assert len(family) == 3         # the supervisor, QEMU, and the host monitor
     host.send_signal(signal.SIGKILL)
     host.wait()
     host.stdin.close()
@@ -320,7 +320,7 @@ def test_killed_host_leaves_no_qemu_behind(image):
         time.sleep(0.01)
 
 
-def test_qemu_that_dies_is_one_line(bench):
+def test_the_death_of_qemu_is_one_line(bench):
     qemu_id = next(child for child in children_of(bench.machine._process.pid)
                    if 'qemu' in Path(f'/proc/{child}/cmdline').read_text().split('\0')[0])
     os.kill(qemu_id, signal.SIGKILL)
@@ -328,9 +328,9 @@ def test_qemu_that_dies_is_one_line(bench):
         bench.step(milliseconds=5)
 
 
-def test_image_that_qemu_cannot_load_is_one_line(image, tmp_path):
+def test_an_image_that_qemu_cannot_load_is_one_line(image, tmp_path):
     broken = tmp_path / 'broken.elf'
-    # a right file for this reader, and another processor for QEMU
+    # valid for this reader, but for another processor in QEMU
     data = bytearray(Path(image).read_bytes())
     data[18:20] = b'\x03\x00'
     broken.write_bytes(data)
@@ -338,7 +338,7 @@ def test_image_that_qemu_cannot_load_is_one_line(image, tmp_path):
         QemuMachine(broken)
 
 
-def test_missing_qemu_is_one_line_that_says_what_to_install(monkeypatch):
+def test_missing_qemu_is_one_line_with_the_package_to_install(monkeypatch):
     monkeypatch.setenv('PATH', '')
     with pytest.raises(FlexRobotSimError) as raised:
         QemuMachine()

@@ -1,4 +1,4 @@
-"""The firmware in QEMU as a port: in real time, and with as many bytes as a line brings."""
+"""The firmware in QEMU as a port: in real time, and at the full rate of the line."""
 
 import signal
 import subprocess
@@ -47,7 +47,7 @@ def wait_for(port, reader, kind, seconds=20):
     raise AssertionError(f'no {kind.__name__} came')
 
 
-def test_port_in_real_time_answers_and_keeps_the_time_of_the_host(image, tmp_path):
+def test_a_real_time_port_answers_and_follows_the_host_clock(image, tmp_path):
     with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
         reader = FrameReader(from_board=True)
         port.write(HELLO)
@@ -63,11 +63,11 @@ def test_port_in_real_time_answers_and_keeps_the_time_of_the_host(image, tmp_pat
                 for _ in range(200):
                     wait_for(port, reader, Telemetry)
         (sent_1, came_1, board_1), (sent_2, came_2, board_2) = stamps
-        # an answer lies between question and reply; the clocks of host and QEMU are one
+        # the answer is between request and reply; host and QEMU share one clock
         assert sent_2 - came_1 - 1e-3 <= board_2 - board_1 <= came_2 - sent_1 + 1e-3
 
 
-def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):
+def test_an_unread_port_does_not_block_the_board(image, tmp_path):
     with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
         reader = FrameReader(from_board=True)
         port.write(HELLO)
@@ -82,7 +82,7 @@ def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):
         assert (wait_for(port, FrameReader(True), Telemetry).message.time - first) % WRAP > 50_000
 
 
-def test_port_brings_more_bytes_than_the_board_can_hold_in_their_order(image, tmp_path):
+def test_a_port_transfers_more_bytes_than_the_board_buffer_in_order(image, tmp_path):
     with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
         reader = FrameReader(from_board=True)
         port.write(HELLO)
@@ -98,7 +98,7 @@ def test_port_brings_more_bytes_than_the_board_can_hold_in_their_order(image, tm
         assert (after.crc_errors, after.overruns) == (before.crc_errors, before.overruns)
 
 
-def test_port_in_real_time_shows_what_the_pins_are_given(image, tmp_path):
+def test_a_real_time_port_shows_the_pin_inputs(image, tmp_path):
     with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
         reader = FrameReader(from_board=True)
         port.write(HELLO)
@@ -106,7 +106,7 @@ def test_port_in_real_time_shows_what_the_pins_are_given(image, tmp_path):
         port.write(encode(Stream(500), session, 1))
         rig.machine.set_world(World((100, -50), (33000, 32000), 0.417, int(Input.TURN_UPPER)))
         deadline = time.monotonic() + 20
-        # the inputs are the last that is written
+        # the inputs are written last
         while not wait_for(port, reader, Telemetry).message.inputs:
             assert time.monotonic() < deadline
         seen = wait_for(port, reader, Telemetry).message
@@ -116,7 +116,7 @@ def test_port_in_real_time_shows_what_the_pins_are_given(image, tmp_path):
         assert rig.machine.read_outputs() == (0, 0, 0, False, False)
 
 
-def test_port_leaves_neither_link_nor_thread(image, tmp_path):
+def test_a_closed_port_leaves_neither_link_nor_thread(image, tmp_path):
     with QemuPort(tmp_path / 'rig', image) as rig:
         threads = rig._threads
         assert Path(rig.link).exists()
@@ -124,13 +124,13 @@ def test_port_leaves_neither_link_nor_thread(image, tmp_path):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(image, tmp_path):
+def test_after_a_killed_host_the_motors_are_off_within_100_ms(image, tmp_path):
     code = ('import sys, time\n'
             'from flex_robot_sim.rig.host.link import LinkSettings, RigLink\n'
             'link = RigLink(sys.argv[1], LinkSettings(telemetry_rate=1000, hello_timeout=20.0))\n'
             'while True:\n'
             '    if link.reading:\n'
-            '        if link.reading.message.state != 2:\n'       # a step was late, for instance
+            '        if link.reading.message.state != 2:\n'       # for example, a late step
             '            link.clear(), link.arm()\n'
             '        print(link.reading.message.duty, flush=True)\n'
             '    link.drive(0.3, 0.0)\n'
@@ -151,33 +151,33 @@ def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(image, tmp_pat
         while rig.machine.read_outputs().bridge:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        told = []
-        while not told or told[-1].state != State.FAULT:
+        telemetry = []
+        while not telemetry or telemetry[-1].state != State.FAULT:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-            told = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
-                    if isinstance(frame.message, Telemetry)]
-    armed = max(k for k, seen in enumerate(told) if seen.state == State.ARMED)
+            telemetry = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
+                         if isinstance(frame.message, Telemetry)]
+    armed = max(k for k, seen in enumerate(telemetry) if seen.state == State.ARMED)
     first = armed
-    while (told[first - 1].state, told[first - 1].setpoint_sequence) == (
-            State.ARMED, told[armed].setpoint_sequence):
+    while (telemetry[first - 1].state, telemetry[first - 1].setpoint_sequence) == (
+            State.ARMED, telemetry[armed].setpoint_sequence):
         first -= 1
-    off = told[armed + 1]
-    assert any(seen.duty == 0.3 for seen in told) and off.duty == 0.0
-    # a computer that is busy holds QEMU up, and a late step in motion is a fault as well
+    off = telemetry[armed + 1]
+    assert any(seen.duty == 0.3 for seen in telemetry) and off.duty == 0.0
+    # a busy computer delays QEMU, and a late step in motion is also a fault
     assert off.faults in (Fault.WATCHDOG, Fault.LATE, Fault.WATCHDOG | Fault.LATE)
-    # no step that started 99 ms or more after the last set point has left them on
-    assert (told[armed].time - told[first].time) % WRAP < 99_000
+    # no step that starts 99 ms or more after the last set point leaves them on
+    assert (telemetry[armed].time - telemetry[first].time) % WRAP < 99_000
 
 
-def test_plug_that_is_pulled_in_motion_comes_back_to_a_board_that_stands(image, tmp_path):
+def test_a_board_unplugged_in_motion_is_at_rest_after_replugging(image, tmp_path):
     settings = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=20.0)
     with QemuPort(tmp_path / 'rig', image) as rig, RigLink(rig.link, settings) as link:
         deadline = time.monotonic() + 20
         while rig.machine.read_outputs().duty != 3000:
             assert time.monotonic() < deadline
             if link.reading and link.reading.message.state != State.ARMED:
-                link.clear()            # a busy computer may have made a step late
+                link.clear()            # a busy computer may have delayed a step
                 link.arm()
             link.drive(0.3, 0.0)
             time.sleep(0.01)
@@ -189,6 +189,6 @@ def test_plug_that_is_pulled_in_motion_comes_back_to_a_board_that_stands(image, 
         assert time.monotonic() - plugged < 1.0
         seen = link.reading
         assert link.wait_until(lambda: link.reading not in (None, seen), 20)
-        # the new session has disarmed it, or the watchdog, or QEMU was held up and a step was late
+        # disarmed by the new session, the watchdog, or a late step of QEMU
         assert link.reading.message.state in (State.DISARMED, State.FAULT)
         assert not rig.machine.read_outputs().bridge

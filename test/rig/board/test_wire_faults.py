@@ -1,4 +1,4 @@
-"""The pseudo terminal that stands for a port, and the damage that a wire does."""
+"""The pseudo terminal that emulates a port, and the errors of an emulated wire."""
 
 import os
 import select
@@ -32,7 +32,7 @@ def open_host(port):
 
 
 def read_all(host, count, seconds=5.0):
-    """Bytes from the port until there are `count`, or the time is over."""
+    """Return bytes from the port until there are `count`, or a timeout."""
     data, end = b'', time.monotonic() + seconds
     while len(data) < count and select.select([host], [], [], max(0, end - time.monotonic()))[0]:
         data += os.read(host, 4096)
@@ -47,7 +47,7 @@ def wait_for(port, count, seconds=5.0):
     return data
 
 
-def test_every_byte_passes_unchanged_both_ways_before_the_host_sets_anything(port):
+def test_every_byte_passes_unchanged_without_host_settings(port):
     host = open_host(port)
     os.write(host, ALL_BYTES)
     assert wait_for(port, len(ALL_BYTES)) == ALL_BYTES
@@ -56,7 +56,7 @@ def test_every_byte_passes_unchanged_both_ways_before_the_host_sets_anything(por
     os.close(host)
 
 
-def test_nothing_comes_back_as_an_echo(port):
+def test_the_port_has_no_echo(port):
     port.write(b'hello\r\n')
     host = open_host(port)
     assert read_all(host, 7) == b'hello\r\n'
@@ -64,7 +64,7 @@ def test_nothing_comes_back_as_an_echo(port):
     os.close(host)
 
 
-def test_host_that_comes_and_goes_leaves_the_port_usable(port):
+def test_a_reconnecting_host_leaves_the_port_usable(port):
     for _ in range(3):
         host = open_host(port)
         os.write(host, b'x')
@@ -74,7 +74,7 @@ def test_host_that_comes_and_goes_leaves_the_port_usable(port):
         port.write(b'y')
 
 
-def test_unread_port_never_blocks_and_keeps_the_newest(port):
+def test_an_unread_port_never_blocks_and_keeps_the_newest_bytes(port):
     for k in range(3000):
         port.write(b'%08d' % k)
     assert port.overflows > 0
@@ -85,12 +85,12 @@ def test_unread_port_never_blocks_and_keeps_the_newest(port):
     os.close(host)
 
 
-def test_pulled_plug_is_an_error_for_the_host_and_the_name_comes_back(port):
+def test_unplugging_is_an_error_for_the_host_and_the_name_returns(port):
     host = open_host(port)
     port.unplug()
     assert not os.path.lexists(port.link)
     with pytest.raises(OSError):
-        while True:             # what was sent before may still be read
+        while True:             # earlier bytes can still be read
             if not os.read(host, 100):
                 raise OSError('end of file')
     with pytest.raises((OSError, termios.error)):
@@ -105,14 +105,14 @@ def test_pulled_plug_is_an_error_for_the_host_and_the_name_comes_back(port):
     os.close(host)
 
 
-def test_second_emulator_with_the_same_name_is_refused_in_one_line(port):
+def test_a_second_emulator_with_the_same_name_is_rejected(port):
     with pytest.raises(UsageError) as caught:
         PtyPort(port.link)
     assert str(caught.value) == (f'{port.link} belongs to an emulator that runs, process '
                                  f'{os.getpid()}. Stop it, or give another --link.')
 
 
-def test_link_of_a_killed_emulator_is_taken_over(tmp_path):
+def test_the_link_of_a_killed_emulator_is_reused(tmp_path):
     code = ('import sys, time; from flex_robot_sim.rig.board.pty_port import PtyPort; '
             'PtyPort(sys.argv[1]); print("open", flush=True); time.sleep(100)')
     with subprocess.Popen([sys.executable, '-c', code, tmp_path / 'rig'],
@@ -125,43 +125,43 @@ def test_link_of_a_killed_emulator_is_taken_over(tmp_path):
     assert not os.path.lexists(tmp_path / 'rig')
 
 
-def test_file_in_the_place_of_the_link_is_left_alone(tmp_path):
+def test_a_file_at_the_path_of_the_link_is_unchanged(tmp_path):
     (tmp_path / 'rig').write_text('mine')
     with pytest.raises(UsageError, match='is there and is no link to a terminal'):
         PtyPort(tmp_path / 'rig')
     assert (tmp_path / 'rig').read_text() == 'mine'
 
 
-def test_link_lies_in_the_runtime_folder_of_the_user(tmp_path, monkeypatch):
+def test_the_link_is_in_the_runtime_folder_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_RUNTIME_DIR', str(tmp_path))
     assert default_link() == tmp_path / 'flex_robot_sim' / 'rig'
     monkeypatch.delenv('XDG_RUNTIME_DIR')
     assert str(os.getuid()) in str(default_link())
 
 
-def test_good_wire_changes_nothing():
+def test_a_perfect_wire_changes_nothing():
     assert BadWire().transmit(ALL_BYTES) == ALL_BYTES
 
 
 @pytest.mark.parametrize('kind', ['noise', 'drop', 'insert'])
-def test_bad_wire_is_as_bad_as_it_is_told(kind):
+def test_a_noisy_wire_has_the_configured_error_rate(kind):
     wire = BadWire(seed=1)
     wire.faults = WireFaults(**{kind: 1e-2})
     data = np.random.default_rng(0).integers(0, 256, 200_000, np.uint8).tobytes()
     out = wire.transmit(data)
-    assert wire.damaged == pytest.approx(2000, abs=5 * 45)      # five deviations of a count
+    assert wire.damaged == pytest.approx(2000, abs=5 * 45)      # 5 standard deviations
     assert len(out) - len(data) == {'noise': 0, 'drop': -1, 'insert': 1}[kind] * wire.damaged
     if kind == 'noise':
         assert sum(a != b for a, b in zip(data, out)) == wire.damaged
 
 
-def test_half_a_piece_is_its_first_half():
+def test_a_truncated_piece_is_its_first_half():
     wire = BadWire()
     wire.faults = WireFaults(half=1.0)
     assert wire.transmit(b'abcdef') == b'abc'
 
 
-def test_same_seed_gives_the_same_damage():
+def test_the_same_seed_gives_the_same_errors():
     outs = []
     for _ in range(2):
         wire = BadWire(seed=7)
@@ -170,12 +170,12 @@ def test_same_seed_gives_the_same_damage():
     assert outs[0] == outs[1]
 
 
-def test_negative_probability_is_refused():
+def test_a_negative_probability_is_rejected():
     with pytest.raises(SettingError, match='noise = -0.1 must be >= 0.0'):
         WireFaults(noise=-0.1)
 
 
-def test_what_lies_in_the_place_of_the_lock_stays_as_it_is(tmp_path):
+def test_a_file_at_the_path_of_the_lock_is_unchanged(tmp_path):
     lock = tmp_path / 'rig.lock'
     lock.write_text('my diary')
     message = f'{lock} is there and is no lock of an emulator of yours. Give another --link.'
@@ -198,7 +198,7 @@ def test_what_lies_in_the_place_of_the_lock_stays_as_it_is(tmp_path):
     assert (tmp_path / 'diary').read_text() == 'my diary'
 
 
-def test_a_link_to_something_else_is_left_alone(tmp_path):
+def test_a_link_to_another_target_is_unchanged(tmp_path):
     (tmp_path / 'diary').write_text('mine')
     (tmp_path / 'rig').symlink_to(tmp_path / 'diary')
     with pytest.raises(UsageError, match='is there and is no link to a terminal'):
@@ -206,8 +206,8 @@ def test_a_link_to_something_else_is_left_alone(tmp_path):
     assert os.readlink(tmp_path / 'rig') == str(tmp_path / 'diary')
 
 
-# run by a user without rights: opens an emulated port under a name, and says what becomes of it
-AS_NOBODY = """
+# run by an unprivileged user: opens an emulated port under a name, and prints the result
+USER_SCRIPT = """
 import os, sys
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.rig.errors import RigError
@@ -229,8 +229,8 @@ except (UsageError, RigError) as error:
     (0o1777, 'link', '{} belongs to another user. Give another --link.'),
     (0o1777, 'lock', '{}.lock cannot be made: Permission denied. Give another --link.'),
     (0o777, None, 'others may replace what is in {parent}. Give another --link.'),
-], ids=['a shared folder', 'a link of somebody', 'a lock of somebody', 'a folder open to all'])
-def test_an_ordinary_user_has_a_port_in_a_shared_folder_and_takes_nobodys(mode, left, expected):
+], ids=['a shared folder', 'a foreign link', 'a foreign lock', 'a folder open to all'])
+def test_an_ordinary_user_opens_a_port_in_a_shared_folder_safely(mode, left, expected):
     with tempfile.TemporaryDirectory(dir='/tmp') as folder:
         os.chmod(folder, mode)
         name = Path(folder) / 'rig'
@@ -238,14 +238,14 @@ def test_an_ordinary_user_has_a_port_in_a_shared_folder_and_takes_nobodys(mode, 
             name.symlink_to('/dev/pts/0')
         elif left == 'lock':
             name.with_name('rig.lock').touch(mode=0o600)
-        result = subprocess.run([sys.executable, '-c', AS_NOBODY, name], capture_output=True,
+        result = subprocess.run([sys.executable, '-c', USER_SCRIPT, name], capture_output=True,
                                 text=True)
         assert result.stdout == expected.format(name, parent=folder) + '\n', result.stderr
         assert os.path.lexists(name) == (left == 'link')
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason='only root can be another user')
-def test_a_port_is_not_opened_by_a_link_that_somebody_left_in_a_shared_folder():
+def test_a_foreign_link_in_a_shared_folder_is_not_opened():
     with tempfile.TemporaryDirectory(dir='/tmp') as folder:
         os.chmod(folder, 0o1777)
         name = Path(folder) / 'rig'
@@ -254,7 +254,7 @@ def test_a_port_is_not_opened_by_a_link_that_somebody_left_in_a_shared_folder():
         os.chown(name, 12345, 12345, follow_symlinks=False)
         with pytest.raises(RigError) as caught:
             Port(str(name), print)
-        # where the kernel forbids it already, it does so in its own words
+        # if the kernel already forbids it, the message is that of the kernel
         assert str(caught.value) == (
             f'{name}: this link is of another user, 12345, in a folder that all users may write '
             'to. Give the name of the device.')

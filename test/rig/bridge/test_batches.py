@@ -1,11 +1,11 @@
-"""Work that is left to a thread: all of it, in order, in time."""
+"""Work for a background thread: complete, in order, in time."""
 
 import time
 
 from flex_robot_sim.rig.bridge.batches import Batches
 
 
-def test_everything_that_was_put_is_handled_once_and_in_order():
+def test_every_queued_item_is_handled_once_and_in_order():
     handled = []
     batches = Batches('test', 1e-3, handled.extend)
     for item in range(1000):
@@ -14,12 +14,12 @@ def test_everything_that_was_put_is_handled_once_and_in_order():
     assert handled == list(range(1000)) and batches.lost == 0
 
 
-def test_looks_keep_their_period_however_long_the_work_takes():
+def test_batches_keep_their_period_for_any_duration_of_the_work():
     period, looks = 0.05, []
 
     def work(items):
         looks.append(time.monotonic())
-        time.sleep(0.6 * period)        # it is the load, nobody waits for anything
+        time.sleep(0.6 * period)        # the sleep is the load
         batches.put(None)
 
     batches = Batches('test', period, work)
@@ -28,11 +28,11 @@ def test_looks_keep_their_period_however_long_the_work_takes():
         time.sleep(period)
     batches.close()
     gaps = sorted(b - a for a, b in zip(looks, looks[1:]))
-    # a pause after the work would make it 1.6 periods
+    # with a pause after the work it would be 1.6 periods
     assert gaps[len(gaps) // 2] < 1.3 * period
 
 
-def test_late_looks_are_left_out():
+def test_late_batches_are_skipped():
     period, looks = 0.02, []
 
     def work(items):
@@ -45,11 +45,11 @@ def test_late_looks_are_left_out():
     while len(looks) < 6:
         time.sleep(period)
     batches.close()
-    # work of 2.5 periods begins every third one; less a tenth for the clocks
+    # work of 2.5 periods begins every third period; less a tenth for the clocks
     assert min(b - a for a, b in zip(looks[:6], looks[1:6])) > 2.5 * period * 0.9
 
 
-def test_work_that_fails_does_not_end_the_thread(caplog):
+def test_an_error_in_the_work_does_not_end_the_thread(caplog):
     handled = []
 
     def work(items):

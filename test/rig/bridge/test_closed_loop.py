@@ -1,4 +1,4 @@
-"""Controller, drives and trackers around the emulated bench in lockstep: where the arm rests."""
+"""Rest position of the emulated bench with controller, drives and trackers in lockstep."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,8 +20,8 @@ from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
 from flex_robot_sim.rig.wire.vocabulary import State
 
-READING = 2e-3              # between readings; a set point comes with every third one         [s]
-PLACES = np.array([0.15, 0.0])      # where slide and turn start                        [m, rad]
+READING = 2e-3              # between readings; every third one has a set point                 [s]
+START_POSITIONS = np.array([0.15, 0.0])      # start of slide and turn          [m, rad]
 CONFIG = ROOT / 'config' / 'rig.yaml'
 SHIPPED = yaml.safe_load(CONFIG.read_text('utf-8'))['/**/controller']['ros__parameters']
 
@@ -44,7 +44,7 @@ def motion_to(target, arm, model=None, **estimator):
     drives.set_board_limits(1.0, 6400.0, 32000.0)
     controller = JointController(arm, ControllerSettings(**SHIPPED))
     origin = [round(place * encoder.scale) for place, encoder in
-              zip(PLACES, (calibration.slide, calibration.turn))]
+              zip(START_POSITIONS, (calibration.slide, calibration.turn))]
     wanted, steps, rate, places = None, 0.0, 0.0, []
     for k in range(3000):
         slide, turn = np.add(bench.read().encoders, origin).tolist()
@@ -64,7 +64,7 @@ def motion_to(target, arm, model=None, **estimator):
 
 
 @pytest.mark.parametrize('target', [(0.17, 0.3), (0.12, -0.6)])
-def test_the_bench_rests_off_its_target_by_what_friction_holds(arm, target):
+def test_the_bench_rests_off_its_target_by_the_effect_of_friction(arm, target):
     places = motion_to(target, arm)
     stiffness, _ = fitting_gains(arm, SHIPPED['bandwidth'], SHIPPED['damping_ratio'])
     # and by a count of the encoder, within which the controller sees no error
@@ -78,13 +78,13 @@ def without_friction(arm):
         friction=without_dry_friction(arm.arrays.friction)))
 
 
-def test_the_turn_rests_without_the_help_of_friction(arm):
+def test_the_turn_comes_to_rest_without_friction(arm):
     places = motion_to((0.17, 0.3), arm, model=without_friction(arm))
-    # it goes to and fro within a count of the encoder
+    # it oscillates within a count of the encoder
     assert np.ptp(places[:, 1]) < 2 * np.pi / 2400
 
 
-def test_a_velocity_that_knows_the_ringing_of_the_link_drives_it(arm):
+def test_a_velocity_estimate_with_the_link_vibration_excites_it(arm):
     places = motion_to((0.17, 0.3), arm, turn_velocity_bandwidth=20.0)
-    # by many counts: this is why turn_velocity_bandwidth is below the 5 Hz of the strip
+    # by many counts: the reason for a turn_velocity_bandwidth below the 5 Hz of the strip
     assert np.ptp(places[:, 1]) > 0.05

@@ -1,4 +1,4 @@
-"""Logs of experiments: what is written is what is read, and what is wrong is said by line."""
+"""Experiment logs: writing and reading are inverse, and errors name the line."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def written(path, arm, readings):
     return path
 
 
-def test_what_is_written_is_read_back(any_path, arm, readings):
+def test_a_written_log_is_read_back(any_path, arm, readings):
     run = read_experiment(any_path)
     assert [reading.message for reading in run.readings] == [r.message for r in readings]
     assert run.readings[0].message.state is readings[0].message.state
@@ -63,14 +63,14 @@ def test_what_is_written_is_read_back(any_path, arm, readings):
     assert run.arm.joint_names == arm.joint_names and run.arm.size == arm.size
 
 
-def test_a_recorded_experiment_is_read_by_others_and_cut_off_as_far_as_it_goes(
+def test_a_recorded_experiment_is_readable_by_others_and_if_truncated(
         tmp_path, arm, readings):
     path = written(tmp_path / 'run.mcap', arm, readings)
     read = pytest.importorskip('mcap_ros2.reader').read_ros2_messages
     rows = [item.ros_msg for item in read(str(path), topics=['/telemetry'])]
     assert [row.slide_counts for row in rows] == [r.message.slide_counts for r in readings]
     assert [row.stamp for row in rows] == [reading.stamp for reading in readings]
-    # a part of it in each file: what is written at once is lost at once
+    # in two parts: bytes of one write are lost together
     about, _ = read_recording(path)
     short = ExperimentRecording(tmp_path / 'short.mcap', about)
     for k in range(0, len(readings), 20):
@@ -84,7 +84,7 @@ def test_a_recorded_experiment_is_read_by_others_and_cut_off_as_far_as_it_goes(
         reading.message for reading in readings[:len(run.readings)]]
 
 
-def test_a_recording_of_something_else_is_no_experiment(tmp_path):
+def test_another_recording_is_not_an_experiment(tmp_path):
     from flex_robot_sim.recording.mcap_file import RecordingWriter
     path = tmp_path / 'x.mcap'
     RecordingWriter(path, {}).close()
@@ -93,7 +93,7 @@ def test_a_recording_of_something_else_is_no_experiment(tmp_path):
     assert str(error.value) == f'{path}: this is no log of an experiment of this version.'
 
 
-def test_arm_of_a_log_is_the_one_that_was_driven_whatever_it_was_made_of(tmp_path, readings):
+def test_the_arm_of_a_log_is_the_driven_arm(tmp_path, readings):
     file = tmp_path / 'bench.urdf.xacro'
     text = shipped_robots()['rig'].read_text('utf-8')
     heavier, count = re.subn(r'(<link name="(?:carriage|tool)">.*?<mass value=")([\d.]+)',
@@ -108,18 +108,18 @@ def test_arm_of_a_log_is_the_one_that_was_driven_whatever_it_was_made_of(tmp_pat
     for reading in readings[:5]:
         log.put(reading)
     log.close()
-    file.unlink()           # the log stands alone
+    file.unlink()           # the log is self-contained
     found = read_experiment(log.path).arm
     for name in ('inertia', 'base_acceleration', 'home_p', 'point_mass', 'stiffness'):
         assert np.array_equal(getattr(found.arrays, name), getattr(driven.arrays, name))
     assert found.coupling == 'zero_order'
     plain = frs.load('rig')
     assert not np.allclose(found.arrays.inertia, plain.arrays.inertia)
-    # another robot is seen under the gravity of the log
+    # another robot gets the gravity of the log
     assert not read_experiment(log.path, 'rig').arm.arrays.base_acceleration.any()
 
 
-def test_log_that_knows_no_gravity_is_read_as_before(path):
+def test_a_log_without_gravity_is_still_readable(path):
     head, _, rest = path.read_text().partition('\n')
     about = json.loads(head[1:])
     del about['gravity'], about['coupling']
@@ -136,7 +136,7 @@ def test_raw_counts_are_integers_in_the_file(path, readings):
     assert row['slide_counts'] == '45000'
 
 
-def test_durations_are_those_of_the_board_across_the_wrap_of_its_clock(readings):
+def test_durations_are_correct_across_the_wrap_of_the_board_clock(readings):
     wrap = 1 << 32
     ticks = [wrap - 3000, wrap - 1000, 1000, 5000]
     moved = [reading._replace(message=reading.message._replace(time=tick))
@@ -144,13 +144,13 @@ def test_durations_are_those_of_the_board_across_the_wrap_of_its_clock(readings)
     assert durations(moved).tolist() == pytest.approx([0.0, 0.002, 0.002, 0.004])
 
 
-def test_log_of_a_writer_that_was_killed_ends_with_its_last_whole_row(path, readings):
+def test_the_log_of_a_killed_writer_ends_with_its_last_complete_row(path, readings):
     text = path.read_text()
     path.write_text(text[:-20])
     assert len(read_experiment(path).readings) == len(readings) - 1
 
 
-def test_file_that_is_there_is_not_written_over(path, arm):
+def test_an_existing_file_is_not_overwritten(path, arm):
     with pytest.raises(UsageError) as error:
         ExperimentLog(path, arm, calibration_of(BridgeSettings(), arm))
     assert str(error.value) == \
@@ -175,14 +175,14 @@ def broken(path, number, change):
     (5, lambda line: line.replace(',', ';'), ':5: this is no row of telemetry.'),
     (5, lambda line: line + ',7', ':5: this is no row of telemetry.'),
 ])
-def test_damaged_log_is_refused_by_its_line(path, number, change, message):
+def test_a_damaged_log_is_rejected_with_its_line(path, number, change, message):
     broken(path, number, change)
     with pytest.raises(UsageError) as error:
         read_experiment(path)
     assert str(error.value) == f'{path}{message}'
 
 
-def test_log_without_a_robot_asks_for_one(path):
+def test_a_log_without_a_robot_requires_one(path):
     head, _, rest = path.read_text().partition('\n')
     about = json.loads(head[1:])
     path.write_text(f'# {json.dumps({**about, "robot": ""})}\n{rest}')
@@ -199,7 +199,7 @@ def test_compare_prints_a_table(path, capsys):
     assert all(len(line) < 100 for line in out.splitlines())
 
 
-def test_compare_says_how_much_is_missing_of_a_log(path, capsys):
+def test_compare_prints_the_missing_part_of_a_log(path, capsys):
     lines = path.read_text().splitlines(keepends=True)
     path.write_text(''.join([*lines[:200], *lines[300:]]))    # at 500 Hz
     assert main(['rig', 'compare', str(path)]) == 0
@@ -208,7 +208,7 @@ def test_compare_says_how_much_is_missing_of_a_log(path, capsys):
     assert all(len(line) < 100 for line in out.splitlines())
 
 
-def test_log_on_a_full_disk_says_so_and_closes(path, tmp_path, arm, readings):
+def test_a_log_on_a_full_disk_reports_it_and_closes(path, tmp_path, arm, readings):
     log = ExperimentLog(tmp_path / 'full.csv', arm, calibration_of(BridgeSettings(), arm))
     full = os.open('/dev/full', os.O_WRONLY)
     os.dup2(full, log._file.fileno())
@@ -218,7 +218,7 @@ def test_log_on_a_full_disk_says_so_and_closes(path, tmp_path, arm, readings):
     assert log.failure == f'log file {log.path}: No space left on device'
 
 
-def test_compare_gives_one_json_object_and_a_figure(path, tmp_path, capsys):
+def test_compare_prints_one_json_object_and_a_figure(path, tmp_path, capsys):
     figure = tmp_path / 'run.png'
     assert main(['rig', 'compare', str(path), '--json', '--plot', str(figure)]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -226,7 +226,7 @@ def test_compare_gives_one_json_object_and_a_figure(path, tmp_path, capsys):
     assert figure.read_bytes().startswith(b'\x89PNG')
 
 
-def test_compare_reads_the_log_by_another_calibration(path, tmp_path, arm, capsys):
+def test_compare_reads_the_log_with_another_calibration(path, tmp_path, arm, capsys):
     file = tmp_path / 'bench.yaml'
     calibration = calibration_of(BridgeSettings(), arm)
     write_calibration(file, calibration)
@@ -241,14 +241,14 @@ def test_compare_reads_the_log_by_another_calibration(path, tmp_path, arm, capsy
     (['LOG', '--plot', 'x.txt'], 'x.txt: a figure ends in one of .png, .pdf, .svg'),
     (['LOG', '--robot', 'two_link'], 'is no bench: it needs a prismatic joint'),
 ])
-def test_compare_says_what_is_wrong_in_one_line(path, words, message, capsys):
+def test_compare_reports_an_error_in_one_line(path, words, message, capsys):
     words = [str(path) if word == 'LOG' else word for word in words]
     assert main(['rig', 'compare', *words]) == 2
     said = capsys.readouterr().err
     assert message in said and said.count('\n') == 1
 
 
-def test_compare_of_a_bench_that_never_moved_says_so(tmp_path, arm, capsys):
+def test_compare_reports_a_bench_that_never_moved(tmp_path, arm, capsys):
     lab = Lab(arm)
     lab.wait(20)
     log = ExperimentLog(tmp_path / 'still.csv', arm, calibration_of(BridgeSettings(), arm))

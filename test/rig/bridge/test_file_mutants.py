@@ -1,4 +1,4 @@
-"""No traceback for any log and any calibration: many broken copies of good ones."""
+"""Broken copies of logs and calibrations never cause a traceback."""
 
 import random
 import re
@@ -83,8 +83,8 @@ def calibration(tmp_path, arm):
     return path
 
 
-def judge(path, text, use, rng, count):
-    """Give mutants of `text` to `use`; return how many it took."""
+def read_mutants(path, text, use, rng, count):
+    """Pass mutants of `text` to `use`; return how many it accepted."""
     taken = 0
     for number in range(count):
         path.write_bytes(mutant(text, rng).encode('utf-8', 'surrogatepass'))
@@ -100,15 +100,15 @@ def judge(path, text, use, rng, count):
 
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('estimator, count', [('least_squares', 150), ('kalman', 25)])
-def test_no_log_ends_in_a_traceback(log, estimator, count, mutants):
+def test_a_broken_log_causes_no_traceback(log, estimator, count, mutants):
     count = count * mutants // 20_000
     text, rng = log.read_text('utf-8'), random.Random(SEED)
     first, rest = text.split('\n', 1)
 
     def use(path):
         compare(read_experiment(path), estimator)
-    assert judge(log, text, use, rng, count) > count / 10
-    # half of the first line is the text of the robot, whose mutants have a test of their own
+    assert read_mutants(log, text, use, rng, count) > count / 10
+    # half of the first line is the text of the robot, which has its own mutant test
     calibration = first.index('"calibration"')
     for number in range(count):
         changed = first[:calibration] + mutant(first[calibration:], rng)
@@ -122,7 +122,7 @@ def test_no_log_ends_in_a_traceback(log, estimator, count, mutants):
 
 
 @pytest.mark.filterwarnings('error')
-def test_no_calibration_ends_in_a_traceback(calibration, log, arm, readings, mutants):
+def test_a_broken_calibration_causes_no_traceback(calibration, log, arm, readings, mutants):
     text, rng = calibration.read_text('utf-8'), random.Random(SEED)
     experiment = read_experiment(log)
     few = experiment._replace(readings=experiment.readings[:12])
@@ -131,7 +131,7 @@ def test_no_calibration_ends_in_a_traceback(calibration, log, arm, readings, mut
         found = read_calibration(path)
         Drives(arm, found).set_point((1.0, 0.01), (0.01, 0.1), 100.0, 0.005)
         compare(few._replace(calibration=found))
-    assert judge(calibration, text, use, rng, mutants // 100) > mutants // 1000
+    assert read_mutants(calibration, text, use, rng, mutants // 100) > mutants // 1000
 
 
 @pytest.mark.parametrize('values, message', [
@@ -140,13 +140,13 @@ def test_no_calibration_ends_in_a_traceback(calibration, log, arm, readings, mut
     ({'gain': 1e300}, 'gain = 1e+300 must be 0 or of a size between 1e-09 and 1e+12'),
     ({'deviation': 1e-320}, 'deviation = 1e-320 must be 0 or of a size between 1e-09 and 1e+12'),
 ])
-def test_sensor_that_tells_nothing_is_refused(values, message):
+def test_a_constant_sensor_is_rejected(values, message):
     with pytest.raises(SettingError) as caught:
         SensorCalibration(**values)
     assert str(caught.value) == message
 
 
-def test_comparison_knows_a_sensor_at_its_rail(log, capsys):
+def test_a_comparison_detects_a_sensor_at_its_rail(log, capsys):
     first, header, *rows = log.read_text('utf-8').splitlines()
     column = COLUMNS.index('adc_tip')
     broken = [','.join(['0' if k == column else word for k, word in enumerate(row.split(','))])
@@ -167,7 +167,7 @@ def test_comparison_knows_a_sensor_at_its_rail(log, capsys):
     ('a: 1' + ':59' * 300_000, '1: is no YAML: a number has more than 1000 letters'),
     ('a: 0x' + 'f' * 6000, '1: is no YAML: a number has more than 1000 letters'),
 ])
-def test_a_file_that_grows_when_it_is_read_is_refused(tmp_path, text, problem):
+def test_a_yaml_file_that_expands_is_rejected(tmp_path, text, problem):
     path = tmp_path / 'bomb.yaml'
     path.write_text(text)
     with pytest.raises(SettingError) as caught:
@@ -175,7 +175,7 @@ def test_a_file_that_grows_when_it_is_read_is_refused(tmp_path, text, problem):
     assert str(caught.value) == f'{path}:{problem}'
 
 
-def test_a_value_in_two_places_is_written_twice(tmp_path):
+def test_a_value_used_twice_is_written_twice(tmp_path):
     shared = [1, 2]
     write_yaml(tmp_path / 'two.yaml', {'a': shared, 'b': shared}, ['about'])
     assert read_yaml(tmp_path / 'two.yaml') == {'a': [1, 2], 'b': [1, 2]}

@@ -1,4 +1,4 @@
-"""The model beside the bench: nothing is left where both are the same, and the rest where not."""
+"""The twin of the bench: zero residual for equal models, and the difference otherwise."""
 
 import math
 
@@ -43,13 +43,13 @@ def same(arm):
 
 @pytest.fixture(scope='module')
 def other(arm):
-    """A bench whose slide has four times the friction of the model."""
+    """Return a bench whose slide has four times the friction of the model."""
     return experiment(frs.load(RIG.replace('damping="40" friction="8"',
                                            'damping="40" friction="32"')), arm)
 
 
 def residuals(run, **settings):
-    """Positions (k, 2), and the Twin."""
+    """Return the position residuals (k, 2) and the Twin."""
     shapes = ShapeTracker(run.arm, run.calibration)
     twin = Twin(run.arm, run.calibration, shapes.link, TwinSettings(twin=True, **settings))
     rows = []
@@ -60,25 +60,25 @@ def residuals(run, **settings):
 
 
 @pytest.mark.parametrize('constant', [0.0, 0.5])
-def test_twin_of_a_perfect_model_stays_with_the_bench(same, constant):
+def test_the_twin_of_a_perfect_model_follows_the_bench(same, constant):
     position, _ = residuals(same, twin_time_constant=constant)
-    # when they are switched off is known to 2 ms only, and the rotor flies off then
+    # the switch-off time is known only to 2 ms, and the free rotor moves off
     is_on = [reading.message.state in MOVING for reading in same.readings]
-    # the duty is known every 2 ms only: by so much the slide may be ahead, at 0.07 m/s
+    # the duty is known only every 2 ms: the possible lead of the slide at 0.07 m/s
     assert np.abs(position[is_on, 0]).max() < 2 * COUNT[0] + 2e-3 * 0.07
     assert np.abs(position[is_on, 1]).max() < COUNT[1]
 
 
-def test_free_twin_shows_the_friction_that_the_model_lacks(other):
+def test_a_free_twin_shows_the_friction_missing_in_the_model(other):
     position, _ = residuals(other, twin_time_constant=0.0)
-    # 24 N over the 1178 N s/m with which the back-EMF brakes are 20 mm/s, and they take 0.1 s to
-    # come about: 4 mm in 0.3 s, of which half must be seen
+    # 24 N over 1178 N s/m, the back-EMF damping, are 20 mm/s, reached after 0.1 s:
+    # 4 mm in 0.3 s, of which half must be visible
     assert np.abs(position[:, 0]).max() > 0.002
 
 
 def coasting(time, viscous):
-    """Place and speed of the slide under half a duty, from 0.15 m and 30 mm/s, in closed form."""
-    # 12 V, 5.73 ohm, 0.0191 V s/rad through 7853.98 rad/m, of whose force 30 % arrive; 8 N of
+    """Return position and speed of the slide at half duty, from 0.15 m and 30 mm/s."""
+    # 12 V, 5.73 ohm, 0.0191 V s/rad through 7853.98 rad/m, efficiency 30 %; 8 N of
     # friction; carriage, hub, strip and rotor
     emf, mass = 0.0191 * 7853.9816, 0.7 + 0.048 + 0.0628 + 2e-6 * 7853.9816**2
     brake = viscous + 0.3 * emf**2 / 5.73
@@ -90,8 +90,8 @@ def coasting(time, viscous):
 
 
 @pytest.mark.parametrize('viscous', [40.0, 400.0])
-def test_residual_of_the_free_twin_is_that_of_the_closed_forms(arm, viscous):
-    """No simulation has made what the twin is compared with."""
+def test_the_residual_of_the_free_twin_agrees_with_closed_forms(arm, viscous):
+    """The reference does not use a simulation."""
     twin = Twin(arm, calibration_of(BridgeSettings(), arm), 'strip',
                 TwinSettings(twin=True, twin_time_constant=0.0))
     sensors, modes = np.zeros(2), np.zeros(arm.size - 2)
@@ -104,38 +104,38 @@ def test_residual_of_the_free_twin_is_that_of_the_closed_forms(arm, viscous):
             RigState(Reading(message, time, time), 2e-3, k == 0, (place, 0.0), (speed, 0.0),
                      (0.0, 0.0)), straight)
     own_place, own_speed = coasting(time, 40.0)
-    # one step of 1 ms by which the motor's force lags behind its speed, 0.3 m/s2 at most
+    # the motor force lags its speed by one step of 1 ms, at most 0.3 m/s2
     assert residual.position[0] == pytest.approx(place - own_place, abs=2e-5)
     assert residual.velocity[0] == pytest.approx(speed - own_speed, abs=3e-4)
     assert twin.restarts == 1 and abs(residual.position[1]) < 1e-9
 
 
-def test_twin_goes_the_same_way_whether_or_not_anybody_asks(same):
+def test_queries_do_not_change_the_motion_of_the_twin(same):
     shapes = ShapeTracker(same.arm, same.calibration)
-    asked, silent = (Twin(same.arm, same.calibration, shapes.link) for _ in range(2))
+    queried, silent = (Twin(same.arm, same.calibration, shapes.link) for _ in range(2))
     for state in states_of(same._replace(readings=same.readings[:300])):
         shapes.take(state)
-        assert asked.take(state, shapes.link_state) is not None
+        assert queried.take(state, shapes.link_state) is not None
         assert silent.take(state, shapes.link_state, False) is None
-    assert silent.coordinates.tolist() == asked.coordinates.tolist()
+    assert silent.coordinates.tolist() == queried.coordinates.tolist()
 
 
-def test_twin_is_drawn_towards_the_bench(other):
+def test_the_twin_is_corrected_towards_the_bench(other):
     free, _ = residuals(other, twin_time_constant=0.0)
     drawn, _ = residuals(other, twin_time_constant=0.1)
     assert np.abs(drawn[:, 0]).max() < 0.7 * np.abs(free[:, 0]).max()
 
 
-def test_twin_starts_anew_after_a_gap(same):
+def test_the_twin_restarts_after_a_gap(same):
     run = same._replace(readings=[*same.readings[:300], *same.readings[340:]])
     position, twin = residuals(run, twin_time_constant=0.0)
     whole = residuals(same, twin_time_constant=0.0)[1]
     assert twin.restarts == whole.restarts + 1
-    # the speeds begin at zero after a gap, and are there within 16 ms of 0.07 m/s
+    # the speeds start at zero after a gap and are correct within 16 ms at 0.07 m/s
     assert np.abs(position[:, 0]).max() < 0.07 * 0.02 * 2
 
 
-def test_twin_of_a_bench_that_is_off_says_nothing_without_a_sensor(arm):
+def test_the_twin_of_a_bench_that_is_off_is_undefined_without_a_sensor(arm):
     lab = Lab(arm)
     lab.bench.faults.shorted_sensors.add(0)
     lab.wait(20)
@@ -153,7 +153,7 @@ def test_comparison_with_the_true_model_leaves_counts_and_noise(same):
     assert facts['runs'] == 1 and facts['duration_s'] == pytest.approx(1.3, abs=0.05)
     assert list(facts['quantities']) == ['slide', 'turn', 'strip/root', 'strip/tip',
                                         'strip/tip_deflection']
-    # the bench of Chu and others comes to 3.5 %; here nothing is left but counts and noise
+    # the bench of Chu and others has 3.5 %; here only counts and noise remain
     for figures in facts['quantities'].values():
         assert figures['steady_percent'] < 0.35
     assert facts['quantities']['slide']['steady_percent'] < 100 * COUNT[0] / 8.4e-3
@@ -161,24 +161,24 @@ def test_comparison_with_the_true_model_leaves_counts_and_noise(same):
     assert facts['quantities']['strip/tip_deflection']['rms_percent'] < 1.0
 
 
-def test_what_is_left_of_a_perfect_model_is_the_noise_of_the_sensors(same):
+def test_the_residual_of_a_perfect_model_is_sensor_noise(same):
     comparison = compare(same)
-    late = comparison.time > 0.15       # after the first ramp, on which the pulses fall in step
+    late = comparison.time > 0.15       # after the first ramp, which synchronises the pulses
     root, tip = comparison.quantities[2:4]
     assert np.sqrt((tip.difference[late]**2).mean()) < 1.2 * same.calibration.deviations[1]
-    # the root sensor sees 20 times as much of the swing with which the twin started: of one
+    # the root sensor measures 20 times as much of the initial vibration of the twin: from one
     # reading of each sensor, and of rates that are noisier
     assert root.figures(comparison.runs)['rms_percent'] < 0.5
 
 
-def test_comparison_with_a_wrong_model_says_so(other, same):
+def test_a_comparison_with_a_wrong_model_shows_the_difference(other, same):
     wrong, right = (summary(compare(run))['quantities']['slide'] for run in (other, same))
     assert wrong['rms_percent'] > 3.5 > right['rms_percent']
 
 
 def way_of_slide(friction):
-    """Places of the slide alone in MOVES, by a solver that knows neither bench nor twin."""
-    # as in `coasting`; what the motor takes while it brakes passes without loss
+    """Return the positions of the slide in MOVES, from an independent solver."""
+    # as in `coasting`; braking power of the motor has no loss
     emf, mass = 0.0191 * 7853.9816, 0.7 + 0.048 + 0.0628 + 2e-6 * 7853.9816**2
 
     def rates(time, state, duty):
@@ -196,17 +196,17 @@ def way_of_slide(friction):
     return np.concatenate(places)
 
 
-def test_comparison_with_a_wrong_model_finds_what_its_friction_does(other):
-    """Neither of the two has made what the comparison is judged by."""
+def test_a_comparison_with_a_wrong_model_shows_the_effect_of_friction(other):
+    """The reference is independent of bench and twin."""
     figures = summary(compare(other))['quantities']['slide']
     bench, model = way_of_slide(32.0), way_of_slide(8.0)
-    # two counts, and 2 ms by which the duty is late, at 20 mm/s more or less
+    # two counts, plus 2 ms of delay of the duty at a difference of 20 mm/s
     late = 2 * COUNT[0] + 2e-3 * 0.02
     assert figures['range'] == pytest.approx(np.ptp(bench), abs=late)
     assert figures['largest_difference'] == pytest.approx(np.abs(bench - model).max(), abs=late)
 
 
-def test_comparison_figures_are_those_of_the_definition(same):
+def test_comparison_figures_agree_with_their_definition(same):
     comparison = compare(same)
     slide = comparison.quantities[0]
     figures = slide.figures(comparison.runs)
@@ -218,7 +218,7 @@ def test_comparison_figures_are_those_of_the_definition(same):
     assert figures['steady_percent'] == pytest.approx(100 * abs(last.mean()) / figures['range'])
 
 
-def test_broken_second_run_counts_as_a_run_of_its_own(arm):
+def test_an_interrupted_second_run_counts_separately(arm):
     lab = Lab(arm)
     for _ in range(2):
         lab.play([segment(0.2, 0.4, 0.0), segment(0.2, -0.4, 0.0)], 420)
@@ -226,7 +226,7 @@ def test_broken_second_run_counts_as_a_run_of_its_own(arm):
     assert summary(compare(run))['runs'] == 2
 
 
-def test_what_moves_between_two_runs_is_no_part_of_the_range():
+def test_motion_between_two_runs_is_not_part_of_the_range():
     bench = np.array([0.0, 0.01, 0.15, 0.17])
     figures = BenchQuantity('slide', 'm', bench, bench - 1e-3).figures((slice(0, 2), slice(2, 4)))
     assert figures['range'] == pytest.approx(0.02)
@@ -237,8 +237,8 @@ def test_what_moves_between_two_runs_is_no_part_of_the_range():
     ('E="206e9"', 'E="170e9"'), ('<damping ratio="0.01"/>', '<damping ratio="0.05"/>'),
     ('<link name="tool"/>', '<link name="tool"><inertial><mass value="0.03"/><inertia ixx="1e-6" '
      'iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"/></inertial></link>')])
-def test_twin_takes_other_numbers_in_motion_without_a_jump(same, change):
-    """With 30 g at the tip shapes are others, so that coordinates alone would lead astray."""
+def test_the_twin_changes_parameters_in_motion_without_a_jump(same, change):
+    """With 30 g at the tip the shapes differ, so the same coordinates would be another state."""
     other = frs.load(RIG.replace(*change))
     shapes = ShapeTracker(same.arm, same.calibration)
     twin = Twin(same.arm, same.calibration, shapes.link,
@@ -253,7 +253,7 @@ def test_twin_takes_other_numbers_in_motion_without_a_jump(same, change):
         tips.append(residual.twin_tip)
         places.append(residual.twin_position)
     assert states[300].reading.message.state in MOVING and twin.restarts <= 2
-    # from one reading to the next it moves no further than it does without the change
+    # between two readings it moves no further than without the change
     for values, scale in ((np.array(tips)[:, None], 1e-6), (np.array(places), 1e-9)):
         steps = np.abs(np.diff(values, axis=0))
         assert np.ptp(values) > 1e-3
@@ -261,7 +261,7 @@ def test_twin_takes_other_numbers_in_motion_without_a_jump(same, change):
     assert twin._bench.arm is other and twin._bench.time > 0.5
 
 
-def test_twin_that_takes_the_same_numbers_goes_the_same_way(same):
+def test_setting_equal_parameters_does_not_change_the_twin(same):
     ways = []
     for offers in (False, True):
         shapes = ShapeTracker(same.arm, same.calibration)
@@ -272,11 +272,11 @@ def test_twin_that_takes_the_same_numbers_goes_the_same_way(same):
                 twin.offer(frs.load(RIG))
             twin.take(state, shapes.link_state, False)
         ways.append(twin.coordinates)
-    # it is drawn towards the bench at every reading, which begins the step anew as well
+    # the correction at every reading restarts the step, too
     assert ways[1] == pytest.approx(ways[0], abs=1e-9)
 
 
-def test_twin_of_another_structure_is_refused_and_the_old_one_goes_on(same):
+def test_a_twin_of_another_structure_is_rejected_and_the_old_one_continues(same):
     twin = Twin(same.arm, same.calibration, 'strip')
     with pytest.raises(SettingError) as caught:
         twin.offer(frs.load(RIG.replace('bending_y="3"', 'bending_y="2"')))

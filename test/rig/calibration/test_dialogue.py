@@ -1,4 +1,4 @@
-"""What is typed: numbers with units, and words."""
+"""User input: numbers with units, and words."""
 
 import pytest
 
@@ -17,20 +17,20 @@ def dialogue(*answers):
     ('1.5', 1.5), ('1,5', 1.5), (' -0.2 N', -0.2), ('20g', 0.196133), ('20 g', 0.196133),
     ('1e-1', 0.1),
 ])
-def test_number_is_taken_with_its_unit(text, value):
+def test_a_number_is_accepted_with_its_unit(text, value):
     talk, said = dialogue(text)
     assert talk.number('?', FORCES) == pytest.approx(value)
     assert not said
 
 
 @pytest.mark.parametrize('text', ['12 apples', 'nan', 'inf', '1.234,5', '2 kg', 'N', 'drop it'])
-def test_what_is_no_number_is_asked_for_again(text):
+def test_invalid_input_repeats_the_question(text):
     talk, said = dialogue(text, '3')
     assert talk.number('?', FORCES) == 3.0
     assert said == [f'  "{text}" is no number. Type one like -12.5, in N or g, or help.']
 
 
-def test_nothing_is_the_default():
+def test_empty_input_selects_the_default():
     talk, _ = dialogue('  ')
     assert talk.number('?', FORCES, 12.0) == 12.0
 
@@ -44,20 +44,20 @@ def test_words_end_a_question(text, word, number):
     assert (caught.value.word, caught.value.number) == (word, number)
 
 
-def test_help_says_what_each_word_does_and_asks_again():
+def test_help_explains_each_word_and_repeats_the_question():
     talk, said = dialogue('help', '')
     talk.enter('?')
     assert [line.split()[0] for line in said] == ['back', 'more', 'again', 'drop', 'skip', 'quit',
                                                   'help']
 
 
-def test_enter_does_not_take_anything_else():
+def test_enter_accepts_no_other_input():
     talk, said = dialogue('12', '')
     talk.enter('?')
     assert said[0].startswith('  Enter, or a word: back')
 
 
-def test_dropping_the_only_reading_says_that_none_is_left():
+def test_dropping_the_only_reading_reports_that_none_remains():
     talk, said = dialogue()
     step = Step(CalibrationContext(talk, None, None, None, {}, {}, lambda: None))
     step.rows.append({})

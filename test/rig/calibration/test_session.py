@@ -1,4 +1,4 @@
-"""A whole calibration on the emulator, by hands and weights that a person would use."""
+"""A complete calibration on the emulator, with a simulated operator and weights."""
 
 import contextlib
 import itertools
@@ -50,7 +50,7 @@ def arm():
 
 @pytest.fixture(scope='module')
 def calm_arm():
-    """Give an arm that comes to rest in one second, and not in ten."""
+    """Return an arm that comes to rest in one second instead of ten."""
     text = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
     return frs.load(text.replace('<damping ratio="0.01"/>', '<damping ratio="0.1"/>'))
 
@@ -94,16 +94,16 @@ def board_state(emulator):
 
 
 @pytest.mark.slow
-def test_person_and_emulator_make_a_calibration_that_finds_the_truth(arm, emulator, link,
-                                                                     tmp_path):
+def test_operator_and_emulator_produce_the_true_calibration(arm, emulator, link,
+                                                            tmp_path):
     person = Person(emulator)
     session = CalibrationSession(link, arm, person.ask, person.say)
     found = session.run()
     assert not person.refusals
-    assert found.slide.scale == pytest.approx(300e3, rel=2e-3)      # a hand is good to 0.1 mm
+    assert found.slide.scale == pytest.approx(300e3, rel=2e-3)      # operator: 0.1 mm
     assert found.turn.scale == pytest.approx(RADIAN, rel=5e-3)
     assert found.steps_per_radian == pytest.approx(STEPS, rel=5e-3)
-    # a current is told to 1 mA, of which half of 355 mA is 0.14 %
+    # the resolution of a current is 1 mA; half of it is 0.14 % of 355 mA
     assert found.parts.resistance == pytest.approx(PARTS.resistance, rel=5e-3)
     assert found.parts.back_emf == pytest.approx(PARTS.back_emf, rel=5e-3)
     known = found.constant_deviations
@@ -112,14 +112,14 @@ def test_person_and_emulator_make_a_calibration_that_finds_the_truth(arm, emulat
         length = 0.09525
         for k in (-0.3, -0.1, 0.1, 0.3) if name == 'strip/root' else (-0.05, 0.05):
             share = divider_counts(PARTS, flex_resistance(PARTS, k * length)) / 4095
-            # the targets of the tip deflection leave 5 %; one in fifty is the fit's own promise
+            # the targets of the tip deflection allow 5 %; the fit itself promises 2 %
             assert sensor.curvature(share) == pytest.approx(k, abs=0.02 * abs(k) + 1e-3)
     path = tmp_path / 'bench.yaml'
     write_calibration(path, found, session.readings)
     assert read_calibration(path) == found
 
 
-def test_wrong_number_is_refused_with_its_reason_and_dropped_alone(arm, emulator, link, hasty):
+def test_a_wrong_number_is_rejected_with_its_reason_and_dropped_alone(arm, emulator, link, hasty):
     wrong = place(100)[0], '130'
     person = Person(emulator, **{
         SLIDE: [place(60), wrong, place(150), place(200), (None, ''), (None, 'drop 2'),
@@ -134,7 +134,7 @@ def test_wrong_number_is_refused_with_its_reason_and_dropped_alone(arm, emulator
     assert person.refusals[0].count(' mm') == 2
 
 
-def test_session_goes_on_from_what_another_has_left(arm, emulator, link, hasty):
+def test_a_session_continues_from_a_previous_one(arm, emulator, link, hasty):
     person = Person(emulator, **{KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [],
                                  ZERO: [('slide=0.1', '')]})
     session = CalibrationSession(link, arm, person.ask, person.say,
@@ -144,12 +144,12 @@ def test_session_goes_on_from_what_another_has_left(arm, emulator, link, hasty):
     assert not person.refusals and not session.readings['motor']
     assert any(' microsteps per radian; the data sheets say 509.296' in line
                for line in person.said)
-    # the zero pose was at 0.1 m this time: counts go on as in the other session
+    # the zero pose is at 0.1 m this time: counts continue as in the previous session
     session._bench.new_origin()
     assert session._bench.average().slide == pytest.approx(0.0, abs=40)     # a hand: 0.1 mm
 
 
-def test_reboot_asks_for_the_zero_pose_and_counts_go_on(arm, emulator, link, hasty):
+def test_a_reboot_requires_the_zero_pose_and_counts_continue(arm, emulator, link, hasty):
     person = Person(emulator, **{
         ZERO: 2 * GOOD[ZERO], TURN: [],
         SLIDE: [place(60), place(120), ('reboot', '120'), place(200), (None, '')]})
@@ -166,10 +166,10 @@ def test_reboot_asks_for_the_zero_pose_and_counts_go_on(arm, emulator, link, has
         session.run()
     assert person.refusals == ['the board has restarted, and its counts with it.']
     assert [row['counts'] for row in session.readings['slide']] == pytest.approx(
-        [18e3, 36e3, 60e3], abs=60)         # a hand is good to 0.1 mm, here twice
+        [18e3, 36e3, 60e3], abs=60)         # the operator is accurate to 0.1 mm, here twice
 
 
-def test_back_goes_to_the_step_before_and_loses_nothing(arm, emulator, link, hasty):
+def test_back_returns_to_the_previous_step_without_loss(arm, emulator, link, hasty):
     person = Person(emulator, **{KEEP: [(None, '')], TURN: [angle(-40), (None, 'back')],
                                  SLIDE: []})
     session = CalibrationSession(link, arm, person.ask, person.say,
@@ -180,7 +180,7 @@ def test_back_goes_to_the_step_before_and_loses_nothing(arm, emulator, link, has
     assert sum('Slide (1 of 5)' in line for line in person.said) == 2
 
 
-def test_quit_leaves_with_everything_that_was_kept(arm, emulator, link, hasty):
+def test_quit_saves_all_accepted_readings(arm, emulator, link, hasty):
     kept = []
     person = Person(emulator, **{SLIDE: [place(60), (None, 'quit')]})
     session = CalibrationSession(link, arm, person.ask, person.say,
@@ -190,7 +190,7 @@ def test_quit_leaves_with_everything_that_was_kept(arm, emulator, link, hasty):
     assert kept == [0, 1]               # the zero pose, and a place
 
 
-def test_arm_that_is_not_pulled_hard_enough_is_refused(arm, emulator, link, hasty):
+def test_an_arm_with_too_small_a_load_is_rejected(arm, emulator, link, hasty):
     forces = (0.0, 0.001, 0.002, -0.001, -0.002)
     person = Person(emulator, **{
         KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [(None, '')],
@@ -206,7 +206,7 @@ def test_arm_that_is_not_pulled_hard_enough_is_refused(arm, emulator, link, hast
     assert board_state(emulator) == 'DISARMED'
 
 
-def test_stop_button_ends_the_hold_and_the_readings_before_it_stay(arm, emulator, link, hasty):
+def test_the_stop_button_ends_the_hold_and_keeps_earlier_readings(arm, emulator, link, hasty):
     person = Person(emulator, **{
         KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [(None, '')],
         FORCE: [pull(0.2), ('stop', '0.4')]})
@@ -219,11 +219,11 @@ def test_stop_button_ends_the_hold_and_the_readings_before_it_stay(arm, emulator
 
 
 @pytest.mark.parametrize('word, question', [('stepper', MOTORS), ('motor', RUN)])
-def test_a_key_ends_what_moves(arm, emulator, link, hasty, word, question):
+def test_a_key_stops_a_motion(arm, emulator, link, hasty, word, question):
     presses = itertools.count()
 
     def watch():
-        # pressed while the motor turns: each look asks, some 2 ms after the last
+        # pressed while the motor rotates; the program polls about every 2 ms
         return contextlib.nullcontext(lambda: next(presses) > 400)
 
     names = ('zero', 'slide', 'turn', 'stepper')
@@ -242,7 +242,7 @@ def test_a_key_ends_what_moves(arm, emulator, link, hasty, word, question):
     ('jam', '2.5 V do not move the slide.'),
     ('limit=slide+', 'the board applied a duty of 0 instead of 0.21'),
 ])
-def test_slide_that_cannot_run_is_refused(arm, emulator, link, hasty, deed, message):
+def test_a_blocked_slide_is_rejected(arm, emulator, link, hasty, deed, message):
     person = Person(emulator, **{KEEP: 3 * [(None, '')], RUN: [(deed, '')], MOTORS: []})
     session = CalibrationSession(link, arm, person.ask, person.say,
                                  readings=copied('zero', 'slide', 'turn', 'stepper'))
@@ -252,7 +252,7 @@ def test_slide_that_cannot_run_is_refused(arm, emulator, link, hasty, deed, mess
     assert board_state(emulator) == 'DISARMED'
 
 
-def test_slide_stops_at_the_end_of_the_travel_that_is_known(arm, emulator, link, hasty):
+def test_the_slide_stops_at_the_known_end_of_its_travel(arm, emulator, link, hasty):
     person = Person(emulator)
     bench = CalibrationSession(link, arm, person.ask, person.say)._bench
     bench.new_origin()
@@ -260,10 +260,10 @@ def test_slide_stops_at_the_end_of_the_travel_that_is_known(arm, emulator, link,
             bench.armed(), bench.within(0, (-100.0, 1500.0)):
         bench.run(0.35, 5.0, 5.0)
     place = emulator.call(lambda rig: rig.bench.simulation.position[0]) - START
-    assert 0.005 <= place < 0.015       # 20 mm/s, and the set point of 20 ms after it
+    assert 0.005 <= place < 0.015       # 20 mm/s during one further set point of 20 ms
 
 
-def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, in_real_time, hasty):
+def test_an_unplugged_stepper_is_not_waited_for(arm, in_real_time, hasty):
     emulator, link = in_real_time
     bench = CalibrationSession(link, arm, None, lambda line: None)._bench
     with pytest.raises(frs.FlexRobotSimError,
@@ -272,11 +272,11 @@ def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, in_real_time, hasty
         bench.step_to(1000)
 
 
-def test_pulled_plug_in_a_step_is_told_and_the_step_goes_on(arm, in_real_time, hasty):
+def test_unplugging_during_a_step_is_reported_and_the_step_continues(arm, in_real_time, hasty):
     emulator, link = in_real_time
     person = Person(emulator, **{SLIDE: [place(60), ('unplug=4', '61'), place(120)]})
 
-    def ask_when_connected(question):       # nobody reads on before the plug is in again
+    def ask_when_connected(question):       # the test reads on only after replugging
         assert link.wait_until(lambda: link.state is LinkState.READY, 60.0)
         return person.ask(question)
 

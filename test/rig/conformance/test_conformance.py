@@ -54,20 +54,20 @@ def port(request):
 
 
 class BusyPort(back_ends.PortBackEnd):
-    """A port of an emulated board, which is held up as well as its host."""
+    """A port of an emulated board that is suspended together with its host."""
 
     def __init__(self, emulator):
         self._emulator, self._before, self._longest = emulator, 0.0, 0.0
         super().__init__(emulator.link, moves=True)
 
     def reset(self):
-        """Begin to count anew."""
+        """Reset the count."""
         super().reset()
         self._before = self._emulator.lost_time
 
     @property
     def held_up(self):
-        """Likewise; for the board, all of it together."""
+        """Return the suspended time; for the board, the total."""
         return max(self._longest, self._emulator.lost_time - self._before)
 
     @held_up.setter
@@ -79,14 +79,14 @@ class BusyPort(back_ends.PortBackEnd):
 def moving_port(tmp_path_factory):
     """Return the emulator behind a port, in real time."""
     rig = rig_of()
-    rig.step()              # compiled, before anybody is in a hurry
+    rig.step()              # compile before anything runs in real time
     with Emulator(tmp_path_factory.mktemp('moving') / 'rig', rig) as emulator:
         back_end = BusyPort(emulator)
         yield back_end
         back_end.close()
 
 
-def judge(check, back_end):
+def assert_passes(check, back_end):
     reason = reason_to_skip(check, back_end)
     if reason:
         pytest.skip(reason)
@@ -96,17 +96,17 @@ def judge(check, back_end):
 
 @by_name
 def test_board_in_python(check, emulator):
-    judge(check, emulator)
+    assert_passes(check, emulator)
 
 
 @pytest.mark.slow
 @by_name
 def test_firmware_in_qemu(check, qemu):
-    judge(check, qemu)
+    assert_passes(check, qemu)
 
 
 class Noisy:
-    """A back end at the end of a bad wire, which keeps what was sent and what came through."""
+    """A back end behind a noisy wire that records sent and received bytes."""
 
     def __init__(self, back_end, **faults):
         self.back_end, self.bad, self.is_bad = back_end, WireFaults(**faults), False
@@ -116,7 +116,7 @@ class Noisy:
         self.arrived, self.sent = bytearray(), bytearray()
 
     def exchange(self, data, milliseconds):
-        """As the back end does."""
+        """Exchange bytes like the back end."""
         for wire in self.wires:
             wire.faults = self.bad if self.is_bad else WireFaults()
         data = self.wires[0].transmit(data)
@@ -127,12 +127,12 @@ class Noisy:
 
 
 @pytest.mark.slow
-def test_firmware_in_the_noise_of_30_000_frames_takes_what_is_right_and_nothing_else(qemu):
+def test_firmware_accepts_only_valid_frames_among_30_000_noisy_ones(qemu):
     qemu.reset()
     noisy = Noisy(qemu, noise=1e-3, drop=1e-4, insert=1e-4, half=1e-4)
     host = Host(noisy)
     host.hello()
-    host.accepted(Stream(1000))     # as many frames in a step as the board sends at most
+    host.accepted(Stream(1000))     # the maximum number of frames per step
     before = host.health()
     for seen in (host.frames, noisy.arrived, noisy.sent):
         seen.clear()
@@ -155,7 +155,7 @@ def test_firmware_in_the_noise_of_30_000_frames_takes_what_is_right_and_nothing_
 @pytest.mark.rig
 @by_name
 def test_board_at_a_port(check, port):
-    judge(check, port)
+    assert_passes(check, port)
 
 
 WITH_MOTORS_AT_A_PORT = [
@@ -167,7 +167,7 @@ WITH_MOTORS_AT_A_PORT = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize('name', WITH_MOTORS_AT_A_PORT)
-def test_check_that_moves_the_motors_can_be_made_through_a_port(name, moving_port):
+def test_a_check_with_motion_works_through_a_port(name, moving_port):
     check = next(check for check in CHECKS if check.name == name)
     outcome = run_check(check, moving_port)
     if len(outcome.spoilt) == ATTEMPTS:
@@ -176,7 +176,7 @@ def test_check_that_moves_the_motors_can_be_made_through_a_port(name, moving_por
 
 
 class Computer:
-    """A back end whose checks are held up, one after the other, for so many seconds."""
+    """A back end whose successive checks are suspended for given times in seconds."""
 
     in_lockstep, bench, can_reboot, moves, answer_time = False, None, True, True, 1
 
@@ -184,26 +184,26 @@ class Computer:
         self.hold_ups, self.held_up = list(hold_ups), 0.0
 
     def reset(self):
-        """Be held up as long as the next check is."""
+        """Suspend for the time of the next check."""
         self.held_up = self.hold_ups.pop(0)
 
     def exchange(self, data, milliseconds):
-        """Say nothing."""
+        """Return no bytes."""
         return b''
 
 
 @pytest.mark.parametrize('hold_ups, spoilt', [
     ((0.0,), 0), ((0.0, 0.5), 0), ((0.5, 0.0), 1), ((0.5, 0.5, 0.0), 2), ((0.5, 0.5, 0.5), 3)],
     ids=str)
-def test_what_fails_is_made_again_only_where_the_computer_was_held_up(hold_ups, spoilt):
+def test_a_failed_check_is_repeated_only_after_a_suspension(hold_ups, spoilt):
     check = next(check for check in CHECKS if check.name == 'says_who_it_is')
-    outcome = run_check(check, Computer(*hold_ups))     # nobody answers
+    outcome = run_check(check, Computer(*hold_ups))     # no answer
     assert (outcome.result, outcome.detail) == ('failed', 'no answer to Hello within 1 ms')
     assert outcome.spoilt == spoilt * (
         'no answer to Hello within 1 ms (this computer was held up for 500 ms)',)
 
 
-def test_what_a_port_cannot_do_is_said_check_by_check():
+def test_unsupported_checks_of_a_port_are_reported_individually():
     class Port:
         bench, can_reboot, moves = None, False, False
 
@@ -217,22 +217,22 @@ def test_what_a_port_cannot_do_is_said_check_by_check():
 
 @pytest.fixture
 def emulated_port(emulator, tmp_path):
-    """A port behind which a board runs in real time."""
+    """Return a port with a board that runs in real time."""
     emulator.reset()
     with Emulator(tmp_path / 'rig', emulator.rig) as emulated:
         yield emulated.link
 
 
-def test_suite_finds_the_board_at_the_port_it_is_given(emulated_port):
+def test_the_suite_finds_the_board_at_its_port(emulated_port):
     answer = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', __file__,
          '--rig-port', emulated_port, '-k', 'at_a_port and (says_who or motors_stop)'],
         capture_output=True, text=True)
-    # pytest never switches motors on that it cannot see
+    # pytest never switches on unattended motors
     assert '1 passed, 1 skipped' in answer.stdout, answer.stdout
 
 
-def test_command_moves_a_board_at_a_port_only_when_it_is_told_to(emulated_port, capsys):
+def test_the_command_moves_a_board_at_a_port_only_on_request(emulated_port, capsys):
     words = ['rig', 'conformance', '--back-end', emulated_port, '--only', 'arming_begins',
              '--json']
     assert main(words) == 0
@@ -249,7 +249,7 @@ def positions(samples):
 
 
 def closed_loop(seconds=3.0):
-    """Telemetry of a proportional controller that brings the slide 30 mm on, in lockstep."""
+    """Return telemetry of a proportional controller that moves the slide by 30 mm, in lockstep."""
     back_end = back_ends.emulator()
     back_end.reset()
     host = Host(back_end)
@@ -267,15 +267,15 @@ def closed_loop(seconds=3.0):
 
 
 def controller(counts):
-    """Duty, in whole numbers of what the wire holds."""
+    """Return the duty in integer units of the wire."""
     return round(min(max((9000 - counts) * 2e-4, -1.0), 1.0) * 1e4) / 1e4
 
 
-def test_closed_loop_in_lockstep_is_the_same_to_the_last_bit():
+def test_a_closed_loop_in_lockstep_is_bitwise_reproducible():
     assert positions(closed_loop(1.0)) == positions(closed_loop(1.0))
 
 
-def test_closed_loop_through_the_wire_is_that_without_it():
+def test_a_closed_loop_through_the_wire_equals_one_without_it():
     telemetry = closed_loop()
     bench, counts = Bench(), []
     # the ramp of the step rate in closed form: 32000 steps/s2 up to 100 steps/s
@@ -288,12 +288,12 @@ def test_closed_loop_through_the_wire_is_that_without_it():
         bench.advance(Drive(duty, True, math.floor(steps + 1e-9), min(100.0, 32000 * end), True))
         duty = controller(counts[-1][0])
     wire = np.array([(t.slide_counts, t.turn_counts) for t in telemetry])
-    # the carriage is still when it is armed; a count of the encoders is the resolution
+    # the carriage is at rest when armed; the resolution is one encoder count
     assert np.abs(wire - np.array(counts)).max() <= 1
     assert abs(wire[-1][0] - 9000) < 500        # 8 N of friction over 94 N and 2e-4 per count
 
 
-def test_profile_through_the_wire_moves_the_bench_as_its_inputs_do():
+def test_a_profile_through_the_wire_moves_the_bench_like_its_inputs():
     rows = [Segment(200_000, 0.6, 150.0), Segment(200_000, -0.6, -150.0)]
     back_end = back_ends.emulator()
     back_end.reset()
@@ -310,13 +310,13 @@ def test_profile_through_the_wire_moves_the_bench_as_its_inputs_do():
     for k in range(len(played)):
         counts.append(bench.read().encoders)
         row = rows[k // 200]
-        # the ramp, a thousand small pieces for each step
+        # the ramp, with a thousand small segments per step
         for _ in range(1000):
             rate += min(max(row.step_rate - rate, -0.032), 0.032)
             place += rate * 1e-6
         bench.advance(Drive(row.duty, True, math.floor(place + 1e-6), rate, True))
     wire = np.array([(t.slide_counts - 45_000, t.turn_counts) for t in played])
-    # one count of resolution, and a microstep of the ramp's sum
+    # one count of resolution, plus a microstep from the sum of the ramp
     assert np.abs(wire - np.array(counts)).max() <= 2
 
 
@@ -327,7 +327,7 @@ def test_command_prints_one_object(capsys):
     assert facts['stop_after_silence_ms'] <= 100
 
 
-def test_command_prints_a_table_and_its_code_tells_a_failure(capsys, monkeypatch):
+def test_the_command_prints_a_table_and_its_exit_code_shows_a_failure(capsys, monkeypatch):
     assert main(['rig', 'conformance', '--only', 'motors_stop']) == 0
     assert 'ok      motors stop within 100 ms of silence' in capsys.readouterr().out
     monkeypatch.setattr(board_state, 'WATCHDOG', 150_000)
@@ -335,14 +335,14 @@ def test_command_prints_a_table_and_its_code_tells_a_failure(capsys, monkeypatch
     assert 'FAILED  motors stop within' in capsys.readouterr().out
 
 
-def test_wrong_back_end_and_wrong_word_are_one_line(capsys):
+def test_an_invalid_back_end_or_option_is_one_line(capsys):
     assert main(['rig', 'conformance', '--back-end', '/dev/none']) == 2
     assert '/dev/none: there is no such port' in capsys.readouterr().err
     assert main(['rig', 'conformance', '--only', 'zebra']) == 2
     assert capsys.readouterr().err.count('\n') == 1
 
 
-def test_every_check_is_made_by_the_emulator(emulator):
+def test_the_emulator_passes_every_check(emulator):
     outcomes, metrics = run_all(emulator, only='says_who')
     assert [outcome.result for outcome in outcomes] == ['passed']
     assert metrics['steps_per_second'] > 0

@@ -32,7 +32,7 @@ VERSION = 'hello_of_another_version_stops_motion_and_cannot_begin_it_again'
 REPLAY = 'replay_of_a_session_touches_nothing_in_the_one_that_runs'
 
 
-def judge(name, back_end):
+def run_named_check(name, back_end):
     (check,) = (check for check in CHECKS if check.name == name)
     return run_check(check, back_end)
 
@@ -45,7 +45,7 @@ def emulator():
 
 
 def deaf_to_estop(where):
-    """Commands.handle that does not hear ESTOP where `where(commands, frame)` holds."""
+    """Return a Commands.handle that ignores ESTOP if `where(commands, frame)` holds."""
     def handle(commands, frame, handle=Commands.handle):
         if frame.message.ID != ESTOP or not where(commands, frame):
             handle(commands, frame)
@@ -53,7 +53,7 @@ def deaf_to_estop(where):
 
 
 def before(method, first):
-    """Return `method` that does `first(object)` before anything else."""
+    """Return `method` with a preceding call of `first(object)`."""
     def both(self, *arguments):
         first(self)
         return method(self, *arguments)
@@ -61,7 +61,7 @@ def before(method, first):
 
 
 def arm_where(state):
-    """Something that switches the outputs on in a state."""
+    """Return a function that switches the outputs on in a state."""
     def arm(commands):
         if commands._board.state == state:
             commands._board.faults = Fault(0)
@@ -128,7 +128,7 @@ MUTANTS = {
         lambda commands, frame: commands._board.state == State.FAULT)),
     'boots homed': (REBOOT, Board, '__init__', boots_homed),
     'any session': (REPLAY, Commands, '_is_ours', lambda commands, frame: True),
-    'repetitions carried out': (
+    'repetitions executed': (
         'repeated_command_is_answered_alike_and_carried_out_once', Commands, '_command',
         carries_out_again),
     'old set points taken': (
@@ -161,12 +161,12 @@ MUTANTS = {
 def test_board_in_python(mutant, emulator, monkeypatch):
     name, *change = MUTANTS[mutant]
     monkeypatch.setattr(*change)
-    assert judge(name, emulator).result == 'failed'
+    assert run_named_check(name, emulator).result == 'failed'
 
 
 WATCHDOG_BITES = 'now - setpoint->taken >= WATCHDOG_MS * 1000u - STEP_US'
 
-# what is written, and what is written instead
+# the original source line, and its mutant
 FIRMWARE_MUTANTS = {
     'watchdog of 120 ms': (STAYS_OFF, 'step.c', WATCHDOG_BITES,
                            'now - setpoint->taken >= 120000u'),
@@ -223,7 +223,7 @@ FIRMWARE_MUTANTS = {
 
 @pytest.fixture(scope='module')
 def sources(tmp_path_factory):
-    """Return a copy of the sources of the firmware, which may be broken."""
+    """Return a copy of the firmware sources for modification."""
     if NO_QEMU:
         pytest.skip(NO_QEMU)
     folder = tmp_path_factory.mktemp('broken') / 'firmware'
@@ -242,7 +242,7 @@ def test_firmware_in_qemu(mutant, sources):
     path.write_text(right.replace(written, instead))
     try:
         back_end = back_ends.Lockstep('broken', QemuRig(image=build(sources=sources)))
-        outcome = judge(name, back_end)
+        outcome = run_named_check(name, back_end)
         back_end.close()
     finally:
         path.write_text(right)

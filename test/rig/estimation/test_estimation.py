@@ -1,4 +1,4 @@
-"""Estimates of the shape against the truth of the bench, and against closed forms."""
+"""Shape estimates, against the true shape of the bench and closed forms."""
 
 import math
 from dataclasses import replace
@@ -22,7 +22,7 @@ from flex_robot_sim.util.exceptions import SettingError
 PARTS = BenchParts()
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 PERIOD = 2e-3               # of telemetry [s]
-STEPS = 30                  # microsteps of the jerk that makes the arm ring
+STEPS = 30                  # microsteps of the jerk that excites vibration
 
 
 @pytest.fixture(scope='module')
@@ -31,12 +31,12 @@ def arm():
 
 
 def bench_with(modes):
-    """Return the bench with other modes, so that its truth is not the model of the estimates."""
+    """Return the bench with other modes, so that it differs from the model of the estimates."""
     return frs.load(RIG.replace('<modes bending_y="3"', f'<modes {modes}'))
 
 
-def ringing(arm, seconds, steps=STEPS, seed=1):
-    """Turn the stepper by `steps`, then let the arm ring; (time, duration, readings, truth)."""
+def simulate_vibration(arm, seconds, steps=STEPS, seed=1):
+    """Move the stepper by `steps`, then wait; return (time, duration, readings, truth)."""
     bench = Bench(arm, PARTS, seed=seed)
     drive = Drive(bridge=True, stepper=True)
     for k in range(50):
@@ -50,7 +50,7 @@ def ringing(arm, seconds, steps=STEPS, seed=1):
 
 
 def curvatures(pins):
-    """Curvature of the sensors from their readings, by the formulas of the parts turned round."""
+    """Return the curvature of the sensors from their readings, by the inverse formulas."""
     counts = np.array(pins.adc) / 16
     ratio = counts / (4095 - counts) * PARTS.divider_resistance / PARTS.flat_resistance
     a, b = PARTS.bend_curve, PARTS.bend_gain
@@ -58,7 +58,7 @@ def curvatures(pins):
 
 
 def deviation():
-    """Of a curvature: noise of 16 rounded conversions over the slope of the divider."""
+    """Return that of a curvature: noise of 16 rounded conversions over the divider slope."""
     noise = math.hypot(PARTS.adc_noise, 1 / math.sqrt(12)) / 4
     return noise / (4095 / 4 * PARTS.bend_gain * 0.09525)
 
@@ -70,7 +70,7 @@ def make_filter(arm):
 
 
 def follow(shape_filter, rows, steps):
-    """Tips (k, 2): estimate and deviation, joint positions and velocities, surprises."""
+    """Return tips (k, 2), estimate and deviation, joint positions and velocities, innovations."""
     scales = np.array([PARTS.counts_per_metre, PARTS.counts_per_radian])
     target = [0.15, steps * 2 * math.pi / PARTS.steps_per_turn]
     out = []
@@ -83,7 +83,7 @@ def follow(shape_filter, rows, steps):
     return np.array(out)
 
 
-def test_as_many_sensors_as_coordinates_give_back_any_shape():
+def test_as_many_sensors_as_coordinates_determine_any_shape():
     arm = bench_with('bending_y="2"')
     elastic = np.array([0.013, -0.004])
     matrix = flex_sensors(arm).matrix[:, 2:]
@@ -93,18 +93,18 @@ def test_as_many_sensors_as_coordinates_give_back_any_shape():
 
 @pytest.mark.parametrize('modes', ['bending_y="2"', 'bending_y="3"', 'bending_y="5"',
                                    'segments="3" bending_y="2"'])
-def test_static_tip_deflection_from_curvatures_is_that_of_a_cantilever(modes):
+def test_static_tip_deflection_from_curvatures_equals_a_cantilever(modes):
     force, EI, L = 0.1, 206e9 * 0.02 * 0.001**3 / 12, 0.4
     seen = [force * (L - middle) / EI for middle in (0.057625, 0.342375)]
     shape = ShapeEstimator(bench_with(modes), 'strip', 1e-3).estimate(seen)
-    # the shapes hold the static line exactly, and the map of segments is that of small bending
+    # the shapes contain the static deflection exactly; the map of segments is for small bending
     assert shape.tip[1] == pytest.approx(force * L**3 / 3 / EI, rel=1e-9)
 
 
 @pytest.mark.parametrize('modes, sensor', [
     ('bending_y="2"', ''),
     ('bending_y="5"', '<flex_sensor name="middle" from="0.15" to="0.25" plane="xy"/>')])
-def test_moment_at_the_tip_is_told_as_far_as_there_are_sensors_or_no_more_coordinates(
+def test_a_tip_moment_is_estimated_as_far_as_the_sensors_permit(
         modes, sensor):
     tip = '<flex_sensor name="tip"'
     arm = frs.load(RIG.replace('<modes bending_y="3"', f'<modes {modes}').replace(
@@ -117,8 +117,8 @@ def test_moment_at_the_tip_is_told_as_far_as_there_are_sensors_or_no_more_coordi
 
 
 @pytest.mark.parametrize('modes, tolerance', [
-    ('bending_y="3"', 1e-3), ('bending_y="5"', 1e-3),   # polynomials, near to the hyperbolic ones
-    ('segments="3" bending_y="2"', 1e-2)])              # three pieces of straight lines
+    ('bending_y="3"', 1e-3), ('bending_y="5"', 1e-3),   # polynomials, nearly hyperbolic
+    ('segments="3" bending_y="2"', 1e-2)])              # three straight segments
 def test_tip_of_a_strip_in_its_first_mode_is_that_of_a_clamped_free_beam(modes, tolerance):
     L, z = 0.4, 1.875104069
     share = (np.cosh(z) + np.cos(z)) / (np.sinh(z) + np.sin(z))
@@ -127,7 +127,7 @@ def test_tip_of_a_strip_in_its_first_mode_is_that_of_a_clamped_free_beam(modes, 
         x = z * x / L
         return z / L * (np.sinh(x) + np.sin(x) - share * (np.cosh(x) - np.cos(x)))
 
-    # the mean curvature of a sensor is the difference of the slopes at its ends
+    # the mean curvature of a sensor is the slope difference of its ends over its length
     seen = [(slope(end) - slope(start)) / (end - start)
             for start, end in ((0.01, 0.10525), (0.29475, 0.39))]
     tip = np.cosh(z) - np.cos(z) - share * (np.sinh(z) - np.sin(z))
@@ -157,7 +157,7 @@ def test_filter_settles_at_the_solution_of_riccatis_equation(arm):
         filter_.predict(PERIOD, target=[0.15, 0.0])
         filter_.correct([0.15, 0.0], [0.0, 0.0])
     scale = np.sqrt(np.diag(before))
-    # the deviations span five powers of ten: what rounding leaves of the equation
+    # standard deviations span five orders of magnitude, which limits the accuracy
     found = filter_.covariance / np.outer(scale, scale)
     assert found == pytest.approx((before - gain @ H @ before) / np.outer(scale, scale), abs=1e-8)
     filter_.predict(PERIOD, target=[0.15, 0.0])
@@ -167,20 +167,20 @@ def test_filter_settles_at_the_solution_of_riccatis_equation(arm):
     assert filter_.state / scale == pytest.approx(expected / scale, abs=1e-5)
 
 
-def test_deviation_of_the_tip_is_the_spread_of_many_estimates(arm):
+def test_the_tip_deviation_equals_the_spread_of_many_estimates(arm):
     estimator = ShapeEstimator(arm, 'strip', [1e-3, 2e-3])
     noise = np.random.default_rng(2).normal(0.0, [1e-3, 2e-3], (4000, 2))
     tips = np.array([estimator.estimate(row).tip[1] for row in noise])
     assert tips.std() == pytest.approx(estimator.estimate([0, 0]).tip_deviation[1], rel=0.05)
 
 
-def test_sensors_at_one_place_are_refused():
+def test_sensors_at_the_same_position_are_rejected():
     text = RIG.replace('from="0.29475" to="0.39"', 'from="0.01" to="0.10525"')
     with pytest.raises(SettingError, match='do not determine its bending'):
         ShapeEstimator(frs.load(text), 'strip', 1e-3)
 
 
-def test_direction_without_a_sensor_is_not_known():
+def test_a_direction_without_a_sensor_is_unknown():
     arm = frs.load(RIG.replace('bending_z="0"', 'bending_z="1"'))
     shape = ShapeEstimator(arm, 'strip', 1e-3).estimate([0.1, 0.0])
     assert np.isfinite(shape.tip[:2]).all()
@@ -188,13 +188,13 @@ def test_direction_without_a_sensor_is_not_known():
     assert np.isnan(shape.tip_deviation[2])
 
 
-def test_missing_sensor_leaves_no_guess(arm):
+def test_a_missing_sensor_gives_no_estimate(arm):
     shape = ShapeEstimator(arm, 'strip', 1e-3).estimate([0.1, np.nan])
     assert np.isnan(shape.tip).all()
 
 
 @pytest.mark.parametrize('robot', ['rig', 'two_link', 'canadarm2'])
-def test_tip_map_is_the_slope_of_the_tip_deflection(robot):
+def test_the_tip_map_is_the_derivative_of_the_tip_deflection(robot):
     arm = frs.load(robot)
     sim = frs.Simulation(arm)
     for link in arm.tips:
@@ -205,7 +205,7 @@ def test_tip_map_is_the_slope_of_the_tip_deflection(robot):
             ahead = sim.deflection[link][:3]
             sim.set_state(coordinates=-q)
             slope = (ahead - sim.deflection[link][:3]) / 2e-6
-            # a central difference; shortening is even and falls out, turns add 1e-12
+            # a central difference; the even shortening cancels, rotations add 1e-12
             assert tip_map(arm, link)[:, k] == pytest.approx(slope, abs=1e-8)
 
 
@@ -221,12 +221,12 @@ def test_covariance_grows_as_its_integral(arm):
     assert grown == pytest.approx(exact, rel=1e-6, abs=1e-9 * np.abs(exact).max())
 
 
-def test_long_gap_keeps_the_covariance_finite_and_positive(arm):
+def test_a_long_gap_keeps_the_covariance_finite_and_positive(arm):
     shape_filter = make_filter(arm)
     shape_filter.correct([0.15, 0.0], [0.0, 0.0])
     shape_filter.predict(5.0)
     assert np.isfinite(shape_filter.covariance).all()
-    # eigenvalues of a matrix whose largest is the slide's: rounding
+    # rounding, relative to the largest eigenvalue, that of the slide
     values = np.linalg.eigvalsh(shape_filter.covariance)
     assert values.min() > -1e-12 * values.max()
 
@@ -234,12 +234,12 @@ def test_long_gap_keeps_the_covariance_finite_and_positive(arm):
 @pytest.mark.parametrize('modes', [
     'bending_y="3"', 'bending_y="4"', 'bending_y="8"', 'segments="2" bending_y="2"'])
 def test_tip_in_free_vibration_within_5_percent_and_with_the_filter_2(arm, modes):
-    rows = ringing(bench_with(modes), 2.0)
+    rows = simulate_vibration(bench_with(modes), 2.0)
     truth = np.array([row[1] for row in rows])
     estimator = ShapeEstimator(arm, 'strip', deviation())
     tips = np.array([estimator.estimate(curvatures(pins)).tip[1] for pins, *_ in rows])
     filtered = follow(make_filter(arm), rows, STEPS)[:, 0]
-    # the second mode needs 0.5 s to die out; the filter needs 0.3 s to find the swing
+    # the second mode decays in 0.5 s; the filter needs 0.3 s to find the vibration
     ringing_freely = slice(250, None)
     assert np.abs(truth[ringing_freely]).max() > 5e-3
     assert (np.abs(tips - truth)[ringing_freely].max()
@@ -247,18 +247,18 @@ def test_tip_in_free_vibration_within_5_percent_and_with_the_filter_2(arm, modes
     assert np.abs(filtered - truth)[150:].max() < 0.02 * np.abs(truth).max()
 
 
-def test_filter_knows_how_wrong_it_is(arm):
-    rows = ringing(arm, 3.0)
+def test_the_filter_estimates_its_own_error(arm):
+    rows = simulate_vibration(arm, 3.0)
     filtered = follow(make_filter(arm), rows, STEPS)[250:]
     truth = np.array([row[1] for row in rows])[250:]
     ratio = np.abs(filtered[:, 0] - truth) / filtered[:, 1]
     assert 0.2 < np.sqrt((ratio**2).mean()) < 2.0
-    # four readings; quantisation is no white noise, so that this is a matter of size
+    # four readings; quantisation is not white noise, so only the magnitude counts
     assert 1.0 < filtered[:, 4].mean() < 10.0
 
 
-def test_filter_goes_on_with_one_sensor(arm):
-    rows = ringing(arm, 2.0)
+def test_the_filter_continues_with_one_sensor(arm):
+    rows = simulate_vibration(arm, 2.0)
     shape_filter, tips = make_filter(arm), []
     for pins, *_ in rows:
         shape_filter.predict(PERIOD, target=[0.15, STEPS * 2 * math.pi / 3200])
@@ -270,15 +270,15 @@ def test_filter_goes_on_with_one_sensor(arm):
     assert np.abs(np.array(tips) - truth)[100:].max() < 0.05 * np.abs(truth).max()
 
 
-def test_filter_finds_the_velocity_that_no_sensor_measures(arm):
-    rows = ringing(arm, 2.0)
+def test_the_filter_estimates_the_unmeasured_velocity(arm):
+    rows = simulate_vibration(arm, 2.0)
     filtered = follow(make_filter(arm), rows, STEPS)[100:]
     truth = np.array([row[3] for row in rows])[100:]
     # a third of one count of the encoder in one period
     assert np.abs(filtered[:, 3] - truth[:, 1]).max() < 2 * math.pi / 2400 / PERIOD / 3
 
 
-def test_hanging_arm_rests_where_gravity_bends_it():
+def test_a_hanging_arm_rests_in_its_gravity_deflection():
     arm = frs.load(RIG.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 1 0"/>')
                    .replace('<link name="strip" end="0.4 0 0">',
                             '<link name="strip" end="0.4 0 0" y_axis="0 0 1">'))

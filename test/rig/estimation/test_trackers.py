@@ -1,4 +1,4 @@
-"""Velocities and shapes out of telemetry, against the truth of the emulated bench."""
+"""Velocities and shapes from telemetry, against the true state of the emulated bench."""
 
 import math
 
@@ -27,28 +27,28 @@ def fed(tracker, values, changes=None):
     return tracker
 
 
-def test_steady_speed_is_followed_without_error():
+def test_a_constant_speed_is_tracked_without_error():
     times = PERIOD * np.arange(500)
     tracker = fed(Tracker(20.0), 0.3 * times)
-    # both poles at exp(-w T) after 1 s: exp(-126) of the start is left
+    # both poles at exp(-w T) after 1 s: exp(-126) of the start remains
     assert tracker.rate == pytest.approx(0.3, rel=1e-9)
     assert tracker.value == pytest.approx(0.3 * times[-1], rel=1e-9)
 
 
-def test_acceleration_is_late_by_two_over_w():
+def test_an_acceleration_is_tracked_with_a_delay_of_two_over_w():
     times = PERIOD * np.arange(500)
     tracker = fed(Tracker(20.0), 0.5 * times**2)
     late = times[-1] - tracker.rate
     assert late == pytest.approx(2 / (2 * math.pi * 20.0), abs=PERIOD)     # continuous formula
 
 
-def test_known_change_of_speed_is_not_late():
+def test_a_known_speed_change_is_tracked_without_delay():
     times = PERIOD * np.arange(500)
     tracker = fed(Tracker(20.0), 0.5 * times**2, [0.0, *np.diff(times)])
     assert tracker.rate == pytest.approx(times[-1], rel=1e-9)       # rounding
 
 
-def test_poles_are_where_they_are_said_to_be():
+def test_the_poles_are_at_their_design_values():
     tracker = fed(Tracker(20.0), [0.0, 0.0])
     tracker.take(1.0, PERIOD)
     place, rate = tracker.value, tracker.rate * PERIOD
@@ -61,7 +61,7 @@ def test_poles_are_where_they_are_said_to_be():
 
 @pytest.mark.parametrize('value, duration', [(5.0, PERIOD), (0.0, 2 * MAX_READING_GAP), (0.0, 0.0),
                                              (math.nan, PERIOD)])
-def test_jump_and_gap_start_it_anew(value, duration):
+def test_a_jump_and_a_gap_restart_the_tracker(value, duration):
     tracker = fed(Tracker(20.0, jump=0.1), 0.01 * np.arange(50))
     assert not tracker.has_restarted
     tracker.take(value, duration)
@@ -71,8 +71,8 @@ def test_jump_and_gap_start_it_anew(value, duration):
 
 
 @pytest.fixture(scope='module')
-def rung():
-    """The bench: half a second of motion, then a second in which the strip rings."""
+def vibrating_bench():
+    """Return data of the bench: half a second of motion, then a second of vibration."""
     lab = Lab(frs.load('rig'))
     truth = {}
     exchange = lab.host.back_end.exchange
@@ -100,10 +100,10 @@ def estimates(lab, **settings):
 
 
 def compared(lab, truth, **settings):
-    """Tips (k, 2) and speeds (k, 2, 2), estimate and truth, and times of the readings [s]."""
+    """Return tips (k, 2), speeds (k, 2, 2), estimated and true, and times of readings [s]."""
     rows = []
     for state, shape in estimates(lab, **settings):
-        # the board reads its pins before the step that the telemetry names
+        # the board reads its pins before the step in the telemetry
         step = round(state.reading.message.time / 1000) - 1
         if step in truth:
             tip, velocity = truth[step]
@@ -113,8 +113,8 @@ def compared(lab, truth, **settings):
 
 
 @pytest.mark.parametrize('estimator, share', [('least_squares', 0.05), ('kalman', 0.02)])
-def test_tip_of_the_ringing_strip_is_the_true_one(rung, estimator, share):
-    lab, truth = rung
+def test_the_tip_of_the_vibrating_strip_is_correct(vibrating_bench, estimator, share):
+    lab, truth = vibrating_bench
     time, tips, _ = compared(lab, truth, estimator=estimator)
     rings = (time > 0.75) & (time < 1.5)
     error = tips[rings, 0] - tips[rings, 1]
@@ -125,25 +125,25 @@ def test_tip_of_the_ringing_strip_is_the_true_one(rung, estimator, share):
     assert np.sqrt(np.mean(error**2)) < math.hypot(share * amplitude, noise)
 
 
-def test_velocities_are_the_true_ones(rung):
-    lab, truth = rung
+def test_velocities_are_correct(vibrating_bench):
+    lab, truth = vibrating_bench
     _, _, speeds = compared(lab, truth)
     slide, turn = speeds[:, 0] - speeds[:, 2], speeds[:, 1] - speeds[:, 3]
     # 2 / w = 16 ms late at most
     assert np.abs(slide).max() < 0.016 * np.abs(np.diff(speeds[:, 2])).max() / PERIOD
-    # how the rotor shakes on its field, where no pulses come in the last second, is left out
+    # without the rotor vibration in its field during the last second, which has no pulses
     shaking = speeds[-400:, 3]
     assert np.sqrt(np.mean(turn**2)) < np.sqrt(np.mean(shaking**2))
 
 
-def test_shape_says_how_sure_it_is(rung):
-    lab, truth = rung
+def test_the_shape_has_a_correct_deviation(vibrating_bench):
+    lab, truth = vibrating_bench
     shapes = [shape for _, shape in estimates(lab)]
     at_rest = np.array([shape.tip[1] for shape in shapes[:40]])
     assert at_rest.std() == pytest.approx(shapes[0].tip_deviation[1], rel=0.35)    # 40 readings
 
 
-def test_sensor_that_is_off_leaves_the_shape_unknown_and_comes_back():
+def test_a_sensor_failure_makes_the_shape_unknown_until_it_recovers():
     lab = Lab(frs.load('rig'))
     lab.wait(50)
     lab.bench.faults.open_sensors.add(1)
@@ -157,7 +157,7 @@ def test_sensor_that_is_off_leaves_the_shape_unknown_and_comes_back():
     assert all(np.isfinite(shape.curvature[0]) for _, shape in estimates(lab))
 
 
-def test_calibration_of_other_sensors_is_refused():
+def test_a_calibration_of_other_sensors_is_rejected():
     arm = frs.load('rig')
     other = nominal(BenchParts(), {'strip/root': 0.1, 'strip/middle': 0.1})
     with pytest.raises(SettingError) as error:

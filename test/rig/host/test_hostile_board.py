@@ -1,4 +1,4 @@
-"""A board that sends anything: the host raises nothing, keeps little, and computes no NaN."""
+"""A board that sends arbitrary bytes causes no exception, no memory growth and no NaN."""
 
 import random
 
@@ -34,8 +34,8 @@ def number(rng, kind):
                        max(lower, min(upper, rng.randint(-300, 300)))))
 
 
-def wild(rng, kind, **fixed):
-    """Return a message of any values that fit the wire."""
+def draw_message(rng, kind, **fixed):
+    """Return a message with random values within the range of the wire."""
     values = {}
     for name, wire in kind.LAYOUT.fields.items():
         values[name] = bytes(wire.count) if wire.kind == 'bytes' else \
@@ -57,14 +57,15 @@ class HostileBoard:
                         bytes(12), 0, 2, 1, 2400, 3200, 1000)
 
     def bytes(self):
-        """Return the next bytes: frames with any values, damaged ones, and noise."""
+        """Return the next bytes: frames with random values, damaged frames, and noise."""
         rng, data = self.rng, b''
         for _ in range(rng.randrange(1, 6)):
             kind = rng.choice([Telemetry, Telemetry, *FROM_BOARD])
             if kind is HelloAck and rng.random() < 0.5:
                 message, number_ = self.hello(), rng.choice((1, 2, 255))
             else:
-                message, number_ = wild(rng, kind), rng.choice((self.session.number,) * 9 + (0, 7))
+                message, number_ = draw_message(rng, kind), rng.choice(
+                    (self.session.number,) * 9 + (0, 7))
                 if kind is Telemetry and rng.random() < 0.8:
                     self.time = (self.time + rng.choice((1000, 2000, 2000, 10**6, 2**30))) % 2**32
                     message = message._replace(time=self.time)
@@ -76,7 +77,7 @@ class HostileBoard:
         return data
 
 
-def test_no_bytes_of_a_board_raise_in_the_session_or_fill_its_memory(mutants, caplog):
+def test_random_bytes_raise_nothing_and_do_not_fill_the_memory(mutants, caplog):
     sent = []
     session = LinkSession(sent.append, lambda ack: None)
     board, now = HostileBoard(session), 0.0
@@ -118,7 +119,7 @@ class _Link:
         return self.session.reading
 
     def drive(self, duty, step_rate):
-        """Take a set point."""
+        """Ignore a set point."""
         assert np.isfinite([duty, step_rate]).all()
 
     def alive(self):
@@ -127,7 +128,7 @@ class _Link:
 
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('estimator', ['least_squares', 'kalman'])
-def test_no_telemetry_makes_a_nan_in_states_estimates_and_set_points(
+def test_random_telemetry_causes_no_nan_in_states_and_set_points(
         monkeypatch, caplog, mutants, estimator):
     monkeypatch.setattr(bridge_module, 'RigLink', _Link)
     arm, states = frs.load('rig'), []

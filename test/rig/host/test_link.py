@@ -1,4 +1,4 @@
-"""The host's end of the wire against a small board behind a real pseudo terminal."""
+"""The host side of the wire, tested with a small board behind a pseudo terminal."""
 
 import threading
 
@@ -28,7 +28,7 @@ from flex_robot_sim.rig.wire.protocol import (
 from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, Joint, Mode, Result, State
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 
-# a busy machine holds threads back for longer than the link would wait on a quiet one
+# on a busy machine, threads are delayed longer than the default timeouts of the link
 CALM = LinkSettings(telemetry_rate=200, stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 
 
@@ -55,7 +55,7 @@ def commands(peer, *kinds):
     return [message for message in list(peer.taken) if isinstance(message, kinds)]
 
 
-def test_connecting_greets_and_asks_for_telemetry_and_does_not_arm(peer, connect):
+def test_connecting_starts_a_session_with_telemetry_and_does_not_arm(peer, connect):
     link = connect()
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     assert link.board.counts_per_turn == 2400 and link.reading.message.adc_tip == 4
@@ -63,7 +63,7 @@ def test_connecting_greets_and_asks_for_telemetry_and_does_not_arm(peer, connect
     assert link.status().session == peer.session
 
 
-def test_a_port_behind_which_nobody_answers_is_said_in_one_line(peer):
+def test_a_silent_port_is_a_one_line_error(peer):
     peer.silent = True
     with pytest.raises(RigError) as caught:
         RigLink(peer.name, LinkSettings(hello_timeout=0.3))
@@ -85,7 +85,7 @@ def test_a_command_without_answer_is_sent_again_with_the_same_number(peer, conne
     assert link.status().repeated == len(arms) - 1
 
 
-def test_a_command_that_nobody_answers_fails_in_one_line(peer, connect):
+def test_an_unanswered_command_fails_in_one_line(peer, connect):
     link = connect(LinkSettings(telemetry_rate=0, ack_timeout=0.02, repetitions=2,
                                 hello_timeout=PATIENCE))
     peer.deaf = 1000
@@ -93,7 +93,7 @@ def test_a_command_that_nobody_answers_fails_in_one_line(peer, connect):
         link.arm()
 
 
-def test_a_refusal_says_why_and_what_to_do(peer, connect):
+def test_a_rejection_has_a_cause_and_a_remedy(peer, connect):
     link = connect()
     peer.refuse[Arm] = Result.LATCHED
     peer.state, peer.faults = State.FAULT, Fault.WATCHDOG | Fault.ADC_TIP
@@ -106,14 +106,14 @@ def test_a_refusal_says_why_and_what_to_do(peer, connect):
     assert caught.value.ack.result == Result.LATCHED
 
 
-def test_a_refusal_names_the_field_that_is_out_of_range(peer, connect):
+def test_a_rejection_names_the_field_out_of_range(peer, connect):
     link = connect()
     peer.refuse[Param] = Result.OUT_OF_RANGE
     with pytest.raises(CommandRefused, match='^PARAM was refused in DISARMED: access = WRITE is'):
         link.write_parameter(Parameter.DUTY_MAX, 99_999)
 
 
-def test_set_points_carry_what_was_asked_for_and_are_counted(peer, connect):
+def test_set_points_contain_the_commanded_values_and_are_counted(peer, connect):
     link = connect()
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     link.arm()
@@ -125,14 +125,14 @@ def test_set_points_carry_what_was_asked_for_and_are_counted(peer, connect):
     assert numbers == [1, 2] and link.status().setpoints == 2
 
 
-def test_a_set_point_that_is_no_number_is_refused_before_the_wire(peer, connect):
+def test_a_set_point_of_nan_is_rejected_before_the_wire(peer, connect):
     link = connect()
     with pytest.raises(UsageError, match='^Setpoint: duty = nan must be'):
         link.drive(float('nan'), 0.0)
     assert commands(peer, Setpoint) == []
 
 
-def test_without_telemetry_the_link_is_stale_and_sends_no_set_point(peer, connect):
+def test_a_link_without_telemetry_is_stale_and_sends_no_set_point(peer, connect):
     link = connect(LinkSettings(telemetry_rate=200, stale_after=0.1, ack_timeout=0.5,
                                 hello_timeout=PATIENCE))
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
@@ -170,7 +170,7 @@ def test_a_clock_that_wraps_leaves_the_link_ready(peer, connect):
     assert link.state == LinkState.READY and link.status().backward_stamps == 0
 
 
-def test_after_unplug_and_replug_the_link_is_back_with_a_new_session_and_not_armed(peer, connect):
+def test_after_replugging_the_link_has_a_new_disarmed_session(peer, connect):
     link = connect()
     link.arm()
     old = peer.session
@@ -186,7 +186,7 @@ def test_after_unplug_and_replug_the_link_is_back_with_a_new_session_and_not_arm
     assert commands(peer, Stream)[-1] == Stream(200) and link.status().gaps == 0
 
 
-def test_a_command_on_its_way_ends_when_the_port_goes(peer, connect):
+def test_a_pending_command_ends_when_the_port_disappears(peer, connect):
     link = connect(LinkSettings(telemetry_rate=0, ack_timeout=PATIENCE, hello_timeout=PATIENCE))
     peer.deaf = 1000
     said = []
@@ -205,7 +205,7 @@ def test_a_command_on_its_way_ends_when_the_port_goes(peer, connect):
 
 
 @pytest.mark.parametrize('same_session', [False, True])
-def test_a_board_that_boots_is_noticed_and_gets_its_settings_but_no_ARM(peer, connect,
+def test_a_reboot_is_detected_and_settings_are_sent_without_arming(peer, connect,
                                                                       same_session):
     link = connect()
     link.write_parameter(Parameter.STALL_TIME, 500)
@@ -213,16 +213,16 @@ def test_a_board_that_boots_is_noticed_and_gets_its_settings_but_no_ARM(peer, co
     session = peer.session
     peer.reboot(same_session)
     assert eventually(lambda: link.status().boots == 2 and link.state == LinkState.READY)
-    # a board that boots may give out the number of the session before; its boot id tells
+    # after a boot the session number may repeat; the boot id differs
     assert (peer.session == session) == same_session
     written = [message for message in commands(peer, Param) if message.value == 500]
     assert len(written) == 2 and commands(peer, Arm) == [Arm()]
     assert link.reading.message.state == State.DISARMED and link.status().gaps == 0
 
 
-def test_a_link_whose_board_went_to_another_host_says_so_and_stays_away(peer, connect):
+def test_a_link_that_lost_its_board_to_another_host_reports_it_and_stops(peer, connect):
     link = connect()
-    peer.session = peer.session % 255 + 1          # as a HELLO of another host would have made it
+    peer.session = peer.session % 255 + 1          # as after a HELLO of another host
     assert eventually(lambda: link.state == LinkState.DISPLACED)
     hellos = sum(isinstance(frame.message, Hello) for frame in peer.frames)
     assert not link.drive(0.1, 0.0)
@@ -233,7 +233,7 @@ def test_a_link_whose_board_went_to_another_host_says_so_and_stays_away(peer, co
     assert eventually(lambda: link.state == LinkState.READY)
 
 
-def test_frames_of_the_session_before_are_dropped(peer, connect):
+def test_frames_of_the_previous_session_are_dropped(peer, connect):
     link = connect()
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     old = Telemetry(0, 777, 0, 0, 0, 0.0, 0, 0.0, State.ARMED, 0, Fault(0), 0, 0.0)
@@ -255,17 +255,18 @@ def test_another_version_is_read_only(peer, version):
         assert link.wait_until(lambda: link.reading is not None, PATIENCE)
 
 
-def test_events_are_acknowledged_each_time_and_told_once(peer, connect):
-    told = []
-    link = connect(on_event=told.append)
+def test_events_are_acknowledged_each_time_and_reported_once(peer, connect):
+    reported = []
+    link = connect(on_event=reported.append)
     peer.event(5, EventKind.HOMED, Joint.TURN)
     peer.event(5, EventKind.HOMED, Joint.TURN)
     peer.event(6, EventKind.PROFILE_DONE, 3)
     assert eventually(lambda: len(commands(peer, EventAck)) == 3)
-    assert [event.number for event in told] == [5, 6] == [event.number for event in link.events]
+    assert [event.number for event in reported] == [5, 6]
+    assert [event.number for event in link.events] == [5, 6]
 
 
-def test_a_callback_that_fails_does_not_end_the_link(peer, connect, caplog):
+def test_an_exception_in_a_callback_does_not_end_the_link(peer, connect, caplog):
     def fail(reading):
         raise ValueError('of the caller')
     link = connect(on_reading=fail)
@@ -276,13 +277,13 @@ def test_a_callback_that_fails_does_not_end_the_link(peer, connect, caplog):
     assert len(caplog.records) == 1         # and not one for each telemetry
 
 
-def test_a_command_in_a_callback_is_refused_at_once(peer, connect, caplog):
+def test_a_command_in_a_callback_is_rejected_immediately(peer, connect, caplog):
     link = connect(on_event=lambda event: link.arm())
     peer.event(1, EventKind.STATE)
     assert eventually(lambda: 'no commands in callbacks' in caplog.text)
 
 
-def test_homing_keeps_the_watchdog_quiet_until_it_is_over(peer, connect):
+def test_homing_feeds_the_watchdog_until_its_end(peer, connect):
     link = connect()
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     link.start_homing(Joint.SLIDE)
@@ -304,7 +305,7 @@ def test_a_fault_during_homing_is_an_error_with_its_remedy(peer, connect):
         link.keep_alive_until(EventKind.HOMED, PATIENCE, since=count)
 
 
-def test_a_profile_goes_in_chunks_and_is_started_by_its_crc(peer, connect):
+def test_a_profile_is_sent_in_chunks_and_started_by_its_crc(peer, connect):
     link = connect()
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     profile = [segment(0.5, 0.4, 100.0 * k) for k in range(19)]
@@ -318,7 +319,7 @@ def test_a_profile_goes_in_chunks_and_is_started_by_its_crc(peer, connect):
     link.keep_alive_until(EventKind.PROFILE_DONE, PATIENCE, since=count)
 
 
-def test_an_estop_goes_out_three_times_in_any_session_and_stays(peer, connect):
+def test_an_estop_is_sent_three_times_in_any_session_and_persists(peer, connect):
     link = connect()
     peer.session = peer.session % 255 + 1
     assert eventually(lambda: link.state == LinkState.DISPLACED)
@@ -326,7 +327,7 @@ def test_an_estop_goes_out_three_times_in_any_session_and_stays(peer, connect):
     assert eventually(lambda: len(commands(peer, Estop)) == 3) and peer.state == State.FAULT
 
 
-def test_closing_disarms_and_may_be_done_twice(peer, connect):
+def test_closing_disarms_and_can_be_repeated(peer, connect):
     link = connect()
     link.arm()
     link.close()
@@ -349,7 +350,7 @@ def test_gaps_and_damage_are_counted(peer, connect):
     assert (counts.crc_errors, counts.unknown_ids) == (1, 1)
 
 
-def test_the_clock_of_the_board_is_followed_over_its_wrap(tmp_path):
+def test_the_clock_of_the_board_is_tracked_across_its_wrap(tmp_path):
     peer = Peer(tmp_path, clock_start=2**32 - 1_500_000)
     readings = []
     try:
@@ -360,7 +361,7 @@ def test_the_clock_of_the_board_is_followed_over_its_wrap(tmp_path):
         times = [reading.message.time for reading in readings]
         assert max(times) > 2**31 > min(times)
         known = [r for r in readings if r.stamp < r.arrived]
-        # the peer reads the same clock as the host: the stamp is off by half a round trip at most
+        # the peer uses the clock of the host: the stamp is off by at most half a round trip
         late = [r.arrived - r.stamp for r in known[10:]]
         assert late and all(0.0 < lag < 0.5 for lag in late)
     finally:
@@ -373,7 +374,7 @@ def test_the_clock_of_the_board_is_followed_over_its_wrap(tmp_path):
     ({'stale_after': 0.0}, 'stale_after = 0.0 must be > 0.0: without telemetry, after which it is '
                            'stale [s]'),
 ])
-def test_settings_that_the_board_would_refuse_are_refused_here(values, problem):
+def test_the_host_rejects_settings_that_the_board_would_reject(values, problem):
     with pytest.raises(SettingError) as caught:
         LinkSettings(**values)
     assert str(caught.value) == problem
@@ -385,6 +386,6 @@ def test_settings_that_the_board_would_refuse_are_refused_here(values, problem):
     (lambda: chunks([segment(1.0, 0.0, 0.0)] * 257), 'this one has 257'),
     (lambda: profile_crc([segment(1.0, 9.0, 0.0)]), 'Segment: duty = 9.0 must be'),
 ])
-def test_a_profile_that_the_board_would_refuse_is_refused_here(make, problem):
+def test_the_host_rejects_a_profile_that_the_board_would_reject(make, problem):
     with pytest.raises(UsageError, match=problem):
         make()

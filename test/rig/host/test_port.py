@@ -1,4 +1,4 @@
-"""The port on real pseudo terminals and sockets: opening, reading, vanishing, coming back."""
+"""The port on pseudo terminals and sockets: opening, reading, disconnecting, reconnecting."""
 
 import fcntl
 import os
@@ -20,25 +20,25 @@ from flex_robot_sim.rig.host.port import Port, serial_ports
 
 
 class Sink:
-    """What a port has handed over."""
+    """Collects the bytes of a port."""
 
     def __init__(self):
         self.data, self.changed = b'', threading.Condition()
 
     def __call__(self, data):
-        """Take what the port has read."""
+        """Append received bytes."""
         with self.changed:
             self.data += data
             self.changed.notify_all()
 
     def wait_for(self, data):
-        """Wait until `data` has come."""
+        """Wait until `data` has arrived."""
         with self.changed:
             return self.changed.wait_for(lambda: data in self.data, PATIENCE)
 
 
 class Terminal:
-    """A raw pseudo terminal under a stable name, as the emulator makes one."""
+    """A raw pseudo terminal under a stable name, like that of the emulator."""
 
     def __init__(self, folder):
         self.name = str(folder / 'port')
@@ -78,10 +78,10 @@ def opened():
         port.close()
 
 
-def test_bytes_go_both_ways_and_are_counted(terminal, opened):
+def test_bytes_pass_in_both_directions_and_are_counted(terminal, opened):
     sink = Sink()
     port = opened(terminal.name, sink)
-    data = bytes(range(256)) * 4        # a raw line changes none of them, 0x03 and 0x11 included
+    data = bytes(range(256)) * 4        # a raw line changes no byte, including 0x03 and 0x11
     os.write(terminal.master, data)
     assert sink.wait_for(data)
     assert port.write(b'\0\x11\x13\x03\xff') and os.read(terminal.master, 99) == \
@@ -89,7 +89,7 @@ def test_bytes_go_both_ways_and_are_counted(terminal, opened):
     assert (port.counts.bytes_in, port.counts.bytes_out) == (1024, 5)
 
 
-def test_a_port_that_vanishes_is_said_and_found_again_by_its_name(terminal, opened):
+def test_a_lost_port_is_reported_and_found_again_by_its_name(terminal, opened):
     sink, lost, back = Sink(), threading.Event(), threading.Event()
     port = opened(terminal.name, sink, on_open=back.set, on_lost=lost.set)
     terminal.unplug()
@@ -101,12 +101,12 @@ def test_a_port_that_vanishes_is_said_and_found_again_by_its_name(terminal, open
     assert sink.wait_for(b'here again')
 
 
-def test_a_port_that_is_back_and_does_not_open_says_why_once(terminal, opened, caplog):
+def test_a_returned_port_that_does_not_open_reports_the_cause_once(terminal, opened, caplog):
     lost, back = threading.Event(), threading.Event()
     port = opened(terminal.name, Sink(), on_open=back.set, on_lost=lost.set)
     terminal.unplug()
     assert lost.wait(PATIENCE)
-    # what has taken the name meanwhile is no port, then another program is quicker
+    # first the name is not a port, then another program opens the port first
     os.symlink(os.devnull, terminal.name)
     assert eventually(lambda: 'this is no serial port' in caplog.text)
     os.unlink(terminal.name)
@@ -120,8 +120,8 @@ def test_a_port_that_is_back_and_does_not_open_says_why_once(terminal, opened, c
     assert len(caplog.records) == 2
 
 
-def test_a_name_that_leads_to_another_device_is_followed(terminal, opened, tmp_path):
-    # an emulator that was killed leaves its link, and the next one sets it anew
+def test_a_name_that_changes_to_another_device_is_followed(terminal, opened, tmp_path):
+    # a killed emulator leaves its link, and the next one replaces it
     sink, back = Sink(), threading.Event()
     opened(terminal.name, sink, on_open=back.set)
     (tmp_path / 'other').mkdir()
@@ -133,8 +133,8 @@ def test_a_name_that_leads_to_another_device_is_followed(terminal, opened, tmp_p
     assert sink.wait_for(b'from the other')
 
 
-def test_link_of_a_killed_emulator_is_not_opened(terminal):
-    # its terminal may be that of a person by now
+def test_the_link_of_a_killed_emulator_is_not_opened(terminal):
+    # its terminal may now belong to a user session
     with open(f'{terminal.name}.lock', 'w') as lock:
         with pytest.raises(RigError) as caught:
             Port(terminal.name, Sink())
@@ -145,7 +145,7 @@ def test_link_of_a_killed_emulator_is_not_opened(terminal):
         Port(terminal.name, Sink()).close()
 
 
-def test_a_port_that_vanishes_for_good_leaves_nothing_behind(terminal):
+def test_a_permanently_lost_port_leaves_no_resources(terminal):
     lost = threading.Event()
     port = Port(terminal.name, Sink(), on_lost=lost.set).start()
     terminal.unplug()
@@ -162,7 +162,7 @@ def test_closing_wakes_the_reader_and_frees_the_port(terminal):
     Port(terminal.name, Sink()).close()
 
 
-def test_a_port_that_takes_nothing_does_not_hold_the_writer(terminal, opened):
+def test_a_blocked_port_does_not_block_the_writer(terminal, opened):
     port = opened(terminal.name, Sink())
     began = time.monotonic()
     while port.write(b'x' * 4096):
@@ -173,7 +173,7 @@ def test_a_port_that_takes_nothing_does_not_hold_the_writer(terminal, opened):
             break
 
 
-def test_a_port_that_another_program_has_is_refused_in_one_line_that_names_it(terminal):
+def test_a_port_in_use_is_a_one_line_error_that_names_the_program(terminal):
     program = ('import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
                'print("open", flush=True); sys.stdin.read()')
     other = subprocess.Popen([sys.executable, '-c', program, terminal.name], text=True,
@@ -185,12 +185,12 @@ def test_a_port_that_another_program_has_is_refused_in_one_line_that_names_it(te
             Port(terminal.name, Sink())
     finally:
         other.communicate()
-    # this process has the terminal open as well, as an emulator does; it is not in the way
+    # this process also has the terminal open, like an emulator; this is not a conflict
     assert str(caught.value) == (f'{terminal.name}: another program has the port: '
                                  f'{name} {other.pid}. End it first.')
 
 
-def test_a_port_of_a_program_that_was_killed_is_free_again(terminal):
+def test_the_port_of_a_killed_program_is_free_again(terminal):
     program = ('import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
                'print("open", flush=True); sys.stdin.read()')
     other = subprocess.Popen([sys.executable, '-c', program, terminal.name], text=True,
@@ -201,8 +201,8 @@ def test_a_port_of_a_program_that_was_killed_is_free_again(terminal):
     Port(terminal.name, Sink()).close()
 
 
-def test_a_port_without_permission_is_refused_in_one_line_that_names_the_group(terminal):
-    # root may open everything, so that the attempt is made by a process of nobody
+def test_a_port_without_permission_is_a_one_line_error_with_the_group(terminal):
+    # root can open everything, so a process of the user nobody makes the attempt
     program = ('import os, sys\n'
                'from flex_robot_sim.rig.errors import RigError\n'
                'from flex_robot_sim.rig.host.port import Port\n'
@@ -221,7 +221,7 @@ def test_a_port_without_permission_is_refused_in_one_line_that_names_the_group(t
                             text=True)
     assert answer.stdout == (
         f'{device}: no permission. `flexsim rig setup` says how to be let in.\n'
-        if group == 'root' else     # a group that nobody is to join
+        if group == 'root' else     # a group that users should not join
         f'{device}: no permission. The port belongs to the group "{group}": run '
         f'`sudo usermod -aG {group} $USER` and log in again.\n'), answer.stderr
 
@@ -235,9 +235,9 @@ def test_a_port_without_permission_is_refused_in_one_line_that_names_the_group(t
     ('{}', '{}: this is no serial port.'),
     ('socket://nowhere', 'socket://nowhere: write it as socket://host:port.'),
 ])
-def test_what_is_no_port_is_refused_in_one_line(tmp_path, name, problem):
+def test_a_path_that_is_not_a_port_is_a_one_line_error(tmp_path, name, problem):
     (tmp_path / 'file').write_text('not a port')
-    (tmp_path / 'left').symlink_to('/dev/pts/none')     # as a killed emulator leaves it
+    (tmp_path / 'left').symlink_to('/dev/pts/none')     # left by a killed emulator
     with pytest.raises(RigError) as caught:
         Port(name.format(tmp_path), Sink())
     assert str(caught.value) == problem.format(tmp_path)
@@ -263,7 +263,7 @@ def test_a_socket_works_like_a_port_and_is_found_again(opened):
 
 
 @pytest.mark.skipif(not hasattr(socket, 'TCP_USER_TIMEOUT'), reason='the kernel of Linux does it')
-def test_a_socket_whose_far_end_takes_nothing_any_more_is_a_port_that_is_gone(opened):
+def test_a_socket_with_a_blocked_peer_counts_as_a_lost_port(opened):
     with socket.create_server(('127.0.0.1', 0)) as server:
         server.settimeout(PATIENCE)
         lost, back = threading.Event(), threading.Event()
@@ -279,7 +279,7 @@ def test_a_socket_whose_far_end_takes_nothing_any_more_is_a_port_that_is_gone(op
         heard.close()
 
 
-def test_a_socket_without_a_server_is_refused_in_one_line():
+def test_a_socket_without_a_server_is_a_one_line_error():
     with socket.create_server(('127.0.0.1', 0)) as server:
         number = server.getsockname()[1]
     with pytest.raises(RigError, match=f'^socket://127.0.0.1:{number}: no server listens there'):

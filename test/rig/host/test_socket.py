@@ -1,4 +1,4 @@
-"""The rig behind a server of serial ports: sockets to several hosts, one board."""
+"""The rig behind a serial-port server: sockets to several hosts, one board."""
 
 import os
 import select
@@ -19,7 +19,7 @@ CALM = LinkSettings(telemetry_rate=200, stale_after=1.0, ack_timeout=0.5, hello_
 
 
 class SerialServer:
-    """Everybody who connects speaks to one serial port and hears what it says."""
+    """A server that connects all clients with one serial port."""
 
     def __init__(self, device):
         self._line = os.open(device, os.O_RDWR | os.O_NOCTTY)
@@ -30,11 +30,11 @@ class SerialServer:
 
     @property
     def name(self):
-        """As RigLink opens it."""
+        """Return the name that RigLink opens."""
         return f'socket://127.0.0.1:{self._number}'
 
     def start(self):
-        """Listen, at the same place as ever."""
+        """Listen at the same address."""
         self._ending.clear()
         self._server = socket.create_server(('127.0.0.1', self._number))
         self._number = self._server.getsockname()[1]
@@ -42,7 +42,7 @@ class SerialServer:
         self._thread.start()
 
     def stop(self):
-        """Hang up on everybody."""
+        """Disconnect all clients."""
         self._ending.set()
         self._thread.join()
         for end in (self._server, *self._clients):
@@ -50,7 +50,7 @@ class SerialServer:
         self._clients.clear()
 
     def close(self):
-        """End."""
+        """Close the server."""
         self.stop()
         os.close(self._line)
 
@@ -100,16 +100,16 @@ def board(emulator):
     return emulator.call(lambda rig: (rig.board.state, rig.board.is_moving))
 
 
-def test_socket_carries_the_rig_as_a_port_does(emulator, server):
+def test_a_socket_works_like_a_serial_port(emulator, server):
     with RigLink(server.name, CALM) as link:
         assert link.wait_until(lambda: link.reading is not None, PATIENCE)
         link.arm()
         assert driven(link, 0.3)
         assert link.status().gaps == 0 and link.status().frames.crc_errors == 0
-    assert board(emulator) == (State.DISARMED, False)       # it says so when it ends
+    assert board(emulator) == (State.DISARMED, False)       # it reports this at its end
 
 
-def test_after_a_server_that_restarts_the_link_is_back_and_disarmed(emulator, server):
+def test_after_a_server_restart_the_link_is_back_and_disarmed(emulator, server):
     with RigLink(server.name, CALM) as link:
         assert link.wait_until(lambda: link.reading is not None, PATIENCE)
         link.arm()
@@ -127,7 +127,7 @@ def test_after_a_server_that_restarts_the_link_is_back_and_disarmed(emulator, se
         assert link.reading.message.duty == 0.0 and not board(emulator)[1]
 
 
-def test_of_two_hosts_the_last_has_the_board_and_the_first_cannot_move_it(emulator, server):
+def test_of_two_hosts_the_last_controls_the_board(emulator, server):
     with RigLink(server.name, CALM) as first, RigLink(server.name, CALM) as second:
         assert eventually(lambda: first.state == LinkState.DISPLACED)
         with pytest.raises(RigError, match='another host has taken the board'):
@@ -137,15 +137,15 @@ def test_of_two_hosts_the_last_has_the_board_and_the_first_cannot_move_it(emulat
         assert driven(second, 0.2)
         assert not first.drive(-0.5, 0.0) and not first.alive()
         assert second.reading.message.duty == 0.2
-        # but the first may stop it
+        # but the first can stop it
         assert first.estop()
         assert eventually(lambda: second.reading.message.state == State.FAULT)
-        # and the second goes on holding it, fault or not
+        # and the second keeps the board, with or without a fault
         second.clear()
         assert first.state == LinkState.DISPLACED
 
 
-def test_host_that_was_displaced_does_not_take_the_board_back_when_its_port_returns(server):
+def test_a_displaced_host_does_not_reclaim_the_board_after_reconnecting(server):
     with RigLink(server.name, CALM) as first, RigLink(server.name, CALM) as second:
         assert eventually(lambda: first.state == LinkState.DISPLACED)
         server.stop()
@@ -154,11 +154,11 @@ def test_host_that_was_displaced_does_not_take_the_board_back_when_its_port_retu
         assert eventually(lambda: first.status().port.reconnects == 1)
         assert eventually(lambda: second.state == LinkState.READY)
         assert first.state == LinkState.DISPLACED
-        first.reconnect()               # a person may
+        first.reconnect()               # a manual command can
         assert eventually(lambda: second.state == LinkState.DISPLACED)
 
 
-def test_host_that_takes_the_board_in_motion_finds_it_standing(emulator, server):
+def test_a_host_that_takes_over_a_moving_board_stops_it(emulator, server):
     with RigLink(server.name, CALM) as first:
         assert first.wait_until(lambda: first.reading is not None, PATIENCE)
         first.arm()

@@ -1,4 +1,4 @@
-"""The golden frames: the file, the slow encoder, the schema and the codec judge each other."""
+"""The golden frames: file, reference encoder, schema and codec agree with each other."""
 
 import re
 import zlib
@@ -35,7 +35,7 @@ every_frame = pytest.mark.parametrize('golden', FRAMES, ids=NAMES)
 
 
 def message_of(golden):
-    """The message, from the integers of the file and the scales of the schema."""
+    """Return the message, from the integers of the file and the scales of the schema."""
     layout = protocol.FRAMES[int(golden.fields['id'].split(':')[1])]
     values = []
     for name, wire in layout.LAYOUT.fields.items():
@@ -61,12 +61,12 @@ def header_of(golden):
     return [int(golden.fields[name].split(':')[1]) for name in ('id', 'session', 'sequence')]
 
 
-def test_crc_of_the_judge_is_the_published_one():
+def test_the_reference_crc_has_the_published_check_value():
     assert slow_wire.crc32(b'123456789') == 0xCBF43926      # check value of CRC-32/ISO-HDLC
     assert slow_wire.crc32(b'The quick brown fox jumps over the lazy dog') == 0x414FA339
 
 
-def test_stuffing_of_the_judge_is_that_of_the_paper():
+def test_the_reference_stuffing_agrees_with_the_paper():
     # Cheshire and Baker, Consistent Overhead Byte Stuffing, the packet of their example
     packet = bytes.fromhex('4500002c4c79000040064f37')
     assert slow_wire.stuffed(packet) == bytes.fromhex('0245 01 042c4c79 01 0540064f37')
@@ -78,7 +78,7 @@ def test_there_is_a_frame_of_every_kind():
 
 
 @every_frame
-def test_bytes_are_what_the_slow_encoder_makes_of_the_typed_values(golden):
+def test_the_reference_encoder_gives_the_golden_bytes(golden):
     assert slow_wire.on_the_wire(golden.fields.values()) == golden.data
 
 
@@ -105,7 +105,7 @@ def test_decoding_gives_the_golden_values(golden):
     assert reader.feed(golden.data) == [(session, sequence, message_of(golden))]
 
 
-def test_the_crc_of_the_golden_profile_is_that_of_its_segments():
+def test_the_crc_of_the_golden_profile_matches_its_segments():
     load = message_of(next(golden for golden in FRAMES if golden.name == 'PROFILE_LOAD'))
     data = b''.join(protocol.Segment.LAYOUT.pack(s) for s in load.segments[:load.total])
     assert zlib.crc32(data) == load.crc

@@ -1,4 +1,4 @@
-"""The wire under noise, and that the page, the header and the tables are those of the schema."""
+"""The wire under noise; page, header and tables agree with the schema."""
 
 import math
 import random
@@ -25,7 +25,7 @@ TELEMETRY = Telemetry(12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, 
 
 
 def values(wire):
-    """Strategy for the value of a field: every integer that lies on the wire, by its scale."""
+    """Return a strategy for the value of a field: every integer on the wire, scaled."""
     if wire.record:
         return st.lists(messages(wire.record), min_size=wire.count,
                         max_size=wire.count).map(tuple)
@@ -48,18 +48,18 @@ def reader_for(message):
 
 
 @given(st.lists(st.sampled_from([0, 0, 1, 2, 254, 255]), max_size=253).map(bytes))
-def test_stuffing_is_that_of_the_slow_judge_and_comes_off_again(data):
+def test_stuffing_equals_the_reference_and_is_reversible(data):
     assert stuff(data) == slow_wire.stuffed(data) and unstuff(stuff(data)) == data
     assert 0 not in stuff(data) and len(stuff(data)) == len(data) + 1
 
 
 @pytest.mark.parametrize('data', [b'', b'\x00', b'\x02', b'\x05abc', b'\x02a\x00', b'\xff' * 255])
-def test_what_was_never_stuffed_does_not_come_off(data):
+def test_invalid_stuffing_is_not_decoded(data):
     assert unstuff(data) is None
 
 
 @given(any_message, sessions, sequences)
-def test_every_message_comes_back_as_it_was_sent(message, session, sequence):
+def test_every_message_survives_encoding_and_decoding(message, session, sequence):
     data = encode(message, session, sequence)
     assert len(data) == wire_length(type(message)) and data.count(0) == 2
     assert reader_for(message).feed(data) == [(session, sequence, message)]
@@ -76,7 +76,7 @@ def test_pieces_of_any_size_give_the_same_frames(message, session, sequence, cut
 
 @given(any_message, sessions, sequences, st.data())
 @settings(max_examples=300)
-def test_a_damaged_frame_is_never_another_one(message, session, sequence, draw):
+def test_a_damaged_frame_is_never_a_different_valid_frame(message, session, sequence, draw):
     data = bytearray(encode(message, session, sequence))
     for _ in range(draw.draw(st.integers(1, 4))):
         at = draw.draw(st.integers(0, len(data) - 1))
@@ -87,12 +87,12 @@ def test_a_damaged_frame_is_never_another_one(message, session, sequence, draw):
             del data[at]
         else:
             data.insert(at, draw.draw(st.integers(0, 255)))
-    # two edits may undo each other, and a zero that goes or comes at an end costs nothing
+    # two edits can cancel, and a zero removed or added at an end has no effect
     assert all(frame == (session, sequence, message) for frame in reader_for(message).feed(data))
 
 
 @given(any_message, any_message, sessions, sequences, st.data())
-def test_half_a_frame_costs_no_other_one(first, second, session, sequence, draw):
+def test_half_a_frame_does_not_lose_another_frame(first, second, session, sequence, draw):
     data = encode(first, session, sequence)
     half = data[:draw.draw(st.integers(0, len(data) - 2))]
     reader = reader_for(second)
@@ -101,13 +101,13 @@ def test_half_a_frame_costs_no_other_one(first, second, session, sequence, draw)
 
 
 @given(st.binary(max_size=300).map(lambda noise: noise.replace(b'\0', b'\1')), any_message)
-def test_noise_between_two_frames_costs_neither(noise, message):
+def test_noise_between_two_frames_loses_neither(noise, message):
     data, reader = encode(message, 1, 2), reader_for(message)
     assert reader.feed(data + noise + data) == [(1, 2, message)] * 2
     assert reader.counts.crc_errors == (1 if noise else 0)
 
 
-def test_a_million_bytes_of_noise_hold_no_frame():
+def test_a_million_bytes_of_noise_contain_no_frame():
     noise = random.Random(5)
     readers = [FrameReader(from_board=True), FrameReader(from_board=False)]
     for _ in range(1000):
@@ -115,11 +115,11 @@ def test_a_million_bytes_of_noise_hold_no_frame():
         assert [reader.feed(data) for reader in readers] == [[], []]
     for reader in readers:
         # a million bytes have 1e6 / 256 zeros within 4 standard deviations (62), and one in 256
-        # of the chunks between them is empty, so that some 15 are no errors
+        # of the chunks between them is empty, so some 15 are not errors
         assert 3906 - 4 * 62 - 40 < reader.counts.crc_errors < 3906 + 4 * 62
 
 
-def test_an_endless_chunk_takes_no_memory_and_counts_once():
+def test_an_endless_chunk_needs_no_memory_and_counts_once():
     reader = FrameReader(from_board=True)
     for _ in range(1000):
         reader.feed(b'\x55' * 1000)
@@ -128,7 +128,7 @@ def test_an_endless_chunk_takes_no_memory_and_counts_once():
     assert reader.counts.crc_errors == 1
 
 
-def test_noise_of_one_byte_in_a_thousand_is_counted_and_never_taken():
+def test_noise_of_one_byte_in_a_thousand_is_counted_and_rejected():
     noise, reader, sent, taken = random.Random(7), FrameReader(from_board=True), 30000, 0
     for tick in range(sent):
         data = bytes(byte if noise.random() > 1e-3 else noise.randrange(256)
@@ -137,11 +137,11 @@ def test_noise_of_one_byte_in_a_thousand_is_counted_and_never_taken():
             assert frame == (1, frame.message.time % 65536,
                              TELEMETRY._replace(time=frame.message.time))
             taken += 1
-    # of 43 bytes that must be right, and zeros at both ends of which one is enough: 4.2 % lost
+    # 43 bytes must be correct, plus one of the zeros at both ends: 4.2 % lost
     assert 0.95 * sent < taken < 0.965 * sent
 
 
-def test_the_own_echo_is_no_frame():
+def test_an_echo_is_not_a_frame():
     reader = FrameReader(from_board=True)
     assert reader.feed(encode(Arm(), 1, 1)) == [] and reader.counts.unknown_ids == 1
 
@@ -154,7 +154,7 @@ def test_a_frame_of_another_length_is_counted_as_such():
     assert reader.counts.length_errors == 1
 
 
-def test_a_word_that_is_not_known_stays_a_number():
+def test_an_unknown_word_stays_a_number():
     data = encode(Ack(0x20, 77, 1, 99, 1 << 15, 0))
     answer = FrameReader(from_board=True).feed(data)[0].message
     assert (answer.result, answer.state, int(answer.faults)) == (77, 99, 1 << 15)
@@ -171,7 +171,7 @@ def test_a_word_that_is_not_known_stays_a_number():
      'must be at most 8 records'),
     (protocol.HelloAck(1, 0, 0, 0, 0, b'short', 0, 0, 0, 0, 0, 0), 'must be 12 bytes'),
 ])
-def test_a_value_that_does_not_fit_is_refused_in_one_line(message, problem):
+def test_a_value_out_of_range_is_rejected_in_one_line(message, problem):
     with pytest.raises(UsageError) as caught:
         encode(message)
     assert problem in str(caught.value) and '\n' not in str(caught.value)
@@ -183,7 +183,7 @@ def test_every_fault_has_cause_and_remedy_and_every_parameter_a_default_in_range
     assert all(p.least <= p.default <= p.most for p in PARAMETERS.values())
 
 
-def test_only_ARM_arms_and_nothing_but_ESTOP_is_heard_in_every_state_that_moves():
+def test_only_ARM_arms_and_only_ESTOP_is_accepted_in_every_moving_state():
     arming = {message for (message, _), row in ANSWERS.items() for answer in row.values()
               if answer.state == State.ARMED}
     assert arming == {Arm}
@@ -201,18 +201,18 @@ def test_the_schema_crc_depends_on_every_unit(monkeypatch):
     assert slow_wire.crc32(protocol.schema_text().encode()) != protocol.SCHEMA_CRC
 
 
-def test_the_header_of_the_firmware_is_that_of_the_schema():
-    # `python3 -m flex_robot_sim.rig.wire.generate` writes it anew
+def test_the_header_of_the_firmware_agrees_with_the_schema():
+    # `python3 -m flex_robot_sim.rig.wire.generate` regenerates it
     assert generate.HEADER.read_text(encoding='utf-8') == c_header.c_header()
 
 
-def test_the_tables_of_the_page_are_those_of_the_schema():
+def test_the_tables_of_the_page_agree_with_the_schema():
     page = generate.PAGE.read_text(encoding='utf-8')
     assert page == protocol_page.fill_tables(page)
     assert set(protocol_page.TABLES) == {found[2] for found in protocol_page.MARK.finditer(page)}
 
 
-def test_hex_of_the_page_is_that_of_the_slow_judge():
+def test_hex_of_the_page_agrees_with_the_reference_encoder():
     page = generate.PAGE.read_text(encoding='utf-8')
     examples = re.findall(r'```\n((?:[0-9a-f]{2} )+00)\n```\n\n(.*?)<!-- end -->', page, re.DOTALL)
     assert len(examples) == 3
@@ -223,7 +223,7 @@ def test_hex_of_the_page_is_that_of_the_slow_judge():
         assert bytes.fromhex(line) == b'\0' + slow_wire.stuffed(body + crc) + b'\0'
 
 
-def test_page_names_every_fault_with_its_remedy():
+def test_the_page_lists_every_fault_with_its_remedy():
     rows = dict(re.findall(r'^\| \d+ \| `(\w+)` \|.*\| (.*) \|$',
                            generate.PAGE.read_text(encoding='utf-8').partition('## Faults')[2]
                            .partition('<!-- end -->')[0], re.M))
@@ -231,7 +231,7 @@ def test_page_names_every_fault_with_its_remedy():
     assert all(len(remedy.split()) > 3 for remedy in rows.values())
 
 
-def test_page_and_host_wait_alike():
+def test_page_and_host_have_the_same_timeouts():
     page, link = ' '.join(generate.PAGE.read_text(encoding='utf-8').split()), LinkSettings()
     words = {5: 'five'}
     assert f'waits for its ACK ({link.ack_timeout * 1000:g} ms), and sends the same bytes again ' \

@@ -24,7 +24,7 @@ def robots():
 
 
 def in_motion(text, coupling, seed):
-    """An arm in a random state: arm, q, qd, forces on its coordinates, and its accelerations."""
+    """Return an arm in a random state: arm, q, qd, generalised forces, and accelerations."""
     arm = frs.load(text, coupling, gravity=(1.0, -2.0, -9.0))
     q, qd = random_state(arm, seed)
     work, qdd = make_workspace(arm.arrays), np.zeros(arm.size)
@@ -34,16 +34,16 @@ def in_motion(text, coupling, seed):
 
 
 def relative_error(found, expected):
-    """Largest difference relative to the largest value."""
+    """Return the largest difference relative to the largest value."""
     return abs(found - expected).max() / abs(expected).max()
 
 
 @couplings
 @pytest.mark.parametrize('make', [wrench_dae.make, stiffened.make])
-def test_accelerations_are_those_of_the_recursion(make, coupling):
+def test_accelerations_equal_those_of_the_recursion(make, coupling):
     for seed, text in enumerate(robots()):
         arm, q, qd, force, expected = in_motion(text, coupling, seed)
-        # both solve systems with a condition of 1e6 and more
+        # both solve systems with condition numbers above 1e6
         assert relative_error(make(arm).accelerations(q, qd, force), expected) < 1e-9
 
 
@@ -51,11 +51,11 @@ def test_accelerations_are_those_of_the_recursion(make, coupling):
 def test_the_element_sum_converges_with_the_square_of_the_elements(coupling):
     for seed, text in enumerate(robots()):
         arm, q, qd, force, expected = in_motion(text, coupling, seed)
-        # 48 and 96: so that beams of 1, 2 or 3 finite elements get exactly twice as many
+        # 48 and 96, so beams of 1, 2 or 3 finite elements get exactly twice as many
         errors = [relative_error(element_sum.make(arm, count).accelerations(q, qd, force),
                                  expected) for count in (48, 96)]
         assert errors[1] < 0.02
-        # what is left is of fourth order
+        # the remainder is of fourth order
         assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
 
 
@@ -65,7 +65,7 @@ def test_a_rigid_arm_needs_no_elements():
 
 
 @pytest.mark.parametrize('seed', [1, 2])
-def test_wrenches_are_those_of_the_simulation(seed):
+def test_wrenches_equal_those_of_the_simulation(seed):
     arm = frs.load(random_robot(seed, gears=False))
     q, qd = random_state(arm, seed)
     simulation = Simulation(arm)
@@ -81,8 +81,8 @@ def test_wrenches_are_those_of_the_simulation(seed):
         assert abs(found - simulation.wrench(joint)).max() < 1e-9 * scale
 
 
-def test_the_matrix_of_another_link_has_the_old_one_within_it():
-    # rigid, because modes are shaped by what hangs at the end of their link
+def test_a_further_link_leaves_the_previous_matrix_unchanged():
+    # rigid, because the modes of a link depend on its end load
     rigid = [frs.load(random_robot(3, links=links, kinds=('rigid',))) for links in (4, 5)]
     small, large = [wrench_dae.make(arm).solve(*np.zeros((3, arm.size))).matrix.toarray()
                     for arm in rigid]
@@ -90,14 +90,14 @@ def test_the_matrix_of_another_link_has_the_old_one_within_it():
     np.testing.assert_array_equal(large[:len(small), :len(small)], small)
 
 
-def test_ends_that_do_not_turn_change_nothing_where_nothing_bends():
+def test_link_ends_without_rotation_change_nothing_in_a_rigid_arm():
     arm, q, qd, force, expected = in_motion(random_robot(5, kinds=('rigid',)), 'zero_order', 5)
     found = wrench_dae.make(arm, sections_turn=False).accelerations(q, qd, force)
     assert relative_error(found, expected) < 1e-9
 
 
-def test_ends_that_do_not_turn_overrate_the_frequency_of_two_links():
-    # without the slope at its end the first link carries the second one too easily
+def test_link_ends_without_rotation_overestimate_the_frequency_of_two_links():
+    # without the slope at its end, the first link sees too little inertia of the second
     frequencies = []
     for turns in (True, False):
         arm = frs.load('ella', 'zero_order', gravity=(0, 0, 0))
@@ -111,13 +111,13 @@ def test_ends_that_do_not_turn_overrate_the_frequency_of_two_links():
             K[part, part] = arm.beams[i].stiffness
         squares = np.linalg.eigvals(np.linalg.solve(M, K[np.ix_(elastic, elastic)])).real
         frequencies.append(np.sqrt(squares.min()) / (2 * np.pi))
-    # those are damped by half a percent, which slows them by a part in 80,000
+    # a damping ratio of half a percent lowers the frequencies by 1 / 80,000
     assert frequencies[0] == pytest.approx(frs.frequencies(arm)[0], rel=2e-5)
     assert frequencies[1] > 1.1 * frequencies[0]
 
 
 @couplings
-def test_ends_of_first_order_differ_in_first_order(coupling):
+def test_first_order_link_ends_differ_in_first_order(coupling):
     arm, q, qd, *_ = in_motion(random_robot(0), coupling, 0)
     elastic = arm.size - arm.arrays.modes.sum()
     found = []
@@ -140,7 +140,7 @@ def spring_forces(arm):
     return lambda q, qd, time: -K @ q
 
 
-def test_links_drift_apart_with_the_square_of_the_step():
+def test_the_gap_between_links_grows_with_the_square_of_the_step():
     arm = frs.load(random_robot(11, links=3, kinds=('rigid', 'modes'), gears=False))
     q, qd = random_state(arm, 1, bend=0.01)
     drifts = []
@@ -182,13 +182,13 @@ def test_a_sliding_link_at_standstill_is_a_cantilever_of_its_free_length(free):
 
 
 def test_a_sliding_link_with_a_tip_mass_has_its_frequency():
-    # mu = 1: beta L = 1.247917 (exact); three shapes of a free end come within 1 %
+    # mu = 1: beta L = 1.247917 (exact); three shapes of a free end are within 1 %
     link = SlidingLink(1.0, 0.5, 8.0, count=6, tip=0.5)
     expected = 1.247917**2 * np.sqrt(8.0 / 0.5) / (2 * np.pi)
     assert link.frequencies(1.0)[0] == pytest.approx(expected, rel=2e-3)
 
 
-def test_a_sliding_link_keeps_its_energy_while_it_slides_and_turns():
+def test_a_sliding_and_rotating_link_conserves_its_energy():
     from scipy.integrate import solve_ivp
 
     link = SlidingLink(1.0, 0.7, 14.0, count=2, elements=50, guide=0.1, tip=0.2)
@@ -200,13 +200,13 @@ def test_a_sliding_link_keeps_its_energy_while_it_slides_and_turns():
     start = np.array([0.0, 0.5, 0.02, 0.001, 1.0, 0.4, 0.0, 0.0])
     found = solve_ivp(rates, (0.0, 0.15), start, rtol=1e-7, atol=1e-9)
     energies = np.array([link.energy(state[:n], state[n:]) for state in found.y.T])
-    assert found.y[1, -1] > 0.54                        # it has slid out by a tenth
-    assert np.ptp(energies[:, 0]) > 0.02                # and bending has become motion
-    # 1e-7 in each step; a kink where an element leaves the guide
+    assert found.y[1, -1] > 0.54                        # it has moved out by a tenth
+    assert np.ptp(energies[:, 0]) > 0.02                # strain energy has become kinetic energy
+    # 1e-7 in each step; a kink when an element leaves the guide
     assert np.ptp(energies.sum(axis=1)) < 1e-5 * energies[0].sum()
 
 
-def test_force_on_the_slide_does_work():
+def test_the_force_on_the_slide_does_work():
     from scipy.integrate import solve_ivp
 
     link = SlidingLink(1.0, 0.7, 14.0, count=2, elements=50)
@@ -222,7 +222,7 @@ def test_force_on_the_slide_does_work():
 
 
 @pytest.mark.parametrize('free', [0.0, -0.1, 1.3, np.nan])
-def test_a_free_length_that_the_link_does_not_have_is_refused(free):
+def test_an_impossible_free_length_is_rejected(free):
     link = SlidingLink(1.2, 0.5, 8.0)
     q, qd = np.array([0.0, free, 0.0, 0.0, 0.0]), np.zeros(5)
     for ask in (lambda: link.accelerations(q, qd, qd), lambda: link.energy(q, qd),
@@ -233,14 +233,14 @@ def test_a_free_length_that_the_link_does_not_have_is_refused(free):
                                      'the length of the link')
 
 
-def test_numbers_that_no_link_has_are_refused():
+def test_invalid_parameters_are_rejected():
     with pytest.raises(SettingError) as caught:
         SlidingLink(1.2, 0.5, -8.0)
     assert str(caught.value) == 'EI = -8.0 must be > 0'
 
 
-def test_weight_bends_a_sliding_link_as_a_cantilever():
-    # rho A g L^4 / (8 EI) at the tip, guide and slide held; the shapes hold it within 1e-4
+def test_gravity_bends_a_sliding_link_like_a_cantilever():
+    # rho A g L^4 / (8 EI) at the tip, guide and slide fixed; the shapes are accurate to 1e-4
     link, free = SlidingLink(1.0, 0.5, 8.0, count=4, gravity=(0.0, -9.81)), 0.8
     q = np.array([0.0, free, 0.0, 0.0, 0.0, 0.0])
     _, h = link.mass_matrix_and_bias(q, 0 * q)
@@ -249,7 +249,7 @@ def test_weight_bends_a_sliding_link_as_a_cantilever():
         -0.5 * 9.81 * free**4 / (8 * 8.0), rel=1e-3)
 
 
-def test_gravity_of_a_sliding_link_is_the_slope_of_its_height():
+def test_gravity_of_a_sliding_link_is_the_gradient_of_its_height():
     link = SlidingLink(1.0, 0.5, 8.0, count=3, tip=0.2, gravity=(1.0, -9.81))
     q, still = np.array([0.4, 0.6, 0.02, 0.003, -0.001]), np.zeros(5)
     slope = [along(lambda s, k=k: link.energy(q + s * np.eye(5)[k], still)[2], 1e-4)
@@ -257,15 +257,15 @@ def test_gravity_of_a_sliding_link_is_the_slope_of_its_height():
     assert link.mass_matrix_and_bias(q, still)[1] == pytest.approx(slope, rel=1e-7, abs=1e-9)
 
 
-def test_damping_of_a_sliding_link_takes_the_energy_that_it_loses():
-    # a slide that moves, too: its material is bent and straightened as it goes
+def test_damping_of_a_sliding_link_accounts_for_its_energy_loss():
+    # with a moving slide, too: the motion bends and straightens the material
     link = SlidingLink(1.0, 0.7, 14.0, count=2, elements=50, gravity=(0.0, -9.81), damping=2e-3,
                        joint_damping=(0.05, 0.4))
     q, qd = np.array([0.3, 0.7, 0.02, 0.004]), np.array([0.5, 0.6, 0.3, -0.1])
     qdd = link.accelerations(q, qd, np.zeros(4))
     rate = along(lambda t: sum(link.energy(q + t * qd + 0.5 * t * t * qdd, qd + t * qdd)), 1e-6)
     assert rate == pytest.approx(-qd @ link.damping_matrix(q) @ qd, rel=1e-4)
-    # by hand: EI tau times the square of the rate of the curvature of the material
+    # derived by hand: EI tau times the squared rate of the curvature of the material
     x, weights = np.polynomial.legendre.leggauss(40)
     xi, weights = (1 + x) / 2, weights / 2
 

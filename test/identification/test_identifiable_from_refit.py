@@ -1,4 +1,4 @@
-"""A number that noise has led far away is told only if what was before explains less (I24)."""
+"""Far-off estimates are identifiable only if the initial value fits worse (I24)."""
 
 from types import SimpleNamespace
 
@@ -8,11 +8,11 @@ import pytest
 from flex_robot_sim.identification import identifiability as telling
 from flex_robot_sim.identification.fit import Fit
 
-ROWS = 10000            # so that residuals are small, and (I5) is their squares
+ROWS = 10000            # enough that residuals are small and (I5) is their sum of squares
 
 
-def told(monkeypatch, saved, dispersion=1.0, z=-1.8, scale=0.0, deviation=0.1):
-    """Ask of one number, without which so many squares are left."""
+def check_refit(monkeypatch, saved, dispersion=1.0, z=-1.8, scale=0.0, deviation=0.1):
+    """Return whether one parameter is identifiable if it saves this sum of squares."""
     class Problem:
         def __init__(self, setup, unknowns, servo, sequences):
             self.setup, self.unknowns, self.servo, self.sequences = (
@@ -35,11 +35,11 @@ def told(monkeypatch, saved, dispersion=1.0, z=-1.8, scale=0.0, deviation=0.1):
 
 @pytest.mark.parametrize('saved, dispersion, is_identifiable', [
     (8.5, 1.0, False), (9.5, 1.0, True), (35.0, 7.0, False), (65.0, 7.0, True)])
-def test_squares_that_it_saves_decide(monkeypatch, saved, dispersion, is_identifiable):
-    assert told(monkeypatch, saved, dispersion) is is_identifiable
+def test_reduced_squares_decide_identifiability(monkeypatch, saved, dispersion, is_identifiable):
+    assert check_refit(monkeypatch, saved, dispersion) is is_identifiable
 
 
 @pytest.mark.parametrize('more', [{'z': -0.25}, {'deviation': 0.04}, {'scale': 0.1}],
                          ids=['has not gone far', 'is known well', 'may be zero'])
-def test_others_are_not_asked(monkeypatch, more):
-    assert told(monkeypatch, 0.0, **more)
+def test_other_parameters_need_no_refit(monkeypatch, more):
+    assert check_refit(monkeypatch, 0.0, **more)
