@@ -55,15 +55,16 @@ def step_all():
     for seed, source in enumerate(sources):
         arm = load(source)
         q, qd = random_state(arm, seed)
-        arrays, work, watch, loads, state = map(observed, (
+        arrays, work, watch, loads, state = map(with_checked_arrays, (
             arm.arrays, make_workspace(arm.arrays), make_watch(arm, SimulationSettings()),
             make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))]), make_state(arm)))
         state.q[:], state.qd[:], state.effort[:] = q, qd, 1.0
         for scheme, time_step, steps in (('implicit_midpoint', 1e-4, 2), ('rk4', 1e-9, 1),
                                          ('forward_euler', 1e-9, 1)):
-            settings = SimulationSettings(scheme=scheme, time_step=time_step)
+            settings = with_checked_arrays(make_step_settings(
+                SimulationSettings(scheme=scheme, time_step=time_step)))
             step = advance if scheme == 'implicit_midpoint' else advance_explicitly
-            step(arrays, loads, observed(make_step_settings(settings)), state, steps, watch, work)
+            step(arrays, loads, settings, state, steps, watch, work)
         set_energies(arrays, state.q, state.qd, work, work.energy)
         assert np.isfinite(state.q).all()
     print(len(sources))

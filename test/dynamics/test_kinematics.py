@@ -82,7 +82,7 @@ def twist(piece, q, qd):
 
 @cases
 def test_all_bodies_move_with_the_pose_of_the_base(case):
-    sample = judged(case, 'shortening')
+    sample = reference_case(case, 'shortening')
     work = in_motion(sample, sample.q, sample.qd)
     fixed_R, fixed_p = work.base_R.copy(), work.base_p.copy()
     turn, shift = Rotation.from_rotvec((0.3, -0.5, 0.8)), (1.0, 2.0, 3.0)
