@@ -67,7 +67,7 @@ class Terminal:
 
 @pytest.fixture
 def emulator(tmp_path, monkeypatch):
-    # the emulator shares this process, which waits for a busy computer longer than a board would
+    # the emulator shares this process, so a busy computer delays it more than a board
     monkeypatch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
     bench = Bench(parts=PARTS, seed=2, start=(START, 0.0))
     with Emulator(tmp_path / 'rig', EmulatedRig(bench)) as emulator:
