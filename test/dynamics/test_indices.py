@@ -21,30 +21,30 @@ from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.util.share import shipped_robots
 
 
-class FromStart(np.ndarray):
-    """An array that refuses negative indices."""
+class NonNegativeIndexArray(np.ndarray):
+    """An array that rejects negative indices."""
 
     def __getitem__(self, key):
         """Return the same as Numba, or raise IndexError."""
-        refuse_negative(key)
+        check_not_negative(key)
         return super().__getitem__(key)
 
     def __setitem__(self, key, value):
         """Write the same as Numba, or raise IndexError."""
-        refuse_negative(key)
+        check_not_negative(key)
         super().__setitem__(key, value)
 
 
-def refuse_negative(key):
+def check_not_negative(key):
     """Raise IndexError if one of some indices is negative."""
     for index in key if isinstance(key, tuple) else (key,):
         if isinstance(index, (int, np.integer)) and index < 0:
             raise IndexError(f'{key} counts from the end')
 
 
-def observed(table):
-    """Return a NamedTuple with such arrays instead of plain ones."""
-    return type(table)(*(array.view(FromStart) for array in table))
+def with_checked_arrays(table):
+    """Return a NamedTuple whose arrays reject negative indices."""
+    return type(table)(*(array.view(NonNegativeIndexArray) for array in table))
 
 
 def step_all():
@@ -55,10 +55,10 @@ def step_all():
         arm = load(source)
         q, qd = random_state(arm, seed)
         n, joints = arm.size, len(arm.joint_names)
-        arrays, work, watch, loads = map(observed, (
+        arrays, work, watch, loads = map(with_checked_arrays, (
             arm.arrays, make_workspace(arm.arrays), make_watch(arm, SimulationSettings()),
             make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))])))
-        q, qd, qdd, effort, flow, stage = (part.view(FromStart) for part in (
+        q, qd, qdd, effort, flow, stage = (part.view(NonNegativeIndexArray) for part in (
             q, qd, np.zeros(n), np.ones(joints), np.zeros(3), np.zeros((9, n))))
         advance(arrays, loads, 2, q, qd, qdd, effort, 1e-4, 2, flow, watch, stage, work)
         for scheme in (RK4, FORWARD_EULER):

@@ -78,7 +78,7 @@ def test_a_motor_respects_its_force_and_rate_limits():
 
 
 def test_smoothed_friction_opposes_motion_and_its_slope_is_its_derivative():
-    for rate in (0.1, 1.0, 20.0):       # ten times the rate of smoothing: 1 - tanh(10) = 4e-9
+    for rate in (0.1, 1.0, 20.0):       # ten times the smoothing rate: 1 - tanh(10) = 4e-9
         assert smoothed_friction(rate, 0.2, 0.0, 0.01, 0.01)[0] == pytest.approx(0.2, rel=1e-8)
         assert smoothed_friction(-rate, 0.2, 0.0, 0.01, 0.01)[0] < 0.0
     for rate in (0.0, 3e-3, 1e-2, -2e-2):

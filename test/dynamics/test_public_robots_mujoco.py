@@ -93,7 +93,7 @@ def test_a_public_robot_on_servos_has_the_frequencies_of_mujoco(path):
                          for sign in (1.0, -1.0))
         slopes.append((ahead - behind) / (2 * step))
     K = np.array(slopes).T + np.diag(stiffness)
-    # at rest, friction is a damper until 0.01 rad/s
+    # at rest, friction acts as a damper up to 0.01 rad/s
     D = np.diag(damping + peer.damping + peer.friction / arm.arrays.coulomb_rate)
     n = arm.size
     rates = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)],

@@ -52,7 +52,7 @@ def test_rigid_arm_moves_as_with_the_recursion(scheme):
     assert dual.energy().dissipated == pytest.approx(recursion.energy().dissipated, rel=1e-5)
 
 
-# forward Euler shakes undamped modes apart
+# forward Euler is unstable with undamped modes
 @pytest.mark.parametrize('scheme', FIXED_STEP_SCHEMES[:3])
 def test_bending_arm_moves_as_in_the_compiled_loop(scheme):
     # the recursion through the interface agrees with that in the compiled loop

@@ -322,7 +322,7 @@ def test_a_closed_connection_prints_no_line(capfd, caplog):
     assert capfd.readouterr() == ('', '') and not caplog.records
 
 
-def test_ranges_of_joints_without_stops_are_finite():
+def test_ranges_of_joints_without_limits_are_finite():
     joint = SimpleNamespace(kind='continuous', lower=-np.inf, upper=np.inf)
     arm = SimpleNamespace(joint_names=('turn',),
                           description=SimpleNamespace(joint=lambda name: joint))

@@ -75,8 +75,8 @@ def link(emulator):
 
 @pytest.fixture
 def in_real_time(tmp_path, monkeypatch, bench_of_parts):
-    """Give an emulator with a real port, and a link to it."""
-    # the emulator shares this process, which waits for a busy computer longer than a board would
+    """Return an emulator with a real port, and a link to it."""
+    # the emulator shares this process, so a busy computer delays it more than a board
     monkeypatch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
     with Emulator(tmp_path / 'rig', bench_of_parts) as emulator, \
             RigLink(emulator.link, CALM) as link:

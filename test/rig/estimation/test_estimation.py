@@ -134,8 +134,8 @@ def test_tip_of_a_strip_in_its_first_mode_is_that_of_a_clamped_free_beam(modes, 
     assert shape.tip[1] == pytest.approx(tip, rel=tolerance)
 
 
-def test_filter_settles_at_the_solution_of_riccatis_equation(arm):
-    """Gain and covariance of the textbook: Van Loan's integral, and scipy for the equation."""
+def test_the_filter_converges_to_the_solution_of_the_riccati_equation(arm):
+    """Compare with textbook gain and covariance: Van Loan's integral, and scipy."""
     smooth = replace(arm, arrays=arm.arrays._replace(coulomb=0 * arm.arrays.coulomb))
     linear, filter_ = linearise(smooth, [0.15, 0.0]), make_filter(arm)
     n, K = 2 * arm.size, np.zeros((2, 2 * arm.size))
