@@ -1,21 +1,21 @@
 """
 Tests in two processes for every processor, the longest first.
 
-Many tests wait: for a board in real time, for other programs, for who compiles what they need.
+Many tests wait: for a board in real time, for other programs, or for a compiling process.
 
-The tests of a file go to one process, so that what it makes once is made once. The files of
-LONGEST begin, in its order, and the others follow by their names. The order comes from
-`--durations=0` of a whole run and is written by hand: a clean clone has measured nothing. It needs
-care only where a file takes more than half a minute.
+The tests of a file run in one process, so that module fixtures are made only once. The files of
+LONGEST start first, in this order, and the others follow by name. The order comes from
+`--durations=0` of a complete run. It is fixed, because a clean clone has no measurements. It needs
+an update only if a file takes more than half a minute.
 """
 
 import os
 from pathlib import Path
 
-WORKER = os.environ.get('PYTEST_XDIST_WORKER', '')      # gw0, gw1, ... ; none: the process of all
-MOST = 8        # processes: each takes 0.7 GB at worst, and no more of them make it faster
+WORKER = os.environ.get('PYTEST_XDIST_WORKER', '')      # gw0, gw1, ... ; empty: the main process
+MAX_PROCESSES = 8        # processes: each takes up to 0.7 GB, and more do not make the run faster
 LONGEST = (
-    # one installs with pip, the second compiles, the third waits for other programs
+    # the first installs with pip, the second compiles, the third waits for other programs
     'project/test_install.py', 'dynamics/test_dynamics.py', 'nodes/test_strangers.py',
     'reproduce/test_verdicts.py', 'reproduce/test_reproduce.py', 'nodes/test_view_node.py',
     'nodes/test_demo.py', 'project/test_shown_blocks.py', 'feedback/test_strain_feedback.py',
@@ -39,39 +39,39 @@ TESTS = Path(__file__).parent
 
 
 def choose_processes(config):
-    """Set the number of processes if the user has not, and pytest-xdist is here."""
+    """Set the number of processes if the user has not, and pytest-xdist is installed."""
     option = config.option
     has_chosen = getattr(option, 'numprocesses', 0) is not None     # 0: no pytest-xdist
     alone = WORKER or option.usepdb or option.collectonly
     if option.parallel and not alone and not has_chosen:
-        option.numprocesses = min(MOST, 2 * len(os.sched_getaffinity(0)))
+        option.numprocesses = min(MAX_PROCESSES, 2 * len(os.sched_getaffinity(0)))
     if getattr(option, 'numprocesses', 0):
-        # threads of a library for matrices that wait for each other would keep the processors
+        # waiting threads of the linear algebra library would occupy the processors
         os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
         if not WORKER:
-            import warm_programs  # which takes the environment for what it is now
+            import warm_programs  # it uses the environment at import
             warm_programs.start_warm()      # pytest-xdist starts the processes
 
 
 def scheduler(config, log):
-    """Return who gives the files to the processes."""
+    """Return the scheduler that distributes the files to the processes."""
     from xdist.scheduler import LoadScopeScheduling
 
     class FileScheduling(LoadScopeScheduling):
-        """In the order of the tests, file by file."""
+        """Distribution file by file, in the order of the tests."""
 
         def _split_scope(self, nodeid):
             return nodeid.partition('::')[0]
 
-    config.option.loadscopereorder = False      # those of many tests are not those that last
+    config.option.loadscopereorder = False      # files with many tests are not the longest ones
     return FileScheduling(config, log)
 
 
 def begin_elsewhere(config, ignored):
     """
-    Let each process collect other folders first, where all but `ignored` ones are collected.
+    Let each process collect other folders first, if all but `ignored` ones are collected.
 
-    In a fresh clone, what one has compiled the others find: together they would all compile all.
+    In a fresh clone, each process then finds the code that another has compiled.
     """
     if WORKER and [Path(word).absolute() for word in config.args] == [TESTS]:
         folders = sorted(path for path in TESTS.iterdir()
@@ -83,11 +83,11 @@ def begin_elsewhere(config, ignored):
 
 
 def in_order(items):
-    """Sort tests: files of LONGEST, then all others by their names; as they stand in a file."""
+    """Sort tests: files of LONGEST, then the others by name; in the order of each file."""
     items.sort(key=lambda item: (rank(item.nodeid), item.nodeid.partition('::')[0]))
 
 
 def rank(nodeid):
-    """Return the place of a test's file among those that are told, or behind them."""
+    """Return the position of a test file in LONGEST, or the length of LONGEST."""
     path = nodeid.partition('::')[0]
     return next((place for place, end in enumerate(LONGEST) if path.endswith(end)), len(LONGEST))
