@@ -44,6 +44,7 @@ from flex_robot_sim.identification.simulated_experiment import (
     simulate_experiment,
 )
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.util.share import shipped_robots
 
 RATE = 500.0            # of the log                                                        [Hz]
@@ -100,17 +101,15 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
     rest = frs.equilibrium(arm, np.zeros(joints))
     simulation.set_state(coordinates=rest.coordinates)
     simulation.effort = rest.effort
-    every, rows = round(1 / RATE / STEP), []
-    late = round(DELAY / STEP) if has_faults else 0
-    for k in range(round(seconds / STEP) + late + 1):
-        if k:
-            simulation.step()
-        place, rate = at(simulation.time)
+    every, late = round(1 / RATE / STEP), round(DELAY / STEP) if has_faults else 0
+
+    def servo(time, simulation):
+        place, rate = at(time)
         simulation.hold(place, *SERVO[name], rate)
-        rows.append(np.concatenate([simulation.motor_position, simulation.position,
-                                    sensors.matrix @ simulation.coordinates,
-                                    simulation.mean_effort]))
-    rows = np.array(rows)
+
+    rows, = rollout(simulation, servo, seconds + late * STEP, record=lambda simulation: [
+        np.concatenate([simulation.motor_position, simulation.position,
+                        sensors.matrix @ simulation.coordinates, simulation.mean_effort])])
     # what acted around the sample: the mean of the step before and of that behind
     rows[0, -joints:] = rest.effort
     rows[1:-1, -joints:] = 0.5 * (rows[1:-1, -joints:] + rows[2:, -joints:])

@@ -15,7 +15,7 @@ import numpy as np
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.dynamics.loads import payload_inertia
+from flex_robot_sim.model.payload import make_payload
 from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, following, recommend
@@ -95,9 +95,8 @@ def varied(arm, name, stiffness, payload):
     """Arm whose springs are so much stiffer, with a share of its payload."""
     inertia = arm.arrays.inertia.copy()
     if payload < 1.0 and PAYLOADS[name]:
-        frame = arm.frames['payload']
-        inertia[frame.body] -= payload_inertia('payload', frame, (1 - payload) * PAYLOADS[name],
-                                               (0.0, 0.0, 0.0))
+        left_out = make_payload(arm, 'payload', (1 - payload) * PAYLOADS[name])
+        inertia[left_out.body] -= left_out.added
     return replace(arm, arrays=arm.arrays._replace(
         inertia=inertia, stiffness=stiffness * arm.arrays.stiffness,
         gear_stiffness=stiffness * arm.arrays.gear_stiffness))

@@ -253,7 +253,7 @@ def test_sections_of_the_paper_have_gyroscopic_moments():
     omega = arm.arrays.screw[0, :3] * qd[0]
     moment = np.cross(omega, beam.section.inertia * omega)
     held, paper = DualScrew(arm, LINEAR), DualScrew(arm, PAPER)
-    modes = held.projections.modes_of(0)
+    modes = arm.elastic_coordinates(0)
     found = (paper.system(q, qd).C @ qd - held.system(q, qd).C @ qd)[modes]
     expected = np.einsum('g,gai,a->i', beam.weights, beam.Theta, moment)
     assert np.allclose(found, expected, rtol=0, atol=1e-12)
