@@ -8,7 +8,6 @@ from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.endpoints import offer, subscribe
 from flex_robot_sim.ros.network_exposure import callers_of
 from flex_robot_sim.ros.node_settings import MessageSettings
-from flex_robot_sim.ros.reporting import answer
 from flex_robot_sim.ros.security import enclave_of, missing_security
 from flex_robot_sim.ros.trajectory_messages import read_effort_profile
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
@@ -24,14 +23,11 @@ class BridgeServices:
         self._profile: tuple[int, str] | None = None        # its CRC, and its description
         self._allows_remote_enable = settings.enable_from_network
         self._requires_security = settings.arm_only_if_secure
-        offer(node, services.ENABLE, self._on_enable)
-        offer(node, services.ZERO, self._on_zero)
-        offer(node, services.CLEAR, self._on_clear)
-        offer(node, services.START_PROFILE, self._on_start)
+        offer(node, services.ENABLE, self._switch)
+        offer(node, services.ZERO, bridge.zero)
+        offer(node, services.CLEAR, bridge.clear)
+        offer(node, services.START_PROFILE, self._start)
         subscribe(node, topics.PROFILE.private, self._on_profile, raw=True)
-
-    def _on_enable(self, request, response):
-        return answer(response, lambda: self._switch(request.data))
 
     def _switch(self, is_on):
         if is_on:
@@ -62,15 +58,6 @@ class BridgeServices:
             f'refused: enable is called by {remote}, not on this machine')
         raise CommandError('the bench is not armed from another machine. Call enable on its own, '
                            'or start the bridge with enable_from_network')
-
-    def _on_zero(self, request, response):
-        return answer(response, self._bridge.zero)
-
-    def _on_clear(self, request, response):
-        return answer(response, self._bridge.clear)
-
-    def _on_start(self, request, response):
-        return answer(response, self._start)
 
     def _start(self):
         if self._profile is None:

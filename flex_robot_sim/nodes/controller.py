@@ -37,7 +37,7 @@ from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.ros.message_limits import reserve_message_memory
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
-from flex_robot_sim.ros.reporting import answer, carry_out, refuse
+from flex_robot_sim.ros.reporting import carry_out, refuse
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.ros.run import run
 from flex_robot_sim.shaping.impulses import ShapingSettings
@@ -135,7 +135,7 @@ class ControllerNode(Node):
                                limits.max_names)
         self._trajectories = TrajectoryInbox(self, self.controller, limits,
                                              self._stamp_offset if sampling else None)
-        offer(self, services.HOLD, self._on_hold)
+        offer(self, services.HOLD, lambda: self._call_in_loop(self._hold))
         self.parameters.on_change(self._on_change)
         self._shaper = ShaperDesigns(
             self, self.controller, self.parameters[ShapingSettings],
@@ -207,13 +207,11 @@ class ControllerNode(Node):
     def _on_reference(self, message):
         self._request(lambda: self.controller.set_target(**reference_of(message)))
 
-    def _on_hold(self, request, response):
-        def hold():
-            if not self.controller.is_live:
-                raise CommandError('no joint states arrive: the position of the arm is unknown')
-            self.controller.hold()
-            return 'the arm is held where it is'
-        return answer(response, lambda: self._call_in_loop(hold))
+    def _hold(self):
+        if not self.controller.is_live:
+            raise CommandError('no joint states arrive: the position of the arm is unknown')
+        self.controller.hold()
+        return 'the arm is held where it is'
 
     def _on_change(self, kind, settings):
         if kind is ControllerSettings:

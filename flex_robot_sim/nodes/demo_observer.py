@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 import rclpy
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import SetBool, Trigger
 
@@ -102,7 +102,7 @@ class DemoObserver(Node):
             yield from self._set_shaper(shaper)
         yield from self._call_until_answered(
             self._parameter_client, SetParameters.Request(
-                parameters=[_text_parameter('profile', 'swing')]))
+                parameters=[Parameter('profile', value='swing').to_parameter_msg()]))
         self.first_figures, self._first_stamp, self._is_recording = self.figures, None, True
         yield from self._call_until_answered(self._pause_client, SetBool.Request(data=False))
         while self.is_paused:
@@ -112,7 +112,7 @@ class DemoObserver(Node):
         """Set the shaper of the controller, and wait until it is computed."""
         answer = yield from self._call_until_answered(
             self._parameter_client, SetParameters.Request(
-                parameters=[_text_parameter('shaper', shaper)]))
+                parameters=[Parameter('shaper', value=shaper).to_parameter_msg()]))
         if not answer.results[0].successful:
             raise CommandError(f'the controller takes no shaper {shaper}: '
                                f'{answer.results[0].reason}')
@@ -235,8 +235,3 @@ class DemoObserver(Node):
         if self._first_stamp is None:
             self._first_stamp = stamp
         return (stamp - self._first_stamp) / SECOND
-
-
-def _text_parameter(name, text):
-    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
-    return Parameter(name=name, value=value)

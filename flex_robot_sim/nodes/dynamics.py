@@ -10,13 +10,14 @@ from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
-from flex_robot_sim.nodes.dynamics_services import DynamicsServices
 from flex_robot_sim.nodes.push_inbox import PushInbox
 from flex_robot_sim.nodes.settings import DYNAMICS_SETTINGS, KNOWN_PARAMETERS, OutputSettings
 from flex_robot_sim.nodes.simulation_interfaces import offer_simulation_interfaces
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
+from flex_robot_sim.ros import services
 from flex_robot_sim.ros.conversions import effort_command
+from flex_robot_sim.ros.endpoints import offer
 from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.ros.message_limits import reserve_message_memory, subscribe_short
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
@@ -58,7 +59,7 @@ class DynamicsNode(Node):
         offer_description(self, parameters[RobotSettings], arm)
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
         self._commands = []
-        self._service_set = DynamicsServices(self, loop, self._process_commands)
+        self._offer_services(loop)
         offer_simulation_interfaces(self, loop, self._process_commands)
         self._diagnostics = DynamicsDiagnostics(
             self, loop, () if self._attach_controller else EFFORT_TOPICS)
@@ -76,6 +77,15 @@ class DynamicsNode(Node):
         loop.start()
         self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')
+
+    def _offer_services(self, loop):
+        def execute(action, poll=None):
+            loop.call(action, poll=poll)
+            return f'{loop.state} at {loop.simulation.time:.6g} s'
+        offer(self, services.RESET, lambda: execute(loop.reset))
+        offer(self, services.STEP, lambda: execute(loop.step, self._process_commands))
+        offer(self, services.PAUSE, lambda is_paused: execute(
+            loop.pause if is_paused else loop.resume))
 
     def _process_commands(self):
         """Process queued commands while a service blocks the executor."""

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.parameter import parameter_value_to_python
+from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -189,9 +188,10 @@ class ViewRemote:
                 if not result.successful:
                     self._news.append(f'{name}: {result.reason}')
             self._refresh(name)
-        self._request(client, SetParameters.Request(parameters=[
-            Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]),
-            on_response, name)
+        parameters = [Parameter(key, value=value if isinstance(value, str) else float(value))
+                      for key, value in values.items()]
+        self._request(client, SetParameters.Request(
+            parameters=[item.to_parameter_msg() for item in parameters]), on_response, name)
 
     def _call(self, command, request):
         def on_response(response):
@@ -219,9 +219,3 @@ class ViewRemote:
                 client.remove_pending_request(future)
                 if name:
                     self._news.append(f'{name} does not answer')
-
-
-def _parameter_value(value):
-    if isinstance(value, str):
-        return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
-    return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=float(value))

@@ -14,6 +14,7 @@ from rclpy.subscription import Subscription
 
 from flex_robot_sim.ros.services import Service
 from flex_robot_sim.ros.topics import Quality, Topic
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 
 def qos_of(quality: Quality) -> QoSProfile:
@@ -48,9 +49,21 @@ def subscribe(node: Node, topic: Topic, callback: Callable[[Any], None],
                                     qos_of(quality or topic.quality), raw=raw)
 
 
-def offer(node: Node, service: Service, callback: Callable[[Any, Any], Any]) -> None:
-    """Offer a service of a node, under its private name."""
-    node.create_service(class_of(service.kind), service.private.name, callback)
+def offer(node: Node, service: Service, action: Callable[..., str]) -> None:
+    """
+    Offer a service of a node, under its private name.
+
+    :param action: returns the message of the response, or raises a FlexRobotSimError with the
+        reason of the failure; it is called with `data` of the request if this has one.
+    """
+    def respond(request, response):
+        try:
+            response.success, response.message = True, action(
+                *(getattr(request, name) for name in request.get_fields_and_field_types()))
+        except FlexRobotSimError as error:
+            response.success, response.message = False, str(error)
+        return response
+    node.create_service(class_of(service.kind), service.private.name, respond)
 
 
 def make_client(node: Node, service: Service) -> Client:

@@ -4,7 +4,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
@@ -31,15 +30,6 @@ def carry_out(node: Node, action: Callable[[], object]) -> None:
         action()
     except FlexRobotSimError as error:
         refuse(node, error)
-
-
-def answer(response: Any, action: Callable[[], str]) -> Any:
-    """Return a response of std_srvs with the result of `action`, or the reason of its failure."""
-    try:
-        response.success, response.message = True, action()
-    except FlexRobotSimError as error:
-        response.success, response.message = False, str(error)
-    return response
 
 
 def log(node: Node, level: str, line: str) -> None:

@@ -50,6 +50,7 @@ class Bench:
         """Offer a service."""
 
     create_subscription = create_service
+    zero = clear = create_service
 
     def enable(self, is_on):
         """Arm, as a RigBridge does."""
