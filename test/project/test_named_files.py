@@ -34,15 +34,28 @@ def steps_of(change):
     return re.search(rf'^### {change}\n(.*?)(?=^##|\Z)', text, re.DOTALL | re.MULTILINE)[1]
 
 
-@pytest.mark.parametrize('change', [
-    'Friction law', 'Stop', 'Shape family of a beam', 'Frame of the wire', 'Topic',
-    'Parameter of a node', 'Shaper', 'Joint type', 'Command', 'Figure of a report',
-    'Word of the description'])
+CHANGES = ('Friction law', 'Stop', 'Shape family of a beam', 'Frame of the wire', 'Topic',
+           'Parameter of a node', 'Shaper', 'Joint type', 'Command', 'Figure of a report',
+           'Word of the description')
+NO_CODE = {'si', 'run', 'shaper', 'type', 'boundary', 'live'}   # words of users
+
+
+@pytest.mark.parametrize('change', CHANGES)
 def test_each_change_has_a_list_of_files_and_of_tests_that_exist(change):
     steps = steps_of(change)
     tests = re.findall(r'test/[\w./]+', ' '.join(re.findall(r'`(./run test [^`]*)`', steps)))
     assert PATH.findall(steps) and tests
     assert [path for path in tests if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize('change', CHANGES)
+def test_each_name_of_a_list_is_in_a_file_of_this_list(change):
+    steps = steps_of(change)
+    texts = [found.read_text('utf-8') for path in set(PATH.findall(steps)) if 'NAME' not in path
+             for found in (ROOT / path, PACKAGE / path) if found.is_file()]
+    names = set(re.findall(r'`([A-Za-z_]\w*(?:\.\w+)?)`', steps)) - NO_CODE
+    assert [name for name in sorted(names)
+            if not any(re.search(rf'\b{name.rpartition(".")[2]}\b', text) for text in texts)] == []
 
 
 def test_a_file_that_does_not_exist_is_found():
