@@ -30,7 +30,6 @@ from flex_robot_sim.rig.conformance.host import Host
 from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.rig.wire.protocol import Arm, Joint, Zero
-from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
 from flex_robot_sim.shaping.recommendation import recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.util.share import shipped_robots
@@ -142,8 +141,7 @@ def by_profile(angles):
 
 def _bench(angle):
     parts = BenchParts()
-    return Bench(strip(TRUTH), parts, start=(SLIDE, float(angle)),
-                 conversions=CONSTANTS['ADC_CONVERSIONS'][0])
+    return Bench(strip(TRUTH), parts, start=(SLIDE, float(angle)))
 
 
 def _zero(bench, zero, angle):

@@ -26,7 +26,7 @@ TIMES_PER_PERIOD = 24       # grid times in a period of the fastest mode
 MAX_TIMES = 160             # number of grid times
 POLYGON_CORNERS = 16     # of the polygon that replaces the circle of the tolerance
 BISECTIONS = 7              # of the range of durations
-MIN_AMPLITUDE = 1e-5        # smaller amplitudes of the linear program are noise
+MIN_GRID_AMPLITUDE = 1e-5   # smaller amplitudes of the linear program are noise
 
 
 class Band(NamedTuple):
@@ -204,7 +204,7 @@ class _Constraints:
 
 def _clusters(times, amplitudes):
     """Merge neighbouring impulses of the grid."""
-    is_used = amplitudes > MIN_AMPLITUDE
+    is_used = amplitudes > MIN_GRID_AMPLITUDE
     rows = np.cumsum(np.concatenate([[1], np.diff(np.flatnonzero(is_used)) > 1])) - 1
     a, t = amplitudes[is_used], times[is_used]
     sums = np.bincount(rows, a)
