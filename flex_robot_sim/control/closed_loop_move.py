@@ -81,13 +81,11 @@ class ClosedLoopMove:
 
     def __call__(self, time: float, simulation: Simulation) -> np.ndarray:
         """Update the servo; return the efforts of the motors (joints,) [N m, N]."""
-        target = self._shaped
-        if target.is_shaped:
-            target.update(time, self._move)
+        if self._shaped.is_shaped:
+            self._shaped.update(time, self._move)
         else:
             self._move(time)
-        if not target.is_shaped:
-            target = self.reference
+        target = self._shaped if self._shaped.is_shaped else self.reference
         self._feed.update(target.position)
         law, effort = self._law, self._feed.effort
         if law is None or law.adds_to_servo:
