@@ -12,17 +12,13 @@ slopes over the covered part; rotation of preceding segments has no effect. A ga
 measures the curvature at its position; between two elements or segments, the mean of both.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.model.arguments import checked, expect_arm
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 POINT_OFFSET_RATIO = 1e-9   # to either side of a gauge without length, over the segment length
 _SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}      # row of Beam.turn (phi, -w', v'), and its sign;

@@ -1,7 +1,5 @@
 """Checks of the arms and numbers that a batch accepts; errors are one line."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 

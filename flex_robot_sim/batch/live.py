@@ -5,8 +5,6 @@ Written values take effect at the next step. If they change the energy of an arm
 balance excludes the change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Controller model: gains and feed-forward of an arm with its payload."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

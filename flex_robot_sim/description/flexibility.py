@@ -1,21 +1,16 @@
 """Reading of `<flexibility>`: elastic beams and flexible joints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.links import Joint, Link
 from flex_robot_sim.description.slips import warn_of_slips
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.description.links import Joint, Link
 
 STATION_TOLERANCE = 1e-3    # of a child beyond an end of the beam, over its length     [-]
 MATRICES_PER_BODY = 8       # by elastic coordinates, in the arm and its workspace

@@ -5,8 +5,6 @@ Identification and sweeps name the numbers of a robot by such paths. A path is t
 or a joint, a dot, and a word of WORDS.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ Editing of numbers in the text of a URDF; all other text stays unchanged, byte b
 Serialising parsed XML would lose spaces, quotes and comments, so tags are found in the text.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Mapping

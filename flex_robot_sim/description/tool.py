@@ -5,8 +5,6 @@ Public descriptions name it in many ways, and many end with another frame: a fin
 or a second frame at the base. Therefore the rule follows the tree first, then the names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple

@@ -1,15 +1,10 @@
 """Order links and joints from base to tip; refuse what is no tree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.links import Joint, Link
 from flex_robot_sim.description.values import unknown_name
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document
-    from flex_robot_sim.description.links import Joint, Link
 
 
 def order(document: Document, links: Mapping[str, Link],

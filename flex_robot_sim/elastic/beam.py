@@ -14,8 +14,6 @@ segment with a body attached also has a lateral setback:
     -1/6 integral of (v', w') (v'^2 + w'^2)                                                 (3)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,8 +5,6 @@ An action adds efforts to those of a servo and of gravity feed-forward at the ta
 zero actions is a PD controller; the agent learns to improve on it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path

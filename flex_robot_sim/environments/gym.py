@@ -1,7 +1,5 @@
 """Environments of Gymnasium: one arm, or many in parallel on all processors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Domain randomisation: numbers of an arm drawn for every episode, by validated laws."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

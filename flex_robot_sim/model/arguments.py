@@ -1,7 +1,5 @@
 """Checks of arguments: a value of the wrong kind raises SettingError with a one-line message."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from math import isfinite
 

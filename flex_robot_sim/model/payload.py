@@ -1,12 +1,10 @@
 """Payloads: rigid bodies attached to links of an arm."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.bodies import (
     IDENTIFICATION_TOLERANCE,
@@ -14,13 +12,9 @@ from flex_robot_sim.description.bodies import (
     impossibility,
 )
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from flex_robot_sim.model.arm_model import ArmModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,6 @@ Reference of the joints: constant, along a motion, or replaced by the efforts of
 It does not depend on efforts, nor on the controller. A refused command does not change it.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import deque

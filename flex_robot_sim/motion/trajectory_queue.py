@@ -1,7 +1,5 @@
 """Queue of trajectories: planned in one thread, executed in the thread of the control loop."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Rollout: a controller in closed loop with a simulation, sampled with a period and a delay."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ One arm in motion: its numbers, its state, and the tables of the compiled functi
 compiled calls follow from it and are rebuilt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace

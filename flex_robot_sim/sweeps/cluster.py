@@ -5,8 +5,6 @@ If a worker dies, Dask repeats its part on another one. Dask limits BLAS to one 
 a part are simulated sequentially, in the thread of the part.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -5,8 +5,6 @@ All random numbers come from one seed tree: its first branch draws the values, i
 child for each run. So a run has the same numbers for any number and order of runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

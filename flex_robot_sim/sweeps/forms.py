@@ -8,8 +8,6 @@ Text forms for the variation of a number in a sweep.
     normal:1.0,0.05         a normal distribution: mean, standard deviation
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Identity of a sweep: sweeps with equal identity have the same results."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect

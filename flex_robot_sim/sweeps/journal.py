@@ -7,8 +7,6 @@ Journal of a sweep, a folder: its identity, a line per finished run, and the fin
     table.csv, table.parquet    all runs in order, written after the last one
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import logging

@@ -6,8 +6,6 @@ gravity feed-forward and its shaper. The simulated arm has the numbers of the ru
 the robustness of a controller against model errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
