@@ -10,11 +10,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 
 def tip_deflection(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
-    """
-    Return the pose of a tip relative to its undeformed tip frame, x along the beam.
-
-    :returns: translation [m] and rotation vector [rad], (6,).
-    """
+    """Translation [m] and rotation vector [rad] (6,) of a tip from its undeformed frame."""
     translation, R = _tips(arm, link, q[None], has_turn=True)
     deflection = np.empty(6)
     deflection[:3] = translation[0]

@@ -46,11 +46,7 @@ def curvatures(arm: ArmModel, coordinates: np.ndarray) -> dict[str, float]:
 
 @lru_cache(maxsize=8)
 def flex_sensors(arm: ArmModel) -> FlexSensors:
-    """
-    Return the FlexSensors of an ArmModel with n coordinates.
-
-    The product with the coordinates is curvature [1/m]; with their rates, its rate [1/(m s)].
-    """
+    """Return the FlexSensors: times coordinates a curvature [1/m], times rates its rate."""
     sensors = [(link, sensor) for link in arm.segments
                for sensor in arm.description.beam(link).sensors]
     matrix = np.zeros((len(sensors), arm.size))

@@ -17,11 +17,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 def state_at(model: ArmModel, loads: LoadArrays, position: ArrayLike | None,
              velocity: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
-    """
-    Return coordinates and rates (n,) of a state, or of the equilibrium at joint positions.
-
-    The third value is D and K (T50) of that equilibrium, else None.
-    """
+    """Coordinates and rates (n,) of a state or an equilibrium; D and K (T50) of the latter."""
     if position is not None and np.size(position) == model.size > len(model.joint_names):
         q = checked('position', position, model.coordinate_names)
         return q, (np.zeros(model.size) if velocity is None

@@ -114,12 +114,7 @@ class ClosedLoopMove:
 
 def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,
                  servo: tuple[ArrayLike, ArrayLike], step: float) -> StrainFeedback | Lqg:
-    """
-    Return the control law of one of FEEDBACKS for a move; SettingError if none. Takes seconds.
-
-    :param servo: (stiffness, damping) of the parallel servo.
-    :param step: time step of the simulation [s].
-    """
+    """Law of one of FEEDBACKS beside a servo, at a step [s]; slow. SettingError if none."""
     loop = LoopTiming(sample_period(step), 0.0)
     if kind in KINDS:
         return StrainFeedback(arm, design_damping(arm, goal, *servo, kind, loop))
@@ -132,12 +127,7 @@ def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,
 
 def integral_rates(arm: ArmModel, servo: tuple[np.ndarray, np.ndarray], share: float,
                    step: float) -> np.ndarray:
-    """
-    Rates (joints,) [1/s] of integral action for a servo; SettingError if all are unstable.
-
-    :param servo: (stiffness, damping), (joints,) each; share: as of `ServoFit.with_integral`.
-    :param step: time step of the simulation [s].
-    """
+    """Rates (joints,) [1/s] of `ServoFit.with_integral`; SettingError if all are unstable."""
     fit = ServoFit(arm, LoopTiming(sample_period(step), 0.0))
     found = fit.with_integral(fit.evaluate(*servo), share)
     if found.integral is None:

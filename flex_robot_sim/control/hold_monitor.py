@@ -103,12 +103,7 @@ class Overload:
         self._joints: tuple[int, ...] = ()
 
     def check(self, arm: ArmModel, weight: np.ndarray, limits: np.ndarray) -> str:
-        """
-        Return a line about the worst joint, or '' if nothing has changed.
-
-        :param weight: efforts that hold the arm (joints,) [N m, N]; limits: effort limits,
-            (joints,) [N m, N].
-        """
+        """Line about the worst joint whose weight exceeds its limit [N m, N]; '' if unchanged."""
         joints, previous = tuple(np.flatnonzero(np.abs(weight) > limits).tolist()), self._joints
         self._joints = joints
         if not joints or joints == previous:

@@ -48,11 +48,7 @@ class JointController:
     def __init__(self, arm: ArmModel, settings: ControllerSettings | None = None,
                  profile: ProfileSettings | None = None,
                  sampling: LoopTiming | None = None) -> None:
-        """
-        Get ready for `arm` (ArmModel), with ControllerSettings and ProfileSettings.
-
-        :param sampling: LoopTiming of the states, in place of that of the settings.
-        """
+        """Get ready for an arm; `sampling` of its states replaces that of the settings."""
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names
         self.effort = np.zeros(n)           # as applied, within the limits             [N m, N]

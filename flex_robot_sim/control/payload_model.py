@@ -24,11 +24,7 @@ class ControllerModel:
         self._servo: tuple[ControllerSettings, Servo] | None = None
 
     def servo_for(self, settings: ControllerSettings) -> Servo:
-        """
-        Return the Servo of ControllerSettings; SettingError if they are unusable.
-
-        It takes up to seconds; the newest result is cached.
-        """
+        """Servo of ControllerSettings, cached; takes seconds. SettingError if unusable."""
         if self._servo is None or self._servo[0] != settings:
             fit = self._fit_for(settings)
             servo = self._without_integral(settings, fit)

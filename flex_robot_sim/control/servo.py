@@ -144,11 +144,7 @@ class ServoFit:
             'more damping, or shorter periods'))
 
     def with_default_integral(self, servo: Servo, feeds_weight: bool = True) -> Servo:
-        """
-        Return a Servo with integral action for joints that would rest away from their targets.
-
-        :param feeds_weight: whether gravity is fed forward.
-        """
+        """Servo with integral action for joints that would rest away from their targets."""
         allowed = MAX_OFFSET_SHARE * hold_tolerance(self.arm)
         needed = self.offsets(servo, feeds_weight) > allowed
         if not needed.any() or servo.complaint:
@@ -278,11 +274,7 @@ class _SampledPose:
         return np.linalg.eigvalsh(self.joint_stiffness + np.diag(stiffness))[0] > 0.0
 
     def growth(self, stiffness, damping, is_sampled=True, integral=None):
-        """
-        Growth rate [1/s] of the least stable motion, with gains (joints,) each.
-
-        :param integral: rates s w of integral action (joints,), or None [1/s].
-        """
+        """Growth rate [1/s] of the least stable motion; `integral`: rates s w (joints,) [1/s]."""
         n, joints = self._B.shape
         F, rows = np.zeros((joints, n)), np.arange(joints)
         F[rows, self._measured], F[rows, n // 2 + self._measured] = stiffness, damping

@@ -226,11 +226,7 @@ def _read_sensors(document, elements, link, length, coordinates):
 
 
 def _section_inertia(document, element, link, axes, length):
-    """
-    Inertia of the cross-section about x, y, z per length (3,) [kg m].
-
-    It is the <inertial> minus a thin rod of the same mass and length.
-    """
+    """Inertia (3,) [kg m] per length: the <inertial> minus a thin rod of the same mass."""
     mass = link.inertial.mass
     centre = axes.T @ link.inertial.centre / length
     if not 0.25 < centre[0] < 0.75 or np.abs(centre[1:]).max() > 0.25:

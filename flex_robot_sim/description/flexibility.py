@@ -21,11 +21,7 @@ MAX_LATERAL_DISTANCE = 2.0  # of a child from the beam, in lengths of the beam
 
 def add_flexibility(document: Document, element: XmlElement | None, links: dict[str, Link],
                     joints: dict[str, Joint]) -> None:
-    """
-    Make links and joints flexible according to the <flexibility> `element` (None: no change).
-
-    :param links: {name: Link}; joints: {name: Joint}; entries of both are replaced in place.
-    """
+    """Replace links and joints, by name, as <flexibility> describes; None: no change."""
     if element is None:
         return
     read_attributes(document, element, FLEXIBILITY['flexibility'])

@@ -196,11 +196,7 @@ def _default_bounds(value):
 
 
 def chosen(known: Mapping[str, Any], words: Iterable[str]) -> list[str]:
-    """
-    Return the names that match words, each once: names themselves, or patterns with `*`.
-
-    A word without a match raises a UsageError with the nearest names.
-    """
+    """Names that match words or patterns with `*`, each once; UsageError without a match."""
     names: dict[str, None] = {}
     for word in words:
         matches = [name for name in known if name == word or fnmatchcase(name, word)]
@@ -240,11 +236,7 @@ def expect_possible(description: RobotDescription, path: str, value: float) -> N
 
 def with_parameters(description: RobotDescription,
                     values: Mapping[str, float]) -> RobotDescription:
-    """
-    Return a copy of a robot with new values of parameters, by path.
-
-    :param values: SI units; UsageError if a path is unknown or a value is impossible.
-    """
+    """Copy of a robot with new values [SI] by path; UsageError if unknown or impossible."""
     if not values:
         return description
     known = parameters_of(description)

@@ -34,12 +34,7 @@ class ToolChoice(NamedTuple):
 
 def choose_tool(robot_name: str, links: Sequence[Link], joints: Sequence[Joint], wish: str = ''
                 ) -> ToolChoice:
-    """
-    Choose the tool among the links of a robot.
-
-    :param links: each after its parent; joints[i] is the parent joint of links[i + 1].
-    :param wish: name of a link that you choose; SettingError if the robot has none of that name.
-    """
+    """Choose the tool of a robot; SettingError if it has no link with the name `wish`."""
     names = [link.name for link in links]
     if wish:
         if wish not in names:

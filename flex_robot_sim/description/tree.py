@@ -9,11 +9,7 @@ from flex_robot_sim.description.values import unknown_name
 
 def order(document: Document, links: Mapping[str, Link],
           joints: Mapping[str, Joint]) -> tuple[list[Link], list[Joint]]:
-    """
-    Return links and joints of the tree, every link after its parent.
-
-    :returns: [Link], the base first, and [Joint]; joints[i] is the parent joint of links[i + 1].
-    """
+    """Return links, each after its parent, and joints; joints[i] is that of links[i + 1]."""
     parents = _parent_of_each_link(document, links, joints)
     roots = [name for name in links if name not in parents]
     if not roots:

@@ -48,11 +48,7 @@ class LqgGains:
 
 def gains_at(model: PoseModel, loop: LoopTiming, bandwidth: float, first: float,
              sensors: str = 'all') -> LqgGains:
-    """
-    Return LqgGains for a reduced PoseModel.
-
-    :param bandwidth: of regulator and filter [Hz]; first: natural frequency of the arm [Hz].
-    """
+    """LqgGains for a reduced PoseModel, a bandwidth and the `first` natural frequency [Hz]."""
     p, joints = len(model.M), model.actuation.shape[1]
     A, B = zero_order_hold(model.A, model.B, loop.period)
     J = np.diag(model.M)[:joints]

@@ -44,12 +44,7 @@ def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = 
 
 def build_arm(description: RobotDescription, coupling: str = 'shortening',
               gravity: ArrayLike = GRAVITY) -> ArmModel:
-    """
-    Return the ArmModel of a RobotDescription.
-
-    :param coupling: 'shortening', or 'zero_order' to leave it out.
-    :param gravity: in the base frame, (3,) [m/s2].
-    """
+    """Return the ArmModel of a RobotDescription; the other arguments are those of `load`."""
     total = sum(link.beam.segments * link.beam.freedom for link in description.links
                 if link.beam is not None)
     if total > MAX_ELASTIC_COORDINATES:

@@ -31,12 +31,7 @@ class Payload:
 
 def make_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
                  inertia: ArrayLike | None = None) -> Payload:
-    """
-    Return the Payload of a link; SettingError if no such body exists.
-
-    :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the axes
-        of the link (3, 3) [kg m2]; default: a point mass.
-    """
+    """Return the Payload of a link, as for `with_payload`; SettingError if it is impossible."""
     frame = arm.frames[link]
     I = np.zeros((3, 3)) if inertia is None else array_or_nan(inertia)
     r, m = array_or_nan(centre), array_or_nan(mass)

@@ -24,12 +24,7 @@ POSITION_TOLERANCE = 1e-3       # no return motion is necessary below it        
 
 
 def has_jumped(change: np.ndarray, duration: float, before: np.ndarray, after: np.ndarray) -> bool:
-    """
-    Whether the measured position jumped between two states.
-
-    :param change: of the positions, (joints,) [rad, m]; duration: between the states [s].
-    :param before: velocities in this state, (joints,) [rad/s, m/s]; after: the same.
-    """
+    """Whether a change (joints,) [rad, m] in a time [s] exceeds the velocities around it."""
     if np.abs(after).max(initial=0.0) > MAX_REST_VELOCITY:
         return False
     possible_motion = MOTION_MARGIN * np.maximum(np.abs(before), np.abs(after)) * abs(duration)

@@ -82,11 +82,7 @@ class Reference:
         return self.is_moving or now > self._velocity_ends
 
     def move(self, now: float, measured: np.ndarray) -> None:
-        """
-        Advance to a time [s]; SettingError if a waiting trajectory is already over.
-
-        :param measured: measured positions, (joints,) [rad, m].
-        """
+        """Advance to a time [s] at measured positions; SettingError if a trajectory is over."""
         self._now = now
         t = now - self._start
         if self._motion is not None:
@@ -155,11 +151,7 @@ class Reference:
         return plan
 
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
-        """
-        Follow a PlannedTrajectory; the present motion continues until its start [s].
-
-        SettingError if it exceeds limits from the reference at its start.
-        """
+        """Follow a PlannedTrajectory from its start [s] on; SettingError if limits forbid it."""
         now = max(now, self._now)       # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
         if start > now:

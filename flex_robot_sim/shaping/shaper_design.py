@@ -132,11 +132,7 @@ class ShaperSpecification(NamedTuple):
         return self._replace(stages=slow, table=self.table if slow else None), line
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
-        """
-        Return the OnlineShaper of an arm with `joints` joints, for a sample period [s].
-
-        :param copies: of all joints in a sample; the first one is the pose.
-        """
+        """Return the OnlineShaper of `copies` of all joints, first the pose; period [s]."""
         return OnlineShaper(copies * joints, period, self.shaper, self.table, self.stages)
 
 

@@ -34,11 +34,7 @@ class StepLimits:
         self.is_reported = False
 
     def fit(self, stiffness: np.ndarray | float, damping: np.ndarray | float) -> list[str]:
-        """
-        Raise SettingError if the scheme is unstable with a servo; else adapt the stop damping.
-
-        :returns: a warning line, if the scheme is unstable in contact with the stops.
-        """
+        """Soften the stops for a servo, return warnings; SettingError if it is unstable."""
         if self._scheme not in EXPLICIT_SCHEMES:
             return []
         # less stop damping permits longer steps, but the stops rebound more

@@ -47,12 +47,7 @@ class SimulatedArm:
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings,
                  make_formulation: MakeFormulation | None) -> None:
-        """
-        Start an arm with straight links in its zero position.
-
-        :param make_formulation: function of an arm, for other accelerations than those of the
-            recursion.
-        """
+        """Start with straight links in the zero position, by the recursion or a formulation."""
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(**{
             name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']})
