@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.model.arguments import checked, expect_arm
+from flex_robot_sim.model.arguments import checked_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 
 POINT_OFFSET_RATIO = 1e-9   # to either side of a gauge without length, over the segment length
@@ -38,10 +38,9 @@ def curvatures(arm: ArmModel, coordinates: np.ndarray) -> dict[str, float]:
 
     :param coordinates: all of them, (n,) [rad, m]; with their rates, the rates [1/(m s)].
     """
-    expect_arm(arm)
+    q, = checked_coordinates(arm, coordinates=coordinates)
     sensors = flex_sensors(arm)
-    values = sensors.matrix @ checked('coordinates', coordinates, arm.coordinate_names)
-    return dict(zip(sensors.names, values.tolist()))
+    return dict(zip(sensors.names, (sensors.matrix @ q).tolist()))
 
 
 @lru_cache(maxsize=8)

@@ -23,7 +23,7 @@ from dataclasses import replace
 import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_inertia, rigid_moves
-from flex_robot_sim.analysis.sampling import zero_order_hold
+from flex_robot_sim.analysis.linear import zero_order_hold
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.control.gains import Servo, carrying_efforts
 from flex_robot_sim.control.steady_state_error import friction_band, hold_tolerance
@@ -299,14 +299,14 @@ class _SampledPose:
         return math.log(np.abs(values).max()) / period if period else values.real.max()
 
 
-def fitting_servo(arm: ArmModel, sampling: LoopTiming = CONTINUOUS, feedback: str = 'motor',
+def fitting_servo(arm: ArmModel, sampling: LoopTiming = CONTINUOUS,
                   frequency: float = DEFAULT_FREQUENCY, ratio: float = DEFAULT_RATIO) -> Servo:
     """
     Return the Servo that holds an ArmModel in all its poses; see ServoFit.
 
     Without frequency and ratio, these are the default gains of all commands and nodes.
     """
-    fit = ServoFit(arm, sampling, feedback)
+    fit = ServoFit(arm, sampling)
     return fit.with_default_integral(fit.servo(frequency, ratio))
 
 

@@ -79,6 +79,6 @@ def _loop_error(document, parents, name, consequence=''):
         'Remove one joint of the loop')
 
 
-def _list_names(names, max_count=5):
-    more = f' and {len(names) - max_count} more' if len(names) > max_count else ''
-    return ', '.join(f'"{name}"' for name in names[:max_count]) + more
+def _list_names(names):
+    more = f' and {len(names) - 5} more' if len(names) > 5 else ''
+    return ', '.join(f'"{name}"' for name in names[:5]) + more

@@ -60,6 +60,13 @@ def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     return array
 
 
+def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.ndarray]:
+    """Return arrays of one finite number per coordinate of an ArmModel; None: zeros."""
+    expect_arm(model)
+    return [np.zeros(model.size) if array is None
+            else checked(name, array, model.coordinate_names) for name, array in values.items()]
+
+
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     """Return an array of one finite number >= 0 per name; a scalar applies to all."""
     array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)

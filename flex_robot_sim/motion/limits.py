@@ -33,6 +33,12 @@ def _limits(arm, name):
     return np.array([limit if limit > 0.0 else np.inf for limit in limits])
 
 
+def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
+    """Raise SettingError if a Motion passes the stops or exceeds a velocity limit."""
+    refuse_curve_beyond_stops(arm, motion)
+    refuse_curve_beyond_rates(arm, motion)
+
+
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
     """Raise SettingError if a Motion passes the stops between its start and its end."""
     lower, upper = arm.arrays.lower - STOP_MARGIN, arm.arrays.upper + STOP_MARGIN

@@ -19,8 +19,7 @@ from flex_robot_sim.motion.bumpless_transfer import return_motion
 from flex_robot_sim.motion.limits import (
     rate_limits,
     refuse_beyond_stops,
-    refuse_curve_beyond_rates,
-    refuse_curve_beyond_stops,
+    refuse_curve_beyond_limits,
 )
 from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.motion.profile_settings import ProfileSettings
@@ -147,7 +146,7 @@ class Reference:
         plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start, identifier)
         elapsed = 0.0 if start is None else max(now - start, 0.0)
         plan.pieces.refuse_if_over(elapsed)
-        self._refuse_beyond_limits(plan.pieces.later_pieces(elapsed))
+        refuse_curve_beyond_limits(self.arm, plan.pieces.later_pieces(elapsed))
         return plan
 
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
@@ -155,7 +154,8 @@ class Reference:
         now = max(now, self._now)       # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
         if start > now:
-            self._refuse_beyond_limits(plan.pieces.first_piece(self._state_at(start), 0.0))
+            first = plan.pieces.first_piece(self._state_at(start), 0.0)
+            refuse_curve_beyond_limits(self.arm, first)
         else:
             self._begin(plan, start, now)
         # a trajectory replaces all that would start later
@@ -218,7 +218,7 @@ class Reference:
         plan.pieces.refuse_if_over(elapsed)
         first = self._joining_point(plan.pieces, present, elapsed)
         # `plan` has checked all pieces but the first one
-        self._refuse_beyond_limits(plan.pieces.first_piece(present, elapsed, first))
+        refuse_curve_beyond_limits(self.arm, plan.pieces.first_piece(present, elapsed, first))
         self._end_motion()
         self.profile, self._velocity_ends = NO_PROFILE, math.inf
         self._motion = motion = plan.pieces.motion(present, elapsed, first)
@@ -273,7 +273,3 @@ class Reference:
     def _report(self, identifier, state, reason=''):
         if identifier is not None:
             self.events.append(TrajectoryEvent(identifier, state, reason))
-
-    def _refuse_beyond_limits(self, motion):
-        refuse_curve_beyond_stops(self.arm, motion)
-        refuse_curve_beyond_rates(self.arm, motion)
