@@ -1,25 +1,16 @@
 """Deflection of the tip of a flexible link from its undeformed position."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.exponential import set_rotation, set_rotation_vector
 from flex_robot_sim.util.exceptions import SettingError
 
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
-
 
 def tip_deflection(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
-    """
-    Return the pose of a tip relative to its undeformed tip frame, x along the beam.
-
-    :returns: translation [m] and rotation vector [rad], (6,).
-    """
+    """Translation [m] and rotation vector [rad] (6,) of a tip from its undeformed frame."""
     translation, R = _tips(arm, link, q[None], has_turn=True)
     deflection = np.empty(6)
     deflection[:3] = translation[0]

@@ -19,13 +19,13 @@ from flex_robot_sim.dynamics import mass_matrix as mass
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.arguments import checked, expect_arm
+from flex_robot_sim.model.arguments import checked, checked_coordinates, expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 
 
 def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
     """Inertia (n, n) of all coordinates, rotors included, at coordinates (n,) [rad, m]."""
-    q, = _checked(model, coordinates=coordinates)
+    q, = checked_coordinates(model, coordinates=coordinates)
     with borrowed(model) as scratch:
         return mass.mass_matrix(model.arrays, q, scratch.work)
 
@@ -33,7 +33,7 @@ def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
 def bias_forces(model: ArmModel, coordinates: ArrayLike,
                 rates: ArrayLike | None = None) -> np.ndarray:
     """Return the bias forces h (n,) [N m, N]: Coriolis, centrifugal and gravity terms."""
-    q, qd = _checked(model, coordinates=coordinates, rates=rates)
+    q, qd = checked_coordinates(model, coordinates=coordinates, rates=rates)
     force = np.zeros(model.size)
     with borrowed(model) as scratch:
         scratch.call(set_required_force, model.arrays, NO_LOADS, q, qd, np.zeros(model.size),
@@ -54,11 +54,9 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
 
     Motor efforts are at `driven_coordinates`. Forces at other coordinates are zero only if the
     motion is feasible.
-
-    :param pushes: [Push].
     """
-    q, qd, qdd = _checked(model, coordinates=coordinates, rates=rates,
-                          accelerations=accelerations)
+    q, qd, qdd = checked_coordinates(model, coordinates=coordinates, rates=rates,
+                                     accelerations=accelerations)
     force = np.zeros(model.size)
     with borrowed(model) as scratch:
         scratch.call(set_residual_force, model.arrays, make_loads(model, pushes), q, qd, qdd,
@@ -73,7 +71,7 @@ def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
 
     Dry friction is that of explicit schemes: it does not stick.
     """
-    q, qd = _checked(model, coordinates=coordinates, rates=rates)
+    q, qd = checked_coordinates(model, coordinates=coordinates, rates=rates)
     effort = (np.zeros(len(model.joint_names)) if effort is None
               else checked('effort', effort, model.joint_names))
     mass.refuse_massless(model)
@@ -95,10 +93,3 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
     """Accelerations (n,) under efforts (joints,) and loads."""
     set_loads(arm, loads, q, qd, work)
     set_by_forces(arm, q, qd, effort, work, qdd)
-
-
-def _checked(model, **values):
-    """Return validated arrays (n,) of all coordinates; None: zero."""
-    expect_arm(model)
-    return [np.zeros(model.size) if array is None
-            else checked(name, array, model.coordinate_names) for name, array in values.items()]

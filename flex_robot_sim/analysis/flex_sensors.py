@@ -12,17 +12,13 @@ slopes over the covered part; rotation of preceding segments has no effect. A ga
 measures the curvature at its position; between two elements or segments, the mean of both.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.model.arguments import checked, expect_arm
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arguments import checked_coordinates
+from flex_robot_sim.model.arm_model import ArmModel
 
 POINT_OFFSET_RATIO = 1e-9   # to either side of a gauge without length, over the segment length
 _SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}      # row of Beam.turn (phi, -w', v'), and its sign;
@@ -42,19 +38,14 @@ def curvatures(arm: ArmModel, coordinates: np.ndarray) -> dict[str, float]:
 
     :param coordinates: all of them, (n,) [rad, m]; with their rates, the rates [1/(m s)].
     """
-    expect_arm(arm)
+    q, = checked_coordinates(arm, coordinates=coordinates)
     sensors = flex_sensors(arm)
-    values = sensors.matrix @ checked('coordinates', coordinates, arm.coordinate_names)
-    return dict(zip(sensors.names, values.tolist()))
+    return dict(zip(sensors.names, (sensors.matrix @ q).tolist()))
 
 
 @lru_cache(maxsize=8)
 def flex_sensors(arm: ArmModel) -> FlexSensors:
-    """
-    Return the FlexSensors of an ArmModel with n coordinates.
-
-    The product with the coordinates is curvature [1/m]; with their rates, its rate [1/(m s)].
-    """
+    """Return the FlexSensors: times coordinates a curvature [1/m], times rates its rate."""
     sensors = [(link, sensor) for link in arm.segments
                for sensor in arm.description.beam(link).sensors]
     matrix = np.zeros((len(sensors), arm.size))

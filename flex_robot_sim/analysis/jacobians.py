@@ -24,7 +24,7 @@ from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_joint, set_bodies
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
 from flex_robot_sim.jit.compiled import bind, compiled
-from flex_robot_sim.model.arguments import checked, expect_arm, is_known
+from flex_robot_sim.model.arguments import checked_coordinates, is_known
 from flex_robot_sim.model.arm_model import ArmModel, Workspace, station_row
 from flex_robot_sim.spatial.screws import add_scaled, set_composed, set_copy, set_in_child
 from flex_robot_sim.util.exceptions import SettingError
@@ -43,8 +43,7 @@ def pose(arm: ArmModel, q: ArrayLike, link: str, station: float | str | None = N
         [m], or 'tip': the frame of its section there, x along the beam, as in `deflection`.
     :param work: Workspace to use instead of one from the pool.
     """
-    expect_arm(arm)
-    q = checked('coordinates', q, arm.coordinate_names)
+    q, = checked_coordinates(arm, coordinates=q)
     with _workspace(arm, work) as workspace:
         return _attachment(arm, q, np.zeros(arm.size), link, station, workspace).pose
 
@@ -57,8 +56,7 @@ def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body
     :param representation: of the twist: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
     :param q, station, work: see `pose`.
     """
-    expect_arm(arm)
-    q = checked('coordinates', q, arm.coordinate_names)
+    q, = checked_coordinates(arm, coordinates=q)
     columns = np.zeros((arm.size, 6))
     with _workspace(arm, work) as workspace:
         attachment = _attachment(arm, q, np.zeros(arm.size), link, station, workspace)
@@ -78,9 +76,7 @@ def twist(arm: ArmModel, q: ArrayLike, qd: ArrayLike, link: str, representation:
 
     The recursion over the bodies is faster than the Jacobian times the rates.
     """
-    expect_arm(arm)
-    q = checked('coordinates', q, arm.coordinate_names)
-    qd = checked('rates', qd, arm.coordinate_names)
+    q, qd = checked_coordinates(arm, coordinates=q, rates=qd)
     with _workspace(arm, work) as workspace:
         attachment = _attachment(arm, q, qd, link, station, workspace)
         return from_body(attachment.pose, representation) @ _body_twist(attachment)
@@ -97,10 +93,7 @@ def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link:
 
     :param qdd: accelerations of all coordinates, (n,); the others as in `twist`.
     """
-    expect_arm(arm)
-    q = checked('coordinates', q, arm.coordinate_names)
-    qd = checked('rates', qd, arm.coordinate_names)
-    qdd = checked('accelerations', qdd, arm.coordinate_names)
+    q, qd, qdd = checked_coordinates(arm, coordinates=q, rates=qd, accelerations=qdd)
     rate = np.zeros(6)
     with _workspace(arm, work) as workspace:
         attachment = _attachment(arm, q, qd, link, station, workspace)

@@ -25,9 +25,9 @@ class JointSpaceInertia(NamedTuple):
     largest: np.ndarray
 
 
-def joint_space_inertia(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> JointSpaceInertia:
+def joint_space_inertia(arm: ArmModel) -> JointSpaceInertia:
     """Return the JointSpaceInertia over the range of an ArmModel."""
-    inertias = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm, count)]
+    inertias = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm)]
     return JointSpaceInertia(np.min(inertias, axis=0), np.max(inertias, axis=0))
 
 

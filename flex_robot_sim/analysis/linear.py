@@ -184,3 +184,14 @@ def _slopes(model, link, q, function):
         for k in range(columns.start, columns.stop):
             out[:, k] = difference(function, q, steps[k]) / steps[k, k]
     return out
+
+
+def zero_order_hold(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrices of a step of x' = A x + B u with constant u."""
+    from scipy.linalg import expm  # late: a fifth of a start
+
+    n, joints = B.shape
+    augmented = np.zeros((n + joints, n + joints))
+    augmented[:n, :n], augmented[:n, n:] = A, B
+    augmented = expm(augmented * period)
+    return augmented[:n, :n], augmented[:n, n:]

@@ -69,11 +69,7 @@ class ModeTable(NamedTuple):
 
 
 def loaded(arm: ArmModel, payload: tuple | None = None) -> ArmModel:
-    """
-    Return the ArmModel with a payload fixed to a link.
-
-    :param payload: None, or (link, mass [kg]) or (link, mass, centre (3,) [m]).
-    """
+    """Arm with a payload: None, (link, mass [kg]) or (link, mass, centre (3,) [m])."""
     return arm if payload is None else with_payload(arm, *payload)
 
 
@@ -162,11 +158,7 @@ def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
 def path_table(arm: ArmModel, start: np.ndarray, end: np.ndarray, count: int,
                gains: tuple[ArrayLike, ArrayLike] | None = None,
                payload: tuple | None = None) -> ModeTable:
-    """
-    Return the ModeTable over the share (1,) of a straight path between joint positions (joints,).
-
-    It contains the modes of `mode_table` along that path only.
-    """
+    """ModeTable over the share (1,) of a straight path between joint positions (joints,)."""
     share = np.linspace(0.0, 1.0, PATH_POSITIONS)
     tables = modes_along(arm, start + share[:, None] * (end - start), count, gains, payload)
     refined_axis = np.linspace(0.0, 1.0, REFINEMENT * (PATH_POSITIONS - 1) + 1)

@@ -99,7 +99,7 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
     free = np.setdiff1d(np.arange(model.size), locked)
     free_block = np.ix_(free, free)
     M = mass_matrix(model, q)
-    noise = _noise(model, M, q, qd, residual_force(model, loads, q, qd, qdd))
+    noise = _noise(model, M, qd, residual_force(model, loads, q, qd, qdd))
     rates, vectors = _eigen(M[free_block], D[free_block], K[free_block],
                             *(scale[free] for scale in noise))
     shapes = np.zeros((model.size, rates.size), vectors.dtype)
@@ -112,7 +112,7 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
                  beyond and f'{beyond}; the stiffness of its stop is part of the modes')
 
 
-def _noise(model, M, q, qd, residual):
+def _noise(model, M, qd, residual):
     """
     Return the magnitude (n,) of the forces on every coordinate, and 1 / scales (n,).
 

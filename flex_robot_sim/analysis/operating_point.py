@@ -1,9 +1,6 @@
 """Operating point of linear models: state, locked drives, servo gains and accelerations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,22 +8,16 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.statics import equilibrium_and_slopes
 from flex_robot_sim.analysis.tangent import Slopes, residual_force
+from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.model.arguments import checked, positive
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.dynamics.loads import LoadArrays
-    from flex_robot_sim.model.arm_model import ArmModel
 
 
 def state_at(model: ArmModel, loads: LoadArrays, position: ArrayLike | None,
              velocity: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
-    """
-    Return coordinates and rates (n,) of a state, or of the equilibrium at joint positions.
-
-    The third value is D and K (T50) of that equilibrium, else None.
-    """
+    """Coordinates and rates (n,) of a state or an equilibrium; D and K (T50) of the latter."""
     if position is not None and np.size(position) == model.size > len(model.joint_names):
         q = checked('position', position, model.coordinate_names)
         return q, (np.zeros(model.size) if velocity is None

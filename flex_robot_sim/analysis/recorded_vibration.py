@@ -57,11 +57,7 @@ class Spectrum(NamedTuple):
 
 
 def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spectrum]:
-    """
-    Return the Resonances, largest first, and the Spectrum.
-
-    :param rate: of the samples [Hz]; samples: (k, n) of any sensors, any units.
-    """
+    """Resonances, largest first, and Spectrum of samples (k, n), any units, at a rate [Hz]."""
     samples = detrend(np.asarray(samples, float), axis=0)
     stds = samples.std(axis=0)
     is_moving = stds > 1e-9 * max(stds.max(initial=0.0), 1e-300)

@@ -6,8 +6,6 @@ Joint and gear positions remain. The tip of every beam remains, and the other se
 as the new shape functions permit. The same map applies to rates.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors

@@ -37,12 +37,7 @@ MAX_THREADS = 4             # each has a workspace, which is large for fine mesh
 
 def tangent(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
             qdd: np.ndarray) -> Slopes:
-    """
-    Matrices D and K (n, n) of (T50), with all drives free.
-
-    :param loads: LoadArrays.
-    :param q: coordinates, (n,) [rad, m]; qd, qdd are their rates.
-    """
+    """Matrices D and K (n, n) of (T50) at q, qd and qdd (n,), with all drives free."""
     n, scale = model.size, scales(model)
     D, K = np.zeros((2, n, n))
 

@@ -18,6 +18,7 @@ Mueller, Screw and Lie group theory in multibody kinematics (2018), appendix A.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.spatial.screws import set_Ad, set_inverse
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -69,7 +70,9 @@ def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: st
 
 def from_body(pose: np.ndarray, representation: str) -> np.ndarray:
     """Return the matrix X (6, 6) from body twists to a representation, (T53) to (T55)."""
-    _check_name(representation)
+    if representation not in REPRESENTATIONS:
+        raise SettingError(f'representation = {representation!r} must be one of '
+                           f'{", ".join(REPRESENTATIONS)}')
     R, X = np.ascontiguousarray(pose[:3, :3]), np.eye(6)
     if representation == 'spatial':
         set_Ad(R, np.ascontiguousarray(pose[:3, 3]), X)
@@ -98,15 +101,9 @@ def _frame_rate_term(V, representation):
     return out
 
 
-def _check_name(representation):
-    if representation not in REPRESENTATIONS:
-        raise SettingError(f'representation = {representation!r} must be one of '
-                           f'{", ".join(REPRESENTATIONS)}')
-
-
 def _checked(name, values):
     """Return a validated array (6,) or (6, n) of finite numbers."""
-    array = _numbers(values)
+    array = array_or_nan(values)
     if array.ndim not in (1, 2) or len(array) != 6 or not np.isfinite(array).all():
         raise SettingError(f'a {name} must be (6,) or (6, n) finite numbers, angular part first')
     return array
@@ -114,7 +111,7 @@ def _checked(name, values):
 
 def _checked_pose(pose):
     """Return a validated pose (4, 4)."""
-    array = _numbers(pose)
+    array = array_or_nan(pose)
     if (array.shape != (4, 4) or not np.allclose(array[3], [0, 0, 0, 1], rtol=0.0, atol=1e-9)
             or not np.isfinite(array).all()
             or not np.allclose(array[:3, :3].T @ array[:3, :3], np.eye(3), rtol=0.0, atol=1e-6)
@@ -122,11 +119,3 @@ def _checked_pose(pose):
         raise SettingError('a pose must be (4, 4): a rotation, a translation [m] and the row '
                            '0 0 0 1')
     return array
-
-
-def _numbers(values):
-    """Return an array of floats, or nan if the conversion fails."""
-    try:
-        return np.asarray(values, float)
-    except (TypeError, ValueError):
-        return np.array(np.nan)

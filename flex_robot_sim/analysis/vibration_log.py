@@ -43,7 +43,7 @@ def read_samples(path: str | Path, columns: Sequence[str] = (),
         raise UsageError(f'{path}: has no column but the time. Record a vibration.')
     samples = table[:, used]
     if rate is None:
-        rate, samples = _resampled(path, header, clock, table, samples)
+        rate, samples = _resampled(path, clock, table, samples)
     elif not 0.0 < rate < np.inf:
         raise UsageError('--rate must be above 0 and finite [Hz].')
     return rate, samples, [header[k] for k in used]
@@ -63,7 +63,7 @@ def _numbers(path, header, rows):
     return table
 
 
-def _resampled(path, header, clock, table, samples):
+def _resampled(path, clock, table, samples):
     """Return the rate [Hz], and samples evenly spaced in time."""
     if clock is None:
         raise UsageError(f'{path}: has no column "time". Add one [s], or give --rate [Hz].')

@@ -1,7 +1,5 @@
 """Checks of the arms and numbers that a batch accepts; errors are one line."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 
@@ -108,11 +106,7 @@ def checked_rows(name: str, values: ArrayLike, shape: tuple[int, ...],
 
 def expect_joint_numbers(name: str, table: np.ndarray, joints: Sequence[str],
                          rows: Sequence[int] | np.ndarray | None = None) -> None:
-    """
-    Raise SettingError for numbers of a table (r, joints) that are not finite, or negative.
-
-    :param rows: of the members; default: all.
-    """
+    """Refuse numbers (r, joints) of members `rows` that are not finite, or negative."""
     is_valid = np.isfinite(table)
     requirement = 'finite'
     if is_valid.all() and name not in SIGNED_FIELDS:

@@ -5,28 +5,26 @@ Written values take effect at the next step. If they change the energy of an arm
 balance excludes the change.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
-from flex_robot_sim.batch.checks import checked_rows
+from flex_robot_sim.batch.checks import UNITS, checked_rows
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.model.arm_model import ArmModel
 
 
-def _live(name: str, table: Callable[[Members], np.ndarray], about: str) -> Any:
-    """Return a property whose getter gives a table of Members and whose setter writes into it."""
+def _live(name: str, table: str, about: str) -> Any:
+    """Return a property for an array of a table of Members; '': of a live column of the arms."""
     def getter(batch):
-        return table(batch._members)
+        members = batch._members
+        return getattr(getattr(members, table), name) if table else members.live(name)
 
     def setter(batch, values):
         numbers = getter(batch)
         numbers[:] = checked_rows(name, values, numbers.shape, np.arange(len(batch)))
-    return property(getter, setter, doc=about)
+    return property(getter, setter, doc=f'{about}, live, (count, joints) [{UNITS[name]}].')
 
 
 class LiveArrays:
@@ -47,37 +45,16 @@ class LiveArrays:
         """The ArmModel of the first member; all members have the same names."""
         return self._members.arms[0]
 
-    effort: np.ndarray = _live(
-        'effort', lambda members: members.state.effort,
-        'Efforts of the motors, live, (count, joints) [N m, N].')
-    target: np.ndarray = _live(
-        'target', lambda members: members.works.target,
-        'Targets of the servos of `hold`, live, (count, joints) [rad, m].')
-    target_rate: np.ndarray = _live(
-        'target_rate', lambda members: members.works.target_rate,
-        'Velocities of these targets, live, (count, joints) [rad/s, m/s].')
-    servo_stiffness: np.ndarray = _live(
-        'servo_stiffness', lambda members: members.works.servo_stiffness,
-        'Stiffness of these servos, live, (count, joints) [N m/rad, N/m].')
-    servo_damping: np.ndarray = _live(
-        'servo_damping', lambda members: members.works.servo_damping,
-        'Damping of these servos, live, (count, joints) [N m s/rad, N s/m].')
-    gear_stiffness: np.ndarray = _live(
-        'gear_stiffness', lambda members: members.live('gear_stiffness'),
-        'Stiffness of elastic gears, live, (count, joints) [N m/rad, N/m].')
-    gear_damping: np.ndarray = _live(
-        'gear_damping', lambda members: members.live('gear_damping'),
-        'Damping of elastic gears, live, (count, joints) [N m s/rad, N s/m].')
-    rotor: np.ndarray = _live(
-        'rotor', lambda members: members.live('rotor'),
-        'Inertia of the rotors behind these gears, joint side, live, (count, joints) [kg m2].')
-    viscous: np.ndarray = _live(
-        'viscous', lambda members: members.live('viscous'),
-        'Viscous friction of the drives, live, (count, joints) [N m s/rad, N s/m].')
-    coulomb: np.ndarray = _live(
-        'coulomb', lambda members: members.live('coulomb'),
-        'Dry friction in motion, live, (count, joints) [N m, N]; the excess at rest does not '
-        'change.')
+    effort: np.ndarray = _live('effort', 'state', 'Efforts of the motors')
+    target: np.ndarray = _live('target', 'works', 'Targets of the servos of `hold`')
+    target_rate: np.ndarray = _live('target_rate', 'works', 'Velocities of these targets')
+    servo_stiffness: np.ndarray = _live('servo_stiffness', 'works', 'Stiffness of these servos')
+    servo_damping: np.ndarray = _live('servo_damping', 'works', 'Damping of these servos')
+    gear_stiffness: np.ndarray = _live('gear_stiffness', '', 'Stiffness of elastic gears')
+    gear_damping: np.ndarray = _live('gear_damping', '', 'Damping of elastic gears')
+    rotor: np.ndarray = _live('rotor', '', 'Rotors behind these gears, joint side')
+    viscous: np.ndarray = _live('viscous', '', 'Viscous friction of the drives')
+    coulomb: np.ndarray = _live('coulomb', '', 'Dry friction in motion, at constant stiction')
 
     @property
     def coordinates(self) -> np.ndarray:

@@ -5,8 +5,6 @@ Changing the numbers of an arm during a simulation changes its energy. The energ
 this change, because it is no error of the steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 

@@ -44,11 +44,7 @@ def set_energies_of_rows(arms, states, works, rows, out):
 
 
 def table_of(rows: Sequence[Any], shares: bool = True) -> Any:
-    """
-    Return the table, a NamedTuple of arrays, whose rows are the given NamedTuples of arrays.
-
-    :param shares: whether arrays that are equal in all rows become one row.
-    """
+    """Table whose rows are NamedTuples of arrays; with `shares`, equal arrays are one row."""
     columns = []
     for arrays in zip(*rows):
         is_equal = shares and all(array is arrays[0] or np.array_equal(array, arrays[0])

@@ -1,7 +1,5 @@
 """Threads that share the steps of a batch, and methods that run one at a time."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Sequence

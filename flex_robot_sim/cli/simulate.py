@@ -35,9 +35,8 @@ from flex_robot_sim.cli.simulation_table import (
     write_csv,
 )
 from flex_robot_sim.cli.terminal import show_progress
-from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.gains import Servo, carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo, servo_line
-from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
 from flex_robot_sim.model.arguments import checked

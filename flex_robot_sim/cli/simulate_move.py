@@ -20,7 +20,7 @@ from flex_robot_sim.control.closed_loop_move import (
     integral_rates,
     sample_period,
 )
-from flex_robot_sim.control.servo_gains import Servo
+from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.motion.limits import (
     PEAK_VELOCITY,
     VELOCITY_MARGIN,

@@ -81,13 +81,11 @@ class ClosedLoopMove:
 
     def __call__(self, time: float, simulation: Simulation) -> np.ndarray:
         """Update the servo; return the efforts of the motors (joints,) [N m, N]."""
-        target = self._shaped
-        if target.is_shaped:
-            target.update(time, self._move)
+        if self._shaped.is_shaped:
+            self._shaped.update(time, self._move)
         else:
             self._move(time)
-        if not target.is_shaped:
-            target = self.reference
+        target = self._shaped if self._shaped.is_shaped else self.reference
         self._feed.update(target.position)
         law, effort = self._law, self._feed.effort
         if law is None or law.adds_to_servo:
@@ -116,12 +114,7 @@ class ClosedLoopMove:
 
 def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,
                  servo: tuple[ArrayLike, ArrayLike], step: float) -> StrainFeedback | Lqg:
-    """
-    Return the control law of one of FEEDBACKS for a move; SettingError if none. Takes seconds.
-
-    :param servo: (stiffness, damping) of the parallel servo.
-    :param step: time step of the simulation [s].
-    """
+    """Law of one of FEEDBACKS beside a servo, at a step [s]; slow. SettingError if none."""
     loop = LoopTiming(sample_period(step), 0.0)
     if kind in KINDS:
         return StrainFeedback(arm, design_damping(arm, goal, *servo, kind, loop))
@@ -134,12 +127,7 @@ def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,
 
 def integral_rates(arm: ArmModel, servo: tuple[np.ndarray, np.ndarray], share: float,
                    step: float) -> np.ndarray:
-    """
-    Rates (joints,) [1/s] of integral action for a servo; SettingError if all are unstable.
-
-    :param servo: (stiffness, damping), (joints,) each; share: as of `ServoFit.with_integral`.
-    :param step: time step of the simulation [s].
-    """
+    """Rates (joints,) [1/s] of `ServoFit.with_integral`; SettingError if all are unstable."""
     fit = ServoFit(arm, LoopTiming(sample_period(step), 0.0))
     found = fit.with_integral(fit.evaluate(*servo), share)
     if found.integral is None:

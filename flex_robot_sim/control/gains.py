@@ -1,12 +1,24 @@
-"""PD gains from the joint-space inertia of an arm, and its gravity efforts."""
+"""PD gains of a joint servo, from the joint-space inertia of an arm, and its gravity efforts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+
+
+@dataclass(frozen=True, eq=False)
+class Servo:
+    """PD gains of the joints of an arm, and integral rates."""
+
+    stiffness: np.ndarray       # (joints,)                                 [N m/rad, N/m]
+    damping: np.ndarray         # (joints,)                                 [N m s/rad, N s/m]
+    frequency: float            # of the slowest closed joint if the arm were rigid         [Hz]
+    complaint: str = ''         # why the gains do not hold the arm, and a remedy
+    integral: np.ndarray | None = None  # (joints,)  rates of an integral action         [1/s]
 
 
 def fitting_gains(arm: ArmModel, frequency: float = 1.0,
@@ -23,11 +35,7 @@ def fitting_gains(arm: ArmModel, frequency: float = 1.0,
 
 
 def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> np.ndarray:
-    """
-    Efforts (joints,) [N m, N] that carry the weight of the straight arm at rest in a pose.
-
-    :param position: of the joints, (joints,) [rad, m].
-    """
+    """Efforts (joints,) [N m, N] that carry the straight arm at joint positions [rad, m]."""
     q, zero, force = np.zeros((3, arm.size))
     q[:len(position)] = position
     inverse_dynamics(arm.arrays, q, zero, zero, make_workspace(arm.arrays), force)

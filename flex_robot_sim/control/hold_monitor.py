@@ -5,19 +5,14 @@ It samples the arm occasionally and evaluates the samples of the last second. Af
 arm has a settling time first.
 """
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import static_frictions
-
-if TYPE_CHECKING:
-    from flex_robot_sim.control.servo_gains import Servo
 
 REST_SPEED = 0.3                                # below it a joint is at rest   [rad/s, m/s]
 WINDOW_S = 1.0                                  # of samples that are evaluated          [s]
@@ -98,3 +93,22 @@ class HoldMonitor:
         return (f'. Its dry friction of {friction:.2g} {effort} is more than its stiffness of '
                 f'{stiffness:.2g} {effort}/{unit} overcomes: set integral_action to 0.2, or '
                 f'position_gain to {friction / self._tolerance[joint]:.2g}')
+
+
+class Overload:
+    """Reports joints that sink, once per set of joints."""
+
+    def __init__(self) -> None:
+        """Begin without overloaded joints."""
+        self._joints: tuple[int, ...] = ()
+
+    def check(self, arm: ArmModel, weight: np.ndarray, limits: np.ndarray) -> str:
+        """Line about the worst joint whose weight exceeds its limit [N m, N]; '' if unchanged."""
+        joints, previous = tuple(np.flatnonzero(np.abs(weight) > limits).tolist()), self._joints
+        self._joints = joints
+        if not joints or joints == previous:
+            return ''
+        worst = max(joints, key=lambda j: abs(weight[j]) / limits[j])
+        return (f'the weight of the arm asks {abs(weight[worst]):.3g} {arm.effort_units[worst]} '
+                f'of "{arm.joint_names[worst]}", whose motor has {limits[worst]:.3g}: it sinks. '
+                'Take another pose or stronger motors, or an arm for orbit without gravity')

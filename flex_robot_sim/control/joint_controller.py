@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import loaded
-from flex_robot_sim.control.hold_monitor import HoldMonitor
+from flex_robot_sim.control.gains import Servo
+from flex_robot_sim.control.hold_monitor import HoldMonitor, Overload
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
-from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.payload_model import ControllerModel
-from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
 from flex_robot_sim.model.arm_model import ArmModel
@@ -49,11 +48,7 @@ class JointController:
     def __init__(self, arm: ArmModel, settings: ControllerSettings | None = None,
                  profile: ProfileSettings | None = None,
                  sampling: LoopTiming | None = None) -> None:
-        """
-        Get ready for `arm` (ArmModel), with ControllerSettings and ProfileSettings.
-
-        :param sampling: LoopTiming of the states, in place of that of the settings.
-        """
+        """Get ready for an arm; `sampling` of its states replaces that of the settings."""
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names
         self.effort = np.zeros(n)           # as applied, within the limits             [N m, N]
@@ -74,10 +69,8 @@ class JointController:
         self.trajectories = TrajectoryQueue(self._reference)    # planned in another thread
         self._points = ShapedReference(self._reference, rate_limits(arm))
         self._unlimited, self._error, self._rate_error = np.zeros((3, n))
-        self._measured = np.zeros(n)        # controlled positions of the newest state
-        # of the newest state
+        self._measured, self._rate = np.zeros((2, n))   # of the side that is controlled
         self._position, self._velocity, self._position_change = np.zeros((3, n))
-        self._rate = np.zeros(n)            # controlled velocities of the newest state
         self._is_blind = False
         self._is_pending = True             # the profile has not begun
         self._overload = Overload()
@@ -207,7 +200,9 @@ class JointController:
         if feed is not None:
             unlimited += feed.effort
             if feed.has_diverged and not self._reported_sag_divergence:
-                self._report_sag_divergence()
+                self._reported_sag_divergence = True
+                self.reports.append('feed_forward sag: the arm bends too much for it, and is '
+                                    'taken as straight')
         feedback = self.feedback
         if feedback.is_on:
             if reference.doublet is None:
@@ -335,26 +330,24 @@ class JointController:
         if line:
             self.reports.append(line)
         self.drives_arm = True
-        self._integral.reset()
-        self.feedback.reset()
-        self.hold()
+        self._stop_at_arm()
         if self._is_pending or profile.profile == 'swing':
-            self._start_profile(profile, now)
+            self._is_pending = False
+            try:
+                self.run_profile(profile, now)
+            except SettingError as error:
+                self.reports.append(f'profile refused: {error}')
 
     def _track_arm(self):
         """Set the target to the position of the arm while another controller moves it."""
         profile = self._reference.profile
+        self._stop_at_arm()
+        self._reference.profile = profile
+
+    def _stop_at_arm(self):
         self._integral.reset()
         self.feedback.reset()
         self.hold()
-        self._reference.profile = profile
-
-    def _start_profile(self, profile, now):
-        self._is_pending = False
-        try:
-            self.run_profile(profile, now)
-        except SettingError as error:
-            self.reports.append(f'profile refused: {error}')
 
     def _move(self, now):
         """Advance the reference; refuse a waiting trajectory that does not fit."""
@@ -381,11 +374,6 @@ class JointController:
             raise SettingError('there is no joint state to start from: wait for the first one')
         if not self.drives_arm:
             raise SettingError('the arm takes no efforts now: enable it, or let others end first')
-
-    def _report_sag_divergence(self):
-        self._reported_sag_divergence = True
-        self.reports.append('feed_forward sag: the arm bends too much for it, and is taken as '
-                            'straight')
 
     @contextlib.contextmanager
     def _counting_refusals(self):

@@ -1,14 +1,12 @@
 """Controller model: gains and feed-forward of an arm with its payload."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from flex_robot_sim.control.feed_forward import FeedForward
+from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.servo import ServoFit
-from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
@@ -26,11 +24,7 @@ class ControllerModel:
         self._servo: tuple[ControllerSettings, Servo] | None = None
 
     def servo_for(self, settings: ControllerSettings) -> Servo:
-        """
-        Return the Servo of ControllerSettings; SettingError if they are unusable.
-
-        It takes up to seconds; the newest result is cached.
-        """
+        """Servo of ControllerSettings, cached; takes seconds. SettingError if unusable."""
         if self._servo is None or self._servo[0] != settings:
             fit = self._fit_for(settings)
             servo = self._without_integral(settings, fit)

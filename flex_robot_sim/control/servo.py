@@ -23,10 +23,9 @@ from dataclasses import replace
 import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_inertia, rigid_moves
-from flex_robot_sim.analysis.sampling import zero_order_hold
+from flex_robot_sim.analysis.linear import zero_order_hold
 from flex_robot_sim.analysis.tangent import tangent
-from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo_gains import Servo
+from flex_robot_sim.control.gains import Servo, carrying_efforts
 from flex_robot_sim.control.steady_state_error import friction_band, hold_tolerance
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
@@ -145,11 +144,7 @@ class ServoFit:
             'more damping, or shorter periods'))
 
     def with_default_integral(self, servo: Servo, feeds_weight: bool = True) -> Servo:
-        """
-        Return a Servo with integral action for joints that would rest away from their targets.
-
-        :param feeds_weight: whether gravity is fed forward.
-        """
+        """Servo with integral action for joints that would rest away from their targets."""
         allowed = MAX_OFFSET_SHARE * hold_tolerance(self.arm)
         needed = self.offsets(servo, feeds_weight) > allowed
         if not needed.any() or servo.complaint:
@@ -218,7 +213,8 @@ class ServoFit:
 
     def _slowest_divergence(self, frequency, ratio):
         """Gains for an arm that no gains stabilise: those with the slowest divergence."""
-        ideal = self._servo(*self._gains(frequency, ratio))
+        rate = 2 * math.pi * frequency
+        ideal = self._servo(self.inertia * rate**2, 2 * ratio * self.inertia * rate)
         candidates = [self._limited(frequency, ratio, share) for share in DAMPING_SHARES]
         candidates += [self._servo(0.0 * servo.stiffness, servo.damping) for servo in candidates]
         servo = min(candidates, key=lambda servo: max(
@@ -228,10 +224,6 @@ class ServoFit:
                 for loop in self._loops):
             return self.evaluate(servo.stiffness, servo.damping)
         return self._servo(servo.stiffness, servo.damping, self._light_drives(ideal.damping))
-
-    def _gains(self, frequency, ratio):
-        rate = 2 * math.pi * frequency
-        return self.inertia * rate**2, 2 * ratio * self.inertia * rate
 
     def _light_drives(self, damping):
         """Line about drives whose inertia is too small for the state period."""
@@ -282,55 +274,39 @@ class _SampledPose:
         return np.linalg.eigvalsh(self.joint_stiffness + np.diag(stiffness))[0] > 0.0
 
     def growth(self, stiffness, damping, is_sampled=True, integral=None):
-        """
-        Growth rate [1/s] of the least stable motion, with gains (joints,) each.
-
-        :param integral: rates of integral action (joints,), or None [1/s].
-        """
-        if integral is not None:
-            return self._integral_growth(stiffness, damping, integral)
+        """Growth rate [1/s] of the least stable motion; `integral`: rates s w (joints,) [1/s]."""
         n, joints = self._B.shape
         F, rows = np.zeros((joints, n)), np.arange(joints)
         F[rows, self._measured], F[rows, n // 2 + self._measured] = stiffness, damping
-        period = self._sampling.period
-        if not (is_sampled and period):
-            return np.linalg.eigvals(self._A - self._B @ F).real.max()
-        A, B = self._step
-        step = A - B @ F
-        if self._sampling.delay:
-            step = np.block([[A, B], [-F, np.zeros((joints, joints))]])
-        return math.log(np.abs(np.linalg.eigvals(step)).max()) / period
-
-    def _integral_growth(self, stiffness, damping, integral):
-        """Growth rate [1/s] with integral action, whose states are v' = -s w K y."""
-        n, joints = self._B.shape
-        F, rows = np.zeros((joints, n)), np.arange(joints)
-        F[rows, self._measured], F[rows, n // 2 + self._measured] = stiffness, damping
-        integral_gain = np.zeros((joints, n))
-        integral_gain[rows, self._measured] = integral * stiffness
-        period, identity = self._sampling.period, np.eye(joints)
-        if not period:
-            return np.linalg.eigvals(np.block([
-                [self._A - self._B @ F, self._B],
-                [-integral_gain, np.zeros((joints, joints))]])).real.max()
-        A, B = self._step
-        integral_gain *= period
-        if self._sampling.delay:
-            step = np.block([[A, B, 0 * B], [-F - integral_gain, 0 * identity, identity],
-                             [-integral_gain, 0 * identity, identity]])
-        else:
-            step = np.block([[A - B @ (F + integral_gain), B], [-integral_gain, identity]])
-        return math.log(np.abs(np.linalg.eigvals(step)).max()) / period
+        period = self._sampling.period if is_sampled else 0.0
+        A, B = self._step if period else (self._A, self._B)
+        zero, identity = np.zeros((joints, joints)), np.eye(joints)
+        is_late = bool(period and self._sampling.delay)
+        if integral is None:
+            step = np.block([[A, B], [-F, zero]]) if is_late else A - B @ F
+        else:                           # states v' = -s w K y
+            G = np.zeros((joints, n))
+            G[rows, self._measured] = integral * stiffness
+            if not period:
+                step = np.block([[A - B @ F, B], [-G, zero]])
+            elif is_late:
+                G *= period
+                step = np.block([[A, B, 0 * B], [-F - G, zero, identity], [-G, zero, identity]])
+            else:
+                G *= period
+                step = np.block([[A - B @ (F + G), B], [-G, identity]])
+        values = np.linalg.eigvals(step)
+        return math.log(np.abs(values).max()) / period if period else values.real.max()
 
 
-def fitting_servo(arm: ArmModel, sampling: LoopTiming = CONTINUOUS, feedback: str = 'motor',
+def fitting_servo(arm: ArmModel, sampling: LoopTiming = CONTINUOUS,
                   frequency: float = DEFAULT_FREQUENCY, ratio: float = DEFAULT_RATIO) -> Servo:
     """
     Return the Servo that holds an ArmModel in all its poses; see ServoFit.
 
     Without frequency and ratio, these are the default gains of all commands and nodes.
     """
-    fit = ServoFit(arm, sampling, feedback)
+    fit = ServoFit(arm, sampling)
     return fit.with_default_integral(fit.servo(frequency, ratio))
 
 

@@ -5,17 +5,11 @@ A servo of stiffness K leaves a joint with the dry friction F within F / K of it
 elastic joint sags below it, since its motor side is controlled and its spring carries the weight.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import static_frictions
-
-if TYPE_CHECKING:
-    from flex_robot_sim.control.servo_gains import Servo
 
 MAX_TURN_ERROR, MAX_SLIDE_ERROR = 0.05, 0.01    # position error of a held joint     [rad, m]
 NOTABLE_SHARE = 0.02    # of these distances, from which on an error has a line

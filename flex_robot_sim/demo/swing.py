@@ -14,9 +14,8 @@ import numpy as np
 from flex_robot_sim.analysis.joint_space_inertia import rigid_inertia
 from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.gains import Servo, carrying_efforts
 from flex_robot_sim.control.servo import DEFAULT_RATIO, ServoFit
-from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import hold_tolerance
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position

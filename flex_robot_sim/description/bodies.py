@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.links import Inertial, Joint, Link
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document
 
 ROUNDING_TOLERANCE = 1e-6       # rounding in files, relative to the largest moment          [-]
 IDENTIFICATION_TOLERANCE = 0.2  # identification errors, relative to the largest moment      [-]

@@ -1,21 +1,17 @@
 """One flexible link: its beam and the discretisation of its bending."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import ElasticBeam, FlexSensor, Link
 from flex_robot_sim.description.slips import is_slip, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic import outline as outlines
 from flex_robot_sim.elastic.section import DIRECTIONS
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document, XmlElement
 
 MASS_TOLERANCE = 0.01           # mass in <inertial> compared with density and section  [-]
 BEAM_INERTIA_TOLERANCE = 0.01   # <inertial> compared with a uniform beam                    [-]
@@ -230,11 +226,7 @@ def _read_sensors(document, elements, link, length, coordinates):
 
 
 def _section_inertia(document, element, link, axes, length):
-    """
-    Inertia of the cross-section about x, y, z per length (3,) [kg m].
-
-    It is the <inertial> minus a thin rod of the same mass and length.
-    """
+    """Inertia (3,) [kg m] per length: the <inertial> minus a thin rod of the same mass."""
     mass = link.inertial.mass
     centre = axes.T @ link.inertial.centre / length
     if not 0.25 < centre[0] < 0.75 or np.abs(centre[1:]).max() > 0.25:

@@ -1,21 +1,16 @@
 """Reading of `<flexibility>`: elastic beams and flexible joints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.friction import JointFriction
+from flex_robot_sim.description.links import Joint, Link
 from flex_robot_sim.description.slips import warn_of_slips
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.description.links import Joint, Link
 
 STATION_TOLERANCE = 1e-3    # of a child beyond an end of the beam, over its length     [-]
 MATRICES_PER_BODY = 8       # by elastic coordinates, in the arm and its workspace
@@ -26,11 +21,7 @@ MAX_LATERAL_DISTANCE = 2.0  # of a child from the beam, in lengths of the beam
 
 def add_flexibility(document: Document, element: XmlElement | None, links: dict[str, Link],
                     joints: dict[str, Joint]) -> None:
-    """
-    Make links and joints flexible according to the <flexibility> `element` (None: no change).
-
-    :param links: {name: Link}; joints: {name: Joint}; entries of both are replaced in place.
-    """
+    """Replace links and joints, by name, as <flexibility> describes; None: no change."""
     if element is None:
         return
     read_attributes(document, element, FLEXIBILITY['flexibility'])

@@ -1,14 +1,9 @@
 """Find parts of `<flexibility>` in places where they would be ignored."""
 
-from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.values import closest
 from flex_robot_sim.description.words import FLEXIBILITY
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document
 
 # URDF itself uses `damping` for the friction of a joint, and `material` for a colour
 _ELEMENTS_OF_LINK = set(FLEXIBILITY['link'].children) - {'material'}

@@ -5,8 +5,6 @@ Identification and sweeps name the numbers of a robot by such paths. A path is t
 or a joint, a dot, and a word of WORDS.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -198,11 +196,7 @@ def _default_bounds(value):
 
 
 def chosen(known: Mapping[str, Any], words: Iterable[str]) -> list[str]:
-    """
-    Return the names that match words, each once: names themselves, or patterns with `*`.
-
-    A word without a match raises a UsageError with the nearest names.
-    """
+    """Names that match words or patterns with `*`, each once; UsageError without a match."""
     names: dict[str, None] = {}
     for word in words:
         matches = [name for name in known if name == word or fnmatchcase(name, word)]
@@ -242,11 +236,7 @@ def expect_possible(description: RobotDescription, path: str, value: float) -> N
 
 def with_parameters(description: RobotDescription,
                     values: Mapping[str, float]) -> RobotDescription:
-    """
-    Return a copy of a robot with new values of parameters, by path.
-
-    :param values: SI units; UsageError if a path is unknown or a value is impossible.
-    """
+    """Copy of a robot with new values [SI] by path; UsageError if unknown or impossible."""
     if not values:
         return description
     known = parameters_of(description)

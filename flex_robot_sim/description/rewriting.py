@@ -4,8 +4,6 @@ Editing of numbers in the text of a URDF; all other text stays unchanged, byte b
 Serialising parsed XML would lose spaces, quotes and comments, so tags are found in the text.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Mapping
@@ -44,11 +42,7 @@ class _Tag(NamedTuple):
 
 
 def rewritten(text: str, edits: Iterable[Edit], comments: Mapping[tuple[Step, ...], str]) -> str:
-    """
-    Return the text of a URDF with attributes changed, or added if they are missing.
-
-    :param comments: by place, inserted after the tag.
-    """
+    """Text of a URDF with attributes changed or added, and comments after tags, by place."""
     for edit in edits:
         text = _with_attribute(text, edit)
     for place, comment in comments.items():
@@ -122,11 +116,7 @@ def _tags(text):
 
 
 def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> list[Edit]:
-    """
-    Return the Edits that write one parameter into the text of a robot.
-
-    :param after: the robot with the new number; other numbers may differ, too.
-    """
+    """Edits that write one parameter of `after`, whose other numbers may differ, too."""
     kind, name, word = place_of(before, path)
     if kind == 'joint':
         return _joint_edits(after.joint(name), word)

@@ -1,15 +1,12 @@
 """Warnings about implausible beams, for instance by a wrong unit prefix."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.description.links import Link
+from flex_robot_sim.description.document import Document, XmlElement
+from flex_robot_sim.description.links import Link
 
 SPEED_OF_SOUND = 5000.0      # along a bar of steel, aluminium or glass           [m/s]
 MAX_THICKNESS_RATIO = 1 / 3  # of a beam over its length                                   [-]

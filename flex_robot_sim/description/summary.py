@@ -1,18 +1,14 @@
 """Summary of a robot for `flexsim check`, as a dictionary and as text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flex_robot_sim.description.joint_types import JOINT_TYPES
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.elastic.clamped import first_bending_frequency, first_wave_frequency
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.util.exceptions import plain
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import RobotDescription
 
 _UNITS = {'length': 'm', 'mass': 'kg', 'EIy': 'N m2', 'EIz': 'N m2', 'GJ': 'N m2', 'EA': 'N'}
 

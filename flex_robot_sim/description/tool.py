@@ -5,8 +5,6 @@ Public descriptions name it in many ways, and many end with another frame: a fin
 or a second frame at the base. Therefore the rule follows the tree first, then the names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -36,12 +34,7 @@ class ToolChoice(NamedTuple):
 
 def choose_tool(robot_name: str, links: Sequence[Link], joints: Sequence[Joint], wish: str = ''
                 ) -> ToolChoice:
-    """
-    Choose the tool among the links of a robot.
-
-    :param links: each after its parent; joints[i] is the parent joint of links[i + 1].
-    :param wish: name of a link that you choose; SettingError if the robot has none of that name.
-    """
+    """Choose the tool of a robot; SettingError if it has no link with the name `wish`."""
     names = [link.name for link in links]
     if wish:
         if wish not in names:

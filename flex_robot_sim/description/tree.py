@@ -1,24 +1,15 @@
 """Order links and joints from base to tip; refuse what is no tree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.links import Joint, Link
 from flex_robot_sim.description.values import unknown_name
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document
-    from flex_robot_sim.description.links import Joint, Link
 
 
 def order(document: Document, links: Mapping[str, Link],
           joints: Mapping[str, Joint]) -> tuple[list[Link], list[Joint]]:
-    """
-    Return links and joints of the tree, every link after its parent.
-
-    :returns: [Link], the base first, and [Joint]; joints[i] is the parent joint of links[i + 1].
-    """
+    """Return links, each after its parent, and joints; joints[i] is that of links[i + 1]."""
     parents = _parent_of_each_link(document, links, joints)
     roots = [name for name in links if name not in parents]
     if not roots:
@@ -88,6 +79,6 @@ def _loop_error(document, parents, name, consequence=''):
         'Remove one joint of the loop')
 
 
-def _list_names(names, max_count=5):
-    more = f' and {len(names) - max_count} more' if len(names) > max_count else ''
-    return ', '.join(f'"{name}"' for name in names[:max_count]) + more
+def _list_names(names):
+    more = f' and {len(names) - 5} more' if len(names) > 5 else ''
+    return ', '.join(f'"{name}"' for name in names[:5]) + more

@@ -1,13 +1,11 @@
 """Reading of links and joints from the elements of URDF."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.links import Inertial, Joint, Link
@@ -19,9 +17,6 @@ from flex_robot_sim.description.words import (
     URDF_PASSED_OVER,
     URDF_UNKNOWN_ATTRIBUTE,
 )
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document, XmlElement
 
 FULL_TURN_RAD = 6.3         # larger angles of an origin are probably degrees
 

@@ -1,21 +1,17 @@
 """Read attributes and children of an element as defined in words.py."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.words import REQUIRED, Element
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.util.exceptions import DescriptionError
+from flex_robot_sim.util.exceptions import DescriptionError
 
 MAX_VALUE = 1e30      # products of a few larger values are not finite
 MIN_VALUE = 1e-30     # smaller values are zero up to rounding

@@ -37,11 +37,7 @@ xacro.main()
 
 
 def expand(path: Path, arguments: Mapping[str, str]) -> bytes:
-    """
-    Return the URDF text [bytes] that xacro makes of the file `path`.
-
-    :param arguments: {name: value} of the xacro arguments.
-    """
+    """Return the URDF text [bytes] that xacro makes of a file, with arguments {name: value}."""
     if find_spec('xacro') is None:
         raise DescriptionError(path, None, 'this is a xacro file and xacro is not installed',
                                'pip install xacro, or apt install ros-$ROS_DISTRO-xacro')

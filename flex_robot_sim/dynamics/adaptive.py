@@ -8,23 +8,18 @@ are integrated along with the state. Efforts jump between steps, so every step r
 many calls of one step equal one call of many steps, bit for bit.
 """
 
-from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
+from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
 from flex_robot_sim.dynamics.forces import add_powers
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.jit.compiled import compiled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
-    from flex_robot_sim.model.arm_model import ArmArrays, Workspace
+from flex_robot_sim.model.arm_model import ArmArrays, Workspace
 
 RELATIVE_TOLERANCE = 1e-10  # of the error of one inner step
 ABSOLUTE_TOLERANCE = 1e-12  # of the error of one inner step                   [rad, m, per s; J]

@@ -1,17 +1,12 @@
 """The state of an arm, and the settings of its steps, as tables of the compiled functions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.jit.array_table import pass_by_pointer, zeros
-from flex_robot_sim.util.settings import SCHEMES
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
-    from flex_robot_sim.util.settings import SimulationSettings
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.settings import SCHEMES, SimulationSettings
 
 STAGE_ROWS = 9              # vectors of coordinates that a step needs at the same time
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER, REFERENCE = range(len(SCHEMES))

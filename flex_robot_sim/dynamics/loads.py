@@ -5,11 +5,9 @@ A dead load keeps its direction in the base frame, as a weight does; a follower 
 its link, as a thruster does. The dynamics takes either as a wrench in the frame of a body.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +16,8 @@ from flex_robot_sim.dynamics.kinematics import set_poses
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known, truth
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, bearable
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_FORCE, MAX_MOMENT = 1e6, 1e6    # of a push                                          [N, N m]
 MAX_PUSH_DURATION = 3600.0          # of a push with a limited duration                   [s]

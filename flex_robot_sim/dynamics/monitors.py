@@ -5,10 +5,8 @@ The compiled loop checks every step. Each flexible body and cause is reported on
 motion whose oscillations are too fast for the step length (T47).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,11 +15,9 @@ from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
 from flex_robot_sim.util.eigenproblem import eigvalsh
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
-    from flex_robot_sim.util.settings import SimulationSettings
+from flex_robot_sim.util.settings import SimulationSettings
 
 MIN_SUBDIVIDED_STEPS = 100      # from which a line reports them
 MIN_STEPS_PER_PERIOD = 10       # of an oscillation; the period is then 3 % too long

@@ -6,8 +6,6 @@ cache and meet in the middle: in `_compile_once` of compiled.py, each waits for 
 the other is compiling. The second process ends when it has finished, or with the first.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

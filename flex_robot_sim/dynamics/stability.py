@@ -5,20 +5,15 @@ It holds at zero and in a few poses within the joint limits (T42). In other pose
 links, some mode may be faster and unstable; explicit_schemes.py detects that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
 from flex_robot_sim.util.eigenproblem import eigh
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmArrays
 
 RANDOM_POSES = 4            # besides the zero pose: the highest frequency depends on the pose
 MIN_DAMPING_RATIO = 1e-7    # below it a mode counts as undamped

@@ -24,12 +24,7 @@ POWER_SERIES_MAX_LAMBDA = 1.0   # the power series is used below it
 
 
 def clamped_bending(lam: float, xi: np.ndarray, order: int) -> np.ndarray:
-    """
-    Differentiate the two clamped solutions of v'''' = lam^4 v.
-
-    :param xi: stations from 0 to 1, (k,).
-    :returns: (k, 2).
-    """
+    """Derivatives (k, 2) of the two clamped solutions of v'''' = lam^4 v at xi (k,)."""
     if lam < POWER_SERIES_MAX_LAMBDA:
         return np.stack([_power_series(lam, xi, order, first) for first in (2, 3)], axis=-1)
     z = lam * xi
@@ -95,11 +90,7 @@ def _count_clamped_clamped(lam):
 @lru_cache(maxsize=256)
 def bending_roots(count: int, mu: float = 0.0, sigma: float = 0.0,
                   j: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """
-    First roots lambda and the factors of the two clamped solutions in their modes.
-
-    :returns: roots (count,), factors (2, count).
-    """
+    """First roots lambda (count,), and factors (2, count) of the two solutions in the modes."""
     roots, factors = np.empty(count), np.empty((2, count))
     for k in range(count):
         low, below_low = (float(roots[k - 1]) * (1 + 1e-9), k) if k else (0.0, 0)

@@ -14,12 +14,7 @@ def _unit_gauss_rule(count):
 
 
 def gauss_stations(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return Gauss stations and weights, `count` per piece.
-
-    :param breaks: ends of the pieces, (pieces + 1,) [m].
-    :returns: stations and weights, (pieces * count,) [m].
-    """
+    """Gauss stations and weights (pieces count,) [m] of pieces between `breaks` [m]."""
     nodes, weights = _unit_gauss_rule(count)
     start, size = breaks[:-1, None], np.diff(breaks)[:, None]
     return (start + size * nodes).ravel(), (size * weights).ravel()
@@ -27,13 +22,7 @@ def gauss_stations(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarr
 
 def integrals_up_to(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], breaks: np.ndarray,
                     count: int) -> np.ndarray:
-    """
-    Integrals of slopes(s)^T slopes(s) over s from breaks[0] to every x.
-
-    :param x: stations, (k,) [m].
-    :param slopes: function of stations (m,) that returns (m, a, n).
-    :returns: (k, n, n).
-    """
+    """Integrals (k, n, n) of slopes(s)^T slopes(s), (m, a, n), from breaks[0] to x (k,) [m]."""
     parts = list(integrals_by_piece(x, slopes, breaks, count))
     out = np.zeros((len(x), *parts[0][1].shape[1:]))
     for rows, integrals in parts:
@@ -43,11 +32,7 @@ def integrals_up_to(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], b
 
 def integrals_by_piece(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray],
                        breaks: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """
-    Yield the integrals of `integrals_up_to` piece by piece.
-
-    :returns: pairs of the rows of x that lie in a piece, (m,), and their integrals, (m, n, n).
-    """
+    """Yield rows of x (m,) in a piece, and their `integrals_up_to` (m, n, n)."""
     rule = _unit_gauss_rule(count)
     piece_index = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, len(breaks) - 2)
     start = 0.0

@@ -153,11 +153,7 @@ class Episodes:
                                           for goal in self._targets.goal[rows]]
 
     def step(self, actions: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """
-        Apply actions (count, joints) for a period; return rewards, lost arms, finished episodes.
-
-        Actions are clipped to -1 and 1.
-        """
+        """Apply actions (count, joints) clipped to 1; return rewards, lost and finished."""
         self.action[:] = np.clip(self._expected_actions(actions), -1.0, 1.0)
         batch, period = self.batch, self.settings.period
         target, rate = tasks.reference(self._targets, self.task.within, self.age)

@@ -6,8 +6,6 @@ so curvatures are older than joint positions. Strain feedback is designed for th
 delay; LQG runs with the period of the flex sensors.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import replace

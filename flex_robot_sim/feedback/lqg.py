@@ -31,11 +31,7 @@ class Lqg(Serializable):
     adds_to_servo = False
 
     def __init__(self, arm: ArmModel, design: LqgDesign, limits: ArrayLike | None = None) -> None:
-        """
-        Get ready, switched off.
-
-        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
-        """
+        """Get ready, switched off; limits (joints,) [N m, N], default: those of the motors."""
         if design.complaint:
             raise SettingError(design.complaint)
         names = arm.joint_names

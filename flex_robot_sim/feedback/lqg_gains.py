@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flex_robot_sim.analysis.sampling import zero_order_hold
+from flex_robot_sim.analysis.linear import zero_order_hold
 from flex_robot_sim.feedback.pose_model import PoseModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.summary import summarized
@@ -48,11 +48,7 @@ class LqgGains:
 
 def gains_at(model: PoseModel, loop: LoopTiming, bandwidth: float, first: float,
              sensors: str = 'all') -> LqgGains:
-    """
-    Return LqgGains for a reduced PoseModel.
-
-    :param bandwidth: of regulator and filter [Hz]; first: natural frequency of the arm [Hz].
-    """
+    """LqgGains for a reduced PoseModel, a bandwidth and the `first` natural frequency [Hz]."""
     p, joints = len(model.M), model.actuation.shape[1]
     A, B = zero_order_hold(model.A, model.B, loop.period)
     J = np.diag(model.M)[:joints]
@@ -97,7 +93,7 @@ def _filter(model, A, B, C, J, w, T, p, joints):
     noise = np.ones(len(C))
     if len(C) > joints:
         stiff = J * (10 * w)**2
-        shape = model.servo_modes(stiff, 0 * J)[1][:, 0]
+        shape = model.servo_modes(stiff)[1][:, 0]
         noise[joints:] = GAUGE_NOISE * np.sqrt(J.max()) * max(
             np.abs(model.gauges @ shape).max(), 1e-6)
     A = np.block([[A, B], [np.zeros((joints, 2 * p)), np.eye(joints)]])

@@ -16,25 +16,17 @@ class Measurement(NamedTuple):
     """Sample of the sensors of an arm."""
 
     time: float
-    position: np.ndarray        # (joints,) of the encoders     [rad, m]
+    position: np.ndarray        # (joints,) of the encoders, motor side [rad, m]
     velocity: np.ndarray        # (joints,)                     [rad/s, m/s]
     curvature: np.ndarray       # (k,)                          [1/m]
 
 
-def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray],
-                    feedback: str = 'motor') -> Controller:
-    """
-    Return a controller for a rollout: it measures, and limits the efforts of a control law.
-
-    :param law: function of a Measurement that returns efforts (joints,) [N m, N].
-    :param feedback: side of the drives that the encoders measure.
-    """
+def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> Controller:
+    """Return a controller that limits efforts (joints,) [N m, N] of a law, for a rollout."""
     gauges, limits = flex_sensors(arm).matrix, effort_limits(arm)
-    side = 'motor_' if feedback == 'motor' else ''
 
     def controller(time: float, simulation: Simulation) -> np.ndarray:
-        effort = law(Measurement(time, getattr(simulation, f'{side}position'),
-                                 getattr(simulation, f'{side}velocity'),
+        effort = law(Measurement(time, simulation.motor_position, simulation.motor_velocity,
                                  gauges @ simulation.coordinates))
         return np.minimum(np.maximum(effort, -limits), limits)
 

@@ -185,7 +185,7 @@ class _Search:
         self.late = late
         self.servo = stiffness, damping
         self.arm_step, self.outputs = model.sampled(loop), _outputs(model)
-        squares, shapes = model.servo_modes(stiffness, damping)
+        squares, shapes = model.servo_modes(stiffness)
         self.mode_rates = np.sqrt(np.maximum(squares, 0.0))
         # curvature over the root of the energy of a mode
         curvature = np.abs(model.gauges @ shapes).max(axis=0) / np.maximum(self.mode_rates, 1e-9)

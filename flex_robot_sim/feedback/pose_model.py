@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.analysis.sampling import zero_order_hold
+from flex_robot_sim.analysis.linear import zero_order_hold
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
@@ -81,9 +81,8 @@ class PoseModel:
         first, second = (zero_order_hold(self.A, self.B, time) for time in (T - newer, newer))
         return SampledArm(second[0] @ first[0], second[0] @ first[1], second[1], count)
 
-    def servo_modes(self, stiffness: ArrayLike,
-                    damping: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Squared undamped rates (p,) [1/s2] and shapes (p, p) with PD gains of the drives."""
+    def servo_modes(self, stiffness: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Squared undamped rates (p,) [1/s2] and shapes (p, p) with a stiffness of the drives."""
         return eigh(self.K_symmetric + self.encoders.T @ np.diag(stiffness) @ self.encoders,
                     self.M)
 

@@ -41,12 +41,7 @@ class StrainFeedback(Serializable):
 
     def __init__(self, arm: ArmModel, design: DampingDesign | DampingTable,
                  limits: ArrayLike | None = None) -> None:
-        """
-        Get ready, switched off.
-
-        :param design: DampingDesign, or DampingTable.
-        :param limits: of the added efforts, (joints,) [N m, N]; default: those of the motors.
-        """
+        """Get ready, switched off; limits (joints,) [N m, N], default: those of the motors."""
         names = arm.joint_names
         if isinstance(design, DampingDesign):
             design = DampingTable((np.zeros(1),) * len(names), {(0,) * len(names): design},

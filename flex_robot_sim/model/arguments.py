@@ -1,7 +1,5 @@
 """Checks of arguments: a value of the wrong kind raises SettingError with a one-line message."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from math import isfinite
 
@@ -60,6 +58,13 @@ def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
         raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
                            f'{", ".join(names)}')
     return array
+
+
+def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.ndarray]:
+    """Return arrays of one finite number per coordinate of an ArmModel; None: zeros."""
+    expect_arm(model)
+    return [np.zeros(model.size) if array is None
+            else checked(name, array, model.coordinate_names) for name, array in values.items()]
 
 
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:

@@ -244,12 +244,7 @@ class ArmModel(Serializable):
         return slice(len(self.joint_names) + len(self.motor_names), self.nq)
 
     def set_joints(self, coordinates: np.ndarray, values: ArrayLike) -> None:
-        """
-        Write joint values to the link and the motor side of all coordinates.
-
-        :param coordinates: q or its rates, (n,) or (k, n), changed in place.
-        :param values: (joints,) or (k, joints).
-        """
+        """Write values (..., joints) to link and motor side of q or rates (..., n), in place."""
         coordinates[..., self.joint_q] = coordinates[..., self.motor_q] = values
 
     @property
@@ -321,11 +316,7 @@ def _shapes(i, n, s, j, total, shared):
 
 
 def station_row(beam: Beam, x: float, size: tuple[int, int, int], coupling: str) -> dict[str, Any]:
-    """
-    Row of every station array of ArmArrays, for the section at x [m] of a Beam.
-
-    :param size: (n, b, k), to which the row is padded.
-    """
+    """Row of every station array at x [m] of a Beam, padded to the sizes (n, b, k)."""
     shape, slope, H = np.zeros(size[0]), np.zeros(size[0]), np.zeros(size[:2])
     setback = np.zeros((size[2], size[0]))
     n, turn = beam.size, beam.turn(x)

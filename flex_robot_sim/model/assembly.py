@@ -1,17 +1,15 @@
 """Assembly of an ArmModel from a description: bodies, attachments and beams."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.elastic.section import DIRECTIONS
@@ -23,9 +21,6 @@ from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.robot import RobotDescription
 
 COUPLINGS = ('shortening', 'zero_order')
 STOP_FREQUENCY = 40.0   # of the carried links against the stop of their joint  [Hz]
@@ -49,12 +44,7 @@ def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = 
 
 def build_arm(description: RobotDescription, coupling: str = 'shortening',
               gravity: ArrayLike = GRAVITY) -> ArmModel:
-    """
-    Return the ArmModel of a RobotDescription.
-
-    :param coupling: 'shortening', or 'zero_order' to leave it out.
-    :param gravity: in the base frame, (3,) [m/s2].
-    """
+    """Return the ArmModel of a RobotDescription; the other arguments are those of `load`."""
     total = sum(link.beam.segments * link.beam.freedom for link in description.links
                 if link.beam is not None)
     if total > MAX_ELASTIC_COORDINATES:

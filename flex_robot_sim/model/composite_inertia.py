@@ -6,19 +6,15 @@ extended arm. Quantities that must hold in every pose use the maximum over poses
 range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.bodies import Moments, moments_of
-
-if TYPE_CHECKING:
-    from flex_robot_sim.description.links import Joint
-    from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.links import Joint
+from flex_robot_sim.description.robot import RobotDescription
 
 MomentsByLink: TypeAlias = dict[str, Moments]
 

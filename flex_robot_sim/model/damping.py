@@ -15,17 +15,12 @@ The first part stays within each body. Both are positive semidefinite, also if z
 link to link: then the square root of zeta multiplies the rows of S.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.util.eigenproblem import block_diagonal
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmArrays
 
 MAX_DAMPED_MODES = 40           # with the exact ratio; higher modes are damped more
 MAX_DENSE_COORDINATES = 400     # up to this number, all modes are computed

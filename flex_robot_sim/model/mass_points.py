@@ -8,8 +8,6 @@ The smallest F has as many rows as F has independent columns; a reflection gives
 same mass. The points need not lie on the beam; their total mass is that of the beam.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

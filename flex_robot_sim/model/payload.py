@@ -1,12 +1,10 @@
 """Payloads: rigid bodies attached to links of an arm."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.bodies import (
     IDENTIFICATION_TOLERANCE,
@@ -14,13 +12,9 @@ from flex_robot_sim.description.bodies import (
     impossibility,
 )
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from flex_robot_sim.model.arm_model import ArmModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +31,7 @@ class Payload:
 
 def make_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
                  inertia: ArrayLike | None = None) -> Payload:
-    """
-    Return the Payload of a link; SettingError if no such body exists.
-
-    :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the axes
-        of the link (3, 3) [kg m2]; default: a point mass.
-    """
+    """Return the Payload of a link, as for `with_payload`; SettingError if it is impossible."""
     frame = arm.frames[link]
     I = np.zeros((3, 3)) if inertia is None else array_or_nan(inertia)
     r, m = array_or_nan(centre), array_or_nan(mass)

@@ -55,11 +55,7 @@ def stop_contact(arm: ArmModel, coordinates: np.ndarray) -> str:
 
 
 def beyond_limits(arm: ArmModel, position: Iterable[float], margin: float = LIMIT_ROUNDING) -> str:
-    """
-    Return a phrase about the first joint of a position that is beyond its limits, or ''.
-
-    :param margin: tolerance of the limits [rad, m].
-    """
+    """Phrase about the first joint beyond its limits by more than a margin [rad, m], or ''."""
     arrays = arm.arrays
     for name, value, low, high, unit in zip(arm.joint_names, position, arrays.lower,
                                             arrays.upper, arm.units):

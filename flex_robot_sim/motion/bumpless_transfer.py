@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.limits import PEAK_VELOCITY
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 
 JUMP_THRESHOLD = 0.02           # larger changes beyond the possible motion are jumps  [rad, m]
@@ -19,17 +20,11 @@ MAX_REST_VELOCITY = 0.5         # a faster arm has moved by itself              
 RETURN_VELOCITY_RATIO = 0.25    # velocity of a return motion, over the limit
 RETURN_VELOCITY = {'rad': 0.5, 'm': 0.1}    # without a limit, by the unit of the joint, per s
 MIN_RETURN_S = 1.0              # duration of a return motion
-PEAK_VELOCITY_RATIO = 15 / 8    # of minimum jerk, over its mean velocity
 POSITION_TOLERANCE = 1e-3       # no return motion is necessary below it               [rad, m]
 
 
 def has_jumped(change: np.ndarray, duration: float, before: np.ndarray, after: np.ndarray) -> bool:
-    """
-    Whether the measured position jumped between two states.
-
-    :param change: of the positions, (joints,) [rad, m]; duration: between the states [s].
-    :param before: velocities in this state, (joints,) [rad/s, m/s]; after: the same.
-    """
+    """Whether a change (joints,) [rad, m] in a time [s] exceeds the velocities around it."""
     if np.abs(after).max(initial=0.0) > MAX_REST_VELOCITY:
         return False
     possible_motion = MOTION_MARGIN * np.maximum(np.abs(before), np.abs(after)) * abs(duration)
@@ -46,5 +41,5 @@ def return_motion(arm: ArmModel, start: np.ndarray, goal: np.ndarray) -> Motion 
         joint = arm.description.joint(name)
         velocity = (RETURN_VELOCITY_RATIO * joint.velocity
                     if 0.0 < joint.velocity < math.inf else RETURN_VELOCITY[joint.type.unit])
-        times.append(PEAK_VELOCITY_RATIO * length / velocity)
+        times.append(PEAK_VELOCITY * length / velocity)
     return Motion([0.0, max(times)], [rest(start), minimum_jerk(start, goal), rest(goal)])

@@ -24,17 +24,19 @@ def rate_limits(arm: ArmModel) -> np.ndarray:
 
 
 def shortest_durations(arm: ArmModel, distance: np.ndarray) -> np.ndarray:
-    """
-    Times (joints,) of minimum-jerk motions whose largest velocity is the limit of the joint [s].
-
-    :param distance: of each joint, (joints,) [rad, m].
-    """
+    """Times (joints,) [s] of minimum jerk over distances [rad, m] at the velocity limits."""
     return PEAK_VELOCITY * np.abs(distance) / rate_limits(arm)
 
 
 def _limits(arm, name):
     limits = [getattr(arm.description.joint(joint), name) for joint in arm.joint_names]
     return np.array([limit if limit > 0.0 else np.inf for limit in limits])
+
+
+def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
+    """Raise SettingError if a Motion passes the stops or exceeds a velocity limit."""
+    refuse_curve_beyond_stops(arm, motion)
+    refuse_curve_beyond_rates(arm, motion)
 
 
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
@@ -69,11 +71,7 @@ def refuse_curve_beyond_rates(arm: ArmModel, motion: Motion) -> None:
 
 def refuse_beyond_stops(arm: ArmModel, rows: Sequence[int] | np.ndarray,
                         positions: np.ndarray) -> None:
-    """
-    Raise SettingError if a target is beyond the stops of its joint.
-
-    :param rows: of the joints, (m,); positions: of these joints, (m,) or (points, m) [rad, m].
-    """
+    """Refuse positions (m,) or (points, m) [rad, m] of joints `rows` beyond their stops."""
     lower, upper = arm.arrays.lower[rows], arm.arrays.upper[rows]
     beyond = (positions < lower - STOP_MARGIN) | (positions > upper + STOP_MARGIN)
     if beyond.any():

@@ -39,11 +39,7 @@ class Motion:
 
     @classmethod
     def of_tables(cls, knots: list[float], tables: np.ndarray) -> Motion:
-        """
-        Return a motion that shares tables of `tables_of`, without a copy.
-
-        :param knots: as above (k,) [s]; tables: (k + 1, 6, 3 n).
-        """
+        """Motion with knots (k,) [s] that shares tables (k + 1, 6, 3 n) of `tables_of`."""
         motion = cls.__new__(cls)
         motion._set(knots, tables, None)
         return motion
@@ -85,11 +81,7 @@ class Motion:
         return *_reach(self.tables[1:-1, :, :self._n], lower, upper), self.knots
 
     def fastest(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
-        """
-        Largest speeds (k - 1, n) between two knots each [rad/s, m/s].
-
-        :param limits: (n,). For a piece that is certainly slower, only its ends count.
-        """
+        """Largest speeds (k - 1, n) between knots; of slow pieces below `limits`, at the ends."""
         n = self._n
         lowest, highest = _reach(self.tables[1:-1, :5, n:2 * n], -limits, limits)
         return np.maximum(highest, -lowest)

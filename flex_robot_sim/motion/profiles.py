@@ -36,11 +36,7 @@ class Doublet:
 
 def motion_of_profile(settings: ProfileSettings, joint_names: Sequence[str],
                       start: np.ndarray) -> Motion | None:
-    """
-    Return the Motion of ProfileSettings from the positions `start` (n,), or None.
-
-    A `bang_bang` is no motion, see `doublet_of_profile`.
-    """
+    """Motion of ProfileSettings from positions (n,); None for `none` and for `bang_bang`."""
     begin, T = settings.profile_start, settings.profile_duration
     if settings.profile in ('step', 'minimum_jerk'):
         end = start + checked('profile_displacement', settings.profile_displacement, joint_names)

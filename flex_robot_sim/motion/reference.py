@@ -4,8 +4,6 @@ Reference of the joints: constant, along a motion, or replaced by the efforts of
 It does not depend on efforts, nor on the controller. A refused command does not change it.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import deque
@@ -21,8 +19,7 @@ from flex_robot_sim.motion.bumpless_transfer import return_motion
 from flex_robot_sim.motion.limits import (
     rate_limits,
     refuse_beyond_stops,
-    refuse_curve_beyond_rates,
-    refuse_curve_beyond_stops,
+    refuse_curve_beyond_limits,
 )
 from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.motion.profile_settings import ProfileSettings
@@ -84,11 +81,7 @@ class Reference:
         return self.is_moving or now > self._velocity_ends
 
     def move(self, now: float, measured: np.ndarray) -> None:
-        """
-        Advance to a time [s]; SettingError if a waiting trajectory is already over.
-
-        :param measured: measured positions, (joints,) [rad, m].
-        """
+        """Advance to a time [s] at measured positions; SettingError if a trajectory is over."""
         self._now = now
         t = now - self._start
         if self._motion is not None:
@@ -153,19 +146,16 @@ class Reference:
         plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start, identifier)
         elapsed = 0.0 if start is None else max(now - start, 0.0)
         plan.pieces.refuse_if_over(elapsed)
-        self._refuse_beyond_limits(plan.pieces.later_pieces(elapsed))
+        refuse_curve_beyond_limits(self.arm, plan.pieces.later_pieces(elapsed))
         return plan
 
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
-        """
-        Follow a PlannedTrajectory; the present motion continues until its start [s].
-
-        SettingError if it exceeds limits from the reference at its start.
-        """
+        """Follow a PlannedTrajectory from its start [s] on; SettingError if limits forbid it."""
         now = max(now, self._now)       # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
         if start > now:
-            self._refuse_beyond_limits(plan.pieces.first_piece(self._state_at(start), 0.0))
+            first = plan.pieces.first_piece(self._state_at(start), 0.0)
+            refuse_curve_beyond_limits(self.arm, first)
         else:
             self._begin(plan, start, now)
         # a trajectory replaces all that would start later
@@ -228,7 +218,7 @@ class Reference:
         plan.pieces.refuse_if_over(elapsed)
         first = self._joining_point(plan.pieces, present, elapsed)
         # `plan` has checked all pieces but the first one
-        self._refuse_beyond_limits(plan.pieces.first_piece(present, elapsed, first))
+        refuse_curve_beyond_limits(self.arm, plan.pieces.first_piece(present, elapsed, first))
         self._end_motion()
         self.profile, self._velocity_ends = NO_PROFILE, math.inf
         self._motion = motion = plan.pieces.motion(present, elapsed, first)
@@ -283,7 +273,3 @@ class Reference:
     def _report(self, identifier, state, reason=''):
         if identifier is not None:
             self.events.append(TrajectoryEvent(identifier, state, reason))
-
-    def _refuse_beyond_limits(self, motion):
-        refuse_curve_beyond_stops(self.arm, motion)
-        refuse_curve_beyond_rates(self.arm, motion)

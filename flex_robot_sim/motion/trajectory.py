@@ -94,11 +94,7 @@ class Interpolation:
     """Polynomials between trajectory points, which can begin at any present reference."""
 
     def __init__(self, trajectory: Trajectory, joint_names: Sequence[str]) -> None:
-        """
-        Compute the pieces between the points of a Trajectory, for all n joints.
-
-        :param joint_names: of all n joints; SettingError if one of the trajectory is missing.
-        """
+        """Compute the pieces between the points of a Trajectory, for all n joints."""
         self.trajectory = trajectory
         self._rows = trajectory.rows(joint_names)
         self._idle = [row for row in range(len(joint_names)) if row not in self._rows]

@@ -1,7 +1,5 @@
 """Queue of trajectories: planned in one thread, executed in the thread of the control loop."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 
@@ -39,12 +37,7 @@ class TrajectoryQueue:
 
     def plan(self, trajectory: Trajectory, now: float, start: float | None, ticket: int,
              identifier: int | None = None) -> None:
-        """
-        Plan a Trajectory in any thread; SettingError if it cannot be followed.
-
-        :param now: present time; start: of the trajectory, None: at once [s].
-        :param identifier: for its events; None: it has none.
-        """
+        """Plan a Trajectory in any thread; arguments and errors are those of `Reference.plan`."""
         self._planned.append((self._reference.plan(trajectory, now, start, identifier), ticket))
 
     def refuse(self, identifier: int | None, reason: str) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from rclpy.node import Node
 
+from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, InThread, ShaperDesigns
 from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
 from flex_robot_sim.ros.senders import SenderWatch

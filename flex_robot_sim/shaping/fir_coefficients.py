@@ -19,11 +19,7 @@ WHOLE_SAMPLE_TOLERANCE = 1e-9  # of a sample: closer impulses lie on it
 
 
 def fir_coefficients(shaper: Shaper, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Delays in samples (k,) and weights (k,) of a Shaper, positive and of sum 1.
-
-    :param period: of the samples [s].
-    """
+    """Delays in samples (k,) and weights (k,), positive, of sum 1, for a period [s]."""
     check_period(period)
     for frequency, ratio in shaper.modes:
         check_mode(frequency, ratio, period)

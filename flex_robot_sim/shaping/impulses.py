@@ -48,11 +48,7 @@ class Shaper:
         return np.exp(-pole[..., None] * self.times) @ self.amplitudes
 
     def vibration(self, frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
-        """
-        Residual vibration, over that of an impulse at time 0 (S2).
-
-        :param frequency: of a mode, natural, any shape [Hz]; ratio: of its damping.
-        """
+        """Residual vibration over that of an impulse at 0 (S2); frequency: natural [Hz]."""
         s = pole_of(frequency, ratio)
         return np.abs(self.response(s)) * np.exp(s.real * self.duration)
 
@@ -265,11 +261,7 @@ def check_period(period: float) -> None:
 
 
 def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> None:
-    """
-    Raise SettingError if there is no shaper for a mode.
-
-    :param period: of the set points; 0: the motion is continuous [s].
-    """
+    """Refuse a mode without shaper; period of the set points [s], 0: continuous motion."""
     for name, value in (('frequency', frequency), ('damping', ratio)):
         if not isinstance(value, Real):
             raise SettingError(f'{name} = {bearable(repr(value), 60)} of a mode must be a number: '

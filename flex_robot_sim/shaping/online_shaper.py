@@ -191,11 +191,7 @@ class PoseDependentShaper:
         return other
 
     def run(self, motion: Motion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """
-        Shape a Motion from the next sample to the end.
-
-        :returns: times (k,), positions and velocities (k, joints), on the grid.
-        """
+        """Times (k,), positions and velocities (k, joints) of a Motion from the next sample on."""
         online, time = deepcopy(self._online), self.time
         times, rows = [time], [online.position.copy()]
         while len(rows) < 4 or time < motion.end or not online.is_settled:

@@ -42,12 +42,7 @@ class ShaperState(NamedTuple):
 
 @compiled
 def shaper_tick(arrays, frequencies, state, sample):
-    """
-    Put the shaped sample into state.output.
-
-    :param frequencies: PoseTable of the damped frequencies of the stages [Hz].
-    :param sample: set points, (n,) [rad, m].
-    """
+    """Shape set points (n,) [rad, m] into state.output; frequencies: a PoseTable [Hz]."""
     n, length = sample.size, state.first.shape[0]
     if state.ticks[0] == EMPTY:
         _begin(state, sample)

@@ -121,12 +121,7 @@ def following(arm: ArmModel, design: StageDesign, payloads: Sequence[tuple | Non
               gains: tuple[ArrayLike, ArrayLike] | None = None,
               progress: Callable[[int, int], object] | None = None,
               count: int | None = None) -> tuple[ModeTable, list[ShaperStage]]:
-    """
-    Return the ModeTable and the stages of a StageDesign, for an OnlineShaper of an arm.
-
-    :param payloads: one known payload, or the candidates for an unknown one.
-    :param progress: as of `mode_table`; count: the same.
-    """
+    """ModeTable and stages of a StageDesign, for payloads of which any may be the real one."""
     tables: list[ModeTable] = []
     for payload in tuple(payloads) or (None,):
         tables.append(mode_table(arm, gains, payload, like=tables[0] if tables else None,

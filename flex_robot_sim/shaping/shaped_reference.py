@@ -36,11 +36,7 @@ class ShapedReference:
     """Positions and velocities of the joints for a servo, delayed by the shaper."""
 
     def __init__(self, reference: Targets, rates: np.ndarray | None = None) -> None:
-        """
-        Pass a Reference through unchanged, until `use` sets a shaper.
-
-        :param rates: that no joint exceeds, unless the reference does, (joints,) [rad/s, m/s].
-        """
+        """Pass a Reference through until `use`, within rates (joints,) [rad/s, m/s]."""
         n = reference.position.size
         self._rates = np.full(n, np.inf) if rates is None else rates
         self._limiter = RateLimiter(self._rates, 1.0)             # at the period in use
@@ -65,11 +61,7 @@ class ShapedReference:
         return self._stages[-1].duration
 
     def use(self, shaper: OnlineShaper | None) -> None:
-        """
-        Change to another shaper, without a step.
-
-        :param shaper: OnlineShaper of twice the joints, for positions and integrated velocities.
-        """
+        """Change the shaper, of positions and integrated velocities of all joints; no step."""
         if not self.is_shaped:
             self._restart(self._reference.position, self._reference.velocity)
         while len(self._stages) > 1 and self._stages[-1].age <= 0.0:
@@ -98,11 +90,7 @@ class ShapedReference:
         self._stages[0].reset_to(self._sample)
 
     def update(self, now: float, move: Callable[[float], object]) -> None:
-        """
-        Update `position` and `velocity`; call it only if `is_shaped`.
-
-        :param now: [s]; move: function that advances the reference to a time [s].
-        """
+        """If `is_shaped`, update set points at a time [s]; `move(t)` advances the reference."""
         if self._stages[-1].shaper is None and len(self._stages) == 1 and not (
                 self._limiter.is_behind):
             self.is_shaped = False

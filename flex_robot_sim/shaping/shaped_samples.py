@@ -24,11 +24,7 @@ MAX_PATH_SAMPLES = 150      # of each path in `path_deviation`
 
 
 def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:
-    """
-    Shape set points: (k, n) [rad, m] become (k + delay, n), with a constant history.
-
-    :param period: of the samples [s].
-    """
+    """Shape set points (k, n) [rad, m] of a period [s] to (k + delay, n); constant history."""
     samples = checked_samples(samples)
     delays, weights = fir_coefficients(shaper, period)
     rows = np.arange(len(samples) + delays[-1])

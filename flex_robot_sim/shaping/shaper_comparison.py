@@ -10,8 +10,6 @@ rule only selects shapers whose delays follow the pose, unless fixed ones are re
 also changes during a move, where a fixed shaper leaves more than in any single pose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

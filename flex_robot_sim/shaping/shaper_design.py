@@ -46,8 +46,7 @@ DEFAULT_SET_POINT_PERIOD_S = 1e-3                                               
 
 def design_shaper(arm: ArmModel, settings: ShapingSettings,
                   gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
-                  period: float = 0.0, payload: tuple | None = None,
-                  poses: ArrayLike | None = None,
+                  period: float = 0.0, poses: ArrayLike | None = None,
                   progress: Callable[[int, int], object] | None = None) -> OnlineShaper | None:
     """
     Return the OnlineShaper of ShapingSettings, or None without a shaper; takes seconds.
@@ -55,16 +54,15 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     :param position: of the joints, the pose of a shaper with constant delays.
     :param period: of the set points; 0: default [s].
-    :param payload: as of `mode_table.loaded`.
     :param poses: (k, joints) of the task; default: the joint range [rad, m].
     :param progress: function of the number of finished poses and of all poses.
     """
     if settings.shaper == NO_SHAPER:
         return None
     if settings.shaper_by_pose:
-        table = mode_table(arm, gains, payload, poses, progress=progress)
+        table = mode_table(arm, gains, None, poses, progress=progress)
     else:
-        table = table_of_pose(arm, gains, position, payload)
+        table = table_of_pose(arm, gains, position)
     stages = stages_of(table, settings.shaper, settings.shaper_tolerance,
                        settings.shaper_uncertainty)
     return OnlineShaper(2 * len(arm.joint_names), period or DEFAULT_SET_POINT_PERIOD_S,
@@ -132,11 +130,7 @@ class ShaperSpecification(NamedTuple):
         return self._replace(stages=slow, table=self.table if slow else None), line
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
-        """
-        Return the OnlineShaper of an arm with `joints` joints, for a sample period [s].
-
-        :param copies: of all joints in a sample; the first one is the pose.
-        """
+        """Return the OnlineShaper of `copies` of all joints, first the pose; period [s]."""
         return OnlineShaper(copies * joints, period, self.shaper, self.table, self.stages)
 
 

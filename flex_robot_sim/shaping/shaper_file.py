@@ -39,11 +39,7 @@ def write_shaper(path: str | Path, specification: ShaperSpecification, robot: st
 
 
 def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> ShaperSpecification:
-    """
-    Read a file of `write_shaper`; SettingError describes in one line what is wrong with it.
-
-    :param joints: joint names of the robot; None: unknown.
-    """
+    """Read a file of `write_shaper`, for joints or None; SettingError says what is wrong."""
     try:
         tree = json.loads(read_bytes(path, MAX_FILE_BYTES))
     except OSError as error:

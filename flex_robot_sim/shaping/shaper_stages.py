@@ -44,14 +44,13 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
                      for choose, table in ((np.min, low), (np.max, high)))
         ratios = np.array([ratios[group].mean() for group in groups])
     units = units_of(kind, low, high, ratios, tolerance, uncertainty)
-    return [_stage(unit, frequency) for unit, frequency in zip(units, np.sqrt(low * high).T)]
+    return _scaled(units, low, high)
 
 
 def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[ShaperStage]:
     """Return the Stages of `units_of` for the modes of ModeTables at the same poses."""
     frequencies = np.array([table.frequencies for table in tables])
-    middle = np.sqrt(frequencies.min(axis=0) * frequencies.max(axis=0))
-    return [_stage(unit, frequency) for unit, frequency in zip(units, middle.T)]
+    return _scaled(units, frequencies.min(axis=0), frequencies.max(axis=0))
 
 
 def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
@@ -102,7 +101,10 @@ def groups_of(table: ModeTable) -> list[list[int]]:
     return groups
 
 
-def _stage(unit: Shaper, frequencies):
-    """Stage of a shaper for unit frequency."""
-    damped = np.sqrt(1 - unit.modes[0][1]**2)
-    return ShaperStage(unit.times * damped, unit.amplitudes, frequencies * damped)
+def _scaled(units, low, high):
+    """Stages of shapers for unit frequency, for bands (poses, modes) [Hz]."""
+    stages = []
+    for unit, frequencies in zip(units, np.sqrt(low * high).T):
+        damped = np.sqrt(1 - unit.modes[0][1]**2)
+        stages.append(ShaperStage(unit.times * damped, unit.amplitudes, frequencies * damped))
+    return stages

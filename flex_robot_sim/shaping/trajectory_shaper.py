@@ -19,8 +19,7 @@ from flex_robot_sim.motion.limits import (
     VELOCITY_MARGIN,
     rate_limits,
     refuse_beyond_stops,
-    refuse_curve_beyond_rates,
-    refuse_curve_beyond_stops,
+    refuse_curve_beyond_limits,
 )
 from flex_robot_sim.motion.motion import Motion, rest
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
@@ -146,8 +145,12 @@ class TrajectoryShaper:
         first = None if old is None else self._joining_point(pieces, present, elapsed, joints)
         new = pieces.motion(present, elapsed, first)
         self._refuse_beyond_limits(trajectory, new)
-        shaper = self._shaper(new.corners[-1], present[0], cut) if old is None else (
-            self._advanced_shaper(old, now))
+        if old is None:
+            shaper = self._shaper(new.corners[-1], present[0], cut)
+        elif isinstance(old.shaper, PoseDependentShaper):
+            shaper = old.shaper.advanced(old.motion, now)
+        else:
+            shaper = old.shaper
         motion = appended(history, new, cut, start, now - shaper.duration)
         order = int(trajectory.has_velocity.any()) + int(trajectory.has_acceleration.any())
         commanded_joints = trajectory.names
@@ -156,7 +159,7 @@ class TrajectoryShaper:
             commanded_joints += tuple(name for name in old.commanded_joints
                                       if name not in commanded_joints)
         state = _ShaperState(joints, commanded_joints, motion, shaper, order, now)
-        return self._points(state, cut if old is None else now, trajectory)
+        return self._points(state, cut if old is None else now)
 
     def stopped(self, now: float) -> ShapedTrajectory:
         """Shape a stop of the moving joints from `now` on [s]; SettingError if none moves."""
@@ -285,8 +288,7 @@ class TrajectoryShaper:
             return
         refuse_beyond_stops(self._arm, trajectory.rows(self._arm.joint_names),
                             trajectory.positions)
-        refuse_curve_beyond_stops(self._arm, motion)
-        refuse_curve_beyond_rates(self._arm, motion)
+        refuse_curve_beyond_limits(self._arm, motion)
 
     def _shaper(self, end, start, begin):
         """Shaper of a motion from rest to an end (n,), or the PoseDependentShaper of it."""
@@ -296,23 +298,17 @@ class TrajectoryShaper:
             return PoseDependentShaper(shaper.online(len(start), GRID), start, begin - GRID)
         return getattr(shaper, 'shaper', shaper)
 
-    @staticmethod
-    def _advanced_shaper(old, now):
-        if isinstance(old.shaper, PoseDependentShaper):
-            return old.shaper.advanced(old.motion, now)
-        return old.shaper
-
-    def _points(self, state, begin, trajectory):
+    def _points(self, state, begin):
         """Points of the shaped motion from `begin` on."""
         columns = [state.joints.index(name) for name in state.commanded_joints]
         if isinstance(state.shaper, PoseDependentShaper):
-            return self._points_by_pose(state, columns, trajectory)
+            return self._points_by_pose(state, columns)
         times = self._times(state, begin)
         tables = sampled(state.shaper, state.motion, times)
         tables = [*tables[:state.order + 1, :, columns]] + [None] * (2 - state.order)
         return ShapedTrajectory(state.commanded_joints, begin, times - begin, *tables, state)
 
-    def _points_by_pose(self, state, columns, trajectory):
+    def _points_by_pose(self, state, columns):
         remaining = state.end - state.shaper.time
         if (remaining / self._period + 2 > self._max_points
                 or remaining / GRID > MAX_SAMPLES_BY_POSE):

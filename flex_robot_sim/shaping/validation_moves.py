@@ -92,11 +92,7 @@ class ValidationMoves:
         return len(self._pairs)
 
     def residual_vibration(self, candidate: ShaperCandidate, limit: float = np.inf) -> float:
-        """
-        Largest residual vibration of a candidate in all moves, over the unshaped one.
-
-        :param limit: stop and return a lower bound above this value.
-        """
+        """Largest vibration in all moves over the unshaped one; above a limit, a lower bound."""
         worst = 0.0
         for k in self._order.copy():
             move = self._move(k)

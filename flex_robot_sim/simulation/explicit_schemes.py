@@ -5,18 +5,13 @@ The stability bound covers a few poses with straight links. Elsewhere, the energ
 an instability long before the state becomes non-finite.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flex_robot_sim.dynamics.stability import longest_step, longest_steps, rounded_down
+from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.util.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmArrays
-    from flex_robot_sim.util.settings import SimulationSettings
+from flex_robot_sim.util.settings import SimulationSettings
 
 EXPLICIT_SCHEMES = ('rk4', 'semi_implicit_euler', 'forward_euler')
 STOP_DAMPING_FACTORS = (1.0, 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 1024, 1 / 4096)
@@ -39,11 +34,7 @@ class StepLimits:
         self.is_reported = False
 
     def fit(self, stiffness: np.ndarray | float, damping: np.ndarray | float) -> list[str]:
-        """
-        Raise SettingError if the scheme is unstable with a servo; else adapt the stop damping.
-
-        :returns: a warning line, if the scheme is unstable in contact with the stops.
-        """
+        """Soften the stops for a servo, return warnings; SettingError if it is unstable."""
         if self._scheme not in EXPLICIT_SCHEMES:
             return []
         # less stop damping permits longer steps, but the stops rebound more

@@ -4,8 +4,6 @@ Queries of a simulated arm at its present state: accelerations, wrenches and ene
 Queries use a workspace of their own, so that another thread can query a simulation while it steps.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rollout: a controller in closed loop with a simulation, sampled with a period and a delay."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,15 +23,7 @@ class ControlLoop:
     def __init__(self, simulation: Any, controller: Controller | None = None,
                  timing: LoopTiming | None = None, record: Callable[[Any], object] | None = None,
                  record_period: float | None = None) -> None:
-        """
-        Start the loop at the present time.
-
-        :param controller: called at every sample; None: the inputs are constant.
-        :param timing: LoopTiming of whole time steps; default: one time step, without delay.
-        :param record: called with the simulation at the start of every record period, after the
-            controller.
-        :param record_period: to the nearest time step [s]; default: the period of the controller.
-        """
+        """Start now, with the arguments of `rollout`; `record` is called after the controller."""
         h = simulation.settings.time_step
         timing = LoopTiming(h, 0.0) if timing is None else checked_timing(timing)
         steps = np.array(timing) / h

@@ -5,8 +5,6 @@ One arm in motion: its numbers, its state, and the tables of the compiled functi
 compiled calls follow from it and are rebuilt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -49,12 +47,7 @@ class SimulatedArm:
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings,
                  make_formulation: MakeFormulation | None) -> None:
-        """
-        Start an arm with straight links in its zero position.
-
-        :param make_formulation: function of an arm, for other accelerations than those of the
-            recursion.
-        """
+        """Start with straight links in the zero position, by the recursion or a formulation."""
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(**{
             name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']})

@@ -4,8 +4,6 @@ A simulated arm: its state, its time, and time stepping.
 Python only holds the state; the steps between two calls are one compiled call without the GIL.
 """
 
-from __future__ import annotations
-
 from itertools import starmap
 from math import hypot, isfinite
 from typing import Any

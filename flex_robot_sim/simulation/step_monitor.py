@@ -1,7 +1,5 @@
 """Warnings about steps: too long ones, and states outside the validity of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any

@@ -40,12 +40,7 @@ class Form(NamedTuple):
 
 
 def form_of(name: str, words: str | float | Sequence[float]) -> Form:
-    """
-    Return the Form of a text.
-
-    :param name: of the number, for error messages.
-    :param words: as above, or a number, or a sequence of numbers.
-    """
+    """Return the Form of a text as above, of a number or of a sequence of numbers."""
     if not isinstance(words, str):
         numbers = _numbers(name, np.atleast_1d(np.asarray(words, dtype=object)))
         return Form('values', numbers)

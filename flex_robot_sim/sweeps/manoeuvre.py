@@ -107,11 +107,7 @@ def nominal_value(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
 def run_manoeuvres(nominal: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuvre,
                    controller: ManoeuvreController, values: Sequence[Mapping[str, float]],
                    ) -> list[dict[str, float | str]]:
-    """
-    Return the results of each run, by name, including `note`.
-
-    :param nominal: nominal ArmModel; arms: simulated ones, one for each of the `values` by name.
-    """
+    """Results of each run by name, with `note`; arms[k] is simulated with values[k]."""
     joints = nominal.joint_names
     setups = [_run_setup(controller, manoeuvre, joints, row) for row in values]
     nominal = _with_payload(nominal, manoeuvre.payload)

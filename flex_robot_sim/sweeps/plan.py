@@ -126,11 +126,7 @@ def _notes(arm, run, controller, names, values):
 
 
 def run_part(plan: SweepPlan, runs: Sequence[int]) -> tuple[list[RunResult], float]:
-    """
-    Execute some runs, in a worker; return them, and the duration [s].
-
-    :param plan: with one row of values per run.
-    """
+    """Execute runs, a row of plan.values each, in a worker; return them, and the time [s]."""
     start = time.perf_counter()
     builder = _Builder(plan)
     if not isinstance(plan.run, Manoeuvre):

@@ -6,9 +6,9 @@ import pytest
 from controlled import POSE, feed, started
 
 import flex_robot_sim as frs
+from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.model.assembly import build_arm

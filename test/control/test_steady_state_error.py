@@ -7,9 +7,9 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import servo_line
-from flex_robot_sim.control.servo_gains import Servo
 from flex_robot_sim.control.steady_state_error import friction_band, steady_state_error
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.model.assembly import build_arm
