@@ -186,11 +186,12 @@ def test_friction_at_two_speeds_agrees_with_the_closed_form():
     speeds = np.array([0.01, -0.01, 0.02, -0.02])
     forces = np.sign(speeds) * 11.0 + 40.0 * speeds
     found = fit_friction(forces, speeds, 99.0, 0.01)
-    assert found[:2] == pytest.approx((11.0, 40.0))
+    assert (found.coulomb, found.viscous) == pytest.approx((11.0, 40.0))
     # two speeds determine two parameters: 10 mN on either side of 10 mm/s
     assert found.viscous_deviation == pytest.approx(math.sqrt(2) * 0.01 / 0.01, rel=0.01)
     close = fit_friction(forces, speeds, 40.0, 1.0)
-    assert close.viscous_deviation == 0.0 and close[:2] == pytest.approx((11.0, 40.0))
+    assert close.viscous_deviation == 0.0
+    assert (close.coulomb, close.viscous) == pytest.approx((11.0, 40.0))
 
 
 def test_parameters_without_a_measurement_keep_their_described_values():
