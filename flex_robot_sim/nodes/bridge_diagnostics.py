@@ -22,12 +22,7 @@ class BridgeDiagnostics:
 
     def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None,
                  command_topics: Sequence[Topic]) -> None:
-        """
-        Start the timers of `node`.
-
-        :param log_file: ExperimentLog, or None.
-        :param command_topics: command topics, which only one node should publish.
-        """
+        """Start the timers; only one node should publish `command_topics`."""
         self._node, self._bridge, self._log_file = node, bridge, log_file
         self._report = BridgeReport(bridge, time.monotonic())
         self._link, self._has_logged_failure = LinkState.READY, False

@@ -146,11 +146,7 @@ class TrajectoryRelay:
         self._check_deviation(shaped)
 
     def shape(self, trajectory: Trajectory, stamp: int | None, frame: str = '') -> SentTrajectory:
-        """
-        Shape a Trajectory; the next one continues from it.
-
-        :param stamp: of its start [ns]; None: as soon as possible.
-        """
+        """Shape a Trajectory from a stamp on [ns; None: now]; the next one continues from it."""
         start = self._time_of(stamp)
         return self._shape_in_time(
             lambda now: self._check_deviation(self.shaper.shaped(trajectory, now, start)), frame)

@@ -37,11 +37,7 @@ class Tables(NamedTuple):
 
 
 def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ()) -> Tables:
-    """
-    Return the Tables of the messages of a recording.
-
-    :param topics: names of the topics to read; empty: all. UsageError if one is missing.
-    """
+    """Return the Tables of `topics`, or of all; UsageError if a topic is missing."""
     wanted = {topic.strip('/') for topic in topics}
     builders: dict[RecordedTopic, _TableBuilder] = {}
     begin = None

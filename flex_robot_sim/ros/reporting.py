@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import diagnostic_status
-from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.endpoints import advertise, make_timer
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 POLL_PERIOD_S = 0.1         # of polls for events
@@ -48,7 +47,6 @@ class RepeatFilter:
     """Limits the rate of repeated log lines."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin without logged lines."""
         self._clock = clock
         self._logged: dict[str, float] = {}         # time of the last log                  [s]
         self._counts: Counter[str] = Counter()      # suppressed lines since then
@@ -81,9 +79,8 @@ class Reporter:
         self._node, self._figures = node, figures
         self.name = f'{node.get_fully_qualified_name()}: {subject}'
         self._publisher = advertise(node, topics.DIAGNOSTICS)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(POLL_PERIOD_S, poll, clock=steady)
-        node.create_timer(DIAGNOSTICS_PERIOD_S, self.publish, clock=steady)
+        make_timer(node, POLL_PERIOD_S, poll)
+        make_timer(node, DIAGNOSTICS_PERIOD_S, self.publish)
 
     def publish(self) -> None:
         """Publish the figures now."""

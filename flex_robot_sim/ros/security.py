@@ -25,8 +25,6 @@ def missing_security(enclave: str, environment: Mapping[str, str] = os.environ) 
 
     With `Enforce` rcl itself refuses to start a node whose keys are missing or damaged. This
     check finds that security is off, or that the governance admits participants without keys.
-
-    :param enclave: of the process, such as /flex_robot_sim/bridge.
     """
     for name, value in REQUIRED.items():
         if environment.get(name) != value:

@@ -16,16 +16,14 @@ class SenderWatch:
     """Warns if several nodes publish the command topics of a node."""
 
     def __init__(self, node: Node, topics: Sequence[Topic]) -> None:
-        """Watch topics that should have one publisher in total."""
         self._node, self._topics, self._warned = node, topics, ''
-        self._names = [topic.name for topic in topics]
 
     def check(self) -> str:
         """Return the problem, or ''; a change is logged."""
         names = senders_of(self._node, self._topics)
+        topics = ' or '.join(topic.name for topic in self._topics)
         line = '' if len(names) < 2 else (
-            f'{len(names)} nodes send {" or ".join(self._names)}: {", ".join(names)}. Stop all '
-            'but one')
+            f'{len(names)} nodes send {topics}: {", ".join(names)}. Stop all but one')
         if line and line != self._warned:
             log(self._node, 'warning', line)
         self._warned = line
