@@ -9,8 +9,7 @@ from flex_robot_sim.rig.bridge.bridge import RigBridge
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
-from flex_robot_sim.ros.reporting import Reporter, log
-from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.reporting import Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 
 MAX_LINES_PER_POLL = 20     # events that a board may log in 0.1 s

@@ -8,8 +8,7 @@ from rclpy.node import Node
 from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, InThread, ShaperDesigns
-from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
-from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 
 

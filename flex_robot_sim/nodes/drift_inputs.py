@@ -5,8 +5,6 @@ Subscriptions are polled, as in `view_inputs`: some tens of joint states a secon
 link that vibrates at some hertz.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 

@@ -11,8 +11,7 @@ from rclpy.node import Node
 
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
-from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
-from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 
 

@@ -1,7 +1,5 @@
 """The player node: publishes the messages of a recording at their original times."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

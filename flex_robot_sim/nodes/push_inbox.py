@@ -1,7 +1,5 @@
 """Pushes at links from messages; a push ends if its sender stops sending."""
 
-from __future__ import annotations
-
 import time
 
 from rclpy.node import Node

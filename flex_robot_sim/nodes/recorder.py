@@ -6,8 +6,6 @@ executor does not provide the sequence numbers that reveal lost messages. The ot
 three times as long per message.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import datetime

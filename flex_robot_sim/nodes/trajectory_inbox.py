@@ -6,8 +6,6 @@ Reading and planning use NumPy calls that release the interpreter lock. The node
 states of stamped trajectories on `~/trajectory_status`.
 """
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable

@@ -5,8 +5,6 @@ They are polled before each frame: five hundred callbacks a second would take lo
 drawing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

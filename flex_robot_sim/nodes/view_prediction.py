@@ -1,7 +1,5 @@
 """Predicted natural frequencies of an arm in its present pose, computed in the background."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

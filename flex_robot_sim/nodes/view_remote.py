@@ -1,7 +1,5 @@
 """Requests of the view to other nodes: services, parameters, targets and pushes."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable

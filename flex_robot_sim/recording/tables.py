@@ -1,7 +1,5 @@
 """Tables of recorded messages: one row per message, one column per number or text."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence

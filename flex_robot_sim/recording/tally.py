@@ -1,7 +1,5 @@
 """Counts of received and lost messages per topic of a recording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -9,8 +9,6 @@ Each type is translated once into a list of functions, one per field, because a 
 messages of few types. Consecutive numbers are read and written in one step.
 """
 
-from __future__ import annotations
-
 import struct
 import threading
 from collections.abc import Mapping
@@ -165,10 +163,7 @@ def _single_writer(field, write_value):
 
 def _list_writer(field, write_value):
     def write(body, values):
-        items = _items(field, values)
-        if field.size < 0:
-            _write_count(body, len(items))
-        for item in items:
+        for item in _items(field, values, body):
             write_value(body, item)
     return write
 
@@ -177,9 +172,7 @@ def _array_writer(field):
     dtype = np.dtype(f'<{PRIMITIVES[field.kind]}')
 
     def write(body, values):
-        items = _items(field, values)
-        if field.size < 0:
-            _write_count(body, len(items))
+        items = _items(field, values, body)
         if not len(items):
             return
         if not (isinstance(items, np.ndarray) and items.dtype == dtype):
@@ -188,9 +181,13 @@ def _array_writer(field):
     return write
 
 
-def _items(field, values):
+def _items(field, values, body):
+    """Return the items of a list, and append their number if it is not fixed."""
     items = values.get(field.name)
-    return [None] * max(field.size, 0) if items is None else items
+    items = [None] * max(field.size, 0) if items is None else items
+    if field.size < 0:
+        _write_count(body, len(items))
+    return items
 
 
 def _write_text(body, value):

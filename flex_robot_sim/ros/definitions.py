@@ -1,7 +1,5 @@
 """Definitions of messages in MCAP files: concatenated text of .msg files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Publishers, subscriptions, services and clients by the tables of this room; timers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

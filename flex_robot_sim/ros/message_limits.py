@@ -5,8 +5,6 @@ rclpy holds the interpreter lock while it deserializes a message: a million name
 threads of the process, including control loops, for half a second.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import Any

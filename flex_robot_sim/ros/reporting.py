@@ -1,9 +1,9 @@
-"""Reports of nodes: refused requests, log lines, and /diagnostics."""
+"""Reports of nodes: refused requests, log lines, /diagnostics, topics of several senders."""
 
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
@@ -11,11 +11,13 @@ from rclpy.node import Node
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import diagnostic_status
 from flex_robot_sim.ros.endpoints import advertise, make_timer
+from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 POLL_PERIOD_S = 0.1         # of polls for events
 REPEAT_PERIOD_S = 10.0    # minimum between two equal lines in the log
 DIAGNOSTICS_PERIOD_S = 1.0
+PARTICIPANT = slice(0, 12)      # of a DDS GID; common to all endpoints of a process
 
 
 def refuse(node: Node, error: Exception) -> None:
@@ -87,3 +89,30 @@ class Reporter:
         array = DiagnosticArray(status=[diagnostic_status(self.name, *self._figures())])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
+
+
+class SenderWatch:
+    """Warns if several nodes publish the command topics of a node."""
+
+    def __init__(self, node: Node, topics: Sequence[Topic]) -> None:
+        self._node, self._topics, self._warned = node, topics, ''
+
+    def check(self) -> str:
+        """Return the problem, or ''; a change is logged."""
+        names = senders_of(self._node, self._topics)
+        topics = ' or '.join(topic.name for topic in self._topics)
+        line = '' if len(names) < 2 else (
+            f'{len(names)} nodes send {topics}: {", ".join(names)}. Stop all but one')
+        if line and line != self._warned:
+            log(self._node, 'warning', line)
+        self._warned = line
+        return line
+
+
+def senders_of(node: Node, topics: Sequence[Topic]) -> list[str]:
+    """Return sorted full names of the publishing nodes; nodes of equal name are listed each."""
+    senders = {(f'{sender.node_namespace.rstrip("/")}/{sender.node_name}',
+                bytes(sender.endpoint_gid[PARTICIPANT]))
+               for topic in topics for sender in node.get_publishers_info_by_topic(
+                   node.resolve_topic_name(topic.name))}
+    return sorted(name for name, _ in senders)

@@ -54,7 +54,5 @@ def is_security_enabled(environment: Mapping[str, str] = os.environ) -> bool:
 def enclave_of(node: Node) -> str:
     """Return the enclave of `node`; / if it has none."""
     own_name = node.get_name(), node.get_namespace()
-    for name, namespace, enclave in node.get_node_names_and_namespaces_with_enclaves():
-        if (name, namespace) == own_name:
-            return enclave
-    return '/'
+    return next((enclave for *name, enclave in node.get_node_names_and_namespaces_with_enclaves()
+                 if tuple(name) == own_name), '/')

@@ -5,8 +5,6 @@ Consecutive points with the same fields have a constant stride, so that their nu
 arrays. Fields may change from point to point: each run of equal points is read at once.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Reading of serialized JointTrajectory messages, and status messages of trajector
 A message that is too long is refused before deserialization.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
