@@ -42,15 +42,17 @@ def run(arguments: Namespace) -> int:
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     prepare_network()
     try:
-        from flex_robot_sim.nodes.recorder import record
+        from flex_robot_sim.nodes.recorder import RecorderNode
+        from flex_robot_sim.ros.run import run as run_node
     except ImportError as error:
         raise common.no_ros(error) from error
     screen = Screen()
     if not arguments.json:
         screen.say(f'records for {arguments.seconds:g} s, or until Ctrl-C'
                    if arguments.seconds else 'records until Ctrl-C')
-    return record(_ros_arguments(arguments), 'flexsim record', show=screen.show,
-                  on_summary=lambda facts: common.print_result(arguments, facts, as_text))
+    return run_node('flexsim record', lambda: RecorderNode(
+        lambda facts: common.print_result(arguments, facts, as_text), screen.show),
+        _ros_arguments(arguments))
 
 
 def _ros_arguments(arguments):

@@ -116,11 +116,7 @@ class BendingShape:
                 if full_scale and section.is_known else length / (3 * FULL_COLOUR_DEFLECTION))
 
     def bent(self, coordinates: np.ndarray, in_links: bool = False) -> BentLinks:
-        """
-        Return the BentLinks for the coordinates (n,) of the arm.
-
-        :param in_links: each in the frame of its link instead of the base frame.
-        """
+        """Return the BentLinks for coordinates (n,), in the base frame or `in_links`."""
         q = self.posture.take(coordinates)
         if not self.links:
             vectors, turns = np.zeros((0, 3)), np.zeros((0, 4))

@@ -11,7 +11,7 @@ because `bending_markers` draws the deflected link. Small parts, such as a motor
 flange, stay if they are at the root or at a child joint, and move with it. Meshes cannot be
 classified and are removed.
 
-A robot without any visual gets a stick figure (sticks.py).
+A robot without any visual gets a stick figure.
 
 Each flexible link also gets the fixed frame LINK/undeformed_tip, the reference of its tip
 deflection.
@@ -21,22 +21,21 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
-from flex_robot_sim.display.sticks import sticks
 from flex_robot_sim.display.turns import roll_pitch_yaw
 from flex_robot_sim.display.visuals import read_visuals
 from flex_robot_sim.model.arm_model import ArmModel
 
 MARK = 'display description of flex_robot_sim'
+RADIUS_SHARE = 0.012        # radius of a stick, over the length of all
+MAX_RADIUS = 0.03           # [m]
+JOINT_RADIUS_SHARE = 1.5    # radius of the sphere at a joint, over that of a stick
+MIN_LENGTH = 1e-3           # between two joints that a stick is drawn for                    [m]
 _NOTE = (f'<!-- {MARK}: joints called ..._flex_... carry the deflections that\n'
          '     display_joint_states brings. Simulate and control the original, not this. -->\n')
 
 
 def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
-    """
-    Return the text of the display description of an ArmModel.
-
-    :param keep_straight: keep the visuals of flexible links, rigid and straight.
-    """
+    """Return its text; `keep_straight`: with the rigid visuals of flexible links."""
     document = Document(arm.description.source, arm.description.text.encode())
     root = document.root
     for element in root.findall('flexibility'):
@@ -71,11 +70,24 @@ def _by_name(root, tag):
 
 
 def _draw_sticks(links, arm):
-    for link, tag, size, centre, rpy in sticks(arm.description, arm.segments):
-        visual = _add(links[link], 'visual')
-        _add(visual, 'origin', xyz=_numbers(centre), rpy=_numbers(rpy))
-        _add(_add(visual, 'geometry'), tag,
-             **{name: repr(value) for name, value in size.items()})
+    """Add a cylinder from each joint to the next, and a sphere at each joint that moves."""
+    joints = arm.description.joints
+    lengths = [float(np.linalg.norm(joint.position)) for joint in joints]
+    radius = min(RADIUS_SHARE * sum(lengths), MAX_RADIUS)
+    for joint, length in zip(joints, lengths):
+        if joint.moves:
+            _add_shape(links[joint.child], 'sphere', np.zeros(3), np.zeros(3),
+                       radius=JOINT_RADIUS_SHARE * radius)
+        if length > MIN_LENGTH and joint.parent not in arm.segments:
+            x, y, z = joint.position / length
+            _add_shape(links[joint.parent], 'cylinder', joint.position / 2,
+                       (0.0, np.arccos(z), np.arctan2(y, x)), radius=radius, length=length)
+
+
+def _add_shape(link, tag, centre, rpy, **size):
+    visual = _add(link, 'visual')
+    _add(visual, 'origin', xyz=_numbers(centre), rpy=_numbers(rpy))
+    _add(_add(visual, 'geometry'), tag, **{name: repr(value) for name, value in size.items()})
 
 
 def _add_virtual_joints(root, place, beam):

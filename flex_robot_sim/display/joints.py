@@ -16,7 +16,6 @@ class DisplayJoints:
     """
 
     def __init__(self, arm: ArmModel) -> None:
-        """Take `arm` (ArmModel)."""
         frames = places(arm)
         held = [joint for joint in arm.description.joints
                 if joint.kind != 'fixed' and not joint.moves]
@@ -36,11 +35,7 @@ class DisplayJoints:
         self._root = np.array([arm.segments[frames[k].link][0] for k in self._later], int)
 
     def positions(self, coordinates: np.ndarray) -> np.ndarray:
-        """
-        Positions (names,) [rad, m] for the coordinates (n,) of the arm.
-
-        Every call returns a new array.
-        """
+        """Return new positions (names,) [rad, m] for the coordinates (n,) of the arm."""
         q = self._posture.take(coordinates)
         positions = self._positions.copy()
         positions[:self._joint_count] = q[:self._joint_count]

@@ -17,11 +17,7 @@ NEAR_CLIP = 0.01            # of the camera
 
 
 def fitted_layout(tree: dict[str, Any], arm: ArmModel) -> str:
-    """
-    Return the text of a settings file of rviz2 that fits the reach of an ArmModel.
-
-    :param tree: parsed config/simulation.rviz; modified in place.
-    """
+    """Return rviz2 settings that fit an ArmModel; modifies `tree`, config/simulation.rviz."""
     size = reach(arm.description)
     manager = tree['Visualization Manager']
     manager['Global Options']['Fixed Frame'] = arm.description.links[0].name

@@ -12,7 +12,6 @@ class Posture:
     """Forward kinematics of an arm with a separate workspace, for use parallel to a simulation."""
 
     def __init__(self, arm: ArmModel) -> None:
-        """Take `arm` (ArmModel) with n coordinates."""
         self._names, self._arrays = arm.coordinate_names, arm.arrays
         self._work, self._rates = make_workspace(arm.arrays), np.zeros(arm.size)
         self.base_R, self.base_p = self._work.base_R, self._work.base_p     # of bodies
@@ -25,6 +24,11 @@ class Posture:
         set_bodies(self._arrays, q, self._rates, self._work)
         set_base_poses(self._arrays, self._work)
         return q
+
+    def section(self, body: int, station: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] of a cross-section, in the base frame."""
+        R, p = self.base_R[body], self.base_p[body]
+        return R @ self.station_R[station], R @ self.station_p[station] + p
 
     def frame(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of a Frame of the arm, in the base frame."""

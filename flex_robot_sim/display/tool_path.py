@@ -9,13 +9,7 @@ class ToolPath:
     """The last positions of a tool, oldest first."""
 
     def __init__(self, capacity: int = 300, spacing: float = 0.0) -> None:
-        """
-        Start empty.
-
-        :param capacity: largest number of positions.
-        :param spacing: smallest distance between positions [m], so that a tool at rest does not
-            overwrite its trace.
-        """
+        """Start empty; `spacing` [m] keeps a tool at rest from overwriting its trace."""
         if not isinstance(capacity, (int, np.integer)) or capacity < 1:
             raise SettingError(f'capacity = {capacity!r} must be a whole number >= 1: positions '
                                'of a tool path')

@@ -31,11 +31,7 @@ class Visual(NamedTuple):
 
 
 def read_visuals(root: XmlElement, link: str, beam: ElasticBeam) -> list[Visual]:
-    """
-    Return the Visuals of a flexible link.
-
-    :param root: the <robot> element; link: name of the link; beam: its ElasticBeam.
-    """
+    """Return the Visuals of a flexible link in the <robot> element `root`."""
     return [_read(element, beam) for owner in root.findall('link')
             if (owner.get('name') or '').strip() == link for element in owner.findall('visual')]
 
@@ -58,12 +54,18 @@ def section_of(visuals: Iterable[Visual],
     return None
 
 
+def origin_of(visual: XmlElement) -> tuple[np.ndarray, np.ndarray]:
+    """Position (3,) [m] and rotation (3, 3) of a <visual> in its link; ValueError if unusable."""
+    origin = visual.find('origin')
+    attributes = {} if origin is None else origin.attrib
+    position, rpy = (vector_of(attributes.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
+    return position, turned_by(rpy)
+
+
 def _read(element, beam):
     with suppress(ValueError):
-        origin = element.find('origin')
-        attributes = {} if origin is None else origin.attrib
-        centre, rpy = (_vector(attributes.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
-        axes = beam.axes.T @ turned_by(rpy)
+        centre, turn = origin_of(element)
+        axes = beam.axes.T @ turn
         shape, reach = _reach(element.find('geometry/*'), axes)
         return Visual(element, shape, beam.axes.T @ centre, axes, reach)
     return Visual(element, 'mesh', np.full(3, np.nan), np.eye(3), np.full(3, np.nan))
@@ -74,7 +76,7 @@ def _reach(geometry, axes):
     if geometry is None:
         return 'mesh', np.full(3, np.nan)
     if geometry.tag == 'box':
-        return 'box', np.abs(axes) @ (_vector(geometry.get('size', '')) / 2)
+        return 'box', np.abs(axes) @ (vector_of(geometry.get('size', '')) / 2)
     if geometry.tag == 'sphere':
         return 'sphere', np.full(3, float(geometry.get('radius', '')))
     if geometry.tag == 'cylinder':
@@ -84,6 +86,7 @@ def _reach(geometry, axes):
     return 'mesh', np.full(3, np.nan)
 
 
-def _vector(text):
+def vector_of(text: str) -> np.ndarray:
+    """Three numbers of a text; ValueError if it has others."""
     x, y, z = map(float, text.split())
     return np.array([x, y, z])

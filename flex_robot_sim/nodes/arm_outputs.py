@@ -1,6 +1,7 @@
 """Publishers common to simulated and real arms: joints, motors, elastic states, strain."""
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 
 from flex_robot_sim.analysis.deflection import tip_deflection
@@ -9,7 +10,13 @@ from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.ros import topics
-from flex_robot_sim.ros.conversions import UNCOMMANDED, JointStateBuffer, PoseBuffer
+from flex_robot_sim.ros.conversions import (
+    UNCOMMANDED,
+    JointStateBuffer,
+    set_quaternion,
+    set_stamp,
+    set_vector,
+)
 from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.topics import Topic, topic_words
 
@@ -18,7 +25,6 @@ class ArmOutputs:
     """Publishers of an arm; each call publishes the state in its arguments."""
 
     def __init__(self, node: Node, arm: ArmModel) -> None:
-        """Make the publishers of `node` for an ArmModel."""
         self._arm, self._size, self._elastic = arm, len(arm.joint_names), arm.elastic_q
         self._joints = _States(node, topics.JOINT_STATES, arm.joint_names)
         self._motors = _States(node, topics.MOTOR_STATES, arm.motor_names)
@@ -83,8 +89,8 @@ class PosePublisher:
     """Publisher of a PoseStamped."""
 
     def __init__(self, node: Node, topic: Topic, frame: str) -> None:
-        """Make the publisher of `node` for poses in `frame`."""
-        self._buffer = PoseBuffer(frame)
+        self._message = PoseStamped()
+        self._message.header.frame_id = frame
         self._publisher = advertise(node, topic)
 
     def has_subscribers(self) -> bool:
@@ -93,4 +99,7 @@ class PosePublisher:
 
     def send(self, stamp: int, position: np.ndarray, quaternion: np.ndarray) -> None:
         """Send a position (3,) [m] and a quaternion (4,), with a stamp [ns]."""
-        self._publisher.publish(self._buffer.fill(stamp, position, quaternion))
+        set_stamp(self._message.header.stamp, stamp)
+        set_vector(self._message.pose.position, position)
+        set_quaternion(self._message.pose.orientation, quaternion)
+        self._publisher.publish(self._message)

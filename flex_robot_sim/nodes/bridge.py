@@ -1,7 +1,6 @@
 """The bridge node: efforts in, joint states out, the same interface as the dynamics node."""
 
 import gc
-import sys
 
 from rclpy.node import Node
 
@@ -32,7 +31,6 @@ from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import carry_out
 from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.ros.topics import EFFORT_COMMANDS, EFFORT_TOPICS, JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 
@@ -123,8 +121,3 @@ class BridgeNode(Node):
         for component in (self._bridge, self._outputs, self._log_file, self._emulator):
             if component is not None:
                 component.close()
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node until a signal."""
-    sys.exit(run('bridge', lambda: [BridgeNode()], args))

@@ -9,8 +9,7 @@ from flex_robot_sim.rig.bridge.bridge import RigBridge
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
-from flex_robot_sim.ros.reporting import Reporter, log
-from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.reporting import Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 
 MAX_LINES_PER_POLL = 20     # events that a board may log in 0.1 s
@@ -22,12 +21,7 @@ class BridgeDiagnostics:
 
     def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None,
                  command_topics: Sequence[Topic]) -> None:
-        """
-        Start the timers of `node`.
-
-        :param log_file: ExperimentLog, or None.
-        :param command_topics: command topics, which only one node should publish.
-        """
+        """Start the timers; only one node should publish `command_topics`."""
         self._node, self._bridge, self._log_file = node, bridge, log_file
         self._report = BridgeReport(bridge, time.monotonic())
         self._link, self._has_logged_failure = LinkState.READY, False

@@ -49,7 +49,6 @@ class BridgeOutputs:
     def __init__(self, node: Node, arm: ArmModel, calibration: Calibration,
                  settings: BridgeOutputSettings, estimator_settings: EstimatorSettings,
                  filter_settings: FilterSettings, twin_settings: TwinSettings) -> None:
-        """Make the publishers of `node` for the ArmModel of the bench and its Calibration."""
         self._arm, self._stamp = arm, 0
         self._arm_outputs = ArmOutputs(node, arm)
         self.shapes = ShapeTracker(arm, calibration, estimator_settings, filter_settings)

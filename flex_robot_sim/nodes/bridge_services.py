@@ -18,7 +18,6 @@ class BridgeServices:
 
     def __init__(self, node: Node, bridge: RigBridge, settings: AccessSettings,
                  limits: MessageSettings) -> None:
-        """Offer the services of `node`; `bridge` (RigBridge) executes them."""
         self._node, self._bridge, self._limits = node, bridge, limits
         self._profile: tuple[int, str] | None = None        # its CRC, and its description
         self._allows_remote_enable = settings.enable_from_network

@@ -1,12 +1,11 @@
 """The controller node, separate or inside the process of the dynamics."""
 
-import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
@@ -25,21 +24,15 @@ from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.rate_gate import RateGate
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
 from flex_robot_sim.ros import services, topics
-from flex_robot_sim.ros.conversions import (
-    SECOND,
-    JointStateBuffer,
-    reference_of,
-    stamp_of,
-)
-from flex_robot_sim.ros.endpoints import advertise, offer
-from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, StrainReader
+from flex_robot_sim.ros.conversions import SECOND, JointStateBuffer, reference_of, stamp_of
+from flex_robot_sim.ros.endpoints import advertise, make_timer, offer
+from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, strain_values
 from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.ros.message_limits import reserve_message_memory
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import carry_out, refuse
 from flex_robot_sim.ros.robot_source import when_arm_is_known
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.simulation.simulation import Simulation
@@ -54,11 +47,7 @@ class ControllerNode(Node):
     """Controls an arm: joint states in, efforts out."""
 
     def __init__(self, is_inside: bool = False) -> None:
-        """
-        Wait for joint states.
-
-        :param is_inside: whether the process of the dynamics calls `attach`, and then `effort`.
-        """
+        """Wait for joint states; if `is_inside`, for the process of the dynamics."""
         super().__init__('controller')
         self.controller: JointController | None = None      # when the arm is known
         self._call_in_loop: Callable[[Callable[[], Any]], Any] = lambda action: action()
@@ -71,11 +60,7 @@ class ControllerNode(Node):
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
 
     def attach(self, loop: SimulationLoop, stamp: Callable[[Simulation], int]) -> None:
-        """
-        Control the arm of a SimulationLoop, once per period, in its thread.
-
-        :param stamp: returns the stamp of messages about the present state of a Simulation [ns].
-        """
+        """Control the arm of a loop in its thread; stamp(simulation) returns stamps [ns]."""
         self._call_in_loop, self._simulation, self._stamp = loop.call, loop.simulation, stamp
         self._stamp_offset()
         settings = self.parameters[ControllerSettings]
@@ -107,14 +92,15 @@ class ControllerNode(Node):
         self._pairing = JointMotorPairing(
             arm, self.parameters[ControllerSettings].feedback == 'motor')
         self._last_state_at = time.monotonic()
-        listen_to_joint_states(self, topics.JOINT_STATES, self._on_joints)
+        listen_to_joint_states(self, topics.JOINT_STATES, partial(
+            self._control, self._pairing.take_joints))
         if self._pairing.need_motors:
-            listen_to_joint_states(self, topics.MOTOR_STATES, self._on_motors)
+            listen_to_joint_states(self, topics.MOTOR_STATES, partial(
+                self._control, self._pairing.take_motors))
         if flex_sensors(arm).names:
-            self._strain = StrainReader(arm)
+            self._strain = strain_values(arm)
             listen_to_joint_states(self, topics.STRAIN, self._on_strain)
-        self.create_timer(WATCHDOG_PERIOD_S, self._check_state_age,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        make_timer(self, WATCHDOG_PERIOD_S, self._check_state_age)
 
     def _prepare(self, arm, sampling=None):
         self.controller = JointController(arm, self.parameters[ControllerSettings],
@@ -151,19 +137,13 @@ class ControllerNode(Node):
                                                   () if sampling else (topics.JOINT_STATES,))
         reserve_message_memory()    # last: what is allocated later may take a part of it
 
-    def _on_joints(self, message):
-        self._control(message, self._pairing.take_joints)
-
-    def _on_motors(self, message):
-        self._control(message, self._pairing.take_motors)
-
     def _on_strain(self, message):
         try:
             self.controller.feedback.receive_strain(self._strain.read(message))
         except FlexRobotSimError as error:
             refuse(self, error)
 
-    def _control(self, message, take):
+    def _control(self, take, message):
         """Send efforts for a state, if this message completes it."""
         try:
             if not take(message):
@@ -205,7 +185,8 @@ class ControllerNode(Node):
                 stamp, self.controller.target, self.controller.target_velocity))
 
     def _on_reference(self, message):
-        self._request(lambda: self.controller.set_target(**reference_of(message)))
+        carry_out(self, lambda: self._call_in_loop(
+            lambda: self.controller.set_target(**reference_of(message))))
 
     def _hold(self):
         if not self.controller.is_live:
@@ -227,17 +208,5 @@ class ControllerNode(Node):
             model = self.controller.build_model(payload_of(settings))   # slow, too
             self._call_in_loop(lambda: self.controller.use_model(model))
         elif kind is ProfileSettings:
-            self._call_in_loop(lambda: self.controller.run_profile(settings, self._time()))
-
-    def _time(self):
-        """Time of the newest state, by the clock of its stamps [s]."""
-        return self.controller.newest
-
-    def _request(self, action):
-        """Execute the request of a message in the thread of the loop."""
-        carry_out(self, lambda: self._call_in_loop(action))
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node until a signal."""
-    sys.exit(run('controller', lambda: [ControllerNode()], args))
+            self._call_in_loop(lambda: self.controller.run_profile(
+                settings, self.controller.newest))

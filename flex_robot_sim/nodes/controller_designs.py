@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.control.joint_controller import JointController
@@ -16,6 +15,7 @@ from flex_robot_sim.feedback.feedback_design import (
 )
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.reporting import POLL_PERIOD_S, log
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
@@ -31,27 +31,23 @@ Gains = tuple[np.ndarray, np.ndarray]       # stiffness and damping of the servo
 class Designs:
     """Redesigns a component of a JointController when settings, gains or payload change."""
 
-    what = ''               # name in log lines and diagnostics
+    what = ''       # name in log lines and diagnostics
+    setting = ''    # name of the setting that chooses a design, or NONE
 
     def __init__(self, node: Node, controller: JointController, settings: Any,
                  call_in_loop: InThread) -> None:
-        """
-        Begin with settings.
-
-        :param call_in_loop: function that calls an action in the thread of the loop.
-        """
         self._node, self._controller = node, controller
         self._call_in_loop, self._settings = call_in_loop, settings
         self._servo, self.name = controller.servo, NONE
         self._background, self._problem = BackgroundTask(self.what), ''
-        node.create_timer(POLL_PERIOD_S, self._poll, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        make_timer(node, POLL_PERIOD_S, self._poll)
         self.change(settings)
 
     @property
     def state(self) -> str:
         """Active design, and the pending one or the reason why there is none."""
         if self._background.is_busy:
-            return f'{self.name}, {self.wanted(self._settings)} is computed'
+            return f'{self.name}, {self._wanted(self._settings)} is computed'
         return f'{self.name}: {self._problem}' if self._problem else self.name
 
     def change(self, settings: Any) -> None:
@@ -59,7 +55,7 @@ class Designs:
         controller = self._controller
         self._settings, self._servo = settings, controller.servo
         self._problem = ''
-        if self.wanted(settings) == NONE:
+        if self._wanted(settings) == NONE:
             self._background.cancel()
             self._use(None)
             return
@@ -67,10 +63,6 @@ class Designs:
         target = controller.target
         self._background.make(
             lambda progress: self.designed(settings, arm, gains, target, progress), self._use)
-
-    def wanted(self, settings: Any) -> str:
-        """Name of the design that settings request; NONE for none."""
-        raise NotImplementedError
 
     def designed(self, settings: Any, arm: ArmModel, gains: Gains, target: np.ndarray,
                  progress: Callable[[int, int], object]) -> Any:
@@ -81,12 +73,15 @@ class Designs:
         """Pass a design, or None, to the controller; return the log line."""
         raise NotImplementedError
 
+    def _wanted(self, settings):
+        return getattr(settings, self.setting)
+
     def _use(self, design):
-        self.name = NONE if design is None else self.wanted(self._settings)
+        self.name = NONE if design is None else self._wanted(self._settings)
         return self.take(design)
 
     def _poll(self):
-        if self._controller.servo is not self._servo and self.wanted(self._settings) != NONE:
+        if self._controller.servo is not self._servo and self._wanted(self._settings) != NONE:
             self.change(self._settings)         # gains and payload change the modes
         update = self._background.poll()
         if update is None:
@@ -100,17 +95,13 @@ class Designs:
 class ShaperDesigns(Designs):
     """Keeps the shaper up to date with ShapingSettings and gains."""
 
-    what = 'shaper'
+    what = setting = 'shaper'
 
     def __init__(self, node: Node, controller: JointController, settings: ShapingSettings,
                  period: float, call_in_loop: InThread) -> None:
         """Begin with ShapingSettings, for joint states every `period` [s]; see Designs."""
         self._period = period
         super().__init__(node, controller, settings, call_in_loop)
-
-    def wanted(self, settings: ShapingSettings) -> str:
-        """Kind of the shaper."""
-        return settings.shaper
 
     def refuse(self, settings: ShapingSettings) -> None:
         """Raise SettingError if the pose of the target rules the design out."""
@@ -133,17 +124,12 @@ class ShaperDesigns(Designs):
 class FeedbackDesigns(Designs):
     """Keeps the feedback up to date with FeedbackSettings and gains."""
 
-    what = 'feedback'
+    what, setting = 'feedback', 'vibration_feedback'
 
     def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
                  sampling: Callable[[], LoopTiming], call_in_loop: InThread) -> None:
-        """Begin with FeedbackSettings, for states with a LoopTiming; see Designs."""
         self._sampling = sampling
         super().__init__(node, controller, settings, call_in_loop)
-
-    def wanted(self, settings: FeedbackSettings) -> str:
-        """Kind of the feedback."""
-        return settings.vibration_feedback
 
     def refuse(self, settings: FeedbackSettings) -> None:
         """Raise SettingError if the arm rules the design out."""

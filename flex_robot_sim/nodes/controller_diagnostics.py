@@ -8,8 +8,7 @@ from rclpy.node import Node
 from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, InThread, ShaperDesigns
-from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
-from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 
 
@@ -19,13 +18,7 @@ class ControllerDiagnostics:
     def __init__(self, node: Node, controller: JointController, call_in_loop: InThread,
                  shaper: ShaperDesigns, feedback: FeedbackDesigns,
                  state_topics: Sequence[Topic]) -> None:
-        """
-        Start the timers of `node`.
-
-        :param call_in_loop: call_in_loop(action) is how the controller is asked.
-        :param shaper: ShaperDesigns; feedback: FeedbackDesigns.
-        :param state_topics: by which states arrive, from one node.
-        """
+        """Start the timers; states arrive by `state_topics`, from one node."""
         self._node, self._controller, self._call_in_loop = node, controller, call_in_loop
         self._servo: Servo | None = None
         self._shaper, self._feedback = shaper, feedback

@@ -49,11 +49,7 @@ class DemoObserver(Node):
     """Records the motion of an arm and the diagnostics of its nodes."""
 
     def __init__(self, arm: ArmModel, needs_commands: bool) -> None:
-        """
-        Make the node for an ArmModel; call `spin` to process messages.
-
-        :param needs_commands: whether the controller commands the arm by a topic.
-        """
+        """Make the node; `needs_commands`: the controller commands the arm by a topic."""
         super().__init__('demo')
         self._needs_commands = needs_commands
         self._arm = arm

@@ -10,7 +10,6 @@ gaps between moving parts, each marker is published in the frame of its link, lo
 
 import numpy as np
 from geometry_msgs.msg import Point
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -25,7 +24,7 @@ from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import JointStateBuffer, set_stamp, set_vector
-from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.endpoints import advertise, make_timer
 
 SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
 MAX_PATH_POINTS = 500     # of the tool path
@@ -39,12 +38,7 @@ class DisplayOutputs:
 
     def __init__(self, node: Node, arm: ArmModel, tool: str,
                  settings: OutputSettings | BridgeOutputSettings) -> None:
-        """
-        Make the publishers of `node` for an ArmModel.
-
-        :param tool: link whose path is drawn.
-        :param settings: OutputSettings.
-        """
+        """Make the publishers; the path of the link `tool` is drawn."""
         self._arm, self._tool = arm, arm.frames[tool]
         self._state: tuple[int, np.ndarray, int] | None = None      # stamp, coordinates, epoch
         self._base = arm.description.links[0].name
@@ -56,9 +50,7 @@ class DisplayOutputs:
         self._set_scale(settings)
         self._joint_publisher = advertise(node, topics.DISPLAY_JOINT_STATES)
         self._marker_publisher = advertise(node, topics.BENDING_MARKERS)
-        self._clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(1.0 / settings.display_rate, self._draw,
-                                        clock=self._clock)
+        self._timer = make_timer(node, 1.0 / settings.display_rate, self._draw)
 
     def change(self, settings: OutputSettings | BridgeOutputSettings) -> None:
         """Apply OutputSettings whose live fields have changed."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
-
-from rclpy.clock import Clock, ClockType
 
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
 from flex_robot_sim.nodes.settings import DRIFT_SETTINGS, KNOWN_PARAMETERS
+from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.polling_node import PollingNode
 from flex_robot_sim.ros.reporting import Reporter, log
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.util.exceptions import plain
 
 if TYPE_CHECKING:
@@ -28,10 +25,7 @@ POLL_RATE_LIMITS_HZ = 20.0, 100.0  # minimum and maximum
 class DriftNode(PollingNode):
     """Monitors an arm that other nodes simulate or drive."""
 
-    _inputs: DriftInputs
-
     def __init__(self) -> None:
-        """Wait for the robot."""
         super().__init__('drift', DRIFT_SETTINGS, KNOWN_PARAMETERS)
 
     def begin(self, arm: ArmModel) -> None:
@@ -39,9 +33,10 @@ class DriftNode(PollingNode):
         self._watch = DriftWatch(arm, self.parameters[DriftSettings])
         self._name, self._last_sample, self._level = arm.description.name, -SAMPLE_TIMEOUT_S, ''
         self._inputs = DriftInputs(self, arm)
+        self.polled = self._inputs.polled
         rate = min(max(POLLS_PER_PERIOD * self._watch.slowest, POLL_RATE_LIMITS_HZ[0]),
                    POLL_RATE_LIMITS_HZ[1])
-        self.create_timer(1.0 / rate, self._listen, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        make_timer(self, 1.0 / rate, self._listen)
         Reporter(self, 'stiffness', self._check_stop, self._figures)
         self.get_logger().info(f'{plain(self._name)}: slowest mode {self._watch.slowest:.4g} Hz')
 
@@ -62,8 +57,3 @@ class DriftNode(PollingNode):
         if time.monotonic() - self._last_sample > SAMPLE_TIMEOUT_S:
             level, line = 'stale', 'no strain with joint states comes'
         return self._name, level, line, self._watch.figures()
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node until a signal."""
-    sys.exit(run('drift', lambda: [DriftNode()], args))

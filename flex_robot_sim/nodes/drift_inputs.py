@@ -5,8 +5,6 @@ Subscriptions are polled, as in `view_inputs`: some tens of joint states a secon
 link that vibrates at some hertz.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 
@@ -17,7 +15,7 @@ from rclpy.subscription import Subscription
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.endpoints import subscribe
-from flex_robot_sim.ros.joint_motor_pairing import NamedValues, StrainReader
+from flex_robot_sim.ros.joint_motor_pairing import NamedValues, strain_values
 from flex_robot_sim.ros.polling_node import Stamps
 from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.ros.topics import Topic
@@ -35,9 +33,9 @@ class DriftInputs:
         self._node = node
         joints = len(arm.joint_names)
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
-        self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES, 'joint')
-        self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES, 'joint')
-        self._strain = StrainReader(arm)
+        self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES)
+        self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES)
+        self._strain = strain_values(arm)
         self._no_efforts = np.full(joints, np.nan)
         self._time = Stamps(node)
         # two newest samples: (time, positions and efforts), (time, motor positions)
@@ -46,15 +44,9 @@ class DriftInputs:
         self._strain_samples: deque[tuple[float, np.ndarray]] = deque(maxlen=MAX_PENDING_STRAINS)
         self._strain_subscription = self._listen(topics.STRAIN)
         self._joint_subscription = self._listen(topics.JOINT_STATES)
-        self._motor_subscription = (
-            self._listen(topics.MOTOR_STATES) if arm.motor_names else None)
-
-    @property
-    def polled(self) -> tuple[Subscription, ...]:
-        """Return the subscriptions."""
-        return tuple(subscription for subscription in (
-            self._strain_subscription, self._joint_subscription,
-            self._motor_subscription) if subscription)
+        self._motor_subscription = self._listen(topics.MOTOR_STATES) if arm.motor_names else None
+        self.polled = tuple(filter(None, (
+            self._strain_subscription, self._joint_subscription, self._motor_subscription)))
 
     def _listen(self, topic: Topic) -> Subscription:
         return subscribe(self._node, topic, lambda _: None, topic.quality_for('drift'))

@@ -1,6 +1,5 @@
 """The dynamics node: efforts in, joint states out, in real time."""
 
-import sys
 from collections.abc import Callable
 
 from rclpy.node import Node
@@ -24,7 +23,6 @@ from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import carry_out
 from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.ros.topics import EFFORT_COMMANDS, EFFORT_TOPICS, JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.settings import SimulationSettings
@@ -115,8 +113,3 @@ class DynamicsNode(Node):
         """Stop the simulation."""
         if self.loop is not None:
             self.loop.stop()
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node until a signal."""
-    sys.exit(run('dynamics', lambda: [DynamicsNode()], args))

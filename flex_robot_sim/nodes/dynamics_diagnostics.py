@@ -11,8 +11,7 @@ from rclpy.node import Node
 
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
-from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, log
-from flex_robot_sim.ros.senders import SenderWatch
+from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 
 
@@ -20,11 +19,7 @@ class DynamicsDiagnostics:
     """Timers that publish events and figures of a SimulationLoop."""
 
     def __init__(self, node: Node, loop: SimulationLoop, command_topics: Sequence[Topic]) -> None:
-        """
-        Start the timers of `node`.
-
-        :param command_topics: command topics, which only one node should publish.
-        """
+        """Start the timers; only one node should publish `command_topics`."""
         self._node, self._loop = node, loop
         self._report = LoopReport(loop, time.monotonic())
         self._has_logged_same_name, self._published_state = False, loop.state

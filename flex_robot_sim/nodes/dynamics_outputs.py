@@ -5,6 +5,7 @@ The thread of the simulation publishes states right after each period. Drawing t
 period, so a timer of the node draws from a copy of the state.
 """
 
+from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
@@ -14,7 +15,7 @@ from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.ros import topics
-from flex_robot_sim.ros.conversions import SECOND, WrenchBuffer, set_stamp
+from flex_robot_sim.ros.conversions import SECOND, set_stamp, set_vector
 from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.simulation.simulation import Simulation
@@ -25,7 +26,6 @@ class DynamicsOutputs:
     """Publishers of the dynamics node, driven by its SimulationLoop."""
 
     def __init__(self, node: Node, loop: SimulationLoop, settings: OutputSettings) -> None:
-        """Make the publishers of `node` for OutputSettings."""
         arm = loop.simulation.arm
         self._loop, self._node_clock = loop, node.get_clock()
         self._uses_simulated_time = settings.publish_clock or loop.is_lockstep
@@ -88,8 +88,13 @@ class _Wrench:
             raise SettingError(f'wrench_joints: no joint "{joint}" carries a body. Known: '
                                f'{", ".join(arm.carried_bodies)}')
         self._joint = joint
-        self._buffer = WrenchBuffer(arm.description.joint(joint).child)
+        self._message = WrenchStamped()
+        self._message.header.frame_id = arm.description.joint(joint).child
         self._publisher = advertise(node, topics.JOINT_WRENCH.with_word(word))
 
     def send(self, stamp, simulation):
-        self._publisher.publish(self._buffer.fill(stamp, simulation.wrench(self._joint)))
+        wrench = simulation.wrench(self._joint)
+        set_stamp(self._message.header.stamp, stamp)
+        set_vector(self._message.wrench.torque, wrench[:3])
+        set_vector(self._message.wrench.force, wrench[3:])
+        self._publisher.publish(self._message)

@@ -13,13 +13,13 @@ from importlib import import_module
 from typing import Any
 
 from builtin_interfaces.msg import Duration
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.motion.reference import REFUSED, REPLACED
 from flex_robot_sim.nodes.goal_state import Outcome, RunningGoal
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
 from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
@@ -73,8 +73,7 @@ def offer_follow_joint_trajectory(node: Node, name: str, relay: TrajectoryRelay,
         goal_callback=lambda goal: (GoalResponse.ACCEPT if action.accepts(goal)
                                     else GoalResponse.REJECT),
         cancel_callback=lambda handle: CancelResponse.ACCEPT)
-    # the steady clock: cancellations count while a simulation is paused, too
-    node.create_timer(CHECK_PERIOD, action.check, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    make_timer(node, CHECK_PERIOD, action.check)
     return action
 
 
@@ -83,11 +82,7 @@ class FollowTrajectoryAction:
 
     def __init__(self, node: Node, relay: TrajectoryRelay, kind: Any, client: Any | None,
                  controller: str, tolerance: float) -> None:
-        """
-        Wait for goals.
-
-        :param kind: FollowJointTrajectory; client: ActionClient of the controller, or None.
-        """
+        """Wait for goals of `kind` FollowJointTrajectory."""
         self._node, self._relay, self._kind, self._client = node, relay, kind, client
         self._controller, self.tolerance = controller, tolerance
         self._goal: RunningGoal | None = None

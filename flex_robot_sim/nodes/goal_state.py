@@ -103,16 +103,15 @@ class RunningGoal:
             if name not in desired or name not in measured.positions:
                 continue
             position, velocity = desired[name]
-            off = abs(measured.position_at(name, now) - position)
-            if off > tolerance.position > 0.0:
-                return Outcome(self._codes.PATH_TOLERANCE_VIOLATED,
-                               f'"{name}" is {off:.4g} from its path, more than its tolerance '
-                               f'{tolerance.position:.4g}')
-            off = abs(measured.velocities[name] - velocity)
-            if off > tolerance.velocity > 0.0:
-                return Outcome(self._codes.PATH_TOLERANCE_VIOLATED,
-                               f'the velocity of "{name}" is {off:.4g} from that of its path, '
-                               f'more than its tolerance {tolerance.velocity:.4g}')
+            for off, limit, what, path in (
+                    (abs(measured.position_at(name, now) - position), tolerance.position,
+                     f'"{name}"', 'its path'),
+                    (abs(measured.velocities[name] - velocity), tolerance.velocity,
+                     f'the velocity of "{name}"', 'that of its path')):
+                if off > limit > 0.0:
+                    return Outcome(
+                        self._codes.PATH_TOLERANCE_VIOLATED,
+                        f'{what} is {off:.4g} from {path}, more than its tolerance {limit:.4g}')
         return None
 
     def check_end(self, measured: JointTable, target: JointTable, now: float) -> None:

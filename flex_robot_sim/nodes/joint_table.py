@@ -9,7 +9,6 @@ class JointTable:
     """Values by joint name; messages may name any of the joints."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self.positions: dict[str, float] = {}       # [rad, m]
         self.velocities: dict[str, float] = {}      # of the message, or from two positions [per s]
         self.times: dict[str, float] = {}           # when the values arrived                 [s]

@@ -1,7 +1,5 @@
 """Parameters of running nodes, read once, as JSON texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The player node: publishes the messages of a recording at their original times."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -68,21 +66,20 @@ class PlayerNode(Node):
 
     def _make_publisher(self, topic):
         """Return the publisher of a topic; None, with a note, if the topic is left out."""
-        if is_command(topic) and not self._options.has_commands:
-            self._say(f'note: {topic.name} is left out: it commands an arm. --commands sends it')
-            return None
         kind = type_of(topic.kind) if topic.encoding == ENCODING else None
-        if kind is None:
-            self._say(f'note: {topic.name} is left out: {topic.kind or "its type"} is not '
-                      'installed here')
-            return None
-        try:
-            return self.create_publisher(kind, topic.name, qos_of(Quality(
-                1 if topic.is_latched else QUEUE_DEPTH, topic.is_reliable, topic.is_latched)))
-        except InvalidTopicNameException:
-            self._say(f'note: {topic.name} is left out: ROS does not allow this name of a topic')
-        except (RuntimeError, ValueError) as error:     # a name that is too long, a second type
-            self._say(f'note: {topic.name} is left out: ROS does not send it: {error}')
+        if is_command(topic) and not self._options.has_commands:
+            reason = 'it commands an arm. --commands sends it'
+        elif kind is None:
+            reason = f'{topic.kind or "its type"} is not installed here'
+        else:
+            try:
+                return self.create_publisher(kind, topic.name, qos_of(Quality(
+                    1 if topic.is_latched else QUEUE_DEPTH, topic.is_reliable, topic.is_latched)))
+            except InvalidTopicNameException:
+                reason = 'ROS does not allow this name of a topic'
+            except (RuntimeError, ValueError) as error:     # a long name, a second type
+                reason = f'ROS does not send it: {error}'
+        self._say(f'note: {topic.name} is left out: {reason}')
         return None
 
     def close(self) -> None:

@@ -1,14 +1,12 @@
 """Pushes at links from messages; a push ends if its sender stops sending."""
 
-from __future__ import annotations
-
 import time
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.ros.conversions import vector_of
+from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.message_limits import subscribe_short
 from flex_robot_sim.ros.reporting import carry_out, log
 from flex_robot_sim.ros.topics import PUSH
@@ -20,12 +18,10 @@ class PushInbox:
     """Subscription of `push`."""
 
     def __init__(self, node: Node, loop: SimulationLoop) -> None:
-        """Subscribe `node`; a SimulationLoop applies the pushes."""
         self._node, self._loop = node, loop
         self._last_push_at: dict[str, float] = {}      # time of the newest push by link    [s]
         subscribe_short(node, PUSH, self._on_push)
-        node.create_timer(CHECK_PERIOD_S, self._end_old_pushes,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        make_timer(node, CHECK_PERIOD_S, self._end_old_pushes)
 
     def _on_push(self, message):
         link = message.header.frame_id

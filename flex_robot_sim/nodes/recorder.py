@@ -6,9 +6,6 @@ executor does not provide the sequence numbers that reveal lost messages. The ot
 three times as long per message.
 """
 
-from __future__ import annotations
-
-import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -16,7 +13,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
@@ -26,10 +22,9 @@ from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.tally import Tally, as_text, status_line, summary
 from flex_robot_sim.ros.cdr import may_be_padded, trim
 from flex_robot_sim.ros.definitions import DefinitionError, message_type
-from flex_robot_sim.ros.endpoints import qos_of
+from flex_robot_sim.ros.endpoints import make_timer, qos_of
 from flex_robot_sim.ros.message_types import definition_of, type_of
 from flex_robot_sim.ros.parameters import Parameters
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.ros.topics import CLOCK, DIAGNOSTICS, Quality
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -46,12 +41,7 @@ class RecorderNode(Node):
 
     def __init__(self, on_summary: Callable[[dict[str, Any]], None] | None = None,
                  show: Callable[[str], None] = lambda line: None) -> None:
-        """
-        Begin the file and subscribe.
-
-        :param on_summary: takes the summary at the end; None: it is logged.
-        :param show: takes progress lines, and '' at the end.
-        """
+        """Begin the file; without `on_summary` the summary is logged. `show` takes progress."""
         super().__init__('recorder')
         self.failure: UsageError | None = None
         self.has_ended = False
@@ -70,9 +60,8 @@ class RecorderNode(Node):
         self._start_time, self._last_poll = time.monotonic(), 0.0
         self._parameter_notes = ParameterNotes(self, self._writer.note)
         self._listener = Node(LISTENER_NAME, enable_rosout=False, start_parameter_services=False)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(POLL_PERIOD_S, self._poll, clock=steady)
-        self.create_timer(TAKE_PERIOD_S, self._take, clock=steady)
+        make_timer(self, POLL_PERIOD_S, self._poll)
+        make_timer(self, TAKE_PERIOD_S, self._take)
         self.get_logger().info(f'records into {self._writer.path}')
 
     def close(self) -> None:
@@ -209,22 +198,3 @@ def _common_qos(profiles):
     return (bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
                                    for profile in profiles),
             all(profile.reliability != ReliabilityPolicy.BEST_EFFORT for profile in profiles))
-
-
-def main(args: list[str] | None = None, name: str = 'recorder', **reporting: Any) -> None:
-    """Run the node until a signal."""
-    sys.exit(record(args, name, **reporting))
-
-
-def record(args: list[str] | None = None, name: str = 'recorder', **reporting: Any) -> int:
-    """Record until a signal; return the exit code."""
-    nodes: list[RecorderNode] = []
-
-    def make_nodes():
-        nodes.append(RecorderNode(**reporting))
-        return nodes
-    code = run(name, make_nodes, args)
-    if code == 0 and nodes and nodes[0].failure is not None:
-        print(f'{name}: {nodes[0].failure}', file=sys.stderr)
-        return 2
-    return code

@@ -1,6 +1,5 @@
 """The shaper node: input shaping in front of any trajectory controller or driver."""
 
-import sys
 import time
 
 from rclpy.node import Node
@@ -14,7 +13,6 @@ from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import Reporter, log, refuse
 from flex_robot_sim.ros.robot_source import when_arm_is_known
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.ros.topics import SHAPER_TRAJECTORY
 from flex_robot_sim.ros.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
@@ -180,8 +178,3 @@ class ShaperNode(Node):
         if problem:
             return self._name, 'warning', problem, values
         return self._name, 'ok', 'shapes what it hears', values
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node until a signal."""
-    sys.exit(run('shaper', lambda: [ShaperNode()], args))

@@ -32,11 +32,7 @@ class ShaperStream:
     """Receives set points at any rate, and publishes shaped ones at a constant rate."""
 
     def __init__(self, node: Node, kind: str, stream: SetPointStream, max_names: int) -> None:
-        """
-        Subscribe and publish.
-
-        :param kind: key of KINDS; stream: SetPointStream; max_names: limit per message.
-        """
+        """Subscribe and publish messages of a `kind` in KINDS."""
         self._node, self.stream, self.problem = node, stream, ''
         self.accepted = self.refused = 0
         self._last_set_point, self._is_idle = None, True

@@ -1,20 +1,12 @@
 """Dynamics and controller in one process: a control loop of 1 kHz without messages."""
 
-import sys
-
 from rclpy.node import Node
 
 from flex_robot_sim.nodes.controller import ControllerNode
 from flex_robot_sim.nodes.dynamics import DynamicsNode
-from flex_robot_sim.ros.run import run
 
 
 def make_nodes() -> list[Node]:
     """Return both nodes; the simulation calls the controller once per period."""
     controller = ControllerNode(is_inside=True)
     return [DynamicsNode(controller.attach), controller]
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run both nodes until a signal."""
-    sys.exit(run('simulation', make_nodes, args))

@@ -26,11 +26,7 @@ FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETT
 def offer_simulation_interfaces(
         node: Node, loop: SimulationLoop,
         poll: Callable[[], object] | None = None) -> SimulationInterfaces | None:
-    """
-    Offer the services for a SimulationLoop; return None if their types are not installed.
-
-    :param poll: processes commands while steps wait for them.
-    """
+    """Offer the services, or None without their types; steps call `poll` while they wait."""
     try:
         kinds, services = (import_module(f'simulation_interfaces.{part}')
                            for part in ('msg', 'srv'))
@@ -44,11 +40,7 @@ class SimulationInterfaces:
 
     def __init__(self, node: Node, loop: SimulationLoop, kinds: ModuleType,
                  services: ModuleType, poll: Callable[[], object] | None = None) -> None:
-        """
-        Offer the services of `node`.
-
-        :param kinds: module simulation_interfaces.msg; services: module simulation_interfaces.srv.
-        """
+        """Offer the services by `msg` and `srv` of simulation_interfaces."""
         self._loop, self._kinds, self._services, self._poll = loop, kinds, services, poll
         self._stopped_after: int | None = None      # periods of the loop; None: not stopped
         for name, handler in (('GetSimulatorFeatures', self.get_features),

@@ -37,13 +37,19 @@ def no_ros_line(error: ImportError) -> str:
 
 
 def start(name: str) -> None:
-    """Run a module of this folder; the files in programs/ call this."""
+    """Run a program of this package until a signal; the files in programs/ call this."""
     end_quietly()
     keep_to_one_thread()
     with collected_seldom():
+        executables = import_module('flex_robot_sim.system.processes').EXECUTABLES
+        if name not in executables:
+            problem = f'no node "{name}". Known' if name else 'name a node'
+            print(f'flex_robot_sim.nodes: {problem}: {", ".join(executables)}', file=sys.stderr)
+            sys.exit(2)
         import_module('flex_robot_sim.ros.network').prepare_network()
         try:
             module = import_module(f'flex_robot_sim.nodes.{name}')
+            run = import_module('flex_robot_sim.ros.run').run
         except ImportError as error:
             sys.exit(f'{name}: {no_ros_line(error)}')
-    module.main()
+    sys.exit(run(name, getattr(module, executables[name])))

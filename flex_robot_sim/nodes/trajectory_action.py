@@ -6,7 +6,6 @@ controller receives the trajectories on its topic, like those of other senders.
 """
 
 import math
-import sys
 
 from rclpy.node import Node
 
@@ -23,7 +22,6 @@ from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.robot_source import when_arm_is_known
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.shaping.impulses import NONE
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError, plain
@@ -55,8 +53,3 @@ class TrajectoryActionNode(Node):
         offer_follow_joint_trajectory(self, ACTION, relay, tolerance=settings.goal_tolerance)
         self.get_logger().info(f'{plain(arm.description.name)}: offers '
                                f'{self.resolve_service_name(ACTION)}')
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node until a signal."""
-    sys.exit(run('trajectory_action', lambda: [TrajectoryActionNode()], args))

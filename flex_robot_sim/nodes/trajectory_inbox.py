@@ -6,19 +6,16 @@ Reading and planning use NumPy calls that release the interpreter lock. The node
 states of stamped trajectories on `~/trajectory_status`.
 """
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.realtime.priority import use_planning_priority
 from flex_robot_sim.ros import topics
-from flex_robot_sim.ros.endpoints import advertise, subscribe
+from flex_robot_sim.ros.endpoints import advertise, make_timer, subscribe
 from flex_robot_sim.ros.node_settings import MessageSettings
 from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.ros.trajectory_cdr import TrajectoryHeader
@@ -38,11 +35,7 @@ class TrajectoryInbox:
 
     def __init__(self, node: Node, controller: JointController, limits: MessageSettings,
                  stamp_offset: Callable[[], float] | None = None) -> None:
-        """
-        Subscribe `node`; the thread starts with the first message.
-
-        :param stamp_offset: returns the time of stamps minus that of the controller [s]; None: 0.
-        """
+        """Subscribe; `stamp_offset`: time of stamps less that of the controller [s]; None: 0."""
         self._node, self._controller, self._limits = node, controller, limits
         self._stamp_offset = stamp_offset
         self._messages: queue.Queue[tuple[bytes, TrajectoryHeader, int]] = queue.Queue(
@@ -50,8 +43,7 @@ class TrajectoryInbox:
         self._thread: threading.Thread | None = None
         subscribe(node, topics.TRAJECTORY, self._on_bytes, raw=True)
         self._status = advertise(node, topics.TRAJECTORY_STATUS.private)
-        node.create_timer(STATUS_PERIOD_S, self._publish_events,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        make_timer(node, STATUS_PERIOD_S, self._publish_events)
 
     def _publish_events(self):
         for event in self._controller.trajectories.take_events():

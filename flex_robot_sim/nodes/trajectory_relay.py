@@ -5,18 +5,15 @@ A trajectory must reach the controller before its first point is due. The relay 
 shaping and packing take, and stamps the next trajectory later by that lead.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from builtin_interfaces.msg import Duration
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flex_robot_sim.model.arm_model import ArmModel
@@ -103,7 +100,8 @@ class TrajectoryRelay:
         self._working_time = 0.0        # from the request to the message                     [s]
         self._publisher = advertise(node, topics.TRAJECTORY)
         for topic, table in ((topics.JOINT_STATES, self.measured), (topics.TARGET, self.target)):
-            listen_to_joint_states(node, topic, self._updater_of(table), limits.max_names)
+            listen_to_joint_states(node, topic, partial(
+                self._update, table), limits.max_names)
         if has_reports:
             subscribe_short(node, topics.TRAJECTORY_STATUS, self._on_status)
 
@@ -146,11 +144,7 @@ class TrajectoryRelay:
         self._check_deviation(shaped)
 
     def shape(self, trajectory: Trajectory, stamp: int | None, frame: str = '') -> SentTrajectory:
-        """
-        Shape a Trajectory; the next one continues from it.
-
-        :param stamp: of its start [ns]; None: as soon as possible.
-        """
+        """Shape a Trajectory from a stamp on [ns; None: now]; the next one continues from it."""
         start = self._time_of(stamp)
         return self._shape_in_time(
             lambda now: self._check_deviation(self.shaper.shaped(trajectory, now, start)), frame)
@@ -227,10 +221,8 @@ class TrajectoryRelay:
         raise CommandError('this machine takes too long to shape such a trajectory: send fewer '
                            'points, or shape fewer modes')
 
-    def _updater_of(self, table):
-        def update(message: JointState):
-            table.update(message, self.now())
-        return update
+    def _update(self, table, message):
+        table.update(message, self.now())
 
     def _on_status(self, message):
         event = read_trajectory_status(message)

@@ -7,14 +7,12 @@ import time
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rclpy.clock import Clock, ClockType
-
 from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs
 from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
+from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.polling_node import PollingNode
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.ros.topics import JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.viewer.missing import refuse_without_view
@@ -31,8 +29,6 @@ MAX_FULL_RATE_BROWSERS, SKIP_INTERVAL = 2, 3
 
 class ViewNode(PollingNode):
     """Shows an arm in browsers."""
-
-    _inputs: ViewInputs
 
     def __init__(self) -> None:
         """Wait for the robot; the page is served at an address of this machine."""
@@ -52,11 +48,11 @@ class ViewNode(PollingNode):
         self._remote = remote = ViewRemote(self)
         self._observed = observed
         self._inputs = ViewInputs(self, arm, observed)
+        self.polled = self._inputs.polled
         self._page = page = Page(arm.description.name, settings.view_port or None)
         self._view = RobotView(page, arm, observed, remote, settings.view_rate, settings.view_span)
         self._prediction = Prediction(arm, self._view)
-        self.create_timer(1.0 / settings.view_rate, self._draw,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        make_timer(self, 1.0 / settings.view_rate, self._draw)
         # every user of the machine can read /rosout, so the token is printed to the terminal only
         self.get_logger().info(f'{plain(arm.description.name)} at {page.address}')
         print(f'view: open {page.private_address}', file=sys.stderr, flush=True)
@@ -81,8 +77,3 @@ class ViewNode(PollingNode):
                 part.close()
         if self._browser_folder is not None:
             self._browser_folder.cleanup()
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node until a signal."""
-    sys.exit(run('view', lambda: [ViewNode()], args))

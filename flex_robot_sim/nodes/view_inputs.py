@@ -5,8 +5,6 @@ They are polled before each frame: five hundred callbacks a second would take lo
 drawing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -38,11 +36,11 @@ class ViewInputs:
         self._time = Stamps(node)
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
-        self._effort = NamedValues(arm.joint_names, topics.JOINT_STATES, 'joint')
+        self._effort = NamedValues(arm.joint_names, topics.JOINT_STATES)
         self._flex = NamedValues(arm.coordinate_names[self._elastic], topics.FLEX_STATES,
                                  'coordinate')
-        self._target = NamedValues(arm.joint_names, topics.TARGET, 'joint')
-        self._twin = NamedValues(arm.joint_names, topics.TWIN_JOINT_STATES, 'joint')
+        self._target = NamedValues(arm.joint_names, topics.TARGET)
+        self._twin = NamedValues(arm.joint_names, topics.TWIN_JOINT_STATES)
         self._readers: list[tuple[Any, Callable[[float, Any], None]]] = []
         self._problems: dict[str, str] = {}
         self._listen(topics.MOTOR_STATES, self._on_motors)

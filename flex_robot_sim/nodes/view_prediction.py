@@ -1,7 +1,5 @@
 """Predicted natural frequencies of an arm in its present pose, computed in the background."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -36,7 +34,6 @@ class Prediction:
     """Predicts frequencies for a RobotView, for a pose that is up to some seconds old."""
 
     def __init__(self, arm: ArmModel, view: RobotView) -> None:
-        """Predict the frequencies of `arm`; `view` displays them."""
         self._arm, self._view, self._background = arm, view, BackgroundTask('prediction')
         self._next_time = -np.inf
         self._requested: tuple[Case, np.ndarray] | None = None

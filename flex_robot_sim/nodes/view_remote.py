@@ -1,7 +1,5 @@
 """Requests of the view to other nodes: services, parameters, targets and pushes."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable
@@ -17,41 +15,27 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.feedback.feedback_settings import VIBRATION_FEEDBACKS
 from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.conversions import set_vector
 from flex_robot_sim.ros.endpoints import advertise, make_client
-from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
-from flex_robot_sim.viewer.remote import (
-    COMMAND_JOINT,
-    DISARM,
-    FEEDBACK,
-    PAUSE,
-    PAYLOAD,
-    PUSH,
-    RESET,
-    SHAPER,
-    STEP,
-)
+from flex_robot_sim.viewer.remote import Command
 
 AVAILABILITY_PERIOD_S = 0.5     # of the check for services and subscribers
 REFRESH_PERIOD_S = 3.0          # of reading parameters
 ANSWER_TIMEOUT_S = 5.0           # of a service call
-SERVICES = {PAUSE: services.PAUSE, STEP: services.STEP, RESET: services.RESET,
-            DISARM: services.ENABLE}
+SERVICES = {Command.PAUSE: services.PAUSE, Command.STEP: services.STEP,
+            Command.RESET: services.RESET, Command.DISARM: services.ENABLE}
 PAYLOAD_PARAMETERS = 'payload_link', 'payload_mass', 'payload_centre'
 GAINS = tuple(ControllerSettings.__dataclass_fields__)
 READ_PARAMETERS = {
     'dynamics': (*PAYLOAD_PARAMETERS, 'period'),
-    'controller': (SHAPER, FEEDBACK, *PAYLOAD_PARAMETERS, *GAINS)}
-CHOICES = {SHAPER: CONTROLLER_SHAPERS, FEEDBACK: VIBRATION_FEEDBACKS}
+    'controller': (Command.SHAPER, Command.FEEDBACK, *PAYLOAD_PARAMETERS, *GAINS)}
 
 
 class ViewRemote:
     """Remote through ROS services, parameters and topics."""
 
     def __init__(self, node: Node) -> None:
-        """Make clients and publishers of `node`."""
         self._node = node
         self._clients = {command: make_client(node, service)
                          for command, service in SERVICES.items()}
@@ -91,29 +75,21 @@ class ViewRemote:
         """Why a request is unavailable at present; '' if it is available."""
         return self._reasons[command]
 
-    def choices(self, command: str) -> tuple[str, ...]:
-        """Return the choices of SHAPER or FEEDBACK."""
-        return CHOICES[command]
-
     def value(self, command: str) -> str:
         """Return the value of a parameter of the controller, or ''."""
         return self.parameters.get('controller', {}).get(command, '')
 
-    def pause(self, is_paused: bool) -> None:
-        """Pause or resume the simulation."""
-        self._call(PAUSE, SetBool.Request(data=is_paused))
-
-    def step(self) -> None:
-        """Take one step."""
-        self._call(STEP, Trigger.Request())
-
-    def reset(self) -> None:
-        """Reset the simulation."""
-        self._call(RESET, Trigger.Request())
-
-    def disarm(self) -> None:
-        """Disarm the bench."""
-        self._call(DISARM, SetBool.Request(data=False))
+    def call(self, command: str, is_on: bool | None = None) -> None:
+        """Call the service of a command, with a value if it has one."""
+        def on_response(response):
+            if not response.success:
+                self._news.append(f'{command}: {response.message}')
+        client, name = self._clients[command], SERVICES[command].name
+        if not client.service_is_ready():
+            self._news.append(f'{command}: {self._reasons[command]}')
+            return
+        request = Trigger.Request() if is_on is None else SetBool.Request(data=is_on)
+        self._request(client, request, on_response, name)
 
     def command_joint(self, joint: str, position: float) -> None:
         """Send a joint to a position [rad, m]."""
@@ -145,23 +121,23 @@ class ViewRemote:
 
     def _check_availability(self):
         reasons = self._reasons
-        has_bench = self._clients[DISARM].service_is_ready()
-        for command in (PAUSE, STEP, RESET):
+        has_bench = self._clients[Command.DISARM].service_is_ready()
+        for command in (Command.PAUSE, Command.STEP, Command.RESET):
             reasons[command] = '' if self._clients[command].service_is_ready() else (
                 'a bench cannot be stopped like a simulation' if has_bench else
                 f'there is no service {SERVICES[command].name}')
-        reasons[DISARM] = '' if has_bench else 'there is no bench'
-        reasons[COMMAND_JOINT] = '' if self._reference.get_subscription_count() else (
+        reasons[Command.DISARM] = '' if has_bench else 'there is no bench'
+        reasons[Command.JOINT] = '' if self._reference.get_subscription_count() else (
             f'{topics.REFERENCE.name} has no subscriber')
         # one of the subscribers is the view node itself
-        reasons[PUSH] = '' if self._push.get_subscription_count() > 1 else (
+        reasons[Command.PUSH] = '' if self._push.get_subscription_count() > 1 else (
             f'{topics.PUSH.name} has no subscriber')
-        reasons[PAYLOAD] = '' if self._setters['dynamics'].service_is_ready() else (
+        reasons[Command.PAYLOAD] = '' if self._setters['dynamics'].service_is_ready() else (
             'there are no parameters of dynamics')
         has_controller = self._setters['controller'].service_is_ready()
         if not has_controller:
             self.parameters.pop('controller', None)
-        for command in (SHAPER, FEEDBACK):
+        for command in (Command.SHAPER, Command.FEEDBACK):
             reasons[command] = ('there is no controller' if not has_controller else
                                 '' if self.value(command)
                                 else f'the controller has no parameter {command}')
@@ -188,20 +164,9 @@ class ViewRemote:
                 if not result.successful:
                     self._news.append(f'{name}: {result.reason}')
             self._refresh(name)
-        parameters = [Parameter(key, value=value if isinstance(value, str) else float(value))
-                      for key, value in values.items()]
-        self._request(client, SetParameters.Request(
-            parameters=[item.to_parameter_msg() for item in parameters]), on_response, name)
-
-    def _call(self, command, request):
-        def on_response(response):
-            if not response.success:
-                self._news.append(f'{command}: {response.message}')
-        name = SERVICES[command].name
-        if not self._clients[command].service_is_ready():
-            self._news.append(f'{command}: {self._reasons[command]}')
-            return
-        self._request(self._clients[command], request, on_response, name)
+        self._request(client, SetParameters.Request(parameters=[
+            Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]),
+            on_response, name)
 
     def _request(self, client, request, on_response, name):
         self._pending.append((client, client.call_async(request),

@@ -8,7 +8,6 @@ class Bell:
     """Rung by any thread, heard by one: a bare lock, where an Event makes a new one each time."""
 
     def __init__(self) -> None:
-        """Be silent."""
         self._silence = threading.Lock()
         self._silence.acquire()
 

@@ -22,13 +22,7 @@ class CommandInbox:
     """The commanded efforts of all joints."""
 
     def __init__(self, joint_names: Sequence[str], limits: np.ndarray, timeout: float) -> None:
-        """
-        Start without a command.
-
-        :param joint_names: in the order of the efforts.
-        :param limits: largest effort of each motor, inf where there is none (joints,) [N m, N].
-        :param timeout: age from which a command counts as zero [s].
-        """
+        """Start without a command; efforts have `limits` [N m, N] and a `timeout` [s]."""
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._limits = [float(limit) for limit in limits]
         self.timeout = timeout
@@ -43,11 +37,7 @@ class CommandInbox:
         self.is_stale = False
 
     def offer(self, names: Sequence[str], efforts: Sequence[float], now: float) -> None:
-        """
-        Accept efforts by joint name; other joints keep theirs. CommandError if they are refused.
-
-        :param now: time of arrival by a monotonic clock [s].
-        """
+        """Accept efforts by joint name at `now` [s], or raise CommandError; others stay."""
         try:
             rows = self._rows(names)
             if len(efforts) != len(rows):

@@ -72,12 +72,7 @@ class SimulationLoop:
 
     def __init__(self, simulation: Simulation, settings: LoopSettings, limits: np.ndarray,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        """
-        Prepare; nothing runs until you call `start`, or `turn` in your own loop.
-
-        :param settings: LoopSettings.
-        :param limits: largest effort of each motor (joints,) [N m, N].
-        """
+        """Prepare for `start` or `turn`; motors have `limits` (joints,) [N m, N]."""
         step = simulation.settings.time_step
         self.period = settings.period
         self._steps = round(settings.period / step)

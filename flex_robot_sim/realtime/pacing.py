@@ -10,13 +10,7 @@ class Pacer:
     """Deadlines of equal periods, by a monotonic clock."""
 
     def __init__(self, period: float, factor: float = 1.0, max_lag: float = 0.05) -> None:
-        """
-        Set the pace; `restart` sets the first deadline.
-
-        :param period: simulated time between two deadlines [s].
-        :param factor: simulated time over real time.
-        :param max_lag: lateness beyond which time is dropped [s].
-        """
+        """Set period [s], simulated over real time, and lateness beyond which time drops [s]."""
         self._period, self.max_lag = period, max_lag
         self.dropped = 0.0          # total of dropped real time [s]
         self.factor = factor
@@ -38,11 +32,6 @@ class Pacer:
     def deadline(self) -> float:
         """When the next period is due [s]."""
         return self._start + self._count * self._period / self.factor
-
-    @property
-    def interval(self) -> float:
-        """Real time between two deadlines [s]."""
-        return self._period / self.factor
 
     def lateness(self, now: float) -> float:
         """Lateness of the next period [s], negative before it is due."""

@@ -67,7 +67,7 @@ class LoopReport:
             'wall time [s]': loop.wall_time,
             'steps': loop.steps,
             'real-time factor': (simulation.time - sim) / max(now - wall, 1e-9),
-            'step time, median [ms]': MS_PER_S * loop.step_times.median,
+            'step time, median [ms]': MS_PER_S * loop.step_times.quantile(0.5),
             'step time, 99 % [ms]': MS_PER_S * loop.step_times.quantile(0.99),
             'step time, longest [ms]': MS_PER_S * loop.step_times.longest,
             'overruns': loop.overruns,

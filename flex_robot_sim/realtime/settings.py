@@ -47,11 +47,7 @@ class PayloadSettings(Settings):
 
 
 def payload_of(settings: PayloadSettings) -> tuple[str, float, tuple] | None:
-    """
-    Return (link, mass, centre) of PayloadSettings, as `model.payload` expects it, or None.
-
-    SettingError if there is a mass but no link.
-    """
+    """Return (link, mass, centre) or None; SettingError if there is a mass but no link."""
     if settings.payload_link:
         return settings.payload_link, settings.payload_mass, settings.payload_centre
     if settings.payload_mass:

@@ -9,12 +9,7 @@ class Samples:
     """The newest durations [s], and the count and the largest of all."""
 
     def __init__(self, size: int = 4096) -> None:
-        """Keep the newest `size` durations."""
         self._values = np.zeros(size)
-        self.clear()
-
-    def clear(self) -> None:
-        """Remove all."""
         self.count, self.longest, self._peak = 0, 0.0, 0.0
 
     def add(self, value: float) -> None:
@@ -35,11 +30,6 @@ class Samples:
         values = self._values[:min(self.count, self._values.size)]
         return float(np.quantile(values, share)) if values.size else float('nan')
 
-    @property
-    def median(self) -> float:
-        """Median of the newest durations [s]."""
-        return self.quantile(0.5)
-
 
 class Histogram:
     """
@@ -51,24 +41,16 @@ class Histogram:
     _SHORTEST, _PER_DECADE, _DECADES = 1e-6, 100, 7     # 1 us to 10 s
 
     def __init__(self) -> None:
-        """Start empty."""
         self.counts = np.zeros(self._PER_DECADE * self._DECADES + 1, int)
-        self.longest = 0.0
 
     def add(self, value: float) -> None:
         """Add a duration [s]."""
         ratio = value / self._SHORTEST
         row = int(self._PER_DECADE * math.log10(ratio)) if ratio > 1.0 else 0
         self.counts[min(row, self.counts.size - 1)] += 1
-        if value > self.longest:
-            self.longest = value
 
     def quantile(self, share: float, before: np.ndarray | int = 0) -> float:
-        """
-        Quantile [s] to the accuracy of a bin; nan if there are no durations.
-
-        :param before: earlier `counts` to subtract.
-        """
+        """Quantile [s] to the accuracy of a bin, without the counts `before`; nan if empty."""
         total = np.cumsum(self.counts - before)
         if total[-1] == 0:
             return float('nan')
@@ -84,7 +66,6 @@ class RoundTrip:
     """
 
     def __init__(self, states: int = 256) -> None:
-        """Store the newest `states` stamps."""
         self._keys: list[int | None] = [None] * states
         self._sent: dict[int, float] = {}
         self._next = 0

@@ -1,7 +1,5 @@
 """Tables of a recording as files: CSV, NumPy, or Parquet."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -4,8 +4,6 @@ MCAP files: messages with their times and types, in small chunks.
 A reader recovers all undamaged chunks of a file that is cut off or damaged.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -5,8 +5,6 @@ Messages are parsed here with `struct`, and index records are skipped: the packa
 field by field, which takes longer than all later processing of a message.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Iterator

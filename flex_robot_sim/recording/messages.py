@@ -7,25 +7,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.ros.cdr import encode
-from flex_robot_sim.ros.definitions import SEPARATOR, message_type
+from flex_robot_sim.ros.definitions import KNOWN_FIELDS, SEPARATOR, message_type, short_name
 from flex_robot_sim.ros.topics import JOINT_STATE, POSE, TEXT
 
 SECOND = 1_000_000_000      # [ns]
-_NESTED_TYPES = {
-    'builtin_interfaces/Time': 'int32 sec\nuint32 nanosec\n',
-    'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',
-    'geometry_msgs/Point': 'float64 x\nfloat64 y\nfloat64 z\n',
-    'geometry_msgs/Quaternion': 'float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1\n',
-    'geometry_msgs/Pose': 'Point position\nQuaternion orientation\n'}
+_FIELDS = {**KNOWN_FIELDS,
+           'geometry_msgs/Quaternion': 'float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1'}
 _HEADER = 'builtin_interfaces/Time', 'std_msgs/Header'
-_DEFINITIONS = {
-    JOINT_STATE: ('std_msgs/Header header\nstring[] name\nfloat64[] position\n'
-                  'float64[] velocity\nfloat64[] effort\n', _HEADER),
-    POSE: ('std_msgs/Header header\nPose pose\n', tuple(_NESTED_TYPES)),
-    TEXT: ('string data\n', ())}
-TEXTS = {kind: f'\n{SEPARATOR}\n'.join((text, *(f'MSG: {nested}\n{_NESTED_TYPES[nested]}'
-                                                for nested in nested_types)))
-         for kind, (text, nested_types) in _DEFINITIONS.items()}
+_NESTED_TYPES = {
+    JOINT_STATE: _HEADER, TEXT: (),
+    POSE: (*_HEADER, 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose')}
+TEXTS = {kind: f'\n{SEPARATOR}\n'.join((
+    f'{_FIELDS[short_name(kind)]}\n', *(f'MSG: {name}\n{_FIELDS[name]}\n' for name in nested)))
+    for kind, nested in _NESTED_TYPES.items()}
 """{type: text of its definition and of its nested types}."""
 
 _TYPES = {kind: message_type(kind, text) for kind, text in TEXTS.items()}

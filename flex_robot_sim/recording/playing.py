@@ -1,7 +1,5 @@
 """Playback of a recording: order and due times of its messages."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Iterable, Iterator

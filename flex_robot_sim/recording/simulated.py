@@ -13,13 +13,7 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.recording.mcap_file import RecordingWriter
-from flex_robot_sim.recording.messages import (
-    SECOND,
-    TEXTS,
-    joint_state,
-    pose,
-    text,
-)
+from flex_robot_sim.recording.messages import SECOND, TEXTS, joint_state, pose, text
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.topics import Topic, topic_words
 
@@ -34,11 +28,7 @@ class SimulationRecording:
     """Records the states of a Simulation, stamped with simulated time."""
 
     def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
-        """
-        Begin the file for an ArmModel; UsageError if it cannot be written.
-
-        :param is_settled: whether each state is recorded with mean efforts, see `settle`.
-        """
+        """Begin the file, or raise UsageError; `is_settled`: efforts are means, see `settle`."""
         self._writer = RecordingWriter(path, {
             **about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})}, is_atomic=True)
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
@@ -55,11 +45,7 @@ class SimulationRecording:
             name: json.dumps(np.asarray(value).tolist()) for name, value in parameters.items()})
 
     def add(self, simulation: Simulation, target: np.ndarray | None = None) -> None:
-        """
-        Add the state of the simulation, with its present efforts, unless `settle` follows.
-
-        :param target: target positions and velocities of a controller, (2, joints).
-        """
+        """Add a state, with targets (2, joints), and present efforts unless `settle` follows."""
         self.settle()
         arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
         q, qd = simulation.coordinates.copy(), simulation.rates.copy()
@@ -67,8 +53,7 @@ class SimulationRecording:
         self._queue(topics.JOINT_STATES, stamp, lambda effort: joint_state(
             stamp, arm.joint_names, q[arm.joint_q], qd[arm.joint_q], effort))
         if target is not None:
-            self._queue(topics.TARGET, stamp,
-                        joint_state(stamp, arm.joint_names, *target))
+            self._queue(topics.TARGET, stamp, joint_state(stamp, arm.joint_names, *target))
         if self._motor_joints.size:
             self._queue(topics.MOTOR_STATES, stamp, lambda effort: joint_state(
                 stamp, arm.motor_names, q[self._motors], qd[self._motors],
@@ -88,11 +73,7 @@ class SimulationRecording:
             stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])))
 
     def settle(self, effort: np.ndarray | None = None) -> None:
-        """
-        Write the state that was added last.
-
-        :param effort: mean motor efforts around it (joints,) [N m, N]; None: those of `add`.
-        """
+        """Write the state added last, with mean efforts (joints,) [N m, N] or those of `add`."""
         pending, self._pending = self._pending, []
         for topic, stamp, data in pending:
             self._send(topic, stamp, data(

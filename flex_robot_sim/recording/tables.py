@@ -1,7 +1,5 @@
 """Tables of recorded messages: one row per message, one column per number or text."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,11 +35,7 @@ class Tables(NamedTuple):
 
 
 def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ()) -> Tables:
-    """
-    Return the Tables of the messages of a recording.
-
-    :param topics: names of the topics to read; empty: all. UsageError if one is missing.
-    """
+    """Return the Tables of `topics`, or of all; UsageError if a topic is missing."""
     wanted = {topic.strip('/') for topic in topics}
     builders: dict[RecordedTopic, _TableBuilder] = {}
     begin = None

@@ -1,7 +1,5 @@
 """Counts of received and lost messages per topic of a recording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ class Tally:
     """
 
     def __init__(self, name: str, kind: str) -> None:
-        """Begin with zero messages."""
         self.name, self.kind, self.count, self.senders = name, kind, 0, 0
         self.first = self.last = 0      # times of arrival                                   [ns]
         self._lost, self._newest, self._is_counted = 0, 0, False
@@ -54,11 +51,7 @@ class Tally:
 
 def summary(path: Path, size: int, seconds: float, tallies: Iterable[Tally],
             notes: Iterable[str] = ()) -> dict[str, Any]:
-    """
-    Return the contents of a recording, as --json prints them.
-
-    :param size: of the file [bytes].
-    """
+    """Return the contents of a recording as --json prints them; size of its file [bytes]."""
     sorted_tallies = sorted(tallies, key=lambda tally: tally.name)
     return {'file': str(path), 'bytes': size, 'seconds': seconds,
             'messages': sum(tally.count for tally in sorted_tallies),

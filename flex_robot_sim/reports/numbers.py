@@ -39,10 +39,9 @@ def error_of(run: RecordedRun, joint: str) -> tuple[np.ndarray, np.ndarray]:
 def _joint(run, name):
     position = run.position.column(name)
     _, error = error_of(run, name)
-    effort = run.effort.column(name) if name in run.effort.names else np.zeros(0)
+    effort = run.effort.find(name)
     row = {'unit': run.unit(name), 'range': float(np.ptp(position)),
-           'largest_velocity': max_abs(run.velocity.column(name))
-           if name in run.velocity.names else None,
+           'largest_velocity': max_abs(run.velocity.find(name)),
            'error_rms': rms(error), 'error_largest': max_abs(error),
            'error_at_end': float(np.mean(error[-max(1, round(END_FRACTION * len(error))):]))
            if len(error) else None,
@@ -101,26 +100,19 @@ def _timing(run):
     diagnostics = run.diagnostics.get('dynamics')
     if diagnostics is not None:
         def increase(key):
-            column = diagnostics.column(key) if key in diagnostics.names else np.zeros(0)
+            column = diagnostics.find(key)
             column = column[np.isfinite(column)]
             return float(column[-1] - column.min()) if len(column) else None
 
-        def max_abs_of(key):
-            return max_abs(diagnostics.column(key)) if key in diagnostics.names else None
-        factor = diagnostics.column('real-time factor') if (
-            'real-time factor' in diagnostics.names) else []
+        factor = diagnostics.find('real-time factor')
         row.update(
             steps=increase('steps'), deadlines_missed=increase('deadlines missed by 5 ms'),
             time_dropped=increase('time dropped [s]'), refused=increase('commands refused'),
             timed_out=increase('commands timed out'),
-            lateness_longest=_seconds(max_abs_of('lateness, longest [ms]')),
-            energy_balance=max_abs_of('energy balance [J]'),
+            lateness_longest=max_abs(diagnostics.find('lateness, longest [ms]')) / MILLI,
+            energy_balance=max_abs(diagnostics.find('energy balance [J]')),
             real_time_factor=float(np.median(factor)) if len(factor) else None)
     return row
-
-
-def _seconds(milliseconds):
-    return None if milliseconds is None else milliseconds / MILLI
 
 
 def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.reports.charts import Plot
-from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError, as_html
 from flex_robot_sim.util.files import open_atomic
 from flex_robot_sim.util.plots import chart_svg
-from flex_robot_sim.viewer.escaping import as_html
 
 PAGE_FOLDER = Path(__file__).parent
 ANIMATION_HTML = """<section id="stage" class="card"><canvas></canvas><div id="controls">
@@ -30,13 +29,7 @@ JSON_ESCAPES = str.maketrans({'<': '\\u003c', '>': '\\u003e', '&': '\\u0026'})
 def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping[str, Any] | None,
          plots: Sequence[Plot], tables: Iterable[tuple[str, list[str], list[list[str]]]],
          collapsed: Iterable[tuple[str, list[str], list[list[str]]]]) -> str:
-    """
-    Return the page.
-
-    :param lines: shown below the title; notes: about missing data.
-    :param motion: result of `motion_of`; tables: (title, heading, rows).
-    :param collapsed: tables that open on a click.
-    """
+    """Return the page: lines and notes below the title; `collapsed` tables open on a click."""
     parts = [f'<h1>{as_html(title)}</h1>',
              *(f'<p class="faint">{as_html(line)}</p>' for line in lines),
              *(f'<p class="note">{as_html(note)}</p>' for note in notes)]

@@ -17,18 +17,14 @@ from flex_robot_sim.recording.tally import Tally
 from flex_robot_sim.reports.series import NANOSECOND, Series, SeriesBuilder
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.cdr import MessageError, decode
-from flex_robot_sim.ros.definitions import (
-    DefinitionError,
-    MessageType,
-    message_type,
-    short_name,
-)
+from flex_robot_sim.ros.definitions import DefinitionError, MessageType, message_type, short_name
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
 JOINT_STATES, DIAGNOSTICS = topics.JOINT_STATES.name, topics.DIAGNOSTICS.name
 STATE_TOPICS = (topics.JOINT_STATES, topics.MOTOR_STATES, topics.FLEX_STATES, topics.STRAIN)
+STATE_FIELDS = 'position', 'velocity', 'effort'
 TIP_TOPIC_ENDING = f'/{topics.TIP_DEFLECTION.last_word}'
 EVENT_TOPICS = {topics.PUSH.name: 'push', topics.REFERENCE.name: 'reference',
                 topics.TRAJECTORY.name: 'trajectory'}
@@ -101,15 +97,10 @@ def read_run(path: str | Path, namespace: str = '') -> RecordedRun:
     states = {topic: {word: rows.series(clock.of_stamps(rows.stamps, rows.times))
                       for word, rows in parts.items() if len(rows)}
               for topic, parts in messages.rows.items()}
-    run.position = states[JOINT_STATES]['position']
-    run.velocity = states[JOINT_STATES].get('velocity', EMPTY_SERIES)
-    run.effort = states[JOINT_STATES].get('effort', EMPTY_SERIES)
-    motors, flex, strain = (states.get(topic.name, {}) for topic in STATE_TOPICS[1:])
-    run.motor_position = motors.get('position', EMPTY_SERIES)
-    run.motor_velocity = motors.get('velocity', EMPTY_SERIES)
-    run.flex = flex.get('position', EMPTY_SERIES)
-    run.flex_rate = flex.get('velocity', EMPTY_SERIES)
-    run.strain = strain.get('position', EMPTY_SERIES)
+    (run.position, run.velocity, run.effort), (run.motor_position, run.motor_velocity, _), (
+        run.flex, run.flex_rate, _), (run.strain, _, _) = (
+            [states.get(topic.name, {}).get(word, EMPTY_SERIES) for word in STATE_FIELDS]
+            for topic in STATE_TOPICS)
     _add_other_topics(run, messages, clock)
     return run
 
@@ -207,8 +198,7 @@ class _MessageCollector:
 
     def _take_states(self, name, time, message):
         names, stamp = message['name'], _stamp(message)
-        parts = self.rows.setdefault(name, {word: SeriesBuilder(names) for word in (
-            'position', 'velocity', 'effort')})
+        parts = self.rows.setdefault(name, {word: SeriesBuilder(names) for word in STATE_FIELDS})
         for word, rows in parts.items():
             if len(message[word]):
                 rows.add(time, stamp, names, message[word])

@@ -22,15 +22,14 @@ class Series(NamedTuple):
         """Return the column (k,) of this name."""
         return self.values[:, self.names.index(name)]
 
+    def find(self, name: str) -> np.ndarray:
+        """Return the column (k,) of this name; (0,) where there is none."""
+        return self.column(name) if name in self.names else np.zeros(0)
+
     def at(self, time: np.ndarray) -> np.ndarray:
         """Return linearly interpolated values (len(time), n), constant beyond both ends."""
         return np.column_stack([np.interp(time, self.time, column) for column in self.values.T]
                                ) if len(self.names) else np.zeros((len(time), 0))
-
-    def before(self, time: np.ndarray) -> np.ndarray:
-        """Return the latest sample (len(time), n) at each time; before the first, the first."""
-        rows = np.searchsorted(self.time, time, side='right') - 1
-        return self.values[np.maximum(rows, 0)]
 
     def within(self, begin: float, end: float) -> Series:
         """Return the samples between two times, both included."""
@@ -42,8 +41,8 @@ class SeriesBuilder:
     """Collects rows of one topic with their receive time and their header stamp."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """Start with the names of the columns; rows with other names are counted and left out."""
-        self.names, self.rejected = tuple(names), 0
+        """Start with the names of the columns; rows with other names are left out."""
+        self.names = tuple(names)
         self._stamps, self._times, self._values = array('q'), array('q'), array('d')
 
     def add(self, time: int, stamp: int, names: Sequence[str], values: Iterable[float]) -> None:
@@ -51,12 +50,10 @@ class SeriesBuilder:
         row = list(values)
         if tuple(names) != self.names:
             if set(names) != set(self.names) or len(row) != len(names):
-                self.rejected += 1
                 return
             by_name = dict(zip(names, row))
             row = [by_name[name] for name in self.names]
         if len(row) != len(self.names):
-            self.rejected += 1
             return
         self._times.append(time)
         self._stamps.append(stamp)

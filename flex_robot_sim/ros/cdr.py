@@ -9,14 +9,12 @@ Each type is translated once into a list of functions, one per field, because a 
 messages of few types. Consecutive numbers are read and written in one step.
 """
 
-from __future__ import annotations
-
 import struct
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,16 +24,12 @@ LITTLE_ENDIAN = b'\x00\x01\x00\x00'   # encapsulation of an encoded message
 ENCAPSULATION_SIZE = 4  # [bytes]
 MAX_ALIGNMENT = 8       # of a number [bytes]; padding depends on the offset modulo this
 MAX_BYTES_WITH_LISTS = 2**21    # size of a message with lists of texts or messages [bytes]
+MAX_CACHED_TYPES = 256      # of messages, with their nested types
 MAX_LIST_VALUES = 500_000   # per message; a trajectory of 20,000 points has 160,000
 # format characters of struct, which differ from those of NumPy
 _CODES = {kind: {'?': '?', 'u1': 'B', 'i1': 'b', 'i2': 'h', 'u2': 'H', 'i4': 'i', 'u4': 'I',
                  'i8': 'q', 'u8': 'Q', 'f4': 'f', 'f8': 'd'}[word]
           for kind, word in PRIMITIVES.items()}
-
-_Writers = WeakKeyDictionary[MessageType, Callable[[bytearray, Mapping[str, Any]], None]]
-_Readers = WeakKeyDictionary[MessageType, Callable[[memoryview, int], tuple[Any, int]]]
-_WRITERS: _Writers = WeakKeyDictionary()
-_READERS: dict[str, _Readers] = {'<': WeakKeyDictionary(), '>': WeakKeyDictionary()}
 
 
 class _Budget(threading.local):
@@ -56,10 +50,17 @@ class MessageError(ValueError):
     """The bytes are not a valid message of their type."""
 
 
+def byte_order(data: bytes) -> str:
+    """Return the byte order of a message, `<` or `>`, as struct and NumPy write it."""
+    if len(data) < ENCAPSULATION_SIZE or data[0] or data[1] > 1:
+        raise MessageError('these bytes are no CDR')
+    return '<' if data[1] else '>'
+
+
 def encode(kind: MessageType, values: Mapping[str, Any]) -> bytes:
     """Return the bytes of a message; fields missing in `values` are zero or empty."""
     body = bytearray()
-    _message_writer(kind)(body, values)
+    _message_writer(kind, kind.name)(body, values)
     return LITTLE_ENDIAN + bytes(body)
 
 
@@ -69,12 +70,11 @@ def decode(kind: MessageType, data: bytes) -> dict[str, Any]:
 
     Bytes behind the message are ignored: some middlewares pad messages.
     """
-    if len(data) < ENCAPSULATION_SIZE or data[0] or data[1] > 1:
-        raise MessageError('these bytes are no CDR')
+    order = byte_order(data)
     _BUDGET.remaining = MAX_LIST_VALUES
     try:
-        return _message_reader(kind, '<' if data[1] else '>')(
-            memoryview(data)[ENCAPSULATION_SIZE:], 0)[0]
+        read = _message_reader(kind, kind.name, order)
+        return read(memoryview(data)[ENCAPSULATION_SIZE:], 0)[0]
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise MessageError('the message is cut off') from error
 
@@ -125,15 +125,9 @@ def _end_offset(kind, name, body, word, offset):
     return offset
 
 
-def _message_writer(kind):
+@lru_cache(MAX_CACHED_TYPES)
+def _message_writer(kind, name):
     """Return the function that appends the values of a message to bytes."""
-    write = _WRITERS.get(kind)
-    if write is None:
-        write = _WRITERS[kind] = _build_writer(kind, kind.name)
-    return write
-
-
-def _build_writer(kind, name):
     steps = []
     for is_run, fields in _group_fields(kind, name):
         if is_run:
@@ -143,7 +137,7 @@ def _build_writer(kind, name):
         if field.kind in PRIMITIVES:
             steps.append(_array_writer(field))
         else:
-            write = _write_text if field.kind == TEXT else _build_writer(kind, field.kind)
+            write = _write_text if field.kind == TEXT else _message_writer(kind, field.kind)
             steps.append((_single_writer if field.size is None else _list_writer)(field, write))
 
     def write_message(body, values):
@@ -169,10 +163,7 @@ def _single_writer(field, write_value):
 
 def _list_writer(field, write_value):
     def write(body, values):
-        items = _items(field, values)
-        if field.size < 0:
-            _write_count(body, len(items))
-        for item in items:
+        for item in _items(field, values, body):
             write_value(body, item)
     return write
 
@@ -181,9 +172,7 @@ def _array_writer(field):
     dtype = np.dtype(f'<{PRIMITIVES[field.kind]}')
 
     def write(body, values):
-        items = _items(field, values)
-        if field.size < 0:
-            _write_count(body, len(items))
+        items = _items(field, values, body)
         if not len(items):
             return
         if not (isinstance(items, np.ndarray) and items.dtype == dtype):
@@ -192,9 +181,13 @@ def _array_writer(field):
     return write
 
 
-def _items(field, values):
+def _items(field, values, body):
+    """Return the items of a list, and append their number if it is not fixed."""
     items = values.get(field.name)
-    return [None] * max(field.size, 0) if items is None else items
+    items = [None] * max(field.size, 0) if items is None else items
+    if field.size < 0:
+        _write_count(body, len(items))
+    return items
 
 
 def _write_text(body, value):
@@ -207,15 +200,9 @@ def _write_count(body, count):
     body += _COUNT_LAYOUTS['<'][len(body) % MAX_ALIGNMENT].pack(count)
 
 
-def _message_reader(kind, order):
+@lru_cache(MAX_CACHED_TYPES)
+def _message_reader(kind, name, order):
     """Return the function that reads a message at an offset: its values, and the offset behind."""
-    read = _READERS[order].get(kind)
-    if read is None:
-        read = _READERS[order][kind] = _build_reader(kind, kind.name, order)
-    return read
-
-
-def _build_reader(kind, name, order):
     steps = []
     for is_run, fields in _group_fields(kind, name):
         if is_run:
@@ -226,7 +213,7 @@ def _build_reader(kind, name, order):
             steps.append(_single_reader(field.name, _array_reader(field, order)))
         else:
             read = (_text_reader(order) if field.kind == TEXT
-                    else _build_reader(kind, field.kind, order))
+                    else _message_reader(kind, field.kind, order))
             steps.append(_single_reader(field.name, read if field.size is None else _list_reader(
                 field, read, order, _count_values(kind, field.kind))))
 

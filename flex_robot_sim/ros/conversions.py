@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, WrenchStamped
+from geometry_msgs.msg import Point, Quaternion, Vector3
 from numpy.typing import ArrayLike
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -66,38 +66,6 @@ class JointStateBuffer:
         if offset < 0 or self._bytes.find(pattern, offset + 1) >= 0:
             raise RuntimeError('this middleware does not send values as they lie in memory')
         return offset
-
-
-class PoseBuffer:
-    """A PoseStamped message that is filled repeatedly."""
-
-    def __init__(self, frame: str) -> None:
-        """Make the message for poses in `frame`."""
-        self.message = PoseStamped()
-        self.message.header.frame_id = frame
-
-    def fill(self, stamp: int, position: np.ndarray, quaternion: np.ndarray) -> PoseStamped:
-        """Set the stamp [ns], position (3,) [m] and a quaternion (4,), and return the message."""
-        set_stamp(self.message.header.stamp, stamp)
-        set_vector(self.message.pose.position, position)
-        set_quaternion(self.message.pose.orientation, quaternion)
-        return self.message
-
-
-class WrenchBuffer:
-    """A WrenchStamped message that is filled repeatedly."""
-
-    def __init__(self, frame: str) -> None:
-        """Make the message for wrenches in `frame`."""
-        self.message = WrenchStamped()
-        self.message.header.frame_id = frame
-
-    def fill(self, stamp: int, wrench: np.ndarray) -> WrenchStamped:
-        """Set the stamp [ns] and moment and force (6,) [N m, N], and return the message."""
-        set_stamp(self.message.header.stamp, stamp)
-        set_vector(self.message.wrench.torque, wrench[:3])
-        set_vector(self.message.wrench.force, wrench[3:])
-        return self.message
 
 
 def set_stamp(time: Time, nanoseconds: int) -> None:

@@ -1,7 +1,5 @@
 """Definitions of messages in MCAP files: concatenated text of .msg files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,8 +21,7 @@ _TYPE = re.compile(r'([\w/]+)(?:<=\d+)?(\[(?:<=)?(\d{0,9})\])?')
 _BOUNDED = re.compile(r'\[<=\d+\]')
 
 
-# fields that other modules access by name; every definition of such a type must have them
-_REQUIRED = {
+KNOWN_FIELDS = {
     'builtin_interfaces/Time': 'int32 sec\nuint32 nanosec',
     'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id',
     'std_msgs/String': 'string data',
@@ -41,6 +38,7 @@ _REQUIRED = {
                        'float64[9] angular_velocity_covariance\n'
                        'geometry_msgs/Vector3 linear_acceleration\n'
                        'float64[9] linear_acceleration_covariance'}
+"""Fields that other modules access by name; every definition of such a type must have them."""
 
 
 class DefinitionError(ValueError):
@@ -62,11 +60,6 @@ class MessageType:
     name: str                                   # package/Type
     types: Mapping[str, tuple[Field, ...]]      # fields of each of these types
 
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """Fields of the message."""
-        return self.types[self.name]
-
 
 def message_type(name: str, text: str) -> MessageType:
     """Return the MessageType for a name like package/msg/Type and its definition."""
@@ -86,7 +79,7 @@ def message_type(name: str, text: str) -> MessageType:
             if field.kind not in PRIMITIVES and field.kind != TEXT and field.kind not in types:
                 raise DefinitionError(f'type {field.kind} is not defined')
     for part, fields in types.items():
-        for field in _fields(part, _REQUIRED[part]) if part in _REQUIRED else ():
+        for field in _fields(part, KNOWN_FIELDS[part]) if part in KNOWN_FIELDS else ():
             if field not in fields:
                 raise DefinitionError(f'its definition of {part} lacks "{field.name}"')
     if _count_fields(root, types, {}, ()) > MAX_FIELDS:

@@ -1,16 +1,16 @@
-"""Publishers, subscriptions, services and clients of a node, by the tables of this room."""
-
-from __future__ import annotations
+"""Publishers, subscriptions, services and clients by the tables of this room; timers."""
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from rclpy.client import Client
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 from flex_robot_sim.ros.services import Service
 from flex_robot_sim.ros.topics import Quality, Topic
@@ -40,11 +40,7 @@ def advertise(node: Node, topic: Topic) -> Publisher:
 
 def subscribe(node: Node, topic: Topic, callback: Callable[[Any], None],
               quality: Quality | None = None, raw: bool = False) -> Subscription:
-    """
-    Subscribe a node to a topic.
-
-    :param quality: None: that of the publishers; raw: whether the callback takes bytes.
-    """
+    """Subscribe with the quality of the publishers, or another one; `raw`: to bytes."""
     return node.create_subscription(class_of(topic.kind), topic.name, callback,
                                     qos_of(quality or topic.quality), raw=raw)
 
@@ -64,6 +60,11 @@ def offer(node: Node, service: Service, action: Callable[..., str]) -> None:
             response.success, response.message = False, str(error)
         return response
     node.create_service(class_of(service.kind), service.private.name, respond)
+
+
+def make_timer(node: Node, period: float, callback: Callable[[], object]) -> Timer:
+    """Return a timer of a node [s] by the steady clock, which no simulation pauses."""
+    return node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def make_client(node: Node, service: Service) -> Client:

@@ -17,24 +17,21 @@ class JointMotorPairing:
     """Positions and velocities of all joints on both sides of their drives."""
 
     def __init__(self, arm: ArmModel, need_motors: bool) -> None:
-        """
-        Wait for the first state of an ArmModel.
-
-        :param need_motors: whether a state needs motor states to be complete.
-        """
+        """Wait for a state; if `need_motors`, motor states complete it."""
         n = len(arm.joint_names)
         self.position, self.velocity, self.motor_position, self.motor_velocity = np.zeros((4, n))
         self.is_prescribed = True              # whether commands move the arm
         self.need_motors = need_motors and bool(arm.motor_names)
-        self._joints = _Reader(arm.joint_names, arm.joint_names, topics.JOINT_STATES.name)
-        self._motors = _Reader(arm.motor_names, arm.joint_names, topics.MOTOR_STATES.name)
+        self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES)
+        self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES)
+        self._motor_rows = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._rigid = np.array([name not in arm.motor_names for name in arm.joint_names])
         self._joint_stamp: int | None = None
         self._motor_stamp: int | None = None
 
     def take_joints(self, message: JointState) -> bool:
         """Read joint_states; return whether the state is complete. CommandError if unusable."""
-        self._joints.read(message, self.position, self.velocity)
+        self.position[:], self.velocity[:] = self._joints.read_motion(message)
         self._joint_stamp = stamp_of(message.header)
         self.is_prescribed = message.header.frame_id != UNCOMMANDED
         np.copyto(self.motor_position, self.position, where=self._rigid)
@@ -43,7 +40,8 @@ class JointMotorPairing:
 
     def take_motors(self, message: JointState) -> bool:
         """Read motor_states; return whether the state is complete, as `take_joints` does."""
-        self._motors.read(message, self.motor_position, self.motor_velocity)
+        rows = self._motor_rows
+        self.motor_position[rows], self.motor_velocity[rows] = self._motors.read_motion(message)
         self._motor_stamp = stamp_of(message.header)
         return self._is_complete()
 
@@ -54,7 +52,7 @@ class JointMotorPairing:
 class NamedValues:
     """Reads values from messages that list names in any order."""
 
-    def __init__(self, names: Sequence[str], topic: Topic, what: str) -> None:
+    def __init__(self, names: Sequence[str], topic: Topic, what: str = 'joint') -> None:
         """Read `names`; `what` describes them in error messages."""
         self._required_names, self._topic, self._what = tuple(names), topic.name, what
         self._names: list[str] | None = None
@@ -62,50 +60,35 @@ class NamedValues:
 
     def read(self, message: JointState, field: str = 'position') -> np.ndarray:
         """Return a field (k,) of a JointState; CommandError if one is missing."""
-        if message.name != self._names:
-            self._columns = _columns(self._required_names, message.name, self._topic, self._what)
-            self._names = list(message.name)
-        size, values = len(message.name), getattr(message, field)
+        columns, size = self._find(message.name), len(message.name)
+        values = getattr(message, field)
         if len(values) != size:
             article = 'an' if field[0] == 'e' else 'a'
             raise CommandError(f'{self._topic} needs {article} {field} for each of its {size} '
                                'names')
-        return np.frombuffer(values)[self._columns]
+        return np.frombuffer(values)[columns]
 
-
-class StrainReader(NamedValues):
-    """Curvatures of all flex sensors [1/m]."""
-
-    def __init__(self, arm: ArmModel) -> None:
-        """Read the flex sensors of an ArmModel."""
-        super().__init__(flex_sensors(arm).names, topics.STRAIN, 'flex sensor')
-
-
-class _Reader:
-    """Sorts the values of a JointState into the order of the joints of the arm."""
-
-    def __init__(self, required_names, joint_names, topic):
-        self._required_names, self._topic = required_names, topic
-        self._rows = np.array([joint_names.index(name) for name in required_names], int)
-        self._names, self._columns = None, None
-
-    def read(self, message, position, velocity):
-        if message.name != self._names:
-            self._columns = _columns(self._required_names, message.name, self._topic, 'joint')
-            self._names = list(message.name)
-        size = len(self._names)
+    def read_motion(self, message: JointState) -> tuple[np.ndarray, np.ndarray]:
+        """Return positions and velocities (k,) of a JointState; CommandError if one is missing."""
+        columns, size = self._find(message.name), len(message.name)
         if len(message.position) != size or len(message.velocity) != size:
             raise CommandError(f'{self._topic} needs a position and a velocity for each of its '
                                f'{size} names')
-        # a numpy view of the message's own memory
-        position[self._rows] = np.frombuffer(message.position)[self._columns]
-        velocity[self._rows] = np.frombuffer(message.velocity)[self._columns]
+        # numpy views of the message's own memory
+        return np.frombuffer(message.position)[columns], np.frombuffer(message.velocity)[columns]
+
+    def _find(self, names):
+        """Return the indices of the required names, which rarely change."""
+        if names != self._names:
+            index_of = {name: i for i, name in enumerate(names)}
+            missing = [name for name in self._required_names if name not in index_of]
+            if missing:
+                raise CommandError(f'{self._topic} lacks the {self._what} "{missing[0]}"')
+            self._columns = np.array([index_of[name] for name in self._required_names], int)
+            self._names = list(names)
+        return self._columns
 
 
-def _columns(required_names, names, topic, what):
-    """Return the indices of the required names."""
-    index_of = {name: i for i, name in enumerate(names)}
-    missing = [name for name in required_names if name not in index_of]
-    if missing:
-        raise CommandError(f'{topic} lacks the {what} "{missing[0]}"')
-    return np.array([index_of[name] for name in required_names], int)
+def strain_values(arm: ArmModel) -> NamedValues:
+    """Return the reader of the curvatures of all flex sensors [1/m]."""
+    return NamedValues(flex_sensors(arm).names, topics.STRAIN, 'flex sensor')

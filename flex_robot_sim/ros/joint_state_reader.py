@@ -32,11 +32,7 @@ class JointStateReader:
     """Deserializes joint states; messages with the same layout reuse one message object."""
 
     def __init__(self, max_names: int = DEFAULT_MAX_NAMES) -> None:
-        """
-        Begin without a known layout.
-
-        :param max_names: limit per message; longer ones are refused before deserialization.
-        """
+        """Begin without a known layout; refuse messages of more than `max_names`."""
         self._max_names = max_names
         self._message, self._size = JointState(), -1
         # bits that determine the layout, and their values
@@ -44,11 +40,7 @@ class JointStateReader:
         self._values: list[tuple[memoryview, slice]] = []   # arrays and their spans
 
     def read(self, data: bytes) -> JointState | None:
-        """
-        Return the message; None if `data` are invalid, which ROS ignores.
-
-        CommandError if it names too many joints.
-        """
+        """Return the message; None if invalid, which ROS ignores; CommandError if too long."""
         if len(data) == self._size and (
                 int.from_bytes(data, 'little') & self._mask == self._masked_value):
             message = self._message
@@ -111,12 +103,7 @@ def _layout(message):
 
 def listen_to_joint_states(node: Node, topic: Topic, callback: Callable[[JointState], object],
                            max_names: int = DEFAULT_MAX_NAMES) -> Subscription:
-    """
-    Subscribe `node` to frequent joint states.
-
-    :param callback: called with each JointState, which the next one overwrites.
-    :param max_names: limit per message; longer ones are refused before deserialization.
-    """
+    """Subscribe to frequent joint states; each overwrites the last that `callback` got."""
     reader = JointStateReader(max_names)
 
     def on_bytes(data):

@@ -5,8 +5,6 @@ rclpy holds the interpreter lock while it deserializes a message: a million name
 threads of the process, including control loops, for half a second.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -58,11 +56,7 @@ def refuse_long(data: bytes, max_bytes: int) -> None:
 
 def subscribe_short(node: Node, topic: Topic, callback: Callable[[Any], object],
                     max_numbers: int = 0) -> Subscription:
-    """
-    Subscribe `node` to short messages; longer ones are refused with a log line.
-
-    :param max_numbers: limit of numbers in a message, in addition to frame and a few fields.
-    """
+    """Subscribe to messages of few fields and `max_numbers`; longer ones are refused."""
     kind, max_bytes = class_of(topic.kind), MAX_EXTRA_BYTES + BYTES_PER_NUMBER * max_numbers
 
     def on_bytes(data):

@@ -1,7 +1,5 @@
 """Message types by name, and their definitions as text for recordings."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from importlib.util import find_spec

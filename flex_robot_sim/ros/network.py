@@ -71,11 +71,7 @@ def loopback_profile() -> str:
 
 
 def choose_domain(environment: MutableMapping[str, str] = os.environ) -> str:
-    """
-    Set an unused domain unless the environment sets one; return its id.
-
-    The domain stays reserved until this process ends.
-    """
+    """Set, and reserve, an unused domain unless the environment sets one; return its id."""
     if not environment.get('ROS_DOMAIN_ID'):
         environment['ROS_DOMAIN_ID'] = str(free_domain())
     return environment['ROS_DOMAIN_ID']
@@ -86,7 +82,13 @@ def free_domain() -> int:
     first = os.getpid()
     for candidate in range(first, first + MAX_DOMAIN_ID):
         domain = 1 + candidate % MAX_DOMAIN_ID
-        if _is_free(FIRST_DOMAIN_PORT + PORTS_PER_DOMAIN * domain) and _reserve(domain):
+        # the first participant of a domain uses its first port
+        probe = _bind(FIRST_DOMAIN_PORT + PORTS_PER_DOMAIN * domain)
+        reservation = probe and _bind(FIRST_RESERVATION_PORT + PORTS_PER_DOMAIN * domain)
+        if probe:
+            probe.close()
+        if reservation:
+            _reservations.append(reservation)
             return domain
     return 1 + first % MAX_DOMAIN_ID
 
@@ -99,23 +101,12 @@ def _uses_own_profile(environment):
                     for name in PROFILE_VARIABLES))
 
 
-def _is_free(port):
-    """Whether a UDP port, used by the first participant of a domain, is free."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(('127.0.0.1', port))     # fails for sockets bound to all addresses, too
-        except OSError:
-            return False
-    return True
-
-
-def _reserve(domain):
-    """Reserve a domain for this process; return whether it was free."""
-    reservation = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def _bind(port):
+    """Return a socket bound to a UDP port of this machine; None if the port is taken."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
-        reservation.bind(('127.0.0.1', FIRST_RESERVATION_PORT + PORTS_PER_DOMAIN * domain))
+        bound.bind(('127.0.0.1', port))         # fails for sockets bound to all addresses, too
     except OSError:
-        reservation.close()
-        return False
-    _reservations.append(reservation)
-    return True
+        bound.close()
+        return None
+    return bound

@@ -44,10 +44,8 @@ def callers_of(node: Node, service: str) -> list[Caller]:
     """
     Return possible callers of a service of `node`: all nodes with a client of it.
 
-    ROS does not report which client has sent a request.
-
-    A node with a forged identity is not detected. If all sockets are bound to this machine, all
-    callers are local.
+    ROS does not report which client has sent a request. A node with a forged identity is not
+    detected. If all sockets are bound to this machine, all callers are local.
     """
     topic = f'rq{node.resolve_service_name(service)}Request'        # as DDS knows it
     servers = node.get_subscriptions_info_by_topic(topic, no_mangle=True)
@@ -72,7 +70,7 @@ def _name(endpoint):
 def _own_sockets():
     """Return the inode numbers of the sockets of this process."""
     numbers = set()
-    for entry in _entries('/proc/self/fd'):
+    for entry in Path('/proc/self/fd').glob('*'):
         try:
             target = os.readlink(entry)
         except OSError:             # closed meanwhile
@@ -80,10 +78,6 @@ def _own_sockets():
         if target.startswith('socket:['):
             numbers.add(target[len('socket:['):-1])
     return numbers
-
-
-def _entries(folder):
-    return [entry.path for entry in os.scandir(folder)] if os.path.isdir(folder) else []
 
 
 def _rows(table):

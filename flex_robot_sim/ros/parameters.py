@@ -36,11 +36,7 @@ class Parameters:
     """The parameters of a node, as settings objects."""
 
     def __init__(self, node: Node, *kinds: type[Settings], known: Iterable[str] = ()) -> None:
-        """
-        Declare a parameter for each field of the settings classes; SettingError if unusable.
-
-        :param known: names of the parameters of other nodes, which may share a file.
-        """
+        """Declare all fields, or raise SettingError; `known`: parameters of other nodes."""
         self._node = node
         self._listeners: list[Callable[[type[Settings], Any], object]] = []
         self._kinds = {item.name: kind for kind in kinds for item in fields(kind)}
@@ -67,7 +63,7 @@ class Parameters:
 
     def _declare(self, item):
         final_descriptor = descriptor(item)
-        default = _ros_value(item.default)
+        default = list(item.default) if isinstance(item.default, tuple) else item.default
         if not isinstance(default, list):
             return _settings_value(
                 self._node.declare_parameter(item.name, default, final_descriptor).value, item)
@@ -143,10 +139,6 @@ def descriptor(item: Field) -> ParameterDescriptor:
         result.floating_point_range = [
             FloatingPointRange(from_value=float(lowest), to_value=highest)]
     return result
-
-
-def _ros_value(value):
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _settings_value(value, item):

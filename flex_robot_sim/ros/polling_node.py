@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rclpy.clock import ROSClock
 from rclpy.node import Node
@@ -28,26 +28,13 @@ if TYPE_CHECKING:
 SWITCH_INTERVAL_S = 5e-3    # between threads, the default of Python
 
 
-class Inputs(Protocol):
-    """Has subscriptions that are polled."""
-
-    @property
-    def polled(self) -> Sequence[Subscription]:
-        """Polled subscriptions."""
-
-
 class PollingNode(Node):
     """Waits for the robot, and then observes it."""
 
-    _inputs: Inputs | None = None
+    polled: Collection[Subscription] = ()       # subscriptions that no executor waits for
 
-    def __init__(self, name: str, kinds: Sequence[type[Settings]],
-                 known: Collection[str]) -> None:
-        """
-        Begin as node `name`; `begin` is called with the robot.
-
-        :param kinds: settings classes, and `known`: names of parameters, both as in Parameters.
-        """
+    def __init__(self, name: str, kinds: Sequence[type[Settings]], known: Collection[str]) -> None:
+        """Declare the parameters `kinds` as in Parameters; call `begin` with the robot."""
         super().__init__(name)
         if must_compile():
             self.get_logger().info(why_compiling())
@@ -57,8 +44,7 @@ class PollingNode(Node):
     @property
     def subscriptions(self) -> Iterator[Subscription]:
         """Subscriptions for the executor: all but the polled ones."""
-        polled = self._inputs.polled if self._inputs is not None else ()
-        return (item for item in super().subscriptions if item not in polled)
+        return (item for item in super().subscriptions if item not in self.polled)
 
     def _start(self, arm):
         # no deadline here: rarer switches between threads save time
@@ -66,7 +52,7 @@ class PollingNode(Node):
         self.begin(arm)
 
     def begin(self, arm: ArmModel) -> None:
-        """Observe `arm`; set `_inputs`."""
+        """Observe `arm`; set `polled`."""
         raise NotImplementedError
 
 
@@ -74,7 +60,6 @@ class Stamps:
     """Received messages and their times since the first; without a stamp, the time of sending."""
 
     def __init__(self, node: Node) -> None:
-        """Use the clock of `node`."""
         self._clock = cast(ROSClock, node.get_clock())      # a node has a ROSClock
         self._origin: int | None = None
 

@@ -1,22 +1,23 @@
-"""Reports of nodes: refused requests, log lines, and /diagnostics."""
+"""Reports of nodes: refused requests, log lines, /diagnostics, topics of several senders."""
 
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import diagnostic_status
-from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.endpoints import advertise, make_timer
+from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 POLL_PERIOD_S = 0.1         # of polls for events
 REPEAT_PERIOD_S = 10.0    # minimum between two equal lines in the log
 DIAGNOSTICS_PERIOD_S = 1.0
+PARTICIPANT = slice(0, 12)      # of a DDS GID; common to all endpoints of a process
 
 
 def refuse(node: Node, error: Exception) -> None:
@@ -48,7 +49,6 @@ class RepeatFilter:
     """Limits the rate of repeated log lines."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin without logged lines."""
         self._clock = clock
         self._logged: dict[str, float] = {}         # time of the last log                  [s]
         self._counts: Counter[str] = Counter()      # suppressed lines since then
@@ -81,12 +81,38 @@ class Reporter:
         self._node, self._figures = node, figures
         self.name = f'{node.get_fully_qualified_name()}: {subject}'
         self._publisher = advertise(node, topics.DIAGNOSTICS)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(POLL_PERIOD_S, poll, clock=steady)
-        node.create_timer(DIAGNOSTICS_PERIOD_S, self.publish, clock=steady)
+        make_timer(node, POLL_PERIOD_S, poll)
+        make_timer(node, DIAGNOSTICS_PERIOD_S, self.publish)
 
     def publish(self) -> None:
         """Publish the figures now."""
         array = DiagnosticArray(status=[diagnostic_status(self.name, *self._figures())])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
+
+
+class SenderWatch:
+    """Warns if several nodes publish the command topics of a node."""
+
+    def __init__(self, node: Node, topics: Sequence[Topic]) -> None:
+        self._node, self._topics, self._warned = node, topics, ''
+
+    def check(self) -> str:
+        """Return the problem, or ''; a change is logged."""
+        names = senders_of(self._node, self._topics)
+        topics = ' or '.join(topic.name for topic in self._topics)
+        line = '' if len(names) < 2 else (
+            f'{len(names)} nodes send {topics}: {", ".join(names)}. Stop all but one')
+        if line and line != self._warned:
+            log(self._node, 'warning', line)
+        self._warned = line
+        return line
+
+
+def senders_of(node: Node, topics: Sequence[Topic]) -> list[str]:
+    """Return sorted full names of the publishing nodes; nodes of equal name are listed each."""
+    senders = {(f'{sender.node_namespace.rstrip("/")}/{sender.node_name}',
+                bytes(sender.endpoint_gid[PARTICIPANT]))
+               for topic in topics for sender in node.get_publishers_info_by_topic(
+                   node.resolve_topic_name(topic.name))}
+    return sorted(name for name, _ in senders)

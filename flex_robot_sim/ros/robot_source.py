@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -12,7 +11,7 @@ from flex_robot_sim.description.tool import note_of_equal_arms
 from flex_robot_sim.display.description import is_display_description
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm, load
-from flex_robot_sim.ros.endpoints import advertise, subscribe
+from flex_robot_sim.ros.endpoints import advertise, make_timer, subscribe
 from flex_robot_sim.ros.node_settings import RobotSettings
 from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION
 from flex_robot_sim.util.exceptions import plain
@@ -39,7 +38,8 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
         start(arm)
 
     if settings.robot:
-        begin(_load_arm(settings))
+        begin(load(settings.robot, settings.coupling, settings.gravity,
+                   xacro_arguments(settings.xacro_arguments), settings.tool))
         return
     received_texts: list[str] = []
 
@@ -70,7 +70,7 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
     subscription = subscribe(node, ROBOT_DESCRIPTION, on_description)
     # Fast DDS does not notify an events executor of a message that arrives just when it attaches,
     # and no second description follows, so the subscription is polled
-    timer = node.create_timer(POLL_PERIOD_S, poll, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    timer = make_timer(node, POLL_PERIOD_S, poll)
     node.get_logger().info('no parameter "robot": waiting for robot_description')
 
 
@@ -80,13 +80,6 @@ def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> Non
 
     Planners and controllers use it. robot_state_publisher uses another one on display_description,
     where additional joints represent the bending.
-
-    :param settings: RobotSettings; arm: the ArmModel.
     """
     if settings.robot:
         advertise(node, ROBOT_DESCRIPTION).publish(String(data=arm.description.text))
-
-
-def _load_arm(settings):
-    return load(settings.robot, settings.coupling, settings.gravity,
-                    xacro_arguments(settings.xacro_arguments), settings.tool)

@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import rclpy
 from rclpy.context import Context
@@ -48,7 +49,7 @@ class _Stop:
             signal.signal(number, signal.SIG_IGN)
 
 
-def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None) -> int:
+def run(name: str, make_nodes: Callable[[], Any], args: list[str] | None = None) -> int:
     """
     Run nodes until a signal; return the exit code.
 
@@ -56,9 +57,9 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
     `make_nodes` raises it, or a node that starts later sets `failure`.
 
     :param name: of the program, for its error line.
-    :param make_nodes: function that returns a list of nodes with `parameters` that hold
-        NodeSettings; they may have a `close` method, a `failure` that ends the program with its
-        line, and `has_ended`, which ends it with code 0.
+    :param make_nodes: returns a node or a list of nodes, with `parameters` that hold NodeSettings;
+        they may have a `close` method, a `failure` that ends the program with its line, and
+        `has_ended`, which ends it with code 0.
     """
     stop = _Stop()
     nodes = []
@@ -67,7 +68,8 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
         # rclpy prints it in addition to its error if the middleware refuses a node
         warnings.filterwarnings('ignore', 'Failed to fini rosout publisher', RuntimeWarning)
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        nodes = make_nodes()
+        made = make_nodes()
+        nodes = made if isinstance(made, list) else [made]
         _warn_if_exposed(nodes[0])
         stop.is_starting = False
         _spin(nodes, stop)
@@ -87,6 +89,10 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
             if hasattr(node, 'close'):
                 node.close()
         rclpy.try_shutdown()
+    for failure in (getattr(node, 'failure', None) for node in nodes):      # of `close`
+        if isinstance(failure, FlexRobotSimError):
+            print(f'{name}: {failure}', file=sys.stderr)
+            return 2
     return 0
 
 

@@ -25,8 +25,6 @@ def missing_security(enclave: str, environment: Mapping[str, str] = os.environ) 
 
     With `Enforce` rcl itself refuses to start a node whose keys are missing or damaged. This
     check finds that security is off, or that the governance admits participants without keys.
-
-    :param enclave: of the process, such as /flex_robot_sim/bridge.
     """
     for name, value in REQUIRED.items():
         if environment.get(name) != value:
@@ -56,7 +54,5 @@ def is_security_enabled(environment: Mapping[str, str] = os.environ) -> bool:
 def enclave_of(node: Node) -> str:
     """Return the enclave of `node`; / if it has none."""
     own_name = node.get_name(), node.get_namespace()
-    for name, namespace, enclave in node.get_node_names_and_namespaces_with_enclaves():
-        if (name, namespace) == own_name:
-            return enclave
-    return '/'
+    return next((enclave for *name, enclave in node.get_node_names_and_namespaces_with_enclaves()
+                 if tuple(name) == own_name), '/')

@@ -305,12 +305,8 @@ TRAJECTORY_STATUS = Topic('controller/trajectory_status', DIAGNOSTIC_STATUS, pub
 ))
 
 ROBOT_DESCRIPTION = Topic('robot_description', TEXT, publishers=(
-    PublishingNode('dynamics', 'once',
-                   'the original robot, xacro expanded; only where the parameter `robot` names '
-                   'it'),
-    PublishingNode('bridge', 'once',
-                   'the original robot, xacro expanded; only where the parameter `robot` names '
-                   'it'),
+    *(PublishingNode(node, 'once', 'the original robot, xacro expanded; only where the parameter '
+                                   '`robot` names it') for node in ('dynamics', 'bridge')),
 ), subscribers=(
     SubscribingNode('dynamics',
                     'the robot, where the parameter `robot` is empty; later changes are not '
@@ -318,12 +314,8 @@ ROBOT_DESCRIPTION = Topic('robot_description', TEXT, publishers=(
     SubscribingNode('shaper',
                     'the robot, where the parameters `robot` and `frequencies` are empty',
                     LATCHED),
-    SubscribingNode('controller', 'the robot, where the parameter `robot` is empty', LATCHED),
-    SubscribingNode('trajectory_action',
-                    'the robot, where the parameter `robot` is empty', LATCHED),
-    SubscribingNode('view', 'the robot, where the parameter `robot` is empty', LATCHED),
-    SubscribingNode('drift', 'the robot, where the parameter `robot` is empty', LATCHED),
-    SubscribingNode('bridge', 'the robot, where the parameter `robot` is empty', LATCHED),
+    *(SubscribingNode(node, 'the robot, where the parameter `robot` is empty', LATCHED)
+      for node in ('controller', 'trajectory_action', 'view', 'drift', 'bridge')),
 ), quality=LATCHED)
 
 CLOCK = Topic('/clock', 'rosgraph_msgs/msg/Clock', publishers=(

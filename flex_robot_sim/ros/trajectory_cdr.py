@@ -5,22 +5,19 @@ Consecutive points with the same fields have a constant stride, so that their nu
 arrays. Fields may change from point to point: each run of equal points is read at once.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.ros.cdr import ENCAPSULATION_SIZE, MessageError
+from flex_robot_sim.ros.cdr import ENCAPSULATION_SIZE, LITTLE_ENDIAN, MessageError, byte_order
 
 FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 DURATION_SIZE = 8           # time_from_start                                            [bytes]
 MAX_TRAILING_BYTES = 4096   # padding that some middlewares append to a message          [bytes]
 MIN_POINT_SIZE = 24         # four empty sequences and time_from_start                   [bytes]
 NANOSECONDS_PER_SECOND = 1_000_000_000
-LITTLE_ENDIAN = b'\0\1\0\0'
 MAX_TEXT_SIZE = 4096        # a frame or a name                                          [bytes]
 MAX_MEAN_NAME_SIZE = 512    # mean over all names of a message                           [bytes]
 VALUES_PER_JOINT = len(FIELDS)      # of a point
@@ -59,7 +56,7 @@ def read_header(data: bytes, max_names: int) -> TrajectoryHeader:
 
     The time is microseconds, independent of the length of the message.
     """
-    uint32 = _byte_order(data) + 'I'
+    uint32 = byte_order(data) + 'I'
     size = len(data) - ENCAPSULATION_SIZE
     try:
         seconds, nanoseconds = struct.unpack_from(f'{uint32[0]}iI', data, ENCAPSULATION_SIZE)
@@ -93,7 +90,7 @@ def read_points(data: bytes, header: TrajectoryHeader,
 
     :param fields: subset of FIELDS; a point has either no value or one value per joint.
     """
-    order, m, k = _byte_order(data), len(header.names), header.points
+    order, m, k = byte_order(data), len(header.names), header.points
     rows = {field: Rows(np.zeros((k, m)), np.zeros(k, bool)) for field in fields}
     seconds, nanoseconds = np.zeros((2, k))
     offset, first = header.offset, 0
@@ -122,13 +119,6 @@ def read_points(data: bytes, header: TrajectoryHeader,
         nanoseconds[points] = column('u4', end - DURATION_SIZE + 4)
         offset, first = offset + run * stride, first + run
     return TrajectoryPoints(seconds + nanoseconds / NANOSECONDS_PER_SECOND, rows)
-
-
-def _byte_order(data):
-    """Return the byte order, `<` or `>`, as struct and NumPy write it."""
-    if len(data) < ENCAPSULATION_SIZE or data[0] or data[1] > 1:
-        raise MessageError('these bytes are no CDR')
-    return '<' if data[1] else '>'
 
 
 def _read_count(data, uint32, offset):

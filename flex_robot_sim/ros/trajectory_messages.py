@@ -4,8 +4,6 @@ Reading of serialized JointTrajectory messages, and status messages of trajector
 A message that is too long is refused before deserialization.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,11 +37,7 @@ def refuse_many_points(count: int, limits: MessageSettings) -> None:
 
 def read_trajectory(data: bytes, header: TrajectoryHeader,
                     joint_names: Sequence[str] | None = None) -> Trajectory:
-    """
-    Return the Trajectory of a message; SettingError if it is invalid.
-
-    :param joint_names: permitted joint names; None: any.
-    """
+    """Return the Trajectory of a message; SettingError if invalid, or of other joints."""
     joint_rows(header.names, header.names if joint_names is None else joint_names)
     try:
         points = read_points(data, header)

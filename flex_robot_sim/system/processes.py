@@ -25,9 +25,11 @@ from flex_robot_sim.util.xacro_arguments import xacro_arguments as parsed_argume
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
 SHAPER, VIEW, RECORDER, DRIFT = 'shaper', 'view', 'recorder', 'drift'
 TRAJECTORY_ACTION = 'trajectory_action'
-EXECUTABLES = {name: f'{NAME}.nodes.{name}' for name in (
-    DYNAMICS, CONTROLLER, BOTH, BRIDGE, SHAPER, RECORDER, VIEW, DRIFT, TRAJECTORY_ACTION)}
-"""Executables of this package and the modules whose `main` they are; BOTH are one process."""
+EXECUTABLES = {
+    DYNAMICS: 'DynamicsNode', CONTROLLER: 'ControllerNode', BOTH: 'make_nodes',
+    BRIDGE: 'BridgeNode', SHAPER: 'ShaperNode', RECORDER: 'RecorderNode', VIEW: 'ViewNode',
+    DRIFT: 'DriftNode', TRAJECTORY_ACTION: 'TrajectoryActionNode'}
+"""Executables, each a module of `nodes`, and what makes their nodes; BOTH are one process."""
 
 CONTROLLERS = {'auto': 'auto', 'true': 'process', 'inside': 'inside', 'false': 'none'}
 """What use_controller says, and where the controller runs then."""

@@ -1,7 +1,5 @@
 """Long computations in a background thread; a new request cancels the previous one."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,5 +1,6 @@
 """Errors that a user can fix; a bug is an assert or a built-in exception."""
 
+import html
 from pathlib import Path
 
 
@@ -46,6 +47,11 @@ def plain(text: object) -> str:
     return text if text.isprintable() else ''.join(
         letter if letter.isprintable() else ' ' if letter.isspace() else
         letter.encode('unicode_escape').decode('ascii') for letter in text)
+
+
+def as_html(text: object) -> str:
+    """Return an untrusted `text` as HTML shows it: plain, and escaped."""
+    return html.escape(plain(text))
 
 
 class SettingError(FlexRobotSimError):

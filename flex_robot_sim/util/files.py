@@ -13,11 +13,7 @@ from typing import IO, Any
 
 
 def read_bytes(path: str | Path, most: int = 2**30) -> bytes:
-    """
-    Return the content of a regular file; OSError if it is no regular file or has no end.
-
-    :param most: largest number of bytes to read.
-    """
+    """Return up to `most` bytes of a regular file; OSError if it is none, or has no end."""
     # some files of /proc are regular files that block at their end
     file = os.open(path, os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0))
     try:

@@ -78,18 +78,12 @@ def check_figure_path(path: str | Path) -> None:
 
 def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
     """Draw Panels into a file of one of KINDS; SettingError if it cannot be written."""
-    check_figure_path(path)
-    figure = draw_figure(title, panels)
-    _lay_out(figure)
-    try:
-        _save(figure, path, DPI)
-    except OSError as error:
-        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
+    _write([path], lambda: draw_figure(title, panels), DPI)
 
 
 def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns: int = 2) -> None:
     """Draw Charts into a file of one of KINDS; SettingError if it cannot be written."""
-    _write_charts([Path(path)], title, charts, columns)
+    _write([Path(path)], lambda: draw_charts(title, charts, columns), CHART_DPI)
 
 
 def write_charts_of_both_kinds(stem: str | Path, title: str, charts: Sequence[Chart],
@@ -101,26 +95,23 @@ def write_charts_of_both_kinds(stem: str | Path, title: str, charts: Sequence[Ch
         by the charts.
     """
     paths = [Path(f'{stem}{kind}') for kind in ('.png', '.svg')]
-    _write_charts(paths, title, charts, columns, width)
+    scale = width and width / (CHART_WIDTH * min(columns, len(charts)))
+    _write(paths, lambda: draw_charts(title, charts, columns, scale, width is not None),
+           CHART_DPI if width is None else PAGE_DPI)
     return [str(path) for path in paths]
 
 
-def _write_charts(paths, title, charts, columns, width=None):
+def _write(paths, draw, dpi):
     for path in paths:
         check_figure_path(path)
-    scale = width and width / (CHART_WIDTH * min(columns, len(charts)))
-    figure = draw_charts(title, charts, columns, scale, has_all_legends=width is not None)
+    figure = draw()
     _lay_out(figure)
     for path in paths:
         try:
-            _save(figure, path, CHART_DPI if width is None else PAGE_DPI)
+            with open_atomic(path, 'wb') as file:
+                figure.savefig(file, dpi=dpi, format=Path(path).suffix[1:].lower())
         except OSError as error:
             raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
-
-
-def _save(figure, path, dpi):
-    with open_atomic(path, 'wb') as file:
-        figure.savefig(file, dpi=dpi, format=Path(path).suffix[1:].lower())
 
 
 def _escape(text):

@@ -76,11 +76,7 @@ class SimulationSettings(Settings):
 
 
 def settings_from(kind: type[AnySettings], values: object, where: str | Path) -> AnySettings:
-    """
-    Return settings of class `kind` from a mapping; missing values keep their defaults.
-
-    :param where: file and heading, for error messages.
-    """
+    """Return settings from a mapping, with defaults; errors name `where` it comes from."""
     known = {item.name: item for item in fields(kind)}
     if not isinstance(values, dict):
         raise SettingError(f'{where}: must be names with values. Known: {", ".join(known)}')

@@ -23,11 +23,7 @@ Class = TypeVar('Class', bound=type)
 
 
 def summarized(kind: Class) -> Class:
-    """
-    Decorate a class with a text representation and an HTML representation.
-
-    :param kind: a class with `_summary`, a NamedTuple or a dataclass.
-    """
+    """Decorate a class with `_summary`, a NamedTuple or a dataclass: as text and as HTML."""
     decorated: Any = kind
     if not hasattr(kind, '_summary'):
         decorated._summary = _fields_of

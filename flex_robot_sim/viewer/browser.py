@@ -20,9 +20,8 @@ import numpy as np
 import viser
 import viser._messages as viser_messages
 
-from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
-from flex_robot_sim.viewer.control import Control
-from flex_robot_sim.viewer.escaping import as_html
+from flex_robot_sim.util.exceptions import FlexRobotSimError, as_html, plain
+from flex_robot_sim.viewer.control import Control, set_changed
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.page_access import PageAccess, guarded
 from flex_robot_sim.viewer.plot_lines import PlotLine, heading
@@ -42,11 +41,7 @@ class Page:
     """A page that shows an arm; all browsers show the same content."""
 
     def __init__(self, title: str, port: int | None = None) -> None:
-        """
-        Start to listen.
-
-        :param port: None: the first free port, see port.py; 0: any.
-        """
+        """Start to listen at a port; None: the first free one, see port.py; 0: any."""
         # do not log aborted connections and clients other than browsers
         logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
         self._filter, self._last_error = MessageFilter(), ''
@@ -123,8 +118,7 @@ class Page:
         """Show a line in the panel until the next call; an empty line removes it."""
         style = f'{_BOX_STYLE};color:#c05621;overflow-wrap:anywhere'
         text = f'<div style="{style}">{as_html(line)}</div>'
-        if bool(line) != self._notice.visible or line and self._notice.content != text:
-            self._notice.content, self._notice.visible = text, bool(line)
+        set_changed(self._notice, content=text, visible=bool(line))
 
     @contextlib.contextmanager
     def atomic_update(self) -> Iterator[None]:
@@ -178,11 +172,8 @@ class Page:
                                            visible=bool(content))
 
         def change(new: str) -> None:
-            if handle.visible != bool(new):
-                handle.visible = bool(new)
-            new = f'<div style="{_BOX_STYLE}">{new}</div>'
-            if handle.content != new:
-                handle.content = new
+            set_changed(handle, visible=bool(new),
+                        content=f'<div style="{_BOX_STYLE}">{new}</div>')
         return change
 
     @contextlib.contextmanager
@@ -196,11 +187,7 @@ class Page:
 
     def plot(self, title: str, lines: Sequence[PlotLine], height: int = 150,
              note: str = '') -> Callable[[np.ndarray, np.ndarray], None]:
-        """
-        Add a plot; return its setter of increasing abscissae (k,) and values (k, lines).
-
-        :param note: text next to the title.
-        """
+        """Add a plot; return its setter of increasing abscissae (k,) and values (k, lines)."""
         self.text(heading(title, lines, note))
         series: tuple[Any, ...] = ({}, *(line.uplot_series for line in lines))
         handle = self._server.gui.add_uplot(
@@ -277,8 +264,7 @@ class Page:
             if len(points) > 1:
                 _send(handle, viser_messages.SceneNodeUpdateMessage(name, {
                     'points': np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)}))
-            if handle.visible != (len(points) > 1):
-                handle.visible = len(points) > 1
+            set_changed(handle, visible=len(points) > 1)
         return change
 
     def arrow(self, name: str, colour: Sequence[float],
@@ -292,8 +278,7 @@ class Page:
             is_visible = bool(np.any(foot != head))
             if is_visible:
                 handle.points = np.array([[foot, head]], np.float32)
-            if handle.visible != is_visible:
-                handle.visible = is_visible
+            set_changed(handle, visible=is_visible)
         return change
 
     def label(self, name: str, place: np.ndarray) -> Callable[[str], None]:
@@ -302,15 +287,14 @@ class Page:
                                               anchor='center-center')
 
         def change(text: str) -> None:
-            if handle.text != (text := plain(text)):
-                handle.text, handle.visible = text, bool(text)
+            set_changed(handle, text=plain(text), visible=bool(text))
         return change
 
     def show(self, name: str, is_shown: bool) -> None:
         """Show or hide NAME and all names NAME/...."""
         handle = self._server.scene.get_handle_by_name(name)
         if handle is not None:
-            handle.visible = is_shown
+            set_changed(handle, visible=is_shown)
 
     def _add_common_parts(self, title):
         """Add the parts that every page has."""

@@ -9,7 +9,6 @@ class Control:
     """A slider, a checkbox, a dropdown or a button on the page."""
 
     def __init__(self, handle: Any) -> None:
-        """Wrap a widget handle of viser."""
         self._handle, self._hint = handle, handle.hint
 
     @property
@@ -24,22 +23,23 @@ class Control:
 
     def show(self, value: Any) -> None:
         """Set the shown value without calling the reaction."""
-        if self._handle.value != value:
-            self._handle.value = value
+        set_changed(self._handle, value=value)
 
     def label(self, text: str) -> None:
         """Change the label."""
-        if self._handle.label != (text := plain(text)):
-            self._handle.label = text
+        set_changed(self._handle, label=plain(text))
 
     def set_visible(self, is_visible: bool) -> None:
         """Show or hide the widget."""
-        if self._handle.visible != is_visible:
-            self._handle.visible = is_visible
+        set_changed(self._handle, visible=is_visible)
 
     def disable_if(self, reason: str = '') -> None:
         """Disable the widget with a reason as its hint; '' enables it."""
-        if self._handle.disabled != bool(reason):
-            self._handle.disabled = bool(reason)
-        if self._handle.hint != (hint := plain(reason) or self._hint):
-            self._handle.hint = hint
+        set_changed(self._handle, disabled=bool(reason), hint=plain(reason) or self._hint)
+
+
+def set_changed(handle: Any, **values: Any) -> None:
+    """Set the attributes of a viser handle that differ: each one set goes to all browsers."""
+    for name, value in values.items():
+        if getattr(handle, name) != value:
+            setattr(handle, name, value)

@@ -8,11 +8,7 @@ class History:
     """Rows of values with their times; the oldest are overwritten."""
 
     def __init__(self, width: int, span: float, rate: float) -> None:
-        """
-        Start empty.
-
-        :param width: values in a row; span: kept at least [s]; rate: of the rows [Hz].
-        """
+        """Keep rows of `width` values, at a rate [Hz], for at least `span` [s]."""
         self._span, self._capacity = span, max(2, round(1.2 * span * rate))
         self._times, self._rows = np.empty(2 * self._capacity), np.empty(
             (2 * self._capacity, width))
@@ -44,11 +40,7 @@ class History:
 
     def last(self, span: float | None = None,
              max_count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return times (k,) [s] and rows (k, width) of the last `span` [s].
-
-        :param max_count: of rows, evenly spaced, including the newest.
-        """
+        """Return times (k,) [s] and rows (k, width) of a span [s], evenly spaced."""
         begin = self.newest - (self._span if span is None else span)
         first = self._first + int(np.searchsorted(
             self._times[self._first:self._end], begin)) if self._end > self._first else self._end

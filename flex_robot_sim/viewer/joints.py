@@ -35,11 +35,7 @@ class JointSliders:
 
     def __init__(self, page: Page, arm: ArmModel,
                  reaction: Callable[[np.ndarray, int], object]) -> None:
-        """
-        Add the sliders to a Page.
-
-        :param reaction: called with all positions (joints,) [rad, m] and the changed joint.
-        """
+        """Add the sliders; a change calls reaction(all positions [rad, m], changed joint)."""
         self.ranges = ranges(arm)
         self.values = start_position(arm)
         self._reaction, self.controls = reaction, []

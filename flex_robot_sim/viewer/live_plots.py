@@ -10,7 +10,6 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.viewer.history import History
 from flex_robot_sim.viewer.observed import ObservedArm, Tips
 from flex_robot_sim.viewer.plot_lines import PlotLine
-from flex_robot_sim.viewer.spectrum import spectrum, with_comb
 
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
@@ -22,6 +21,8 @@ SPECTRUM_SPAN_S = 8.0, 60.0  # between these limits                             
 SPECTRUM_RANGE_RATIO = 1.5   # end of the spectra over the highest predicted frequency
 DEFAULT_SPECTRUM_HZ = 10.0   # end of the spectra without a prediction
 NEW_RUN_JUMP_S = 1.0         # stamps that jump back further belong to a new run
+MIN_SAMPLES = 32             # of a spectrum
+MAX_GAP_PERIODS = 5.0        # longest gap to interpolate, in sampling periods
 ENERGY_KEY = 'energy [J]'    # key in the diagnostics of the node dynamics
 
 
@@ -29,11 +30,7 @@ class LivePlots:
     """Plots next to an arm over the stamps of its states."""
 
     def __init__(self, page: Page, arm: ArmModel, rate: float, span: float) -> None:
-        """
-        Add the plots to a Page.
-
-        :param rate: of the calls of `add_observation` [Hz]; span: of the plots [s].
-        """
+        """Add the plots over `span` [s]; `add_observation` is called at a rate [Hz]."""
         self._arm, self._span = arm, span
         joints, self._tips = len(arm.joint_names), Tips(arm)
         # positions, targets, efforts, and deflections of flexible joints against their motors
@@ -145,3 +142,44 @@ class LivePlots:
 def _is_new(time, history, min_gap):
     """Whether a time is newer than a History, or so much older that a new run has begun."""
     return time > history.newest + min_gap or time < history.newest - NEW_RUN_JUMP_S
+
+
+def spectrum(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return frequencies (m,) [Hz] and amplitudes (m, k) of the oscillations in samples.
+
+    Hann window, mean removed: a steady sine of amplitude a on a spectral line has the height a.
+    A transient is lower and wider. Empty if there are too few samples, or a gap between them.
+
+    :param times: (n,) [s], increasing, nearly uniform; values: (n, k).
+    """
+    empty = np.zeros(0), np.zeros((0, values.shape[1]))
+    if len(times) < MIN_SAMPLES:
+        return empty
+    period = float(np.median(np.diff(times)))
+    if not np.diff(times).max() <= MAX_GAP_PERIODS * period:
+        return empty
+    count = round((times[-1] - times[0]) / period) + 1
+    uniform_times = times[0] + (times[-1] - times[0]) * np.arange(count) / (count - 1)
+    rows = np.column_stack([np.interp(uniform_times, times, column) for column in values.T])
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(count) / count)
+    rows -= (window @ rows) / window.sum()
+    amplitudes = 2 * np.abs(np.fft.rfft(window[:, None] * rows, axis=0)) / window.sum()
+    return np.arange(len(amplitudes)) / (count * (uniform_times[1] - uniform_times[0])), amplitudes
+
+
+def with_comb(frequencies: np.ndarray, amplitudes: np.ndarray,
+              predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return a spectrum with another column, zero except for a spike at each prediction.
+
+    :param predicted: frequencies (p,) [Hz]; those outside the spectrum are left out.
+    """
+    if not len(frequencies):
+        return frequencies, np.column_stack([amplitudes, amplitudes[:, :1]])
+    in_range = predicted[(predicted > 0.0) & (predicted < frequencies[-1])]
+    width = 1e-3 * (frequencies[1] - frequencies[0])
+    x = np.unique(np.concatenate([frequencies, in_range - width, in_range, in_range + width]))
+    y = np.column_stack([np.interp(x, frequencies, column) for column in amplitudes.T])
+    comb = np.where(np.isin(x, in_range), 1.1 * amplitudes.max(initial=0.0), 0.0)
+    return x, np.column_stack([y, comb])

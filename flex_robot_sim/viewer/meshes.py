@@ -20,11 +20,7 @@ class Mesh(NamedTuple):
 
 
 def read_mesh(name: str, source: str) -> Mesh:
-    """
-    Return the Mesh that a URDF calls `name`; SettingError if it cannot be read.
-
-    :param source: file of the URDF; relative names refer to its folder.
-    """
+    """Return the Mesh `name` of the URDF file `source`; SettingError if it is unreadable."""
     path = find_mesh(name, source)
     load = _loader()
     try:

@@ -16,11 +16,7 @@ class ModeMotion:
     """The natural modes of an arm about a state."""
 
     def __init__(self, arm: ArmModel, q: np.ndarray, reach: float) -> None:
-        """
-        Compute the modes with locked drives.
-
-        :param q: coordinates (n,) at rest; reach: of the arm [m].
-        """
+        """Compute the modes about a rest at `q` (n,), with locked drives; reach [m]."""
         mode_set = modes(arm, q, joints='locked')
         is_oscillating = (mode_set.damping_ratios > -1.0) & (mode_set.damping_ratios < 1.0) & (
             mode_set.frequencies > 0.0)
@@ -53,7 +49,5 @@ class ModeMotion:
         posture, offsets = self._posture, LEVER_ARM * self._reach * np.eye(3)
         posture.take(q)
         poses = [posture.frame(frame) for frame in self._arm.frames.values()]
-        for body, station in self._arm.tips.values():
-            R, p = posture.base_R[body], posture.base_p[body]
-            poses.append((R @ posture.station_R[station], R @ posture.station_p[station] + p))
+        poses += [posture.section(*tip) for tip in self._arm.tips.values()]
         return np.concatenate([p + offsets @ R.T for R, p in poses])

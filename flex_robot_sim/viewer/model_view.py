@@ -30,7 +30,6 @@ class ModelView:
     """Content of the page and its state over time."""
 
     def __init__(self, page: Page, arm: ArmModel) -> None:
-        """Fill a Page with `arm` (ArmModel)."""
         self._page, self._arm, self._stage = page, arm, ArmStage(page, arm)
         self._rest = np.zeros(arm.size)
         self._modes: ModeMotion | None = None

@@ -26,7 +26,7 @@ class Tips:
     """Transverse tip deflections as linear functions of the coordinates."""
 
     def __init__(self, arm: ArmModel) -> None:
-        """Take `arm` (ArmModel); components that are always zero are left out."""
+        """Leave out components that are always zero."""
         rows, names, links = [], [], []
         for index, link in enumerate(arm.tips):
             deflection = partial(tip_deflection, arm, link)
@@ -51,7 +51,6 @@ class ObservedArm:
     """
 
     def __init__(self, arm: ArmModel) -> None:
-        """Start without any observation."""
         joints = len(arm.joint_names)
         self.coordinates, self.effort = np.zeros(arm.size), np.zeros(joints)
         self.target = np.full(joints, np.nan)           # [rad, m]; nan: no target

@@ -33,7 +33,6 @@ class PageAccess:
     """The token of one page, and the check of every request for it."""
 
     def __init__(self, port: int) -> None:
-        """Generate a token for the page at `port`."""
         token = secrets.token_urlsafe(32)
         self.origins = [None, f'http://{HOST}:{port}', f'http://localhost:{port}']
         self.path = f'/?token={token}'
@@ -57,11 +56,7 @@ class PageAccess:
 
 @contextlib.contextmanager
 def guarded(access: PageAccess, check_message: MessageCheck) -> Iterator[None]:
-    """
-    Protect the server that starts in this context.
-
-    :param check_message: returns a message of a browser as the server may read it, or None.
-    """
+    """Protect the server that starts in this context; it reads checked messages only."""
     serve = websockets_server.serve
     websockets_server.serve = functools.partial(        # type: ignore
         _serve_guarded, serve, access, check_message)

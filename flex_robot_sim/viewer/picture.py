@@ -28,7 +28,6 @@ class DeflectionScaler:
     """
 
     def __init__(self, arm: ArmModel) -> None:
-        """Take `arm` (ArmModel) with n coordinates."""
         self.arm = arm
         self.linear = arm if arm.coupling == 'zero_order' else build_arm(
             arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0)
@@ -40,10 +39,6 @@ class DeflectionScaler:
         q[arm.elastic_q] *= factor
         q[arm.joint_q] = motors + factor * (q[arm.joint_q] - motors)
         return q
-
-    def rigid(self, q: np.ndarray) -> np.ndarray:
-        """Return the coordinates (n,) of the rigid arm."""
-        return self.scaled(q, 0.0)
 
 
 class ArmPicture:

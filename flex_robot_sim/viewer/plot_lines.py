@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from flex_robot_sim.viewer.escaping import as_html
+from flex_robot_sim.util.exceptions import as_html
 
 # distinguishable with red-green colour blindness, on bright and on dark background
 COLOURS = ('#2b7bba', '#e07b00', '#1b9e77', '#c2408f', '#8a6fd1', '#9a8a00', '#7f7f7f')

@@ -9,26 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.dynamics.loads import MAX_PUSH_DURATION
+from flex_robot_sim.feedback.feedback_settings import VIBRATION_FEEDBACKS
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
 from flex_robot_sim.viewer.joints import JointSliders
 from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, largest_payload, largest_push
-from flex_robot_sim.viewer.remote import (
-    COMMAND_JOINT,
-    DISARM,
-    FEEDBACK,
-    PAUSE,
-    PAYLOAD,
-    PUSH,
-    RESET,
-    SHAPER,
-    STEP,
-    Remote,
-)
+from flex_robot_sim.viewer.remote import Command, Remote
 
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Control, Page
 
+CHOICES = {Command.SHAPER: CONTROLLER_SHAPERS, Command.FEEDBACK: VIBRATION_FEEDBACKS}
 SLIDER_STEPS = 100          # of sliders for forces and masses
 MAX_PUSH_S = 5.0            # longest push on the slider
 PUSH_REPEAT_S = 0.5         # between two messages of a push
@@ -41,13 +33,7 @@ class RemotePanel:
 
     def __init__(self, page: Page, arm: ArmModel, remote: Remote, observed: ObservedArm, tool: str,
                  tool_rotation: Callable[[], np.ndarray]) -> None:
-        """
-        Add the controls to a Page.
-
-        :param remote: Remote; observed: ObservedArm.
-        :param tool: link that pushes and payloads act on.
-        :param tool_rotation: returns the rotation (3, 3) of this link.
-        """
+        """Add the controls to a Page; `tool_rotation` returns the rotation (3, 3) of the tool."""
         self._page, self._arm, self._remote, self._observed = page, arm, remote, observed
         self._tool, self._tool_rotation = tool, tool_rotation
         # by the clock of `update` [s]
@@ -85,11 +71,11 @@ class RemotePanel:
                 control.disable_if(reason)
             if command in self._reason_texts:
                 self._reason_texts[command](reason)
-        self._disarm.set_visible(not self._remote.unavailable_reason(DISARM))
+        self._disarm.set_visible(not self._remote.unavailable_reason(Command.DISARM))
         self._pause.label('resume' if self.is_paused else 'pause')
         for command, control in self._choices.items():
             value = self._remote.value(command)
-            if value in self._remote.choices(command):
+            if value in CHOICES[command]:
                 control.show(value)
         if (now > self._commanded_at + TARGET_HOLD_S
                 and np.isfinite(self._observed.target).all() and self._arm.joint_names):
@@ -98,58 +84,59 @@ class RemotePanel:
     def _add_motion(self):
         page, remote = self._page, self._remote
         with page.folder('Robot'):
-            self._add_reason_text(PAUSE)
-            self._pause = self._add(PAUSE, page.button(
-                'pause', lambda: remote.pause(not self.is_paused)))
-            self._add(STEP, page.button('step', remote.step, 'One period, while paused'))
-            self._add(RESET, page.button('reset', remote.reset,
-                                         'The arm is where it started, at rest'))
-            self._disarm = self._add(DISARM, page.button(
-                'disarm the bench', remote.disarm,
+            self._add_reason_text(Command.PAUSE)
+            self._pause = self._add(Command.PAUSE, page.button(
+                'pause', lambda: remote.call(Command.PAUSE, not self.is_paused)))
+            self._add(Command.STEP, page.button(
+                'step', partial(remote.call, Command.STEP), 'One period, while paused'))
+            self._add(Command.RESET, page.button(
+                'reset', partial(remote.call, Command.RESET),
+                'The arm is where it started, at rest'))
+            self._disarm = self._add(Command.DISARM, page.button(
+                'disarm the bench', partial(remote.call, Command.DISARM, False),
                 'Its motors stop; this is no safety function'))
 
     def _add_targets(self):
         with self._page.folder('Targets', is_open=False):
-            self._add_reason_text(COMMAND_JOINT)
+            self._add_reason_text(Command.JOINT)
             self._targets = JointSliders(self._page, self._arm, self._command_joint)
             for control in self._targets.controls:
-                self._add(COMMAND_JOINT, control)
+                self._add(Command.JOINT, control)
 
     def _add_push(self):
         page, (max_force, direction) = self._page, largest_push(self._arm, self._tool)
         with page.folder(f'Push "{self._tool}"'):
-            self._add_reason_text(PUSH)
-            self._force = self._add(PUSH, page.slider(
+            self._add_reason_text(Command.PUSH)
+            self._force = self._add(Command.PUSH, page.slider(
                 'force [N]', 0.0, max_force, max_force / SLIDER_STEPS, max_force / 2,
                 lambda _: None))
-            self._direction = self._add(PUSH, page.dropdown(
+            self._direction = self._add(Command.PUSH, page.dropdown(
                 'direction', [*PUSH_DIRECTIONS], direction, lambda _: None, 'Axes of the base'))
-            self._duration = self._add(PUSH, page.slider(
+            self._duration = self._add(Command.PUSH, page.slider(
                 'for [s]', 0.1, MAX_PUSH_S, 0.1, DEFAULT_PUSH_S, lambda _: None))
-            self._add(PUSH, page.button('push', self._push))
+            self._add(Command.PUSH, page.button('push', self._push))
 
     def _add_payload(self):
         page = self._page
         with page.folder('Payload', is_open=False):
-            self._add_reason_text(PAYLOAD)
+            self._add_reason_text(Command.PAYLOAD)
             max_mass = largest_payload(self._arm)
-            self._mass = self._add(PAYLOAD, page.slider(
+            self._mass = self._add(Command.PAYLOAD, page.slider(
                 'mass [kg]', 0.0, max_mass, max_mass / SLIDER_STEPS, 0.0,
                 lambda _: self._attach_payload(), f'At the origin of "{self._tool}"'))
-            self._informs_controller = self._add(PAYLOAD, page.checkbox(
+            self._informs_controller = self._add(Command.PAYLOAD, page.checkbox(
                 'inform the controller', False, lambda _: self._attach_payload(),
                 'Otherwise the controller ignores the payload, and the arm sags'))
 
     def _add_control(self):
         self._choices = {}
         with self._page.folder('Vibration control'):
-            self._add_reason_text(SHAPER)
+            self._add_reason_text(Command.SHAPER)
             for command, label, hint in (
-                    (SHAPER, 'shaper', 'Shapes the motion to avoid residual vibration'),
-                    (FEEDBACK, 'feedback', 'Damps the links by feedback of measurements')):
+                    (Command.SHAPER, 'shaper', 'Shapes the motion to avoid residual vibration'),
+                    (Command.FEEDBACK, 'feedback', 'Damps the links by feedback of measurements')):
                 self._choices[command] = self._add(command, self._page.dropdown(
-                    label, self._remote.choices(command), 'none',
-                    partial(self._remote.choose, command), hint))
+                    label, CHOICES[command], 'none', partial(self._remote.choose, command), hint))
 
     def _add(self, command, control):
         self._controls.setdefault(command, []).append(control)

@@ -20,11 +20,7 @@ class RobotChoice:
     """Shows one of several robots, as selected in a browser."""
 
     def __init__(self, page: Page, robots: Mapping[str, Callable[[], ArmModel]]) -> None:
-        """
-        Show the first robot on a Page.
-
-        :param robots: {name to choose: function that returns the ArmModel}.
-        """
+        """Show the first of `robots`: {name to choose: function that returns the ArmModel}."""
         self._page, self._names, self._loaders = page, [*robots], [*robots.values()]
         self._shown = self._requested = 0  # indices, as text of browsers is untrusted
         self._show(self._loaders[0]())

@@ -35,12 +35,7 @@ class RobotView:
 
     def __init__(self, page: Page, arm: ArmModel, observed: ObservedArm, remote: Remote,
                  rate: float, span: float) -> None:
-        """
-        Fill a Page with `arm` (ArmModel).
-
-        :param observed: ObservedArm; remote: Remote.
-        :param rate: of the pictures [Hz]; span: of the plots [s].
-        """
+        """Fill a Page at a rate of pictures [Hz], with plots over `span` [s]."""
         self._page, self._arm, self._observed, self._remote = page, arm, observed, remote
         with page.side_panel('Plots'):
             self._plots = LivePlots(page, arm, rate, span)
@@ -49,7 +44,6 @@ class RobotView:
         self._target = ArmPicture(page, stage.scaler, stage.solids, '/target', TARGET_STYLE)
         self._target.show(False)
         self._twin: ArmPicture | None = None
-        self._is_shown = {'target': False, 'twin': False}
         self._panel = RemotePanel(page, arm, remote, observed, stage.tool,
                                   lambda: stage.pose(stage.tool)[0])
         self._arrows: dict[str, Callable[[np.ndarray, np.ndarray], None]] = {}
@@ -90,22 +84,20 @@ class RobotView:
         drive_position = observed.coordinates[self._arm.motor_q]
         is_prescribed = (now - observed.target_received_at < STALE_AFTER_S
                          and np.isfinite(observed.target).all())
-        if self._set_shown('target', self._target, is_prescribed and bool(
-                np.abs(observed.target - drive_position).max(initial=0.0) > MIN_TARGET_DISTANCE)):
+        is_far = is_prescribed and bool(
+            np.abs(observed.target - drive_position).max(initial=0.0) > MIN_TARGET_DISTANCE)
+        self._target.show(is_far)
+        if is_far:
             self._target.draw(self._rigid(observed.target))
         if observed.twin is not None and self._twin is None:
             self._twin = ArmPicture(self._page, stage.scaler, stage.solids, '/twin', TWIN_STYLE)
-        if self._twin is not None and self._set_shown(
-                'twin', self._twin, now - observed.twin_received_at < STALE_AFTER_S):
-            self._twin.draw(self._rigid(observed.twin))
+        if self._twin is not None:
+            is_known = now - observed.twin_received_at < STALE_AFTER_S
+            self._twin.show(is_known)
+            if is_known:
+                self._twin.draw(self._rigid(observed.twin))
         for link, force in observed.pushes.items():
             self._draw_push(link, force)
-
-    def _set_shown(self, name, picture, is_shown):
-        if self._is_shown[name] != is_shown:
-            self._is_shown[name] = is_shown
-            picture.show(is_shown)
-        return is_shown
 
     def _rigid(self, position):
         q = np.zeros(self._arm.size)

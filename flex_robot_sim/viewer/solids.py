@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.document import Document
-from flex_robot_sim.description.urdf import turned_by
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.visuals import origin_of, vector_of
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.geometry import box, cylinder, sphere
@@ -37,11 +37,7 @@ class Attachments:
     """Poses of links and of the places on flexible links that solids are fixed to."""
 
     def __init__(self, arm: ArmModel, bends: bool = True) -> None:
-        """
-        Take `arm` (ArmModel).
-
-        :param bends: whether links bend; if not, each whole link is fixed to its body.
-        """
+        """Find all attachments; unless the arm `bends`, each link is fixed to its body."""
         self._attachments = {name: (SolidAttachment(frame.body), frame.R, frame.p)
                              for name, frame in arm.frames.items()}
         for origin in places(arm):
@@ -63,11 +59,9 @@ class Attachments:
         """Rotation (3, 3) and origin (3,) [m] of an attachment in a Posture of the arm."""
         if attachment.body < 0:
             return np.eye(3), np.zeros(3)
-        R, p = posture.base_R[attachment.body], posture.base_p[attachment.body]
         if attachment.station < 0:
-            return R, p
-        return (R @ posture.station_R[attachment.station],
-                R @ posture.station_p[attachment.station] + p)
+            return posture.base_R[attachment.body], posture.base_p[attachment.body]
+        return posture.section(*attachment)
 
     def pose(self, name: str, posture: Posture) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] in the base frame, in a Posture of the arm."""
@@ -113,17 +107,15 @@ def _solid(link, visual, materials, source):
     material = visual.find('material')
     if material is not None:
         colour = _rgb(material) or materials.get(material.get('name')) or colour
-    origin = visual.find('origin')
-    attributes = {} if origin is None else origin.attrib
-    place, rpy = (_numbers(attributes.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
-    vertices = shape[0] @ turned_by(rpy).T + place
+    place, turn = origin_of(visual)
+    vertices = shape[0] @ turn.T + place
     return Solid(link, vertices, shape[1], colour or DEFAULT_COLOUR, is_smooth)
 
 
 def _shape(geometry, source):
     """Return triangles of a shape, its colour or None, and whether it is smooth."""
     if geometry.tag == 'box':
-        return box(_numbers(geometry.get('size', ''))), None, False
+        return box(vector_of(geometry.get('size', ''))), None, False
     if geometry.tag == 'cylinder':
         return cylinder(float(geometry.get('radius', '')),
                         float(geometry.get('length', ''))), None, False
@@ -132,7 +124,7 @@ def _shape(geometry, source):
     from flex_robot_sim.viewer.meshes import read_mesh  # trimesh loads slowly
 
     mesh = read_mesh(geometry.get('filename', '').strip(), source)
-    scale = _numbers(geometry.get('scale', '1 1 1'))
+    scale = vector_of(geometry.get('scale', '1 1 1'))
     return (mesh.vertices * scale, mesh.faces), mesh.colour, False
 
 
@@ -147,8 +139,3 @@ def _colour_numbers(text):
             text) else DEFAULT_COLOUR
     except ValueError:
         return DEFAULT_COLOUR
-
-
-def _numbers(text):
-    x, y, z = map(float, text.split())
-    return np.array([x, y, z])

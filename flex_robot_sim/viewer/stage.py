@@ -13,7 +13,7 @@ from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.layout import GRID_CELL, round_length
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.viewer.escaping import as_html
+from flex_robot_sim.util.exceptions import as_html
 from flex_robot_sim.viewer.picture import GHOST_STYLE, ArmPicture, DeflectionScaler
 from flex_robot_sim.viewer.solids import solids
 
@@ -31,7 +31,6 @@ class ArmStage:
     """An arm on a page, with camera and display options."""
 
     def __init__(self, page: Page, arm: ArmModel) -> None:
-        """Draw `arm` (ArmModel) on a Page."""
         self.page, self.arm, self.reach = page, arm, reach(arm.description)
         self.scaler, (self.solids, warnings) = DeflectionScaler(arm), solids(arm)
         self.factor, self.tool = 1.0, arm.tool
@@ -62,7 +61,7 @@ class ArmStage:
         """Draw the arm at coordinates (n,)."""
         self._picture.draw(q, self.factor)
         if self._ghost_is_shown:
-            self._ghost.draw(self.scaler.rigid(q))
+            self._ghost.draw(self.scaler.scaled(q, 0.0))
         if (is_traced and self._shows_trace.value
                 and self._path.add(self.pose(self.tool)[1])):
             self._trace(self._path.points)

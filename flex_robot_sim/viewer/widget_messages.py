@@ -89,7 +89,6 @@ class MessageFilter:
     """Allowed values of all widgets of a page, and the count of dropped messages."""
 
     def __init__(self) -> None:
-        """Start without widgets."""
         self.dropped, self._has_warned = 0, False
         self._widgets: dict[str, _Widget] = {}
         self._refused_at: dict[str, float] = {}        # by widget: time of its last refused value

@@ -39,7 +39,7 @@ def test_a_change_of_pace_leaves_a_deadline_that_is_due():
     pacer.set_factor(0.5, 0.011)
     assert pacer.deadline == pytest.approx(0.010)
     pacer.count()
-    assert pacer.deadline == pytest.approx(0.012) and pacer.interval == pytest.approx(0.002)
+    assert pacer.deadline == pytest.approx(0.012)
 
 
 def test_what_is_left_of_a_period_goes_by_at_the_new_pace():
@@ -55,7 +55,7 @@ def test_samples_forget_the_old_but_not_the_longest():
     samples = Samples(size=100)
     for value in (9.0, *np.linspace(0.0, 1.0, 100)):
         samples.add(value)
-    assert samples.median == pytest.approx(0.5)
+    assert samples.quantile(0.5) == pytest.approx(0.5)
     assert samples.quantile(0.99) == pytest.approx(0.99)
     assert (samples.count, samples.longest) == (101, 9.0)
     assert (samples.take_peak(), samples.take_peak()) == (9.0, 0.0)
@@ -64,7 +64,7 @@ def test_samples_forget_the_old_but_not_the_longest():
 
 
 def test_no_samples_have_no_median():
-    assert np.isnan(Samples().median)
+    assert np.isnan(Samples().quantile(0.5))
 
 
 def test_an_echo_is_timed_once_and_only_for_what_was_sent():
@@ -74,7 +74,8 @@ def test_an_echo_is_timed_once_and_only_for_what_was_sent():
     assert not echo.answered(1, now=9.0)        # forgotten: two are remembered
     assert echo.answered(3, now=3.5) and not echo.answered(3, now=4.0)
     assert not echo.answered(7, now=9.0)
-    assert echo.delays.counts.sum() == 1 and echo.delays.longest == 0.5
+    assert echo.delays.counts.sum() == 1
+    assert echo.delays.quantile(1.0) == pytest.approx(0.5, rel=0.023)      # the width of a bin
 
 
 def test_a_histogram_knows_the_quantiles_of_all_times_to_a_bin():
@@ -85,7 +86,7 @@ def test_a_histogram_knows_the_quantiles_of_all_times_to_a_bin():
     for share in (0.01, 0.5, 0.99):
         # a bin is 2.3 % wide
         assert histogram.quantile(share) == pytest.approx(np.quantile(times, share), rel=0.023)
-    assert histogram.longest == times.max() and histogram.counts.sum() == times.size
+    assert histogram.counts.sum() == times.size
 
 
 def test_a_histogram_leaves_out_what_was_there_before():

@@ -96,7 +96,7 @@ MSG: other_msgs/Whole
 
 def test_every_form_of_a_field_is_read():
     kind = message_type('odd_msgs/msg/Odd', ODD)
-    assert [(field.name, field.kind, field.size) for field in kind.fields] == [
+    assert [(field.name, field.kind, field.size) for field in kind.types[kind.name]] == [
         ('yes', 'bool', None), ('three', 'byte', 3), ('letter', 'char', None),
         ('many', 'uint16', -1), ('few', 'float32', -1), ('short', 'string', None),
         ('two', 'string', 2), ('parts', 'odd_msgs/Part', -1), ('whole', 'other_msgs/Whole', None)]

@@ -19,9 +19,8 @@ from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.viewer import missing
-from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges
-from flex_robot_sim.viewer.live import Live, swing_poses
+from flex_robot_sim.viewer.live import FollowedTargets, Live, swing_poses
 from flex_robot_sim.viewer.mode_motion import MODE_AMPLITUDE, ModeMotion
 from flex_robot_sim.viewer.picture import DeflectionScaler
 from flex_robot_sim.viewer.solids import Attachments, solids
@@ -48,7 +47,7 @@ def test_solids_have_the_poses_of_the_display_description(name):
 @pytest.mark.parametrize('name', ROBOTS)
 def test_a_rigid_arm_has_each_link_on_one_body(name):
     arm = load(ROBOTS[name])
-    q = DeflectionScaler(arm).rigid(random_state(arm, 8)[0])
+    q = DeflectionScaler(arm).scaled(random_state(arm, 8)[0], 0.0)
     posture, attachments, bent = Posture(arm), Attachments(arm, bends=False), Attachments(arm)
     posture.take(q)
     for place in {*arm.frames, *(solid.link for solid in solids(arm)[0])}:
@@ -73,7 +72,7 @@ def test_flexible_joints_are_enlarged_about_their_motors():
     assert arm.motor_names
     q = np.random.default_rng(1).normal(size=arm.size)
     scaler, joints = DeflectionScaler(arm), len(arm.joint_names)
-    rigid = scaler.rigid(q)
+    rigid = scaler.scaled(q, 0.0)
     elbow = arm.joint_names.index(arm.motor_names[0].partition('/')[0]) if '/' in (
         arm.motor_names[0]) else arm.joint_names.index(arm.motor_names[0])
     motor = q[joints]
