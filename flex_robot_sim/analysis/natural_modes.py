@@ -128,11 +128,7 @@ def _noise(model, M, qd, residual):
 
 
 def _eigen(M, D, K, force, inverse_scales):
-    """
-    Return rates s (k,) of exp(s t), one of each conjugate pair, by magnitude, and shapes (n, k).
-
-    :param force: error bound of K, (n,); inverse_scales: the same; see `_noise`.
-    """
+    """Rates s (k,) of exp(s t), one per pair, by magnitude, and shapes (n, k); see `_noise`."""
     n = len(M)
     if n == 0:
         return np.zeros(0, complex), np.zeros((0, 0))

@@ -81,11 +81,7 @@ def equilibrium_and_slopes(
 
 
 def _find_equilibrium(model, loads, q, qd, unknown, servo):
-    """
-    Return coordinates and slopes in equilibrium; loads increase in steps if one step fails.
-
-    :param servo: stiffness (n,) of a servo with the target q.
-    """
+    """Coordinates and slopes with a servo (n,) at q; loads grow in steps if one step fails."""
     completed, load_step, slopes, target = 0.0, 1.0, None, q
     while completed < 1.0:
         load_share = min(completed + load_step, 1.0)

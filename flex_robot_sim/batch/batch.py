@@ -203,9 +203,8 @@ class Batch(LiveArrays, Serializable):
         """
         Apply a force and a moment to a link until the next call; without both, remove them.
 
-        :param force: one (3,), or one row per member [N]; see `Simulation.push`.
-        :param moment: one (3,), or one row per member [N m].
-        :param point: one (3,), or one row per member [m].
+        :param force: one (3,), or one row per member [N], as are moment [N m] and point [m]; see
+            `Simulation.push`.
         """
         rows = self._rows(members)
         vectors = [checked_rows(name, values, (len(rows), 3), rows) for name, values in (

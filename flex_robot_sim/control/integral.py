@@ -36,12 +36,7 @@ class Integral:
         self._last: float | None = None
 
     def set_rates(self, rates: np.ndarray | None, rest_effort: np.ndarray | float = 0.0) -> None:
-        """
-        Integrate at rates s w, (joints,) [1/s]; with zeros or None the sum fades out.
-
-        :param rest_effort: effort K e below which the sum is frozen, of
-            `rest_spring_effort` [N m, N].
-        """
+        """Integrate K e above `rest_effort` at rates s w (joints,) [1/s]; 0 or None: fade out."""
         self._rest_effort = np.broadcast_to(rest_effort, self._rates.shape)
         self._rates[:] = 0.0 if rates is None else rates
         self._is_fading = not self._rates.any()

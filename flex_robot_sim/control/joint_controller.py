@@ -279,11 +279,7 @@ class JointController:
         self._points.use(shaper)
 
     def run_profile(self, profile: ProfileSettings, now: float) -> None:
-        """
-        Run the motion of ProfileSettings from the present reference; 'none' stands still.
-
-        If the efforts do not move an arm yet, it starts with the first joint state.
-        """
+        """Run ProfileSettings from the present reference, or from the first joint state."""
         with self._counting_refusals():
             start = self._reference.position if self.is_live else None
             plan = self._reference.planned(profile, start)

@@ -25,11 +25,7 @@ class Moments(NamedTuple):
     own: np.ndarray         # (3, 3)  sum of the central inertias of the links
 
     def moved(self, rotation: np.ndarray, position: np.ndarray) -> Moments:
-        """
-        Return the moments in a frame in which the present frame has this pose.
-
-        Arrays of poses, rotation (..., 3, 3) and position (..., 3), give arrays of moments.
-        """
+        """Moments in a frame where the present one has the pose (..., 3, 3), (..., 3) [m]."""
         transpose = np.swapaxes(rotation, -1, -2)
         first = np.matmul(rotation, self.first[..., None])[..., 0]
         cross = first[..., :, None] * position[..., None, :]
@@ -46,12 +42,7 @@ class Moments(NamedTuple):
 
 def check_bodies(document: Document, links: Sequence[Link], joints: Sequence[Joint],
                  has_flexibility: bool) -> None:
-    """
-    Raise or warn about impossible masses and inertias.
-
-    :param links: [Link] base to tip; joints: [Joint], joints[i] carries links[i + 1].
-    :param has_flexibility: whether there is a <flexibility>, so that masses are required.
-    """
+    """Raise or warn about impossible masses and inertias; <flexibility> requires masses."""
     for link in links:
         _check_link(document, link)
     _check_rigid_bodies(document, links, joints)

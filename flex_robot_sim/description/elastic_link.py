@@ -11,7 +11,7 @@ from flex_robot_sim.description.slips import is_slip, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic import outline as outlines
-from flex_robot_sim.elastic.section import DIRECTIONS
+from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
 
 MASS_TOLERANCE = 0.01           # mass in <inertial> compared with density and section  [-]
 BEAM_INERTIA_TOLERANCE = 0.01   # <inertial> compared with a uniform beam                    [-]
@@ -20,8 +20,6 @@ MAX_ELASTIC_COORDINATES = 5000  # of one link
 MAX_SEGMENT_COORDINATES = 500   # a step solves for these together
 
 _SHAPES = {'rectangle': outlines.rectangle, 'tube': outlines.tube, 'rod': outlines.rod}
-_STIFFNESS_OF = {'bending_y': 'EIz', 'bending_z': 'EIy', 'torsion': 'GJ', 'stretch': 'EA'}
-_STIFFNESSES = ('EIy', 'EIz', 'GJ', 'EA')
 _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
 
 
@@ -99,7 +97,7 @@ def _read_section(document, element, children, link):
             raise document.error(material, f'flexible link "{link}" has a <section> and a '
                                  '<material>', 'Keep one of them: <section> holds stiffnesses')
         return {name: np.nan if values[name] is None else values[name]
-                for name in _STIFFNESSES}, None, {}
+                for name in STIFFNESS_OF.values()}, None, {}
     if material is None:
         raise document.error(shape, f'the <{tag}> of "{link}" has no <material>',
                              'Add <material E="..." G="..." density="..."/>')
@@ -158,7 +156,7 @@ def _read_discretisation(document, element, children, link, stiffness):
     coordinates = {direction: values[direction] for direction in DIRECTIONS}
     total = 0
     for direction, count in coordinates.items():
-        key = _STIFFNESS_OF[direction]
+        key = STIFFNESS_OF[direction]
         if count != 0 and np.isnan(stiffness[key]):
             unit = FLEXIBILITY['section'].attributes[key].unit
             remedy = f'<section> {key} [{unit}]' if children['section'] else '<material> G [Pa]'

@@ -6,8 +6,7 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
-from flex_robot_sim.description.friction import JointFriction
-from flex_robot_sim.description.links import Joint, Link
+from flex_robot_sim.description.links import Joint, JointFriction, Link
 from flex_robot_sim.description.slips import warn_of_slips
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY

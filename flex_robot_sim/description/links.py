@@ -1,12 +1,12 @@
 """Links and joints of a robot: plain values in SI units."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.joint_types import JOINT_TYPES, JointType
+from flex_robot_sim.elastic.section import STIFFNESS_OF
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,7 @@ class ElasticBeam:
 
     def stiffness(self, direction: str) -> float:
         """Stiffness that resists motion along `direction` [N m2; stretch: N]."""
-        return {'bending_y': self.EIz, 'bending_z': self.EIy,
-                'torsion': self.GJ, 'stretch': self.EA}[direction]
+        return getattr(self, STIFFNESS_OF[direction])
 
     def station(self, point: np.ndarray) -> float:
         """Distance along the beam [m] of the station nearest to `point` (3,) [m, link frame]."""
@@ -90,6 +89,31 @@ class Link:
     line: int                   # of its element in the description
     inertial: Inertial | None = None    # None: a frame without mass
     beam: ElasticBeam | None = None     # None: rigid
+
+
+class JointFriction(NamedTuple):
+    """
+    Friction on the driven side of a joint; `model/friction.py` has the law.
+
+    `flexsim check --json` prints these names.
+    """
+
+    viscous_friction: float = 0.0   # [N m s/rad or N s/m]
+    coulomb_friction: float = 0.0   # dry friction in motion                  [N m or N]
+    static_friction: float = 0.0    # dry friction at rest                    [N m or N]
+    stribeck_rate: float = 0.01     # of its decay to coulomb_friction        [rad/s or m/s]
+
+    @property
+    def stiction(self) -> float:
+        """Excess of dry friction at rest [N m or N]."""
+        return self.static_friction - self.coulomb_friction
+
+    def with_value(self, name: str, value: float) -> 'JointFriction':
+        """Return this friction with a new value; `stiction` is independent of coulomb_friction."""
+        changed = self._replace(**{name: value})
+        if name == 'coulomb_friction':
+            return changed._replace(static_friction=value + self.stiction)
+        return changed
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 
 from flex_robot_sim.description.parameters import END_TOLERANCE, JOINT_WORDS, place_of
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.elastic.section import STIFFNESS_OF
 from flex_robot_sim.util.exceptions import UsageError
 
 _TOKEN = re.compile(
@@ -22,7 +23,6 @@ _TOKEN = re.compile(
     re.DOTALL)
 _QUOTED = r'"[^"]*"|\x27[^\x27]*\x27'
 Step = tuple[str, str]      # tag, and name or ''
-STIFFNESS_WORDS = ('EIy', 'EIz', 'GJ', 'EA')
 
 
 class Edit(NamedTuple):
@@ -125,7 +125,7 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
     assert link.inertial is not None
     if link.beam is None or old.beam is None or old.inertial is None:
         return _inertial_edits(link, has_centre=old.inertial is None)
-    if word in STIFFNESS_WORDS:
+    if word in STIFFNESS_OF.values():
         if old.beam.size is not None:
             return _material_edits(before, old, link, word)
         return [Edit((*flexible, ('section', '')), word, _text(getattr(link.beam, word)))]
@@ -161,9 +161,8 @@ def _material_edits(before, old, link, word):
     ratio = getattr(link.beam, word) / getattr(old.beam, word)
     if word == 'GJ':
         return [Edit(flexible, 'G', _text(ratio * _material(before, link.name, 'G')))]
-    directions = {'EIy': 'bending_z', 'EIz': 'bending_y', 'EA': 'stretch'}
-    directions.pop(word)
-    if any(old.beam.count(direction) for direction in directions.values()):
+    if any(old.beam.count(direction) for direction, name in STIFFNESS_OF.items()
+           if name not in (word, 'GJ')):
         raise UsageError(f'{link.name}.{word} cannot be written: E of its <material> makes other '
                          f'stiffnesses, too. Free {link.name}.stiffness, or describe the link by '
                          'a <section>.')

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.document import Document, XmlElement
-from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.joint_types import JOINT_TYPES
-from flex_robot_sim.description.links import Inertial, Joint, Link
+from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import (

@@ -7,8 +7,8 @@ page, the reader and the error messages agree.
 
 from typing import NamedTuple
 
-from flex_robot_sim.description.friction import JointFriction
 from flex_robot_sim.description.joint_types import JOINT_TYPES
+from flex_robot_sim.description.links import JointFriction
 
 REQUIRED = object()
 """Default of a required attribute."""

@@ -69,11 +69,7 @@ _make_beam_cached = lru_cache(maxsize=BEAM_CACHE_SIZE)(_make_beam)
 def cut_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
              segments: int, elements: int = 0, boundary: str = 'static',
              load: Load = NO_LOAD) -> list[Beam]:
-    """
-    Cut a beam into equal segments; the load of each contains all segments beyond it.
-
-    The arguments are those of `make_beam`; coordinates and elements are those of one segment.
-    """
+    """Equal segments of a beam, as of `make_beam`; the load of each has those beyond it."""
     segment_length = length / segments
     return [make_beam(segment_length, section, coordinates, elements, boundary,
                       _load_beyond(length - (i + 1) * segment_length, section, load), segments > 1)

@@ -6,6 +6,7 @@ import numpy as np
 
 DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
 """Deformation directions: along the y axis, along the z axis, about and along the x axis."""
+STIFFNESS_OF = {'bending_y': 'EIz', 'bending_z': 'EIy', 'torsion': 'GJ', 'stretch': 'EA'}
 
 
 class Section(NamedTuple):

@@ -24,6 +24,7 @@ from flex_robot_sim.feedback.modal_damping import (
     DampingDesign,
     closed_rates,
     design_damping,
+    ratios_of,
     refuse_without_sensors,
 )
 from flex_robot_sim.feedback.pose_model import pose_model
@@ -164,5 +165,4 @@ def _growth(rates):
 
 def _first_ratio(rates):
     """Damping ratio of the slowest oscillating motion, 0 without one."""
-    ratios = -rates.real / np.maximum(np.abs(rates), 1e-300)
-    return float(next((ratio for ratio in ratios if ratio < MAX_MODE_RATIO), 0.0))
+    return float(next((ratio for ratio in ratios_of(rates) if ratio < MAX_MODE_RATIO), 0.0))

@@ -15,11 +15,7 @@ class GainTable(Serializable):
 
     def __init__(self, axes: Sequence[np.ndarray],
                  entries: dict[tuple[int, ...], dict[str, np.ndarray]]) -> None:
-        """
-        Lay out the grid.
-
-        :param axes: increasing positions per joint; entries: grid index -> {name: array}.
-        """
+        """Lay out a grid: increasing positions per joint; entries: index -> {name: array}."""
         self._joints = [j for j, axis in enumerate(axes) if axis.size > 1]
         axes = [axes[j] for j in self._joints]
         first = next(iter(entries.values()))

@@ -110,11 +110,7 @@ def _filter(model, A, B, C, J, w, T, p, joints):
 
 
 def lqg_law(gains: LqgGains, late: int) -> tuple[np.ndarray, ...]:
-    """
-    Matrices P, Q, R, S of the law at its pose, for `closed_loop_step`.
-
-    Its states are those of the filter, the slow efforts, and the pending efforts, newest first.
-    """
+    """P, Q, R, S for `closed_loop_step`: filter, slow and pending efforts, newest first."""
     A, B, C, L = gains.A, gains.B, gains.C, gains.filter
     (s, m), size = B.shape, len(A) + B.shape[1] * (late + 2)
     prior = np.zeros((s + m, size))

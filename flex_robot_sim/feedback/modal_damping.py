@@ -322,7 +322,7 @@ class _Search:
 
     def _undamped_rates(self, damped):
         """Rates, without channels, of the undamped modes."""
-        before = self.before[_ratios(self.before) < MAX_MODE_RATIO]
+        before = self.before[ratios_of(self.before) < MAX_MODE_RATIO]
         damped_rows = {int(np.abs(np.abs(before) - self.mode_rates[k]).argmin()) for k in damped}
         return np.array([s for i, s in enumerate(before) if i not in damped_rows])
 
@@ -338,11 +338,11 @@ class _Search:
             distance = np.abs(after[None] - undamped[:, None]) / np.abs(undamped[:, None])
             rows, columns = linear_sum_assignment(distance)
             is_damped[columns] = False
-            required = np.minimum(_ratios(undamped[rows]), SUFFICIENT_RATIO)
-            losses = np.maximum(1.0 - _ratios(after[columns]) / required, 0.0)
+            required = np.minimum(ratios_of(undamped[rows]), SUFFICIENT_RATIO)
+            losses = np.maximum(1.0 - ratios_of(after[columns]) / required, 0.0)
         remaining = after[is_damped]
         decay = (-remaining.real / first).min(initial=1.0)
-        return _ratios(remaining).min(initial=1.0), decay, losses
+        return ratios_of(remaining).min(initial=1.0), decay, losses
 
 
 def _after(step, count, state):
@@ -356,5 +356,6 @@ def _after(step, count, state):
         step = step @ step
 
 
-def _ratios(rates):
+def ratios_of(rates: np.ndarray) -> np.ndarray:
+    """Damping ratios of rates [1/s]."""
     return -rates.real / np.maximum(np.abs(rates), 1e-300)

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.friction import JointFriction
-from flex_robot_sim.description.links import Link
+from flex_robot_sim.description.links import JointFriction, Link
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.identification.identification import Identification

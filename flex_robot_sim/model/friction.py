@@ -15,7 +15,7 @@ import numpy as np
 from flex_robot_sim.jit.compiled import compiled
 
 if TYPE_CHECKING:
-    from flex_robot_sim.description.friction import JointFriction
+    from flex_robot_sim.description.links import JointFriction
 
 # viscous friction [N m s/rad]; dry friction in motion, and its excess at rest [N m, N]; rate of
 # the transition between the two, and rate below which explicit schemes smooth it [rad/s, m/s]

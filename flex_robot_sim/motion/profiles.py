@@ -15,13 +15,7 @@ class Doublet:
 
     def __init__(self, effort: np.ndarray, start: float, duration: float,
                  ends_free: bool = False) -> None:
-        """
-        Store the parameters of a doublet.
-
-        :param effort: in the first half, (n,) [N m, N]; joints with 0 are not driven.
-        :param start: when it begins [s]; duration: of both halves [s].
-        :param ends_free: whether the driven joints swing freely afterwards.
-        """
+        """Store efforts (n,) [N m, N], 0: not driven; start, and duration of both halves [s]."""
         self.first_half = effort
         self.driven = effort != 0.0
         self.start, self.turn, self.end = start, start + duration / 2, start + duration

@@ -39,11 +39,7 @@ class RateLimiter:
         self._bounds[:], self._raised_samples = self._limits, 0
 
     def heed(self, displacement: np.ndarray, duration: float) -> None:
-        """
-        Update the bounds from the displacement of the shaper input in a sample.
-
-        :param displacement: (joints,) [rad, m]; duration: of the shaper [s].
-        """
+        """Update the bounds by a step (joints,) of the input of a shaper of a duration [s]."""
         speed = np.abs(displacement) / self._period
         if (speed > self._limits).any():
             np.maximum(self._bounds, ROUNDING_MARGIN * speed, out=self._bounds)

@@ -212,14 +212,10 @@ class _Planner:
             low, duration = duration, 1.3 * duration
             plan = self._plan_warm_started(duration)
         best = plan
-        while low == 0.0:               # the first guess was too long
-            plan = self._plan_warm_started(best.duration / 1.3)
-            if self.complaint(plan):
-                low = plan.duration
-            else:
-                best = plan
         while best.duration > (1 + DURATION_TOLERANCE) * low:
-            plan = self._plan_warm_started((low * best.duration)**0.5)
+            # as long as low is 0, the first guess was too long
+            plan = self._plan_warm_started((low * best.duration)**0.5 if low else
+                                           best.duration / 1.3)
             if self.complaint(plan):
                 low = plan.duration
             else:
@@ -312,11 +308,7 @@ class _Planner:
     def _limit_shares(self, response):
         """Largest signed shares of all limits in the segments of a path, flat."""
         shares = [_extremes(row) for _, row in self._limit_ratios(response)]
-        if np.isfinite(self.deflection):
-            shares.append(np.array([deflection / self.lengths[link] / self.deflection
-                                    for link, deflection
-                                    in response.max_deflections(self.arm).items()]))
-        return np.concatenate(shares) if shares else np.zeros(0)
+        return np.concatenate([*shares, [*self._deflection_shares(response).values()]])
 
     def _peaks(self, response):
         """Largest share of every limit, by name."""
@@ -324,11 +316,15 @@ class _Planner:
         for name, row in self._limit_ratios(response):
             for joint, peak in zip(self.arm.joint_names, np.abs(row).max(axis=0)):
                 use[f'{name} of "{joint}"'] = float(peak)
-        if np.isfinite(self.deflection):
-            for link, deflection in response.max_deflections(self.arm).items():
-                use[f'deflection of "{link}"'] = float(deflection / self.lengths[link]
-                                                       / self.deflection)
+        use.update((f'deflection of "{link}"', float(share))
+                   for link, share in self._deflection_shares(response).items())
         return use
+
+    def _deflection_shares(self, response):
+        if not np.isfinite(self.deflection):
+            return {}
+        return {link: deflection / self.lengths[link] / self.deflection
+                for link, deflection in response.max_deflections(self.arm).items()}
 
     def _slopes(self, weights, duration, scale):
         """Slopes of residual and limit shares with the weights."""

@@ -43,12 +43,7 @@ class SimulatedTrials:
 
     def run(self, arm: ArmModel, reference: Callable[[float], np.ndarray],
             damping: StrainFeedback | None = None) -> np.ndarray:
-        """
-        Return the position errors of the tip of an ArmModel, rows by sample (t, 3) [m].
-
-        :param reference: function from time to positions and velocities of the drives.
-        :param damping: StrainFeedback in parallel, new and switched on.
-        """
+        """Position errors (t, 3) [m] of the tip along a reference, with a new law or none."""
         simulation = Simulation(arm)
         simulation.set_state(coordinates=equilibrium(arm, self._start).coordinates)
         stiffness, damping_gain = self.servo

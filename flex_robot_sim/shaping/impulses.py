@@ -137,12 +137,7 @@ class ExtraInsensitive(ShaperKind):
         return times / frequency, amplitudes
 
     def _undamped(self, V):
-        """
-        Unknowns of (S4) without damping, in periods.
-
-        They are amplitudes, times behind the first, frequencies without vibration, and of two
-        humps.
-        """
+        """Amplitudes, times after the first, zeros and humps of (S4), undamped, in periods."""
         if self.humps == 1:
             amplitudes = [(1 + V) / 4, (1 - V) / 2, (1 + V) / 4]
             # 2 A1 cos(pi f) + A2 = 0, with the phase taken from the middle impulse

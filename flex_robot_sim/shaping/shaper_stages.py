@@ -55,13 +55,7 @@ def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[
 
 def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
              tolerance: float = 0.05, uncertainty: float = 0.0) -> list[Shaper]:
-    """
-    Return a Shaper for each mode at unit frequency, which `stages_of` scales.
-
-    :param low: lowest frequencies (poses, modes) of each mode in each pose [Hz]; high: the
-        highest ones.
-    :param ratios: of damping, (modes,).
-    """
+    """Unit-frequency Shaper of each mode; low, high: (poses, modes) [Hz]; ratios: (modes,)."""
     if kind != SI:
         return [of_kind(kind, 1.0, float(ratio), tolerance) for ratio in ratios]
     middle = np.sqrt(low * high)

@@ -45,13 +45,7 @@ class Band(NamedTuple):
 
 def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float = TOLERANCE,
               joint: bool = True) -> Shaper:
-    """
-    Shaper for several modes.
-
-    :param kind: of KINDS, for each of them.
-    :param modes: rows of frequency [Hz] and damping ratio.
-    :param joint: whether to search for a shorter one than the convolution, for `zv`.
-    """
+    """Shaper for modes (frequency [Hz], ratio); `joint`: search for a shorter one for `zv`."""
     try:
         modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
     except (TypeError, ValueError):

@@ -93,12 +93,7 @@ class EnergyGain:
 
     def report(self, energies: np.ndarray, flow: np.ndarray, start: float, time: float,
              settings: SimulationSettings) -> list[str]:
-        """
-        Return a warning line about excess energy, if there is one to report.
-
-        :param energies: (3,) kinetic, strain, potential [J]; flow: work and dissipated.
-        :param start: energy at the start [J]; time: now [s].
-        """
+        """Line about excess (kinetic, strain, potential) energy [J] at a time [s], if any."""
         kinetic, strain, potential = energies
         work, dissipated = flow[:2]
         gain = kinetic + strain + potential + dissipated - work - start

@@ -111,11 +111,7 @@ class PrescribedDrives:
 
     def put_on_motions(self, q: np.ndarray, qd: np.ndarray, is_straight: tuple[bool, bool],
                        time: float) -> Iterator[str]:
-        """
-        Move the drives onto their motions in a new state.
-
-        :param is_straight: whether the link side follows the drive, in position and in velocity.
-        """
+        """Move the drives onto their motions; is_straight: so do link sides, in q and in qd."""
         for row, motion in self.motions.items():
             k, target = self._simulated.motor_q[row], motion(time)
             yield from self._jump(row, time, q[k], target[0], 'its drive was put to')

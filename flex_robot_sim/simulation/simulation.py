@@ -103,20 +103,12 @@ class Simulation(Serializable):
 
     @property
     def applied_effort(self) -> np.ndarray:
-        """
-        Present motor efforts including the servo, (joints,) [N m, N].
-
-        They follow from the present target and state; see `mean_effort` for the last step.
-        """
+        """Present motor efforts, servo included, (joints,) [N m, N]; see also `mean_effort`."""
         return queries.applied_effort(self._simulated)
 
     @property
     def mean_effort(self) -> np.ndarray:
-        """
-        Mean motor efforts of the last step, (joints,) [N m, N], for a balance of torques.
-
-        They include the servo, the limits and the effort of prescribed motion.
-        """
+        """Mean motor efforts of the last step, servo and limits included, (joints,) [N m, N]."""
         return self._simulated.work.applied.copy()
 
     @property

@@ -43,11 +43,7 @@ class StepMonitor:
 
     def lines(self, completed: int, time: float,
               end_time: Callable[[int], float]) -> Iterator[str]:
-        """
-        Yield a line for each new event of the completed steps.
-
-        :param time: after them [s]; end_time: function from one of these steps to its end [s].
-        """
+        """Yield a line for each new event of steps up to a time; end_time: of one step [s]."""
         simulated = self._simulated
         if self._count_events(simulated.watch) != len(self._reported):
             yield from report_lines(simulated.arm, simulated.settings, simulated.watch,

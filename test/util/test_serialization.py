@@ -14,8 +14,7 @@ from random_arms import every_feature, random_robot
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch.snapshots import Snapshot
-from flex_robot_sim.description.friction import JointFriction
-from flex_robot_sim.description.links import ElasticBeam, Joint, Link
+from flex_robot_sim.description.links import ElasticBeam, Joint, JointFriction, Link
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS
 from flex_robot_sim.util import serialization
