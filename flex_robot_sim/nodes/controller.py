@@ -47,7 +47,7 @@ class ControllerNode(Node):
     """Controls an arm: joint states in, efforts out."""
 
     def __init__(self, is_inside: bool = False) -> None:
-        """Wait for joint states; if `is_inside`, for the process of the dynamics."""
+        """Wait for joint states or, `is_inside` the process of the dynamics, for `attach`."""
         super().__init__('controller')
         self.controller: JointController | None = None      # when the arm is known
         self._call_in_loop: Callable[[Callable[[], Any]], Any] = lambda action: action()

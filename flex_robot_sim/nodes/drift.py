@@ -1,21 +1,16 @@
 """The drift node: compares the vibration of an arm with its model."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
 
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
 from flex_robot_sim.nodes.settings import DRIFT_SETTINGS, KNOWN_PARAMETERS
 from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.polling_node import PollingNode
 from flex_robot_sim.ros.reporting import Reporter, log
 from flex_robot_sim.util.exceptions import plain
-
-if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmModel
 
 SAMPLE_TIMEOUT_S = 2.0  # after which the state of the arm is unknown
 POLLS_PER_PERIOD = 20   # of joint states, per period of the slowest mode

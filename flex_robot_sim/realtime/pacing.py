@@ -10,7 +10,7 @@ class Pacer:
     """Deadlines of equal periods, by a monotonic clock."""
 
     def __init__(self, period: float, factor: float = 1.0, max_lag: float = 0.05) -> None:
-        """Set period [s], simulated over real time, and lateness beyond which time drops [s]."""
+        """Set period and largest lateness `max_lag` [s]; `factor`: simulated over real time."""
         self._period, self.max_lag = period, max_lag
         self.dropped = 0.0          # total of dropped real time [s]
         self.factor = factor

@@ -4,26 +4,21 @@ A node that polls its subscriptions, instead of a callback for each message.
 Five hundred callbacks a second would take longer than the work on the messages.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from rclpy.clock import ROSClock
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.ros.conversions import SECOND, stamp_of
 from flex_robot_sim.ros.node_settings import RobotSettings
 from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.robot_source import when_arm_is_known
-
-if TYPE_CHECKING:
-    from rclpy.subscription import Subscription
-
-    from flex_robot_sim.model.arm_model import ArmModel
-    from flex_robot_sim.util.settings import Settings
+from flex_robot_sim.util.settings import Settings
 
 SWITCH_INTERVAL_S = 5e-3    # between threads, the default of Python
 

@@ -23,7 +23,7 @@ class Remote(Protocol):
         """Return the value of SHAPER or FEEDBACK; '' if unknown."""
 
     def call(self, command: str, is_on: bool | None = None) -> None:
-        """PAUSE (is_on=False: resume), STEP or RESET a simulation, or DISARM a bench (False)."""
+        """Pause (True), resume (False), step or reset a simulation, or disarm a bench (False)."""
 
     def command_joint(self, joint: str, position: float) -> None:
         """Command a joint to a position [rad, m]."""
