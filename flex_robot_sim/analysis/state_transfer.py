@@ -21,7 +21,8 @@ def refuse_other_structure(arm: ArmModel, other: ArmModel) -> None:
     for kind, names, other_names in (
             ('joints', arm.joint_names, other.joint_names),
             ('flexible joints', arm.motor_names, other.motor_names),
-            ('links', _links(arm), _links(other)),
+            ('links', *(tuple(link.name for link in model.description.links)
+                        for model in (arm, other))),
             ('flexible links', tuple(arm.segments), tuple(other.segments)),
             ('flex sensors', flex_sensors(arm).names, flex_sensors(other).names),
             ('shapes', arm.coordinate_names, other.coordinate_names)):
@@ -38,10 +39,6 @@ def refuse_other_structure(arm: ArmModel, other: ArmModel) -> None:
             raise SettingError(f'{other.description.source}: is of another structure: joint '
                                f'"{joint.name}" is another. Give the same robot with other '
                                'numbers')
-
-
-def _links(arm):
-    return tuple(link.name for link in arm.description.links)
 
 
 def state_map(arm: ArmModel, other: ArmModel) -> np.ndarray:

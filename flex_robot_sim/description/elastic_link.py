@@ -10,8 +10,7 @@ from flex_robot_sim.description.links import ElasticBeam, FlexSensor, Link
 from flex_robot_sim.description.slips import is_slip, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
-from flex_robot_sim.elastic import outline as outlines
-from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
+from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF, rectangle, rod, tube
 
 MASS_TOLERANCE = 0.01           # mass in <inertial> compared with density and section  [-]
 BEAM_INERTIA_TOLERANCE = 0.01   # <inertial> compared with a uniform beam                    [-]
@@ -19,7 +18,7 @@ MIN_POLAR_MOMENT_RATIO = 1e-10  # moment about the beam over that of a thin rod;
 MAX_ELASTIC_COORDINATES = 5000  # of one link
 MAX_SEGMENT_COORDINATES = 500   # a step solves for these together
 
-_SHAPES = {'rectangle': outlines.rectangle, 'tube': outlines.tube, 'rod': outlines.rod}
+_SHAPES = {'rectangle': rectangle, 'tube': tube, 'rod': rod}
 _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
 
 

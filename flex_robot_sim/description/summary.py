@@ -6,7 +6,7 @@ from typing import Any
 
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.elastic.clamped import first_bending_frequency, first_wave_frequency
+from flex_robot_sim.elastic.eigenmodes import first_bending_frequency, first_wave_frequency
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.util.exceptions import plain
 

@@ -16,11 +16,12 @@ by the theorem of Wittrick & Williams, Q. J. Mech. Appl. Math. 24 (1971) 263, so
 """
 
 from functools import lru_cache
-from math import cos, cosh, exp, factorial, floor, pi, sin
+from math import cos, cosh, exp, factorial, floor, pi, sin, sqrt
 
 import numpy as np
 
 POWER_SERIES_MAX_LAMBDA = 1.0   # the power series is used below it
+FIRST_BENDING_ROOT = 1.8751040687119611  # smallest solution of cos(x) cosh(x) = -1
 
 
 def clamped_bending(lam: float, xi: np.ndarray, order: int) -> np.ndarray:
@@ -159,3 +160,15 @@ def rod_modes(roots: np.ndarray, xi: np.ndarray, order: int) -> np.ndarray:
     """Differentiate sin(lambda xi), the modes of torsion and stretch, at xi (k,), (k, count)."""
     z = np.outer(xi, roots)
     return roots**order * [np.sin(z), np.cos(z), -np.sin(z), -np.cos(z)][order % 4]
+
+
+def first_bending_frequency(length: float, bending_stiffness: float,
+                            mass_per_length: float) -> float:
+    """First bending frequency [Hz] without a body, from length [m], EI [N m2] and kg/m."""
+    wave = sqrt(bending_stiffness / mass_per_length)
+    return (FIRST_BENDING_ROOT / length)**2 * wave / (2 * pi)
+
+
+def first_wave_frequency(length: float, stiffness: float, inertia_per_length: float) -> float:
+    """First frequency [Hz] of torsion (GJ [N m2], kg m) or of stretch (EA [N], kg/m)."""
+    return sqrt(stiffness / inertia_per_length) / (4 * length)

@@ -86,10 +86,7 @@ class Lqg(Serializable):
             return
         if self._is_uninitialised:
             self._begin(np.asarray(position, float), effort)
-        if effort is not None:
-            self._transition_effort[:] = effort
-        else:
-            self._transition_effort[:] = self.effort
+        self._transition_effort[:] = self.effort if effort is None else effort
         self.is_on = self._is_starting = True
 
     def stop(self) -> None:

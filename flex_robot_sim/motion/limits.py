@@ -36,7 +36,15 @@ def _limits(arm, name):
 def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
     """Raise SettingError if a Motion passes the stops or exceeds a velocity limit."""
     refuse_curve_beyond_stops(arm, motion)
-    refuse_curve_beyond_rates(arm, motion)
+    limits = rate_limits(arm)
+    speeds = motion.fastest(VELOCITY_MARGIN * limits)
+    beyond = speeds > VELOCITY_MARGIN * limits
+    if beyond.any():
+        k, j = np.argwhere(beyond)[0]
+        raise SettingError(
+            f'the trajectory moves "{arm.joint_names[j]}" at {speeds[k, j]:.6g} up to '
+            f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} {arm.units[j]}/s: give '
+            'it more time from where the arm is led now')
 
 
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
@@ -54,19 +62,6 @@ def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
             f'the trajectory leads "{arm.joint_names[j]}" to {where:.6g}, beyond its stops at '
             f'{arm.arrays.lower[j]:.6g} and {arm.arrays.upper[j]:.6g} {arm.units[j]}, between '
             f'{knots[k]:.6g} and {knots[k + 1]:.6g} s. Give points with smaller velocities there')
-
-
-def refuse_curve_beyond_rates(arm: ArmModel, motion: Motion) -> None:
-    """Raise SettingError if a Motion exceeds the velocity limit of a joint."""
-    limits = rate_limits(arm)
-    speeds = motion.fastest(VELOCITY_MARGIN * limits)
-    beyond = speeds > VELOCITY_MARGIN * limits
-    if beyond.any():
-        k, j = np.argwhere(beyond)[0]
-        raise SettingError(
-            f'the trajectory moves "{arm.joint_names[j]}" at {speeds[k, j]:.6g} up to '
-            f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} {arm.units[j]}/s: give '
-            'it more time from where the arm is led now')
 
 
 def refuse_beyond_stops(arm: ArmModel, rows: Sequence[int] | np.ndarray,

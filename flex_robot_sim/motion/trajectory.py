@@ -78,17 +78,6 @@ class Trajectory:
         """Return the index of each joint in `joint_names`; SettingError if one is missing."""
         return joint_rows(self.names, joint_names)
 
-    def motion(self, joint_names: Sequence[str], present: np.ndarray,
-               elapsed: float = 0.0) -> Motion:
-        """
-        Motion that leads from the present reference through the points that are still to come.
-
-        :param joint_names: of all n joints.
-        :param present: positions, velocities and accelerations of the reference (3, n).
-        :param elapsed: time since the start of the trajectory [s].
-        """
-        return Interpolation(self, joint_names).motion(present, elapsed)
-
 
 class Interpolation:
     """Polynomials between trajectory points, which can begin at any present reference."""
@@ -148,7 +137,8 @@ class Interpolation:
             raise SettingError(f'the trajectory is over: its last point is at {end:.6g} s, and '
                                f'{elapsed:.6g} s have passed')
 
-    def motion(self, present: np.ndarray, elapsed: float, first: int | None = None) -> Motion:
+    def motion(self, present: np.ndarray, elapsed: float = 0.0,
+               first: int | None = None) -> Motion:
         """
         Motion that leads from the present reference through the points that are still to come.
 

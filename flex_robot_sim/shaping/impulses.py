@@ -52,11 +52,10 @@ class Shaper:
         s = pole_of(frequency, ratio)
         return np.abs(self.response(s)) * np.exp(s.real * self.duration)
 
-    def insensitivity(self, frequency: float, ratio: float = 0.0,
-                      tolerance: float = TOLERANCE) -> float:
-        """Width of the band about a frequency [Hz] with less vibration, over that frequency."""
+    def insensitivity(self, frequency: float) -> float:
+        """Width of the band about a frequency [Hz] with TOLERANCE, over that frequency."""
         grid = frequency * np.linspace(0.0, 3.0, 6001)[1:]
-        above = self.vibration(grid, ratio) > tolerance * (1 + 1e-9)
+        above = self.vibration(grid) > TOLERANCE * (1 + 1e-9)
         middle = int(np.argmin(np.abs(grid - frequency)))
         if above[middle]:
             return 0.0

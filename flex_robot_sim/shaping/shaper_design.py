@@ -82,10 +82,10 @@ def refuse_shaper(arm: ArmModel, settings: ShapingSettings,
         stages_of(table, settings.shaper, settings.shaper_tolerance)
 
 
-def table_of_pose(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
-                  payload: tuple | None = None) -> ModeTable:
+def table_of_pose(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None,
+                  position: ArrayLike) -> ModeTable:
     """Return the ModeTable of one pose; SettingError if no mode is excited there."""
-    modes = excited_modes(loaded(arm, payload), np.asarray(position, float), gains)
+    modes = excited_modes(arm, np.asarray(position, float), gains)
     count = 1 + max(np.flatnonzero(modes.shares >= SHARE), default=-1)
     if count == 0:
         raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '

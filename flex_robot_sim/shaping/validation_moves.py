@@ -143,14 +143,13 @@ class ValidationMoves:
         rates = np.gradient(positions, h, axis=0)
         rates[[0, -1]] = 0.0
         window = int(np.ceil(move.window / h))
+        held = np.repeat(positions[-1:], window, axis=0)
+        positions = np.vstack([positions, held])
         if self._gains is None:
-            held = np.repeat(positions[-1:], window, axis=0)
-            coordinates = simulation.follow(np.vstack([positions, held]),
-                                            np.vstack([rates, 0 * held]))
+            coordinates = simulation.follow(positions, np.vstack([rates, 0 * held]))
         else:
-            coordinates = self._servo_response(
-                simulation, np.vstack([positions, np.repeat(positions[-1:], window, 0)]),
-                start.effort, end.effort, share)
+            coordinates = self._servo_response(simulation, positions, start.effort, end.effort,
+                                               share)
         swing = (coordinates[-window:] - end.coordinates) @ move.tool.T
         return float(np.linalg.norm(swing, axis=1).max())
 

@@ -12,7 +12,7 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import frequencies, modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.dynamics.loads import Push
-from flex_robot_sim.elastic.outline import rectangle
+from flex_robot_sim.elastic.section import rectangle
 from flex_robot_sim.util.exceptions import SettingError
 
 # Two static shapes contain the deflection by a tip force. The tip deflection by own weight is

@@ -5,8 +5,8 @@ import math
 import pytest
 from scipy.integrate import dblquad
 
-from flex_robot_sim.elastic.clamped import first_bending_frequency, first_wave_frequency
-from flex_robot_sim.elastic.outline import rectangle, rod, tube
+from flex_robot_sim.elastic.eigenmodes import first_bending_frequency, first_wave_frequency
+from flex_robot_sim.elastic.section import rectangle, rod, tube
 
 
 def series(long, short, terms=20000):

@@ -142,7 +142,7 @@ def test_pieces_of_a_profile_have_the_momentum_of_the_efforts(trial):
 
 def test_the_controller_accepts_a_trajectory(arm, trial):
     from flex_robot_sim.control.joint_controller import JointController
-    from flex_robot_sim.motion.trajectory import Trajectory
+    from flex_robot_sim.motion.trajectory import Interpolation, Trajectory
 
     message = yaml.safe_load(trajectory_text(arm.joint_names, trial.trajectory))
     times = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
@@ -154,7 +154,8 @@ def test_the_controller_accepts_a_trajectory(arm, trial):
     controller.update(0.0, trial.trajectory.pose, np.zeros(1))
     controller.follow(trajectory, 0.0)
     assert controller.is_moving and len(times) <= 1000
-    motion = trajectory.motion(arm.joint_names, np.array([trial.trajectory.pose, [0.0], [0.0]]))
+    motion = Interpolation(trajectory, arm.joint_names).motion(
+        np.array([trial.trajectory.pose, [0.0], [0.0]]))
     at = [motion.sample(t)[0] for t in trial.trajectory.time[::7]]
     # positions have six digits
     assert np.abs(np.array(at) - trial.trajectory.position[::7]).max() < 1e-5

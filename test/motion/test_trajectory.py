@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
-from flex_robot_sim.motion.trajectory import Trajectory, joint_rows
+from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.util.exceptions import SettingError
 
 NAMES = ('waist', 'shoulder', 'elbow')
@@ -18,6 +18,10 @@ ACCELERATIONS = np.array([[0.0, 4.0, 1.0], [-2.0, 1.0, 1.0], [0.0, 3.0, 0.0]])
 INSIDE = np.linspace(0.0, 2.4999, 57)
 
 
+def motion_of(*points, names=NAMES, present=PRESENT, elapsed=0.0):
+    return Interpolation(Trajectory(names, *points), NAMES).motion(present, elapsed)
+
+
 def sampled(motion, times=INSIDE):
     return np.array([motion.sample(t) for t in times]).swapaxes(0, 1)
 
@@ -27,7 +31,7 @@ def with_present(row, values):
 
 
 def test_positions_alone_are_joined_by_lines():
-    motion = Trajectory(NAMES, TIMES, POSITIONS).motion(NAMES, PRESENT)
+    motion = motion_of(TIMES, POSITIONS)
     places = with_present(0, POSITIONS)
     for j in range(3):
         np.testing.assert_allclose(sampled(motion)[0][:, j],
@@ -35,7 +39,7 @@ def test_positions_alone_are_joined_by_lines():
 
 
 def test_velocities_make_cubics():
-    motion = Trajectory(NAMES, TIMES, POSITIONS, VELOCITIES).motion(NAMES, PRESENT)
+    motion = motion_of(TIMES, POSITIONS, VELOCITIES)
     judge = CubicHermiteSpline([0.0, *TIMES], with_present(0, POSITIONS),
                                with_present(1, VELOCITIES))
     for order, values in enumerate(sampled(motion)):
@@ -44,7 +48,7 @@ def test_velocities_make_cubics():
 
 
 def test_accelerations_make_quintics():
-    motion = Trajectory(NAMES, TIMES, POSITIONS, VELOCITIES, ACCELERATIONS).motion(NAMES, PRESENT)
+    motion = motion_of(TIMES, POSITIONS, VELOCITIES, ACCELERATIONS)
     rows = np.array([with_present(0, POSITIONS), with_present(1, VELOCITIES),
                      with_present(2, ACCELERATIONS)])
     for j in range(3):
@@ -55,8 +59,7 @@ def test_accelerations_make_quintics():
 
 
 def test_a_piece_is_a_line_where_one_of_its_ends_has_no_velocity():
-    motion = Trajectory(NAMES, TIMES, POSITIONS, [[], VELOCITIES[1], VELOCITIES[2]]).motion(
-        NAMES, PRESENT)
+    motion = motion_of(TIMES, POSITIONS, [[], VELOCITIES[1], VELOCITIES[2]])
     for t in (0.0, 0.2, 0.39):
         np.testing.assert_allclose(motion.sample(t)[1], (POSITIONS[0] - PRESENT[0]) / 0.4)
     for t in (0.4, 0.99):
@@ -68,9 +71,8 @@ def test_a_piece_is_a_line_where_one_of_its_ends_has_no_velocity():
 def test_extremes_are_those_of_many_samples(seed):
     random = np.random.default_rng(seed)
     tables = [random.normal(size=(3, 3)) * size for size in (1.0, 3.0, 10.0)]
-    motion = Trajectory(NAMES, TIMES, *tables[:1 + seed % 3][:1], *[
-        np.vstack([table[:2], np.zeros(3)]) for table in tables[1:1 + seed % 3]]).motion(
-        NAMES, PRESENT)
+    motion = motion_of(TIMES, *tables[:1 + seed % 3][:1], *[
+        np.vstack([table[:2], np.zeros(3)]) for table in tables[1:1 + seed % 3]])
     lowest, highest, knots = motion.extremes()
     for k in range(3):
         t = np.linspace(knots[k], knots[k + 1], 20001)
@@ -87,8 +89,7 @@ def test_extremes_beyond_bounds_are_exact(seed):
     random = np.random.default_rng(seed)
     tables = [random.normal(size=(40, 3)) * size for size in (1.0, 3.0, 10.0)]
     tables[1][-1] = 0.0
-    motion = Trajectory(NAMES, np.cumsum(random.uniform(0.05, 1.0, 40)), *tables).motion(
-        NAMES, PRESENT)
+    motion = motion_of(np.cumsum(random.uniform(0.05, 1.0, 40)), *tables)
     bounds = np.array([0.5, 1.5, 3.0])
     lowest, highest, _ = motion.extremes()
     for exact, found in ((-lowest, -motion.extremes(-bounds, bounds)[0]),
@@ -111,15 +112,15 @@ def test_each_piece_is_that_of_a_trajectory_of_its_two_points(seed):
     rows = [[*velocities * has_velocity[:, None]], [*accelerations * has_acceleration[:, None]]]
     given = [[row if has[i] else [] for i, row in enumerate(table)] for table, has in zip(
         rows, (has_velocity, has_acceleration))]
-    motion = Trajectory(NAMES, times, positions, *given).motion(NAMES, PRESENT)
+    motion = motion_of(times, positions, *given)
     for i in range(k - 1):
         both = has_velocity[i] and has_velocity[i + 1]
         second = [[0.0] * 3] if both and i + 1 == k - 1 else [velocities[i + 1]] if both else ()
         if both and i + 1 < k - 1:
             continue        # a trajectory does not end while its joints move
         more = [[accelerations[i + 1]]] if both and has_acceleration[i:i + 2].all() else []
-        alone = Trajectory(NAMES, [times[i + 1] - times[i]], [positions[i + 1]], second,
-                           *more).motion(NAMES, np.array([positions[i], velocities[i],
+        alone = motion_of([times[i + 1] - times[i]], [positions[i + 1]], second,
+                           *more, present=np.array([positions[i], velocities[i],
                                                           accelerations[i]]))
         for share in (0.0, 0.3, 0.9):
             time = share * (times[i + 1] - times[i])
@@ -129,7 +130,7 @@ def test_each_piece_is_that_of_a_trajectory_of_its_two_points(seed):
 
 
 def test_joints_that_are_left_out_stand_still():
-    motion = Trajectory(['elbow', 'waist'], [1.0], [[0.2, 0.9]]).motion(NAMES, PRESENT)
+    motion = motion_of([1.0], [[0.2, 0.9]], names=['elbow', 'waist'])
     for t in (0.0, 0.5, 3.0):
         place, velocity, acceleration = motion.sample(t)
         assert (place[1], velocity[1], acceleration[1]) == (PRESENT[0, 1], 0.0, 0.0)
@@ -137,13 +138,13 @@ def test_joints_that_are_left_out_stand_still():
 
 
 def test_a_point_at_time_zero_does_not_make_the_reference_jump():
-    motion = Trajectory(NAMES, [0.0, *TIMES], [[9, 9, 9], *POSITIONS]).motion(NAMES, PRESENT)
+    motion = motion_of([0.0, *TIMES], [[9, 9, 9], *POSITIONS])
     np.testing.assert_array_equal(motion.sample(0.0)[0], PRESENT[0])
     np.testing.assert_allclose(motion.sample(0.2)[0], (PRESENT[0] + POSITIONS[0]) / 2)
 
 
 def test_points_that_are_over_are_left_out():
-    motion = Trajectory(NAMES, TIMES, POSITIONS).motion(NAMES, PRESENT, elapsed=0.6)
+    motion = motion_of(TIMES, POSITIONS, elapsed=0.6)
     np.testing.assert_array_equal(motion.sample(0.6)[0], PRESENT[0])
     np.testing.assert_allclose(motion.sample(0.8)[0], (PRESENT[0] + POSITIONS[1]) / 2)
     np.testing.assert_array_equal(motion.sample(3.0), [POSITIONS[2], [0] * 3, [0] * 3])
@@ -151,7 +152,7 @@ def test_points_that_are_over_are_left_out():
 
 def test_a_trajectory_that_is_over_is_refused():
     with pytest.raises(SettingError) as caught:
-        Trajectory(NAMES, TIMES, POSITIONS).motion(NAMES, PRESENT, elapsed=2.5)
+        motion_of(TIMES, POSITIONS, elapsed=2.5)
     assert str(caught.value) == ('the trajectory is over: its last point is at 2.5 s, and 2.5 s '
                                  'have passed')
 
@@ -174,7 +175,7 @@ def trajectories(draw):
 @given(trajectories(), st.sampled_from([1, 2, 3]), st.floats(-1e6, 1e6))
 def test_a_motion_meets_its_points_and_what_it_promises_is_continuous(drawn, given_tables, offset):
     times, tables = drawn
-    motion = Trajectory(NAMES, times, *tables[:given_tables]).motion(NAMES, PRESENT)
+    motion = motion_of(times, *tables[:given_tables])
     present = PRESENT[:given_tables]
     # coefficients reach 30 (5 + 5 T + 5 T^2/2), and slopes divide by T >= 0.05 twice
     tolerance = {0: 1e-11, 1: 1e-10, 2: 1e-7}

@@ -15,6 +15,7 @@ from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
+from flex_robot_sim.motion.trajectory import Interpolation
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.rollout import rollout
@@ -165,7 +166,7 @@ def test_a_joint_that_ends_where_it_begins_stands_all_the_time():
 
 
 def test_trajectory_of_a_plan_says_the_same(arm, plan):
-    motion = plan.trajectory().motion(arm.joint_names, np.zeros((3, 1)))
+    motion = Interpolation(plan.trajectory(), arm.joint_names).motion(np.zeros((3, 1)))
     for t in np.linspace(0.0, DURATION, 37):
         np.testing.assert_allclose(motion.sample(t), plan.motion.sample(t), atol=1e-5)
 

@@ -6,7 +6,7 @@ from scipy.interpolate import BPoly
 from scipy.linalg import expm
 
 import flex_robot_sim as frs
-from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.motion.trajectory import Interpolation, Trajectory
 from flex_robot_sim.shaping.impulses import KINDS, of_kind
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
 from flex_robot_sim.shaping.shaper_design import design_for_modes
@@ -90,7 +90,7 @@ def test_points_are_those_of_the_shaped_motion():
     move = a_move(2, names=('a', 'b'))
     shaped = from_zero(shaper_for('zvdd'), 'a', 'b').shaped(move, 0.0)
     motion = shaped_motion(of_kind('zvdd', FREQUENCY, RATIO),
-                           move.motion(['a', 'b'], np.zeros((3, 2))))
+                           Interpolation(move, ['a', 'b']).motion(np.zeros((3, 2))))
     expected = np.array([motion.sample(time) for time in shaped.times])
     for k, rows in enumerate(rows_of(shaped)[1:]):
         assert rows == pytest.approx(expected[:, k], abs=1e-8)
