@@ -23,7 +23,7 @@ from std_srvs.srv import SetBool, Trigger
 
 import flex_robot_sim as frs
 from flex_robot_sim.ros.conversions import JointStateBuffer, stamp_of
-from flex_robot_sim.ros.run import make_executor
+from flex_robot_sim.ros.node_runner import make_executor
 
 COMMAND_RATE = 200.0        # [Hz]
 EFFORTS = 1.0, 0.01         # of slide and turn [N, N m]

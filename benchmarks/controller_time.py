@@ -8,8 +8,8 @@ import numpy as np
 
 import flex_robot_sim as frs
 from benchmarks.timing import in_turns
+from flex_robot_sim.control.controller_settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.share import shipped_robots
 

@@ -20,7 +20,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.drift_watch import DriftWatch, ObservedStop
 from flex_robot_sim.model.assembly import build_arm
 

@@ -22,7 +22,7 @@ from flex_robot_sim.reproduce.element_sum_1 import (
     TORQUE,
 )
 from flex_robot_sim.reproduce.element_sums import bang_bang
-from flex_robot_sim.reproduce.motion import curve_error, simulate
+from flex_robot_sim.reproduce.simulated_motion import curve_error, simulate
 from flex_robot_sim.util.plots import WIDE, Chart, Curve, write_charts
 from flex_robot_sim.util.share import shipped_robots
 

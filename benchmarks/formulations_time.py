@@ -14,7 +14,7 @@ from benchmarks.timing import in_turns
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.formulations import FORMULATIONS, make
-from flex_robot_sim.formulations.frames import adjoint, frame, inverse
+from flex_robot_sim.formulations.rigid_motions import adjoint, frame, inverse
 from flex_robot_sim.formulations.wrench_dae import make as make_wrench_dae
 from flex_robot_sim.util.exceptions import SettingError
 

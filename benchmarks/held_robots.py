@@ -13,11 +13,11 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import CONTINUOUS
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.system.launch_arguments import SimulationArguments

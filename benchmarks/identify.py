@@ -27,7 +27,7 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.real_arm import shares_of
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.description.parameters import parameters_of, with_parameters
+from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
 from flex_robot_sim.identification.excitation_trajectories import excitation_trajectory
 from flex_robot_sim.identification.experiment_design import (
     design_experiment,

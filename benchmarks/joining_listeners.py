@@ -19,9 +19,9 @@ import sys
 import time
 from typing import NamedTuple
 
+from flex_robot_sim.realtime.loop_settings import LoopSettings
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
-from flex_robot_sim.realtime.settings import LoopSettings
 from flex_robot_sim.ros.network import choose_domain, prepare_network
 from flex_robot_sim.util.share import share_folder
 

@@ -23,7 +23,7 @@ import flex_robot_sim as frs
 from benchmarks.bridge_load import processor_time
 from flex_robot_sim.demo.swing import fitting_swing
 from flex_robot_sim.ros.network import choose_domain, prepare_network
-from flex_robot_sim.ros.run import make_executor
+from flex_robot_sim.ros.node_runner import make_executor
 from flex_robot_sim.system.processes import CONTROLLER, VIEW, command, simulation_system
 
 PATIENCE = 120.0        # for the start of the programs                                      [s]

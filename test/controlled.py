@@ -4,8 +4,8 @@ import numpy as np
 from arms import joint, link, robot
 
 from flex_robot_sim import read_description
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 

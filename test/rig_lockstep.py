@@ -4,7 +4,7 @@ from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.conformance.back_ends import Lockstep
 from flex_robot_sim.rig.conformance.host import Host
-from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
 

@@ -9,7 +9,7 @@ from rclpy.qos import QoSProfile
 
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.endpoints import qos_of
-from flex_robot_sim.ros.run import make_executor
+from flex_robot_sim.ros.node_runner import make_executor
 
 LATCHED = qos_of(topics.LATCHED)
 

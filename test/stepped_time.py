@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from flex_robot_sim.rig.board import emulator
 from flex_robot_sim.rig.board.board_state import STEP_TIME
-from flex_robot_sim.rig.host import commands, link, session
-from flex_robot_sim.rig.host.port import PortCounts
+from flex_robot_sim.rig.host import command_channel, link, link_session
+from flex_robot_sim.rig.host.serial_port import PortCounts
 
 START = 100.0               # some time, as a machine has that runs already               [s]
 PATIENCE = 120.0            # of the machine's own time, with whoever runs                [s]
@@ -218,7 +218,7 @@ def stepped_emulator(patch, name, rig, *modules):
     :param patch: pytest's monkeypatch; name: of the port; modules: others that wait.
     """
     time = SteppedTime()
-    for module in (link, commands, session, *modules):
+    for module in (link, command_channel, link_session, *modules):
         for taken in ('time', 'threading'):
             if hasattr(module, taken):
                 patch.setattr(module, taken, time)

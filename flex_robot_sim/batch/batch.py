@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.batch.checks import (
+from flex_robot_sim.batch.batch_checks import (
     checked_arms,
     checked_replacements,
     checked_rows,
     expect_joint_numbers,
 )
-from flex_robot_sim.batch.live import LiveArrays
+from flex_robot_sim.batch.live_arrays import LiveArrays
 from flex_robot_sim.batch.members import Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, restore_snapshot, snapshot_of

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from flex_robot_sim.batch.checks import expect_live
+from flex_robot_sim.batch.batch_checks import expect_live
 from flex_robot_sim.batch.rows import (
     live_column,
     repeated,

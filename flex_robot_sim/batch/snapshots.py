@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.batch.checks import has_same_structure
+from flex_robot_sim.batch.batch_checks import has_same_structure
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.batch.rows import live_column
 from flex_robot_sim.dynamics.loads import Push

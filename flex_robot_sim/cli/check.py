@@ -5,7 +5,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.summary import as_text, summarise
+from flex_robot_sim.description.robot_summary import as_text, summarise
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError, plain
 from flex_robot_sim.util.xacro_arguments import SIGN, xacro_arguments
 

@@ -25,10 +25,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     with show_progress('loading'):
-        from flex_robot_sim.reports.comparison import compare, numbers_of, plots_of, tables_of
         from flex_robot_sim.reports.page import page, write_page
         from flex_robot_sim.reports.recorded_run import read_run
-        from flex_robot_sim.reports.report import (
+        from flex_robot_sim.reports.run_comparison import compare, numbers_of, plots_of, tables_of
+        from flex_robot_sim.reports.run_report import (
             format_tables,
             heading_lines,
             output_path,

@@ -11,17 +11,17 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli import common
 from flex_robot_sim.control.servo import DEFAULT_FREQUENCY, servo_line
 from flex_robot_sim.demo.children import Children
-from flex_robot_sim.demo.realistic_drives import DRIVE_LEVELS, with_realistic_drives
-from flex_robot_sim.demo.ringing import residual_vibration
-from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.demo.session import (
+from flex_robot_sim.demo.demo_session import (
     COMPILATION_TIMEOUT_S,
     PROGRAM_TIMEOUT_S,
     DemoSession,
     ProgramError,
 )
+from flex_robot_sim.demo.demo_summary import comparison_of, lines_of, summary_of
+from flex_robot_sim.demo.demo_vibration import residual_vibration
+from flex_robot_sim.demo.realistic_drives import DRIVE_LEVELS, with_realistic_drives
+from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.stop import StopRequests
-from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, vibration_span
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
@@ -219,14 +219,14 @@ def _swing_with_realistic_drives(arm, settings, is_stiff, error):
     """Return the arm with rotors as heavy as needed, its Swing, and its description."""
     for rotor_share, damping in DRIVE_LEVELS:
         text = with_realistic_drives(arm, rotor_share, damping)
-        realistic_arm = frs.load(text, tool=arm.description.tool_wish, **settings)
+        realistic_arm = frs.load(text, tool=arm.description.requested_tool, **settings)
         with contextlib.suppress(UsageError):
             return realistic_arm, fitting_swing(realistic_arm, is_stiff), text
     raise error
 
 
 def _draw_comparison(path, arm, unshaped, shaped, summary, begin):
-    from flex_robot_sim.demo.picture import panels_of_comparison
+    from flex_robot_sim.demo.demo_figure import panels_of_comparison
     from flex_robot_sim.util.plots import write_figure
     remaining = '' if summary['ringing_left'] is None else \
         f': {summary["ringing_left"]:.1%} of the ringing is left'
@@ -237,7 +237,7 @@ def _draw_comparison(path, arm, unshaped, shaped, summary, begin):
 
 
 def _draw(path, record, arm):
-    from flex_robot_sim.demo.picture import panels_of_run
+    from flex_robot_sim.demo.demo_figure import panels_of_run
     from flex_robot_sim.util.plots import write_figure
     write_figure(path, f'{arm.description.name} in ROS 2', panels_of_run(record, _prismatic(arm)))
 

@@ -255,8 +255,8 @@ def _as_text(summary):
 
 def _write(path, fit, log_paths, before, measured, calibration, is_new):
     """Write the URDF with the identified and the calibrated numbers."""
-    from flex_robot_sim.description.parameters import parameters_of, with_parameters
     from flex_robot_sim.description.rewriting import edits_of, rewritten
+    from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
 
     parameters = parameters_of(before)
     identified = [number for number in fit.numbers

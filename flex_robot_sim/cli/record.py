@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
     prepare_network()
     try:
         from flex_robot_sim.nodes.recorder import RecorderNode
-        from flex_robot_sim.ros.run import run as run_node
+        from flex_robot_sim.ros.node_runner import run as run_node
     except ImportError as error:
         raise common.no_ros(error) from error
     screen = Screen()

@@ -26,7 +26,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     with show_progress('loading'):
         from flex_robot_sim.reports.page import write_page
-        from flex_robot_sim.reports.report import (
+        from flex_robot_sim.reports.run_report import (
             make_report,
             output_path,
             report_lines,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from flex_robot_sim.cli.common import add_json, expect_within, print_result
 from flex_robot_sim.cli.reproduce_together import SHARE_PREFIX, reproduce_together
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.reproduce.report import as_text
+from flex_robot_sim.reproduce.reproduction import as_text
 from flex_robot_sim.util.exceptions import UsageError
 
 ALL = 'all'

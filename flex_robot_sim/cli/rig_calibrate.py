@@ -34,8 +34,8 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.model.assembly import load  # imported late: loads the dynamics
     from flex_robot_sim.rig.bridge.bridge import parameter_values
     from flex_robot_sim.rig.bridge.calibration_log import CalibrationLog
+    from flex_robot_sim.rig.calibration.calibration_session import CalibrationSession, Quit
     from flex_robot_sim.rig.calibration.file import write_calibration
-    from flex_robot_sim.rig.calibration.session import CalibrationSession, Quit
     from flex_robot_sim.rig.host.link import RigLink
 
     path = Path(arguments.output)

@@ -8,7 +8,7 @@ import numpy as np
 
 from flex_robot_sim.cli.common import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import show_progress
-from flex_robot_sim.rig.bridge.comparison import compare, summary
+from flex_robot_sim.rig.bridge.bench_comparison import compare, summary
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.rig.calibration.file import read_calibration
 from flex_robot_sim.rig.estimation.estimator_settings import ESTIMATORS

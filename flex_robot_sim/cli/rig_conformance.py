@@ -12,8 +12,8 @@ from flex_robot_sim.cli.terminal import colourize
 from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
+    from flex_robot_sim.rig.conformance.check_runner import CheckOutcome
     from flex_robot_sim.rig.conformance.host import Metrics
-    from flex_robot_sim.rig.conformance.run import CheckOutcome
 
 MARKS = {'passed': 'ok', 'failed': 'FAILED', 'skipped': '-'}
 COLOURS = {'passed': 'green', 'failed': 'red', 'skipped': 'yellow'}
@@ -38,9 +38,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     # imported late: loads the dynamics, which --help does not need
-    from flex_robot_sim.rig.conformance import back_ends, run
+    from flex_robot_sim.rig.conformance import back_ends, check_runner
 
-    names = [check.name for check in run.CHECKS if arguments.only in check.name]
+    names = [check.name for check in check_runner.CHECKS if arguments.only in check.name]
     if not names:
         raise UsageError(f'no check has "{arguments.only}" in its name. Try --list.')
     if arguments.list:
@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
     back_end = {'emulator': back_ends.emulator, 'qemu': back_ends.qemu}.get(
         arguments.back_end, lambda: back_ends.PortBackEnd(arguments.back_end, arguments.move))()
     try:
-        outcomes, metrics = run.run_all(back_end, arguments.only, None if arguments.json
+        outcomes, metrics = check_runner.run_all(back_end, arguments.only, None if arguments.json
                                         else _print_outcome)
     finally:
         back_end.close()

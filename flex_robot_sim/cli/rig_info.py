@@ -8,7 +8,7 @@ from typing import Any
 
 from flex_robot_sim.cli.common import add_json, print_result
 from flex_robot_sim.cli.terminal import show_progress
-from flex_robot_sim.rig.host.commands import describe_faults
+from flex_robot_sim.rig.host.command_channel import describe_faults
 from flex_robot_sim.rig.host.link import LinkStatus, RigLink
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Input

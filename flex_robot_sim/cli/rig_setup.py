@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.common import add_json, print_result
-from flex_robot_sim.rig.host.port import owning_group, serial_ports
+from flex_robot_sim.rig.host.serial_port import owning_group, serial_ports
 from flex_robot_sim.util.share import share_folder
 
 RULES_FOLDER = Path('/etc/udev/rules.d')

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import loaded
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.hold_monitor import HoldMonitor, Overload
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.payload_model import ControllerModel
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.bumpless_transfer import JUMP_THRESHOLD, has_jumped

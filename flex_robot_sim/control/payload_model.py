@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
+from flex_robot_sim.control.controller_settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.servo import ServoFit
-from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late

@@ -79,7 +79,7 @@ def _with_tool(description, tool):
     """Return the RobotDescription with the tool of this name; SettingError if no such link."""
     if not tool:
         return description
-    described = replace(description, tool_wish=tool)
+    described = replace(description, requested_tool=tool)
     assert described.tool      # raises the error early
     return described
 

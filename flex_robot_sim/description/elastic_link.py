@@ -7,7 +7,7 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import ElasticBeam, FlexSensor, Link
-from flex_robot_sim.description.slips import is_slip, warn_of_material
+from flex_robot_sim.description.plausibility import is_implausible, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF, rectangle, rod, tube
@@ -131,7 +131,7 @@ def _check_mass(document, element, link, expected):
     mass = link.inertial.mass
     problem = (f'flexible link "{link.name}" weighs {mass:g} kg, but density and section make '
                f'{expected:g} kg')
-    if is_slip(mass / expected, MASS_TOLERANCE):
+    if is_implausible(mass / expected, MASS_TOLERANCE):
         document.warn(document.line(element), problem, 'Check the units: mass [kg], density '
                       '[kg/m3], sizes [m]')
     elif abs(mass / expected - 1) > MASS_TOLERANCE:

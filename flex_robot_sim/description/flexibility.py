@@ -7,7 +7,7 @@ import numpy as np
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.links import Joint, JointFriction, Link
-from flex_robot_sim.description.slips import warn_of_slips
+from flex_robot_sim.description.plausibility import warn_implausible_beam
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
 
@@ -67,7 +67,7 @@ def _check_size(document, element, links):
 
 def _add_beam(document, element, values, link):
     link = replace(link, beam=read_beam(document, element, values, link))
-    warn_of_slips(document, link)
+    warn_implausible_beam(document, link)
     return link
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import END_TOLERANCE, JOINT_WORDS, place_of
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.robot_parameters import END_TOLERANCE, JOINT_QUANTITIES, place_of
 from flex_robot_sim.elastic.section import STIFFNESS_OF
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -205,7 +205,7 @@ def _joint_edits(joint, word):
         if static > coulomb:
             edits.append(Edit(flexible, 'static_friction', _text(static)))
         return edits
-    return [Edit(flexible, word, _text(JOINT_WORDS[word].value(joint)))]
+    return [Edit(flexible, word, _text(JOINT_QUANTITIES[word].value(joint)))]
 
 
 def _text(value):

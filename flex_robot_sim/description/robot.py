@@ -20,7 +20,7 @@ class RobotDescription(Serializable):
     joints: tuple[Joint, ...]   # joints[i] is the parent joint of links[i + 1]
     warnings: tuple[str, ...] = field(default=())     # lines `file:line: what. what to do.`
     text: str = field(default='', repr=False)   # the URDF that was read, xacro expanded
-    tool_wish: str = ''         # link that you choose as the tool; '': see tool.py
+    requested_tool: str = ''         # link that you choose as the tool; '': see tool.py
 
     @property
     def joint_names(self) -> list[str]:
@@ -30,7 +30,7 @@ class RobotDescription(Serializable):
     @cached_property
     def tool(self) -> ToolChoice:
         """The link at the end of the arm that payloads, pushes and poses refer to."""
-        return choose_tool(self.name, self.links, self.joints, self.tool_wish)
+        return choose_tool(self.name, self.links, self.joints, self.requested_tool)
 
     def link(self, name: str) -> Link:
         """Return the link called `name`; KeyError if there is none."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.display.colours import colour_ramp
+from flex_robot_sim.display.drawn_sections import drawn_sections
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.display.sections import drawn_sections
 from flex_robot_sim.display.turns import quaternions
 from flex_robot_sim.elastic import SETBACK_POINTS
 from flex_robot_sim.model.arm_model import ArmModel

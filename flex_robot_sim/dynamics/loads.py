@@ -17,7 +17,7 @@ from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known, truth
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 MAX_FORCE, MAX_MOMENT = 1e6, 1e6    # of a push                                          [N, N m]
 MAX_PUSH_DURATION = 3600.0          # of a push with a limited duration                   [s]
@@ -95,7 +95,7 @@ def _checked_pushes(pushes):
     """Return a list of Push; raise SettingError for anything else, such as a single Push."""
     checked = [*pushes] if isinstance(pushes, Iterable) else [pushes]
     if any(not isinstance(push, Push) for push in checked):
-        raise SettingError(f'pushes = {bearable(repr(pushes), 100)} must be a list of '
+        raise SettingError(f'pushes = {shortened(repr(pushes), 100)} must be a list of '
                            'Push(link, force, moment, point, follows)')
     return checked
 

@@ -19,7 +19,7 @@ from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.parameters import near
+from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.environments import tasks
 from flex_robot_sim.environments.laws import Laws
 from flex_robot_sim.model.arguments import array_or_nan, is_known

@@ -54,7 +54,7 @@ class DualSampledArm(NamedTuple):
 
 
 @compiled(allocates=True)
-def mass_matrix_and_bias(arm, turning_ends, held_sections, keeps_energy, q, u):
+def mass_matrix_and_bias(arm, exact_end_rotation, omits_section_gyroscopics, keeps_energy, q, u):
     """
     Return M (n, n) of (112), C u minus gravity (109) (n,), and the gravitational energy [J].
 
@@ -71,7 +71,7 @@ def mass_matrix_and_bias(arm, turning_ends, held_sections, keeps_energy, q, u):
     wrench, gyroscopic, d, scratch = np.empty(12), np.empty(12), np.empty(3), np.zeros((4, 12))
     attachments = 0
     for i in range(links):
-        _set_link(arm, i, turning_ends, keeps_energy, q, u, P, twist, bias, R, o)
+        _set_link(arm, i, exact_end_rotation, keeps_energy, q, u, P, twist, bias, R, o)
         attachments = max(attachments, arm.attachment[i] + 1)
     for g in range(attachments, arm.link.size):
         i = arm.link[g]
@@ -89,13 +89,13 @@ def mass_matrix_and_bias(arm, turning_ends, held_sections, keeps_energy, q, u):
             for c in range(3):
                 h[k] -= mass * (columns[k, 6 + c] * (link_gravity[c] + link_gravity[3 + c])
                                 + columns[k, 9 + c] * link_gravity[c])
-        _set_wrench(arm, g, held_sections, keeps_energy, q, u, d, twist[i], bias[i], scratch,
-                    wrench, gyroscopic)
+        _set_wrench(arm, g, omits_section_gyroscopics, keeps_energy, q, u, d, twist[i], bias[i],
+                    scratch, wrench, gyroscopic)
         if keeps_energy:
             merge_halves(columns)
         for k in range(n):
             h[k] += dot(columns[k], wrench)
-        if held_sections:
+        if omits_section_gyroscopics:
             # gyroscopic moments of a section act on its link, not on its elastic rotation
             for k in range(arm.modes[i]):
                 for c in range(3):
@@ -114,7 +114,7 @@ def mass_matrix_and_bias(arm, turning_ends, held_sections, keeps_energy, q, u):
 
 
 @compiled(allocates=True)
-def _set_link(arm, i, turning_ends, keeps_energy, q, u, P, twist, bias, R, o):
+def _set_link(arm, i, exact_end_rotation, keeps_energy, q, u, P, twist, bias, R, o):
     """
     Set the pose of link i, and its columns and motion about its origin.
 
@@ -144,7 +144,7 @@ def _set_link(arm, i, turning_ends, keeps_energy, q, u, P, twist, bias, R, o):
             for a in range(3):
                 theta[a] += arm.Theta[g, a, k] * q[first + k]
                 theta_rate[a] += arm.Theta[g, a, k] * u[first + k]
-        if turning_ends:
+        if exact_end_rotation:
             # the velocity of exp(theta) is that of theta plus half of theta x dtheta/dt
             for k in range(arm.modes[parent]):
                 add_cross(0.5, theta, arm.Theta[g, :, k], columns[first + k, 3:6])
@@ -154,7 +154,7 @@ def _set_link(arm, i, turning_ends, keeps_energy, q, u, P, twist, bias, R, o):
             # a row of A [theta] is the cross product of the row and theta                (45)
             add_cross(1.0, parent_R[1, a], theta, parent_R[2, a])
             add_cross(1.0, parent_R[0, a], theta, parent_R[1, a])
-            if turning_ends:
+            if exact_end_rotation:
                 clear(half_cross)
                 add_cross(0.5, parent_R[0, a], theta, half_cross)
                 add_cross(1.0, half_cross, theta, parent_R[2, a])
@@ -261,8 +261,8 @@ def _move_motion_to_point(arm, g, keeps_energy, q, u, d, V, b):
 
 
 @compiled
-def _set_wrench(arm, g, held_sections, keeps_energy, q, u, d, twist, bias, scratch, wrench,
-                gyroscopic):
+def _set_wrench(arm, g, omits_section_gyroscopics, keeps_energy, q, u, d, twist, bias, scratch,
+                wrench, gyroscopic):
     """
     Set the inertial wrench (12,) of point g at constant speeds, without gravity.
 
@@ -281,7 +281,7 @@ def _set_wrench(arm, g, held_sections, keeps_energy, q, u, d, twist, bias, scrat
     _set_momentum(mass, I, section_bias, wrench)
     _set_momentum(mass, I, section_twist, momentum)
     clear(gyroscopic)
-    if held_sections:
+    if omits_section_gyroscopics:
         add_gyroscopic_product(point_twist, momentum[:6], gyroscopic[:6])      # (103)
     else:
         # D W1 P + W2 D P: W1 has the rate of the link, W2 that of the section  (108)

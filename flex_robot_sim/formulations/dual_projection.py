@@ -60,9 +60,9 @@ class Points(NamedTuple):
 class Projections:
     """The projection matrices of an ArmModel."""
 
-    def __init__(self, arm: ArmModel, turning_ends: bool = True) -> None:
-        """Include the second-order rotation of the ends of links if `turning_ends`."""
-        self.arm, self.turning_ends = arm, turning_ends
+    def __init__(self, arm: ArmModel, exact_end_rotation: bool = True) -> None:
+        """Include the second-order rotation of the ends of links if `exact_end_rotation`."""
+        self.arm, self.exact_end_rotation = arm, exact_end_rotation
         self.arrays, self.size = arm.arrays, arm.size
         self.elastic = np.zeros(arm.size, bool)
         self.has_shortening = arm.coupling == 'shortening'
@@ -132,11 +132,11 @@ class Projections:
         P = shift_screws(P, -origin)                                                # (59), (60)
         P += mode_screws(np.vstack([attachment.Theta[0], attachment.Phi[0]]))[1]    # (89), (95)
         P[9] -= attachment.H[0] @ q
-        if self.turning_ends:
+        if self.exact_end_rotation:
             # the velocity of exp(theta) is that of theta plus half of theta x dtheta/dt
             P[3:6] += 0.5 * hat(theta) @ attachment.Theta[0]
         mode_rates = shift_screws(mode_rates, -origin) + _mode_screw_rates(attachment, u)[0]
-        if self.turning_ends:
+        if self.exact_end_rotation:
             mode_rates[3:6] += 0.5 * hat(attachment.Theta[0] @ u) @ attachment.Theta[0]
         Y = g2(g1(np.eye(3), theta), origin)                                        # (45)
         R = screw_matrix(g2(g1(np.eye(3), theta), np.zeros(6)))                     # (62)
@@ -156,7 +156,7 @@ class Projections:
                 theta = hat(attachment.Theta[0] @ q)
                 o = position_by_order((R, o), attachment, 0, q)
                 R = np.array([R[0], R[1] + R[0] @ theta, R[2] + R[1] @ theta
-                              + 0.5 * self.turning_ends * R[0] @ theta @ theta])
+                              + 0.5 * self.exact_end_rotation * R[0] @ theta @ theta])
             joint_R, p = _joint_pose(arrays.home_R[i], arrays.home_p[i], arrays.screw[i],
                                      q[j] if j >= 0 else 0.0)
             poses.append((R @ joint_R, o + R @ p))

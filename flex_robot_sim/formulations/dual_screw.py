@@ -43,12 +43,12 @@ SWAPPED_HALVES = [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]     # swaps real and dua
 class Variant(NamedTuple):
     """Terms that differ from the paper."""
 
-    turning_ends: bool = True   # ends of links rotate by exp(theta), not by 1 + [theta] (27)
-    held_sections: bool = True  # no gyroscopic moments on the rotation of sections, as in (T22)
+    exact_end_rotation: bool = True   # ends of links rotate by exp(theta), not by 1 + [theta] (27)
+    omits_section_gyroscopics: bool = True  # no such moments on the rotation of sections (T22)
     keeps_energy: bool = True   # keep all products of first-order partial velocities
 
 
-PAPER = Variant(turning_ends=False, held_sections=False, keeps_energy=False)
+PAPER = Variant(exact_end_rotation=False, omits_section_gyroscopics=False, keeps_energy=False)
 
 
 PAPER_OPTIONS = {'variant': PAPER}
@@ -73,7 +73,7 @@ class DualScrew:
 
     def __init__(self, arm: ArmModel, variant: Variant | None = None) -> None:
         self.arm, self.variant = arm, variant or Variant()
-        self.projections = Projections(arm, self.variant.turning_ends)
+        self.projections = Projections(arm, self.variant.exact_end_rotation)
         self.gravity = np.concatenate([-arm.arrays.base_acceleration[3:], np.zeros(3)])
         self.points, self.masses, self.D = self._elements()
         self.K = self._stiffness()
@@ -125,7 +125,7 @@ class DualScrew:
         M = np.diag(self.rotors) + project_on_speeds(P, D @ P)                      # (112)
         C = project_on_speeds(P, D @ J_rate)                                        # (112)
         gyroscopic = gyroscopic_product(point_twist, momentum)                      # (103)
-        if self.variant.held_sections:
+        if self.variant.omits_section_gyroscopics:
             # gyroscopic moments of a section act on its link, not on its elastic rotation
             P = P.copy()
             P[:, :3] -= self.points.Theta

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.formulations.positive_definite import solve_positive_definite
-from flex_robot_sim.formulations.sections import (
+from flex_robot_sim.formulations.sampled_sections import (
     displace_attachment,
     displace_sections,
     sample,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.formulations.frames import (
+from flex_robot_sim.formulations.rigid_motions import (
     adjoint,
     exponential,
     frame,

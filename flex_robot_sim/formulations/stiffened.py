@@ -26,7 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.formulations.positive_definite import solve_positive_definite
-from flex_robot_sim.formulations.sections import displace_sections, sample, sample_attachments
+from flex_robot_sim.formulations.sampled_sections import (
+    displace_sections,
+    sample,
+    sample_attachments,
+)
 from flex_robot_sim.formulations.turning import rotation, rotation_and_jacobian, skew
 from flex_robot_sim.model.arm_model import ArmModel
 

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from flex_robot_sim.formulations.sections import (
+from flex_robot_sim.formulations.sampled_sections import (
     Sections,
     displace_attachment,
     displace_sections,

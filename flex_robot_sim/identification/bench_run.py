@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of

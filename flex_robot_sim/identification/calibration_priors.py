@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.links import JointFriction, Link
-from flex_robot_sim.description.parameters import parameters_of, with_parameters
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
 from flex_robot_sim.identification.identification import Identification
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.model.arm_model import ArmModel

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.signal import savgol_filter
 
-from flex_robot_sim.description.parameters import near
+from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.signal import butter, sosfilt
 
-from flex_robot_sim.description.parameters import near
+from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import Table, read_tables
 from flex_robot_sim.rig.bench.parts import TURN
-from flex_robot_sim.rig.bridge.comparison import states_of
+from flex_robot_sim.rig.bridge.bench_comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.rig.bridge.experiment_recording import ABOUT
 from flex_robot_sim.rig.calibration.calibration import Calibration

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import (
+from flex_robot_sim.description.robot_parameters import (
     chosen,
     parameters_of,
 )

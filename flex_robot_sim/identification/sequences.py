@@ -15,7 +15,7 @@ from scipy.ndimage import convolve1d
 from scipy.signal import savgol_filter
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.description.parameters import near
+from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.identification.imu import (
     MIN_DISTINCT_VALUES,
     MIN_GRAVITY_RATIO,

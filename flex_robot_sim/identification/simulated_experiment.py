@@ -14,7 +14,7 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.description.parameters import near
+from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.identification.imu import imu_channel, imu_channels, is_imu_name
 from flex_robot_sim.identification.log_file import Column, Log

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.settings import SimulationSettings
 
 
 def expect_arm(arm: object) -> None:
     """Raise SettingError for anything but an ArmModel, such as the name of a robot."""
     if not isinstance(arm, ArmModel):
-        raise SettingError(f'{bearable(repr(arm), 60)} is no arm: load one by '
+        raise SettingError(f'{shortened(repr(arm), 60)} is no arm: load one by '
                            'flex_robot_sim.load(robot)')
 
 
@@ -23,7 +23,7 @@ def settings_or_default(settings: SimulationSettings | None) -> SimulationSettin
     if settings is None:
         return SimulationSettings()
     if not isinstance(settings, SimulationSettings):
-        raise SettingError(f'settings = {bearable(repr(settings), 60)} must be '
+        raise SettingError(f'settings = {shortened(repr(settings), 60)} must be '
                            'SimulationSettings(time_step=...)')
     return settings
 
@@ -38,7 +38,7 @@ def whole(name: str, value: object) -> int:
 def truth(name: str, value: object) -> bool:
     """Return a checked boolean."""
     if not isinstance(value, (bool, np.bool_)):
-        raise SettingError(f'{name} = {bearable(repr(value), 60)} must be True or False')
+        raise SettingError(f'{name} = {shortened(repr(value), 60)} must be True or False')
     return bool(value)
 
 

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.limits import PEAK_VELOCITY
-from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 
 JUMP_THRESHOLD = 0.02           # larger changes beyond the possible motion are jumps  [rad, m]
 MOTION_MARGIN = 2.0             # possible motion between two states, over velocity times time

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.util.exceptions import SettingError
 
 STOP_MARGIN = 1e-3          # of a target beyond a stop, for an arm that leans on it    [rad, m]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flex_robot_sim.model.arguments import checked
-from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.exceptions import SettingError
 

@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.bumpless_transfer import return_motion
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import (
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_limits,
 )
-from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.profiles import Doublet, doublet_of_profile, motion_of_profile
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows

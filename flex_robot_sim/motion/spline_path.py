@@ -10,7 +10,7 @@ equivalent.
 import numpy as np
 from scipy.interpolate import BSpline, PPoly
 
-from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 
 DEGREE = 5
 END_SPLINES = 3     # at either end, with a position, velocity or acceleration there

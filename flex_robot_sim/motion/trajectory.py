@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.motion.motion import Motion, cubic, line, quintic, rest, tables_of
+from flex_robot_sim.motion.joint_motion import Motion, cubic, line, quintic, rest, tables_of
 from flex_robot_sim.util.exceptions import SettingError
 
 MAX_VALUE = 1e100     # position, velocity or acceleration                  [rad, m; per s, per s2]

@@ -27,8 +27,8 @@ from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.ros.conversions import effort_command
 from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.ros.message_limits import reserve_message_memory, subscribe_short
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
-from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import carry_out
 from flex_robot_sim.ros.robot_source import offer_description, when_arm_is_known
 from flex_robot_sim.ros.topics import EFFORT_COMMANDS, EFFORT_TOPICS, JOINT_COMMANDS

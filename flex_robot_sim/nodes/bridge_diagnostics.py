@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from rclpy.node import Node
 
 from flex_robot_sim.rig.bridge.bridge import RigBridge
+from flex_robot_sim.rig.bridge.bridge_report import BridgeReport
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
-from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
 from flex_robot_sim.ros.reporting import Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic

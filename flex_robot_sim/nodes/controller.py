@@ -9,10 +9,10 @@ import numpy as np
 from rclpy.node import Node
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import CONTINUOUS, servo_line
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_design import DEFAULT_STATE_PERIOD_S
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.motion.profile_settings import ProfileSettings
@@ -21,16 +21,16 @@ from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, KNOWN_PARAMETERS
 from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
 from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.loop_settings import PayloadSettings, payload_of
 from flex_robot_sim.realtime.rate_gate import RateGate
-from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
 from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.conversions import SECOND, JointStateBuffer, reference_of, stamp_of
 from flex_robot_sim.ros.endpoints import advertise, make_timer, offer
 from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, strain_values
 from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.ros.message_limits import reserve_message_memory
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
-from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import carry_out, refuse
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.shaping.impulses import ShapingSettings

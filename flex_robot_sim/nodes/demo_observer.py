@@ -23,7 +23,7 @@ from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.conversions import SECOND, stamp_of, vector_of
 from flex_robot_sim.ros.endpoints import make_client, subscribe
 from flex_robot_sim.ros.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.ros.run import make_executor, spin_once
+from flex_robot_sim.ros.node_runner import make_executor, spin_once
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import CommandError
 

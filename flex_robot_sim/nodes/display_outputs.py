@@ -15,8 +15,8 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from flex_robot_sim.display.bending import BendingShape
+from flex_robot_sim.display.display_joints import DisplayJoints
 from flex_robot_sim.display.extent import reach
-from flex_robot_sim.display.joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rclpy.node import Node
 
 from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.realtime.report import LoopReport
+from flex_robot_sim.realtime.loop_report import LoopReport
 from flex_robot_sim.ros.reporting import RepeatFilter, Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 

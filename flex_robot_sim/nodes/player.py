@@ -13,9 +13,9 @@ from flex_robot_sim.recording.mcap_file import ENCODING, RecordingReader
 from flex_robot_sim.recording.playing import Extent, due_times, is_command, is_command_name
 from flex_robot_sim.ros.endpoints import qos_of
 from flex_robot_sim.ros.message_types import type_of
+from flex_robot_sim.ros.node_parameters import Parameters
+from flex_robot_sim.ros.node_runner import run
 from flex_robot_sim.ros.node_settings import NodeSettings
-from flex_robot_sim.ros.parameters import Parameters
-from flex_robot_sim.ros.run import run
 from flex_robot_sim.ros.topics import DIAGNOSTICS, JOINT_STATE, Quality
 from flex_robot_sim.util.exceptions import UsageError
 

@@ -24,7 +24,7 @@ from flex_robot_sim.ros.cdr import may_be_padded, trim
 from flex_robot_sim.ros.definitions import DefinitionError, message_type
 from flex_robot_sim.ros.endpoints import make_timer, qos_of
 from flex_robot_sim.ros.message_types import definition_of, type_of
-from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.topics import CLOCK, DIAGNOSTICS, Quality
 from flex_robot_sim.util.exceptions import UsageError
 

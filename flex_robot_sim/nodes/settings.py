@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, fields
 
-from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.motion.profile_settings import ProfileSettings
-from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
+from flex_robot_sim.realtime.loop_settings import LoopSettings, PayloadSettings
 from flex_robot_sim.ros.node_settings import MessageSettings, NodeSettings, RobotSettings
 from flex_robot_sim.shaping.impulses import AUTO, NODE_SHAPERS, ShapingSettings
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting

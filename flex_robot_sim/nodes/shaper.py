@@ -9,8 +9,8 @@ from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, SHAPER_SETTINGS, Sha
 from flex_robot_sim.nodes.shaper_stream import ShaperStream
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
 from flex_robot_sim.ros.endpoints import subscribe
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
-from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.reporting import Reporter, log, refuse
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.ros.topics import SHAPER_TRAJECTORY

@@ -1,8 +1,8 @@
 """
 Entry point of `ros2 run` and `ros2 launch`, with signal handling during the imports.
 
-Importing rclpy and the compiled core takes a second or two before ros/run.py takes over. Without
-a handler, a signal in this time would print a traceback from an import.
+Importing rclpy and the compiled core takes a second or two before ros/node_runner.py takes over.
+Without a handler, a signal in this time would print a traceback from an import.
 """
 
 import os
@@ -14,7 +14,7 @@ from flex_robot_sim.util.garbage import collected_seldom
 
 
 def end_quietly() -> None:
-    """Let a signal end the process at once, until ros/run.py handles signals."""
+    """Let a signal end the process at once, until ros/node_runner.py handles signals."""
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         # an exception might be swallowed by the module that is being imported
         signal.signal(signal_number, lambda *_: os._exit(0))
@@ -49,7 +49,7 @@ def start(name: str) -> None:
         import_module('flex_robot_sim.ros.network').prepare_network()
         try:
             module = import_module(f'flex_robot_sim.nodes.{name}')
-            run = import_module('flex_robot_sim.ros.run').run
+            run = import_module('flex_robot_sim.ros.node_runner').run
         except ImportError as error:
             sys.exit(f'{name}: {no_ros_line(error)}')
     sys.exit(run(name, getattr(module, executables[name])))

@@ -19,8 +19,8 @@ from flex_robot_sim.nodes.settings import (
     TrajectoryActionSettings,
 )
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.node_settings import MessageSettings, RobotSettings
-from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.shaping.impulses import NONE
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.payload_model import ControllerModel
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.view_remote import GAINS
-from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.realtime.loop_settings import PayloadSettings, payload_of
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.background import BackgroundTask
 from flex_robot_sim.util.exceptions import SettingError
@@ -22,7 +22,7 @@ POSE_TOLERANCE = 0.05   # largest pose change without a new prediction [rad, m]
 MAX_MODES, MIN_MODE_SHARE = 6, 1e-3     # of the shown modes; share of the largest one
 
 
-class Case(NamedTuple):
+class PredictionCase(NamedTuple):
     """Conditions of a prediction."""
 
     payload: tuple | None               # argument of `loaded`
@@ -36,7 +36,7 @@ class Prediction:
     def __init__(self, arm: ArmModel, view: RobotView) -> None:
         self._arm, self._view, self._background = arm, view, BackgroundTask('prediction')
         self._next_time = -np.inf
-        self._requested: tuple[Case, np.ndarray] | None = None
+        self._requested: tuple[PredictionCase, np.ndarray] | None = None
         self._model: tuple[tuple, ControllerModel] | None = None
 
     def update(self, now: float, observed: ObservedArm,
@@ -91,6 +91,6 @@ def _case(parameters, is_commanded):
         payload = {name: tuple(value) if name == 'payload_centre' else value
                    for name, value in parameters.get('dynamics', {}).items()
                    if name.startswith('payload_') and value is not None}
-        return Case(payload_of(PayloadSettings(**payload)), controller, sampling)
+        return PredictionCase(payload_of(PayloadSettings(**payload)), controller, sampling)
     except SettingError:        # another controller with the same node name
-        return Case(None, None, None)
+        return PredictionCase(None, None, None)

@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.conversions import set_vector
 from flex_robot_sim.ros.endpoints import advertise, make_client

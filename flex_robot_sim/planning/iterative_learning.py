@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.util.exceptions import SettingError
 

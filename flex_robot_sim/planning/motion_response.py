@@ -6,7 +6,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import summarized

@@ -30,13 +30,13 @@ from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import (
     effort_limits,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_stops,
 )
-from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.planning.motion_response import MotionSimulator

@@ -11,7 +11,7 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation

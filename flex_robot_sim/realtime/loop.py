@@ -21,10 +21,10 @@ import numpy as np
 
 from flex_robot_sim.realtime.answered_steps import AnsweredSteps
 from flex_robot_sim.realtime.bell import Bell
-from flex_robot_sim.realtime.commands import CommandInbox
+from flex_robot_sim.realtime.command_inbox import CommandInbox
+from flex_robot_sim.realtime.loop_settings import LoopSettings, PayloadSettings, payload_of
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
-from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings, payload_of
 from flex_robot_sim.realtime.timing import RoundTrip, Samples
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from flex_robot_sim.reports.numbers import error_of
 from flex_robot_sim.reports.recorded_run import RecordedRun
-from flex_robot_sim.reports.ringing import RecordedVibration
 from flex_robot_sim.reports.series import Series, decimate
+from flex_robot_sim.reports.tip_vibration import RecordedVibration
 from flex_robot_sim.util.plots import Chart, Curve
 
 MILLI, TIME_LABEL = 1e3, 'time [s]'

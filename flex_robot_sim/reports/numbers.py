@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.reports.recorded_run import RecordedRun
-from flex_robot_sim.reports.ringing import RecordedVibration, mean_residual_amplitude
 from flex_robot_sim.reports.series import Series, max_abs, rms, to_json_value
+from flex_robot_sim.reports.tip_vibration import RecordedVibration, mean_residual_amplitude
 
 MILLI = 1e3
 END_FRACTION = 0.05         # final fraction of the samples that counts as the end of a run

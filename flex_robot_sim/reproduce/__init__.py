@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from flex_robot_sim.reproduce.options import PAPER, Options, check_values
-from flex_robot_sim.reproduce.report import summary
+from flex_robot_sim.reproduce.reproduction import summary
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import write_charts_of_both_kinds
 

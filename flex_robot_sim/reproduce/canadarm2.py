@@ -7,7 +7,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.formulations import make, stiffened
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
@@ -17,7 +17,9 @@ from flex_robot_sim.reproduce.canadarm2_figures import (
     make_joint_figures,
     make_twist_figures,
 )
-from flex_robot_sim.reproduce.comparison import (
+from flex_robot_sim.reproduce.courses import FormulationResult, max_error, run_formulations
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.paper_comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
     PaperComparison,
@@ -26,8 +28,8 @@ from flex_robot_sim.reproduce.comparison import (
     not_comparable,
     require_duration,
 )
-from flex_robot_sim.reproduce.courses import FormulationResult, max_error, run_formulations
-from flex_robot_sim.reproduce.motion import (
+from flex_robot_sim.reproduce.reproduction import Effect, Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import (
     Progress,
     Variant,
     curve_error,
@@ -36,8 +38,6 @@ from flex_robot_sim.reproduce.motion import (
     simulate,
     subprogress,
 )
-from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Effect, Number, Reproduction
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.share import shipped_robots
 

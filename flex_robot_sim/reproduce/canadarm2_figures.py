@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.motion import Run
-from flex_robot_sim.reproduce.report import Figure
+from flex_robot_sim.reproduce.reproduction import Figure
+from flex_robot_sim.reproduce.simulated_motion import Run
 from flex_robot_sim.util.plots import Chart, Curve
 
 OUTLINE_TIMES = (0.0, 0.5, 1.0, 1.5, 2.0)   # of the stick figure                   [s]

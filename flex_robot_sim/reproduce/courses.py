@@ -12,7 +12,13 @@ import numpy as np
 
 from flex_robot_sim.formulations import FORMULATIONS, make
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.motion import Force, Progress, Run, acceleration_errors, subprogress
+from flex_robot_sim.reproduce.simulated_motion import (
+    Force,
+    Progress,
+    Run,
+    acceleration_errors,
+    subprogress,
+)
 from flex_robot_sim.util.exceptions import SettingError
 
 PAPER_FORMULATIONS = tuple(name for name in FORMULATIONS if name != 'recursion')

@@ -11,8 +11,8 @@ from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.formulations.dual_projection import Projections
 from flex_robot_sim.formulations.dual_screw import DualScrew, Variant
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.motion import Run
-from flex_robot_sim.reproduce.report import Number
+from flex_robot_sim.reproduce.reproduction import Number
+from flex_robot_sim.reproduce.simulated_motion import Run
 
 
 def inertia_margins(arm: ArmModel, run: Run, start: np.ndarray) -> Iterator[Number]:

@@ -7,8 +7,8 @@ import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.motion import Run
-from flex_robot_sim.reproduce.report import Figure
+from flex_robot_sim.reproduce.reproduction import Figure
+from flex_robot_sim.reproduce.simulated_motion import Run
 from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
 FIRST_TARGET_TIME, SECOND_TARGET_TIME = 0.5, 3.0    # when the targets change       [s]

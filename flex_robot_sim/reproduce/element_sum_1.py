@@ -4,7 +4,6 @@ import numpy as np
 
 from flex_robot_sim.formulations import element_sum
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.comparison import PaperComparison, check_number
 from flex_robot_sim.reproduce.element_sums import (
     CurveSpec,
     Example,
@@ -13,9 +12,10 @@ from flex_robot_sim.reproduce.element_sums import (
     reproduce_example,
     tip_deflection_of,
 )
-from flex_robot_sim.reproduce.motion import Progress, Run
 from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Number, Reproduction
+from flex_robot_sim.reproduce.paper_comparison import PaperComparison, check_number
+from flex_robot_sim.reproduce.reproduction import Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import Progress, Run
 
 FORCE, TORQUE = 5.0, 0.5        # [N, N m]
 SWITCH_TIMES, SECONDS = (0.5, 1.0), 1.4

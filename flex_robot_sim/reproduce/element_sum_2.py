@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.formulations import element_sum
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.reproduce.comparison import PaperComparison, check_number
 from flex_robot_sim.reproduce.element_sums import (
     CurveSpec,
     Example,
@@ -15,9 +14,10 @@ from flex_robot_sim.reproduce.element_sums import (
     reproduce_example,
     tip_deflection_of,
 )
-from flex_robot_sim.reproduce.motion import Progress, Run
 from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Number, Reproduction
+from flex_robot_sim.reproduce.paper_comparison import PaperComparison, check_number
+from flex_robot_sim.reproduce.reproduction import Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import Progress, Run
 
 TORQUES = (0.1, 0.01)           # [N m]
 SWITCH_TIMES, SECONDS = (0.5, 1.0), 1.4

@@ -11,15 +11,17 @@ from scipy.linalg import eigh
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.formulations import Formulation, element_sum, make
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.comparison import (
+from flex_robot_sim.reproduce.courses import FormulationResult, max_error, run_formulations
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.paper_comparison import (
     PaperComparison,
     check_claim,
     check_curves,
     not_comparable,
     require_duration,
 )
-from flex_robot_sim.reproduce.courses import FormulationResult, max_error, run_formulations
-from flex_robot_sim.reproduce.motion import (
+from flex_robot_sim.reproduce.reproduction import Figure, Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import (
     Effort,
     Progress,
     Run,
@@ -30,8 +32,6 @@ from flex_robot_sim.reproduce.motion import (
     stiffness_and_damping,
     subprogress,
 )
-from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Figure, Number, Reproduction
 from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
 STEP = 4e-4                 # stable for rk4 up to 7000 rad/s               [s]

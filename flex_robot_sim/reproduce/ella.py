@@ -31,7 +31,9 @@ from flex_robot_sim.reproduce.ella_schemes import (
     SchemeComparison,
     compare_schemes,
 )
-from flex_robot_sim.reproduce.motion import (
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.reproduction import Effect, Figure, Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import (
     Progress,
     Run,
     Variant,
@@ -40,8 +42,6 @@ from flex_robot_sim.reproduce.motion import (
     simulate,
     subprogress,
 )
-from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Effect, Figure, Number, Reproduction
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.share import shipped_robots
 

@@ -6,7 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.reproduce.comparison import (
+from flex_robot_sim.reproduce.ella_controller import GOAL, MOVE_DURATION
+from flex_robot_sim.reproduce.ella_figures import JOINTS, MotionSamples, amplitude_spectrum
+from flex_robot_sim.reproduce.ella_schemes import SchemeComparison
+from flex_robot_sim.reproduce.paper_comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
     PaperComparison,
@@ -16,10 +19,7 @@ from flex_robot_sim.reproduce.comparison import (
     not_comparable,
     require_duration,
 )
-from flex_robot_sim.reproduce.ella_controller import GOAL, MOVE_DURATION
-from flex_robot_sim.reproduce.ella_figures import JOINTS, MotionSamples, amplitude_spectrum
-from flex_robot_sim.reproduce.ella_schemes import SchemeComparison
-from flex_robot_sim.reproduce.motion import Run
+from flex_robot_sim.reproduce.simulated_motion import Run
 
 MIN_DURATION = 4.0              # of a run with enough vibration for a spectrum         [s]
 # mass on the base joint from the printed numbers, and their resolution [kg]

@@ -7,11 +7,11 @@ from scipy.signal import butter, sosfiltfilt
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.formulations.sections import displace_sections, sample
+from flex_robot_sim.formulations.sampled_sections import displace_sections, sample
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.ella_controller import GOAL, MOVE_DURATION
-from flex_robot_sim.reproduce.motion import Effort, Run
-from flex_robot_sim.reproduce.report import Figure
+from flex_robot_sim.reproduce.reproduction import Figure
+from flex_robot_sim.reproduce.simulated_motion import Effort, Run
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.plots import Chart, Curve
 

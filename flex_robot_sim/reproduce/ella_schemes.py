@@ -10,7 +10,8 @@ from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.ella_controller import EllaController
-from flex_robot_sim.reproduce.motion import (
+from flex_robot_sim.reproduce.reproduction import Number
+from flex_robot_sim.reproduce.simulated_motion import (
     Progress,
     curve_error,
     integrate,
@@ -18,7 +19,6 @@ from flex_robot_sim.reproduce.motion import (
     simulate,
     stiffness_and_damping,
 )
-from flex_robot_sim.reproduce.report import Number
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.plots import Chart, Curve
 

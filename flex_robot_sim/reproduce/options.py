@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.parameters import (
+from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.robot_parameters import (
     expect_possible,
     near,
     parameters_of,
     with_parameters,
 )
-from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import UsageError

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.reproduce.report import effect_text, ours_text, paper_text
+from flex_robot_sim.reproduce.reproduction import effect_text, ours_text, paper_text
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 

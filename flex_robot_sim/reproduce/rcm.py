@@ -14,11 +14,11 @@ import numpy as np
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.formulations import screw_kinematics as paper
-from flex_robot_sim.reproduce.comparison import PaperComparison, check_claim, not_comparable
 from flex_robot_sim.reproduce.courses import max_error, run_formulations
-from flex_robot_sim.reproduce.motion import Progress, make_force, simulate, subprogress
 from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Figure, Number, Reproduction
+from flex_robot_sim.reproduce.paper_comparison import PaperComparison, check_claim, not_comparable
+from flex_robot_sim.reproduce.reproduction import Figure, Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import Progress, make_force, simulate, subprogress
 from flex_robot_sim.util.plots import Chart, Curve
 
 SECONDS, SAMPLES = 8.0, 401

@@ -9,13 +9,6 @@ import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import load
-from flex_robot_sim.reproduce.comparison import (
-    PaperComparison,
-    check_claim,
-    check_curves,
-    not_comparable,
-    require_duration,
-)
 from flex_robot_sim.reproduce.courses import (
     PAPER_FORMULATIONS,
     FormulationResult,
@@ -23,19 +16,31 @@ from flex_robot_sim.reproduce.courses import (
     max_error,
     run_formulations,
 )
-from flex_robot_sim.reproduce.motion import Progress, Run, stiffness_and_damping, subprogress
 from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Figure, Number, Reproduction
+from flex_robot_sim.reproduce.paper_comparison import (
+    PaperComparison,
+    check_claim,
+    check_curves,
+    not_comparable,
+    require_duration,
+)
+from flex_robot_sim.reproduce.reproduction import Figure, Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import (
+    Progress,
+    Run,
+    stiffness_and_damping,
+    subprogress,
+)
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.bridge.bench_comparison import states_of
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
-from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
 from flex_robot_sim.rig.conformance.back_ends import Lockstep
 from flex_robot_sim.rig.conformance.host import Host
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
-from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.profile import MIN_SEGMENT_US, chunks, profile_crc, segment
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
 from flex_robot_sim.rig.wire.vocabulary import MOVING

@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import NamedTuple
 
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.parameters import parameters_of
-from flex_robot_sim.reproduce.comparison import PaperComparison
+from flex_robot_sim.description.robot_parameters import parameters_of
 from flex_robot_sim.reproduce.options import Options, is_varied
+from flex_robot_sim.reproduce.paper_comparison import PaperComparison
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 RELATIVE_CHANGES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)      # of the parameter

@@ -21,7 +21,14 @@ from flex_robot_sim.elastic import Beam
 from flex_robot_sim.formulations import stiffened
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import load
-from flex_robot_sim.reproduce.comparison import (
+from flex_robot_sim.reproduce.courses import (
+    FormulationResult,
+    max_error,
+    run_formulations,
+    worst_results,
+)
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.paper_comparison import (
     LINE_FRACTION,
     LINE_WIDTH,
     PaperComparison,
@@ -30,15 +37,14 @@ from flex_robot_sim.reproduce.comparison import (
     not_comparable,
     require_duration,
 )
-from flex_robot_sim.reproduce.courses import (
-    FormulationResult,
-    max_error,
-    run_formulations,
-    worst_results,
+from flex_robot_sim.reproduce.reproduction import Effect, Figure, Number, Reproduction
+from flex_robot_sim.reproduce.simulated_motion import (
+    Progress,
+    Variant,
+    make_force,
+    simulate,
+    subprogress,
 )
-from flex_robot_sim.reproduce.motion import Progress, Variant, make_force, simulate, subprogress
-from flex_robot_sim.reproduce.options import Options
-from flex_robot_sim.reproduce.report import Effect, Figure, Number, Reproduction
 from flex_robot_sim.util.plots import Chart, Curve
 from flex_robot_sim.util.share import shipped_robots
 

@@ -15,8 +15,8 @@ from rclpy.subscription import Subscription
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.ros.conversions import SECOND, stamp_of
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.node_settings import RobotSettings
-from flex_robot_sim.ros.parameters import Parameters
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.util.settings import Settings
 

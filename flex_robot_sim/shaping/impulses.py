@@ -16,7 +16,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.settings import Settings, setting
 
 NO_SHAPER, SI, AUTO = 'none', 'si', 'auto'  # SI: for bands of frequencies; AUTO: the recommended
@@ -230,11 +230,12 @@ def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
     for shaper in shapers:
         times = np.add.outer(times, shaper.times).ravel()
         amplitudes = np.multiply.outer(amplitudes, shaper.amplitudes).ravel()
-    return tidied(name or '+'.join(dict.fromkeys(s.name for s in shapers)), times, amplitudes,
-                  [mode for shaper in shapers for mode in shaper.modes])
+    return merged_impulses(
+        name or '+'.join(dict.fromkeys(s.name for s in shapers)), times, amplitudes,
+        [mode for shaper in shapers for mode in shaper.modes])
 
 
-def tidied(name: str, times: np.ndarray, amplitudes: np.ndarray,
+def merged_impulses(name: str, times: np.ndarray, amplitudes: np.ndarray,
            modes: Iterable[tuple[float, float]] = ()) -> Shaper:
     """Shaper of impulses in any order: equal times are merged, zero amplitudes removed."""
     order = np.argsort(times, kind='stable')
@@ -258,8 +259,8 @@ def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> Non
     """Refuse a mode without shaper; period of the set points [s], 0: continuous motion."""
     for name, value in (('frequency', frequency), ('damping', ratio)):
         if not isinstance(value, Real):
-            raise SettingError(f'{name} = {bearable(repr(value), 60)} of a mode must be a number: '
-                               'give the frequency [Hz] and the damping ratio')
+            raise SettingError(f'{name} = {shortened(repr(value), 60)} of a mode must be a '
+                               'number: give the frequency [Hz] and the damping ratio')
     if not 0.0 < frequency < math.inf:
         raise SettingError(f'frequency = {frequency!r} of a mode must be above 0 and finite: give '
                            'what the arm rings with [Hz]')

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.model.arguments import whole
-from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
 from flex_robot_sim.shaping.online_shaper_kernel import (

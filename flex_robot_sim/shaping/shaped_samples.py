@@ -14,10 +14,10 @@ from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.motion import Motion, rest
+from flex_robot_sim.motion.joint_motion import Motion, rest
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import Shaper
-from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 SAME_TIME = 1e-12           # over the duration: closer knots are merged
 MAX_PATH_SAMPLES = 150      # of each path in `path_deviation`
@@ -39,7 +39,7 @@ def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndar
 def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
     """Shape a Motion: polynomials remain polynomials, without samples between (S1)."""
     if not isinstance(motion, Motion):
-        raise SettingError(f'{bearable(repr(motion), 60)} is no Motion: set points in an array '
+        raise SettingError(f'{shortened(repr(motion), 60)} is no Motion: set points in an array '
                            'are shaped by shaped_samples(shaper, samples, period)')
     if shaper.times.size == 1:
         return motion

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
-from flex_robot_sim.shaping.impulses import tidied
+from flex_robot_sim.shaping.impulses import merged_impulses
 from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
@@ -65,7 +65,7 @@ def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> Shaper
 
 def _specification(tree):
     impulses = tree['shaper']
-    shaper = tidied(str(tree['name']), _numbers(impulses['times']),
+    shaper = merged_impulses(str(tree['name']), _numbers(impulses['times']),
                     _numbers(impulses['amplitudes']),
                     [(float(f), float(ratio)) for f, ratio in impulses['modes']])
     stages = tuple(ShaperStage(*(_numbers(stage[name]) for name in ShaperStage._fields))

@@ -16,11 +16,11 @@ from flex_robot_sim.shaping.impulses import (
     Shaper,
     check_mode,
     convolved,
+    merged_impulses,
     of_kind,
     pole_of,
-    tidied,
 )
-from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 TIMES_PER_PERIOD = 24       # grid times in a period of the fastest mode
 MAX_TIMES = 160             # number of grid times
@@ -49,7 +49,7 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
     try:
         modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
     except (TypeError, ValueError):
-        raise SettingError(f'modes = {bearable(repr(modes), 60)} must be pairs of a frequency '
+        raise SettingError(f'modes = {shortened(repr(modes), 60)} must be pairs of a frequency '
                            '[Hz] and a damping ratio: write [(2.7, 0.006)] for one') from None
     if not modes:
         raise SettingError('there is no mode to shape for')
@@ -69,7 +69,7 @@ def shortest(bands: Sequence[Band], name: str = SI) -> Shaper:
     try:
         bands = [Band(*band) for band in bands]
     except TypeError:
-        raise SettingError(f'bands = {bearable(repr(bands), 60)} must be a list of Bands: write '
+        raise SettingError(f'bands = {shortened(repr(bands), 60)} must be a list of Bands: write '
                            '[Band(2.5, 3.3)] for one') from None
     if not bands:
         raise SettingError('bands = [] must name what is to be kept still: give [Band(low, high)]')
@@ -186,7 +186,7 @@ class _Constraints:
         amplitudes = amplitudes + np.linalg.lstsq(A, residual, rcond=1e-10)[0]
         if amplitudes.min() < -1e-9:
             return None
-        shaper = tidied(name, times, np.maximum(amplitudes, 0.0), self.modes)
+        shaper = merged_impulses(name, times, np.maximum(amplitudes, 0.0), self.modes)
         vibration = np.abs(self._columns(shaper.times) @ shaper.amplitudes)
         return shaper if (
             vibration <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all() else None

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.joint_motion import Motion, rest
 from flex_robot_sim.motion.limits import (
     VELOCITY_MARGIN,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_limits,
 )
-from flex_robot_sim.motion.motion import Motion, rest
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.shaping.online_shaper import GRID, PoseDependentShaper

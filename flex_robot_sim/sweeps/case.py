@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, bearable
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, shortened
 
 
 class Case(NamedTuple):
@@ -60,4 +60,4 @@ def _error_line(error):
     """One line about an error: message, function and line."""
     frame = error.__traceback__.tb_next
     place = frame and f' ({frame.tb_frame.f_code.co_name}, line {frame.tb_lineno})'
-    return bearable(''.join(traceback.format_exception_only(error)).strip()) + (place or '')
+    return shortened(''.join(traceback.format_exception_only(error)).strip()) + (place or '')

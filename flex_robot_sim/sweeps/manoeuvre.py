@@ -21,7 +21,7 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
-from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.shaping.impulses import KINDS, NO_SHAPER, NONE, Shaper
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
 from flex_robot_sim.shaping.shaper_design import table_of_pose

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import (
+from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.robot_parameters import (
     expect_possible,
     near,
     parameters_of,
     with_parameters,
 )
-from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import start_note
@@ -32,7 +32,7 @@ from flex_robot_sim.sweeps.manoeuvre import (
     run_manoeuvres,
     words_of,
 )
-from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, UsageError, bearable
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, UsageError, shortened
 from flex_robot_sim.util.summary import summarized
 from flex_robot_sim.version import __version__
 
@@ -201,10 +201,10 @@ class _Builder:
 def _refuse_wrong_kinds(vary, scale, run):
     for argument, words in (('vary', vary), ('scale', scale)):
         if not isinstance(words, Mapping) or not all(isinstance(name, str) for name in words):
-            raise SettingError(f'{argument} = {bearable(repr(words), 60)} must be a dict from '
+            raise SettingError(f'{argument} = {shortened(repr(words), 60)} must be a dict from '
                                'names to values')
     if not callable(run) and not isinstance(run, Manoeuvre):
-        raise SettingError(f'run = {bearable(repr(run), 60)} must be a Manoeuvre, or a function '
+        raise SettingError(f'run = {shortened(repr(run), 60)} must be a Manoeuvre, or a function '
                            'of a Case')
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from flex_robot_sim.display.description import display_description
-from flex_robot_sim.display.layout import fitted_layout
+from flex_robot_sim.display.rviz_layout import fitted_layout
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.ros import topics
 from flex_robot_sim.util.exceptions import SettingError

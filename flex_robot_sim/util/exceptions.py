@@ -8,7 +8,7 @@ class FlexRobotSimError(Exception):
     """Base of all errors that a user can fix: one line of limited length."""
 
     def __init__(self, message: object = '') -> None:
-        super().__init__(bearable(message))
+        super().__init__(shortened(message))
 
 
 class DescriptionError(FlexRobotSimError):
@@ -21,7 +21,7 @@ class DescriptionError(FlexRobotSimError):
 
 def one_line(path: str | Path, line: int | None, problem: str, remedy: str) -> str:
     """Return `path:line: problem. remedy.` on one line of limited length."""
-    place = bearable(path, 400)
+    place = shortened(path, 400)
     # names from the document may contain line breaks or thousands of characters
     text = ' '.join(plain(f'{problem.rstrip(" .")}. {remedy.rstrip(" .")}.').split())
     if len(text) > 600:
@@ -29,7 +29,7 @@ def one_line(path: str | Path, line: int | None, problem: str, remedy: str) -> s
     return f'{place}:{line}: {text}' if line else f'{place}: {text}'
 
 
-def bearable(text: object, length: int = 1200) -> str:
+def shortened(text: object, length: int = 1200) -> str:
     """Return an untrusted `text` on one line, without its middle if it is long."""
     text = str(text)
     half = length // 2

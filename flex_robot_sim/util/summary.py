@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from flex_robot_sim.util.exceptions import bearable, plain
+from flex_robot_sim.util.exceptions import plain, shortened
 
 MAX_ROWS = 19          # below the heading
 MAX_CHARACTERS = 160   # in a row
@@ -94,5 +94,5 @@ def _shortened(thing):
     heading, rows = thing._summary()
     if len(rows) > MAX_ROWS:
         rows = [*rows[:MAX_ROWS - 1], ('...', f'and {len(rows) - MAX_ROWS + 1} more')]
-    return bearable(heading, MAX_CHARACTERS), [
-        (plain(label), bearable(text, MAX_CHARACTERS)) for label, text in rows]
+    return shortened(heading, MAX_CHARACTERS), [
+        (plain(label), shortened(text, MAX_CHARACTERS)) for label, text in rows]

@@ -24,8 +24,8 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, as_html, plain
 from flex_robot_sim.viewer.control import Control, set_changed
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.page_access import PageAccess, guarded
+from flex_robot_sim.viewer.page_port import HOST, PORT_COUNT, free_port, port_taken_error
 from flex_robot_sim.viewer.plot_lines import PlotLine, heading
-from flex_robot_sim.viewer.port import HOST, PORT_COUNT, free_port, port_taken_error
 from flex_robot_sim.viewer.widget_messages import (
     MessageFilter,
     button_value,

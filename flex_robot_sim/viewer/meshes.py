@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from flex_robot_sim.description import TEXT_SOURCE
-from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 
 class Mesh(NamedTuple):
@@ -31,8 +31,8 @@ def read_mesh(name: str, source: str) -> Mesh:
             raise ValueError('it has no triangles')
     # readers of some formats raise arbitrary exceptions
     except Exception as error:
-        raise SettingError(f'mesh {bearable(path, 200)} cannot be read: '
-                           f'{bearable(error, 200) or type(error).__name__}') from error
+        raise SettingError(f'mesh {shortened(path, 200)} cannot be read: '
+                           f'{shortened(error, 200) or type(error).__name__}') from error
     return Mesh(vertices, faces, _colour(loaded.visual))
 
 
@@ -44,7 +44,7 @@ def find_mesh(name: str, source: str) -> Path:
     """
     scheme, has_scheme, location = name.partition('://')
     if source == TEXT_SOURCE and scheme != 'package':
-        raise SettingError(f'mesh {bearable(name, 200)} is left out: a robot from a message or a '
+        raise SettingError(f'mesh {shortened(name, 200)} is left out: a robot from a message or a '
                            'recording may only name meshes by package://')
     if not has_scheme:
         candidates = [Path(source).parent / name]
@@ -55,11 +55,11 @@ def find_mesh(name: str, source: str) -> Path:
         candidates = [folder / relative_path for folder in _package_folders(package, source)
                       if not {'', '.', '..'} & {package, *relative_path.split('/')}]
     else:
-        raise SettingError(f'mesh {bearable(name, 200)} is not on this machine: it is left out')
+        raise SettingError(f'mesh {shortened(name, 200)} is not on this machine: it is left out')
     for path in candidates:
         if path.is_file():
             return path
-    raise SettingError(f'mesh {bearable(name, 200)} is not found: it is left out. Give its path '
+    raise SettingError(f'mesh {shortened(name, 200)} is not found: it is left out. Give its path '
                        'from the folder of the URDF, or source the workspace of its package')
 
 

@@ -12,8 +12,8 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import FlexRobotSimError
-from flex_robot_sim.viewer.joints import JointSliders
-from flex_robot_sim.viewer.live import Live
+from flex_robot_sim.viewer.joint_sliders import JointSliders
+from flex_robot_sim.viewer.live_arm import Live
 from flex_robot_sim.viewer.mode_motion import ModeMotion
 from flex_robot_sim.viewer.stage import ArmStage, table
 

@@ -16,7 +16,7 @@ from typing import Any
 import websockets.asyncio.server as websockets_server
 from websockets.http11 import Request, Response
 
-from flex_robot_sim.viewer.port import HOST
+from flex_robot_sim.viewer.page_port import HOST
 
 MessageCheck = Callable[[object], 'bytes | None']
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from flex_robot_sim.analysis.tangent import difference, spring_stiffness
 from flex_robot_sim.display.extent import reach
-from flex_robot_sim.display.layout import round_length
 from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.rviz_layout import round_length
 from flex_robot_sim.model.arm_model import ArmModel
 
 PUSH_DEFLECTION = 0.05      # deflection by the largest push, in reaches

@@ -12,7 +12,7 @@ from flex_robot_sim.dynamics.loads import MAX_PUSH_DURATION
 from flex_robot_sim.feedback.feedback_settings import VIBRATION_FEEDBACKS
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
-from flex_robot_sim.viewer.joints import JointSliders
+from flex_robot_sim.viewer.joint_sliders import JointSliders
 from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, largest_payload, largest_push
 from flex_robot_sim.viewer.remote import Command, Remote

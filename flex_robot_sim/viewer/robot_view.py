@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.viewer.arm_picture import ArmPicture
 from flex_robot_sim.viewer.live_plots import LivePlots
 from flex_robot_sim.viewer.observed import ObservedArm
-from flex_robot_sim.viewer.picture import ArmPicture
 from flex_robot_sim.viewer.remote import Remote
 from flex_robot_sim.viewer.remote_panel import RemotePanel
 from flex_robot_sim.viewer.stage import ArmStage, table

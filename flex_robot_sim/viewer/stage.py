@@ -10,11 +10,11 @@ import numpy as np
 from flex_robot_sim.display.bending import FULL_COLOUR_DEFLECTION
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
-from flex_robot_sim.display.layout import GRID_CELL, round_length
+from flex_robot_sim.display.rviz_layout import GRID_CELL, round_length
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import as_html
-from flex_robot_sim.viewer.picture import GHOST_STYLE, ArmPicture, DeflectionScaler
+from flex_robot_sim.viewer.arm_picture import GHOST_STYLE, ArmPicture, DeflectionScaler
 from flex_robot_sim.viewer.solids import solids
 
 if TYPE_CHECKING:

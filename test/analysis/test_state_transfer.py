@@ -5,7 +5,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.state_transfer import refuse_other_structure, state_map
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError
 

@@ -6,7 +6,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.batch.rows import live_column
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.parameters import (
+from flex_robot_sim.description.robot_parameters import (
     parameters_of,
     place_of,
     with_parameters,

@@ -19,7 +19,7 @@ from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board import emulated_rig
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
 from flex_robot_sim.rig.bridge.bridge import scale_mismatches
-from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import check_figure_path
 from flex_robot_sim.util.share import shipped_robots

@@ -6,11 +6,11 @@ import pytest
 from controlled import POSE, feed, started
 
 import flex_robot_sim as frs
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.model.assembly import build_arm
 
 NAMES = ('waist', 'shoulder', 'elbow')

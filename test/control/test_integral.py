@@ -8,9 +8,9 @@ from controlled import INERTIA, NOTHING, POSE, feed, rigid_arm, see, started
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import loaded
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import ServoFit
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.description import read_description
 from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.model.assembly import build_arm

@@ -8,10 +8,10 @@ from beam_arms import beam_arm, with_elements
 from controlled import INERTIA, NOTHING, POSE, SWING, feed, rigid_arm, see, started
 
 import flex_robot_sim as frs
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.gravity_table import GravityTable
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.motion.profile_settings import ProfileSettings

@@ -11,7 +11,7 @@ from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import servo_line
 from flex_robot_sim.control.steady_state_error import friction_band, steady_state_error
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.model.assembly import build_arm
 
 TARGET = np.array([0.1, 0.2, 0.3])

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.demo import dies_with_parent
 from flex_robot_sim.demo.children import STOP_TIMEOUT_S, Children
-from flex_robot_sim.demo.picture import panels_of_comparison, panels_of_run
+from flex_robot_sim.demo.demo_figure import panels_of_comparison, panels_of_run
+from flex_robot_sim.demo.demo_summary import comparison_of, lines_of, status_line, summary_of
+from flex_robot_sim.demo.demo_vibration import residual_vibration
 from flex_robot_sim.demo.realistic_drives import DRIVE_LEVELS, with_realistic_drives
 from flex_robot_sim.demo.record import Lateness, RunRecord, Track
-from flex_robot_sim.demo.ringing import residual_vibration
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.demo.summary import comparison_of, lines_of, status_line, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.motion.profile_settings import ProfileSettings

@@ -9,7 +9,7 @@ import pytest
 
 from flex_robot_sim import DescriptionError, read_description
 from flex_robot_sim.description.document import Document
-from flex_robot_sim.description.summary import as_text, summarise
+from flex_robot_sim.description.robot_summary import as_text, summarise
 from flex_robot_sim.util.share import shipped_robots
 
 SEED = 20261121

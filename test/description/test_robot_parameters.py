@@ -7,8 +7,8 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.description import read_text
-from flex_robot_sim.description.parameters import chosen, parameters_of, with_parameters
 from flex_robot_sim.description.rewriting import Edit, edits_of, rewritten
+from flex_robot_sim.description.robot_parameters import chosen, parameters_of, with_parameters
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots

@@ -17,7 +17,7 @@ from flex_robot_sim.display.description import (
     is_display_description,
     undeformed_tip,
 )
-from flex_robot_sim.display.joints import DisplayJoints
+from flex_robot_sim.display.display_joints import DisplayJoints
 from flex_robot_sim.display.places import places
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import shipped_robots

@@ -10,7 +10,7 @@ from flex_robot_sim import Simulation, load, read_description
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
-from flex_robot_sim.display.sections import drawn_sections
+from flex_robot_sim.display.drawn_sections import drawn_sections
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.model.assembly import build_arm

@@ -11,8 +11,8 @@ import yaml
 from flex_robot_sim import Simulation, load, read_description
 from flex_robot_sim.display.description import display_description, undeformed_tip
 from flex_robot_sim.display.extent import reach
-from flex_robot_sim.display.layout import fitted_layout, round_length
 from flex_robot_sim.display.places import places
+from flex_robot_sim.display.rviz_layout import fitted_layout, round_length
 from flex_robot_sim.util.share import share_folder, shipped_robots
 
 # of rviz_default_plugins and rviz_common, from Humble on

@@ -23,7 +23,7 @@ from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.util.share import shipped_robots

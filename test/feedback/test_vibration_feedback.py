@@ -12,8 +12,8 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_design import design_feedback, refuse_feedback, timing_of
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.motion.limits import effort_limits

@@ -233,7 +233,7 @@ def test_the_paper_omits_the_second_order_rotation_of_a_link_end():
     # M and gravity lose terms of first order, which are halved with the elastic coordinates
     arm = serial_arm(1, links=5, kinds=('modes',))
     q, qd = random_state(arm, 1)
-    full, paper = DualScrew(arm, LINEAR), DualScrew(arm, LINEAR._replace(turning_ends=False))
+    full, paper = DualScrew(arm, LINEAR), DualScrew(arm, LINEAR._replace(exact_end_rotation=False))
     lost = []
     for scale in (0.02, 0.01):
         s = np.where(elastic(arm), scale, 1.0)

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist
-from flex_robot_sim.formulations.frames import (
+from flex_robot_sim.formulations.rigid_motions import (
     adjoint,
     exponential,
     frame,

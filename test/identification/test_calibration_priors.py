@@ -31,7 +31,7 @@ from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board.emulated_rig import UID, EmulatedRig
 from flex_robot_sim.rig.bridge.calibration_log import CalibrationLog
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
-from flex_robot_sim.rig.calibration import bench as calibration_bench
+from flex_robot_sim.rig.calibration import calibration_bench as calibration_bench
 from flex_robot_sim.rig.calibration.calibration import SlideFriction, nominal
 from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration
 from flex_robot_sim.rig.calibration.fits import fit_friction

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.identification.held_payload import held_payload
@@ -22,8 +22,8 @@ from flex_robot_sim.identification.ringing_at_rest import (
 )
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.payload import with_payload
+from flex_robot_sim.rig.bridge.bench_comparison import states_of
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
-from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment

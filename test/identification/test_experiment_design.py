@@ -15,7 +15,7 @@ from scipy.signal import cont2discrete
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.excitation_trajectories import excitation_trajectory
 from flex_robot_sim.identification.experiment_design import information, with_noise
 from flex_robot_sim.identification.log_file import Column, Log

@@ -6,7 +6,7 @@ import pytest
 from project_files import ROOT
 
 from flex_robot_sim.cli import _parser
-from flex_robot_sim.description.parameters import JOINT_WORDS, LINK_WORDS
+from flex_robot_sim.description.robot_parameters import JOINT_QUANTITIES, LINK_QUANTITIES
 from flex_robot_sim.identification.parameters import GROUPS
 from flex_robot_sim.identification.uncertainty import HINTS
 
@@ -21,7 +21,7 @@ def test_commands_of_the_page_are_valid(command):
 
 
 def test_the_page_lists_all_paths_and_groups():
-    for kind, words in (('LINK', LINK_WORDS), ('JOINT', JOINT_WORDS)):
+    for kind, words in (('LINK', LINK_QUANTITIES), ('JOINT', JOINT_QUANTITIES)):
         rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', PAGE, re.MULTILINE))
         assert set(re.findall(r'\.(\w+)`', rows)) == {*words}
     groups = PAGE[PAGE.index('| group |'):PAGE.index('Without `--free`')]

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.cli import main
-from flex_robot_sim.description.parameters import parameters_of, with_parameters
+from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
 from flex_robot_sim.identification.fit import Problem, solve
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Column, Log

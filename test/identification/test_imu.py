@@ -10,7 +10,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import main
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.imu import imu_readings
 from flex_robot_sim.identification.log_file import Column, Log, read_log

@@ -12,7 +12,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.realtime.settings import LoopSettings
+from flex_robot_sim.realtime.loop_settings import LoopSettings
 
 __all__ = ['observer', 'the_observer']      # fixtures
 

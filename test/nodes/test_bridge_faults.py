@@ -20,7 +20,7 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigState, calibrati
 from flex_robot_sim.rig.bridge.twin import TwinSettings
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
-from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, State
 

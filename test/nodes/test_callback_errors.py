@@ -10,8 +10,8 @@ CODE = """
 import sys
 from rclpy.node import Node
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.ros.parameters import Parameters
-from flex_robot_sim.ros.run import run
+from flex_robot_sim.ros.node_parameters import Parameters
+from flex_robot_sim.ros.node_runner import run
 from flex_robot_sim.ros.node_settings import NodeSettings
 
 class Failing(Node):

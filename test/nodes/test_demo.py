@@ -360,7 +360,7 @@ def program(running, name):
 
 def test_a_simulation_that_hangs_ends_the_demo_with_one_line(demo, tmp_path):
     (tmp_path / 'sitecustomize.py').write_text(
-        'import flex_robot_sim.demo.session as session; session.FIGURES_TIMEOUT = 3.0')
+        'import flex_robot_sim.demo.demo_session as session; session.FIGURES_TIMEOUT = 3.0')
     running = demo('--json', '--seconds', '4')
     os.kill(program(running, b'dynamics'), signal.SIGSTOP)
     code, output, errors = running.end()

@@ -10,7 +10,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS
-from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import Settings, setting
 

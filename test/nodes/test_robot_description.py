@@ -9,9 +9,9 @@ from rclpy.node import Node
 from ros_observer import LATCHED
 from std_msgs.msg import String
 
+from flex_robot_sim.ros.node_runner import make_executor
 from flex_robot_sim.ros.node_settings import RobotSettings
 from flex_robot_sim.ros.robot_source import when_arm_is_known
-from flex_robot_sim.ros.run import make_executor
 from flex_robot_sim.util.share import shipped_robots
 
 

@@ -11,7 +11,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.nodes.simulation_interfaces import FEATURES, SimulationInterfaces
 from flex_robot_sim.realtime.loop import PAUSED, RUNNING, SimulationLoop
-from flex_robot_sim.realtime.settings import LoopSettings
+from flex_robot_sim.realtime.loop_settings import LoopSettings
 
 KINDS = SimpleNamespace(
     SimulatorFeatures=SimpleNamespace(**{name: i for i, name in enumerate(FEATURES)}),

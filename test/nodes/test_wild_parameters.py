@@ -20,7 +20,7 @@ from flex_robot_sim.nodes.settings import (
     TRAJECTORY_ACTION_SETTINGS,
     VIEW_SETTINGS,
 )
-from flex_robot_sim.ros.parameters import Parameters
+from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import read_yaml, settings_from
 

@@ -13,7 +13,7 @@ from scipy.interpolate import BSpline
 import flex_robot_sim as frs
 from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.model.payload import with_payload
-from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
 from flex_robot_sim.motion.trajectory import Interpolation
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move

@@ -15,9 +15,9 @@ from node_processes import Process
 from project_files import ROOT
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.summary import summarise
+from flex_robot_sim.description.robot_summary import summarise
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.system.launch_arguments import HilArguments, SimulationArguments
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flex_robot_sim.realtime.commands import CommandInbox
+from flex_robot_sim.realtime.command_inbox import CommandInbox
 from flex_robot_sim.util.exceptions import CommandError
 
 NAMES = ('waist', 'shoulder', 'elbow')

@@ -7,9 +7,9 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.realtime.loop import FAILED, IDLE_PERIOD_S, PAUSED, RUNNING, SimulationLoop
+from flex_robot_sim.realtime.loop_report import LoopReport
+from flex_robot_sim.realtime.loop_settings import LoopSettings, PayloadSettings
 from flex_robot_sim.realtime.rate_gate import RateGate
-from flex_robot_sim.realtime.report import LoopReport
-from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.util.exceptions import CommandError, SettingError, SimulationError
 
 LIMITS = [np.inf, np.inf, np.inf]

@@ -10,7 +10,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import read_tables
 from flex_robot_sim.reports.recorded_run import read_run
-from flex_robot_sim.reports.ringing import recorded_servo_gains
+from flex_robot_sim.reports.tip_vibration import recorded_servo_gains
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '0.03']

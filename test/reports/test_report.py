@@ -15,7 +15,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import TEXT, TEXTS, text
 from flex_robot_sim.recording.tables import read_tables
-from flex_robot_sim.reports.report import make_report
+from flex_robot_sim.reports.run_report import make_report
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '1', '--rate', '1000', '--json']

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from flex_robot_sim.reports.ringing import amplitude_spectrum
 from flex_robot_sim.reports.series import Series, SeriesBuilder, decimate, to_json_value
+from flex_robot_sim.reports.tip_vibration import amplitude_spectrum
 
 
 def test_a_thinned_curve_keeps_its_ends_and_its_peaks():

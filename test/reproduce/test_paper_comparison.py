@@ -6,7 +6,9 @@ import pytest
 from flex_robot_sim.cli import main
 from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.reproduce import ella, rcm, rig, spin_up
-from flex_robot_sim.reproduce.comparison import (
+from flex_robot_sim.reproduce.options import Options, parse_values
+from flex_robot_sim.reproduce.pages import make_table
+from flex_robot_sim.reproduce.paper_comparison import (
     as_dict,
     check_claim,
     check_curves,
@@ -14,11 +16,9 @@ from flex_robot_sim.reproduce.comparison import (
     not_comparable,
     require_duration,
 )
-from flex_robot_sim.reproduce.motion import integrate
-from flex_robot_sim.reproduce.options import Options, parse_values
-from flex_robot_sim.reproduce.pages import make_table
-from flex_robot_sim.reproduce.report import Effect, Reproduction, as_text, summary
+from flex_robot_sim.reproduce.reproduction import Effect, Reproduction, as_text, summary
 from flex_robot_sim.reproduce.sensitivity import find_smallest_change
+from flex_robot_sim.reproduce.simulated_motion import integrate
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts
 

@@ -9,7 +9,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.cli.reproduce_together import ORDER, reproduce_together
 from flex_robot_sim.reproduce import EXPERIMENTS, reproduce
 from flex_robot_sim.reproduce.courses import PAPER_FORMULATIONS
-from flex_robot_sim.reproduce.motion import integrate
+from flex_robot_sim.reproduce.simulated_motion import integrate
 from flex_robot_sim.reproduce.spin_up import hub_motion, kane_text, solve_linear_model
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts, write_charts

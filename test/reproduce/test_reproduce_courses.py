@@ -11,8 +11,8 @@ from flex_robot_sim.reproduce.courses import (
     run_formulations,
     worst_results,
 )
-from flex_robot_sim.reproduce.motion import Run
-from flex_robot_sim.reproduce.report import Reproduction, as_text, summary
+from flex_robot_sim.reproduce.reproduction import Reproduction, as_text, summary
+from flex_robot_sim.reproduce.simulated_motion import Run
 
 TIMES = np.linspace(0.0, 1.0, 11)
 

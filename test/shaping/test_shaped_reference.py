@@ -6,8 +6,8 @@ from controlled import POSE, rigid_arm, see, started
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import ModeTable
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.profiles import motion_of_profile
 from flex_robot_sim.motion.trajectory import Trajectory

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from flex_robot_sim.motion.motion import Motion, cubic, line, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, cubic, line, minimum_jerk, rest
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import KINDS, NONE, convolved, of_kind
 from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples

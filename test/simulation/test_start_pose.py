@@ -18,7 +18,7 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.realtime.settings import LoopSettings
+from flex_robot_sim.realtime.loop_settings import LoopSettings
 from flex_robot_sim.util.share import shipped_robots
 
 Y = '<axis xyz="0 1 0"/>'

@@ -24,7 +24,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.sweeps.pools import processes
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 

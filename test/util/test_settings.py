@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, fields
 import numpy as np
 import pytest
 
-from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SCHEMES, SimulationSettings

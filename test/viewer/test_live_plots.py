@@ -7,10 +7,10 @@ from arms import beam, flexibility, joint, link, robot
 from flex_robot_sim import load
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.viewer.arm_picture import straight_links
 from flex_robot_sim.viewer.history import History
 from flex_robot_sim.viewer.live_plots import LivePlots, spectrum, with_comb
 from flex_robot_sim.viewer.observed import ObservedArm, Tips
-from flex_robot_sim.viewer.picture import straight_links
 from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, compliance, largest_push
 
 TOOL = joint('end', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'), '<link name="tool"/>'

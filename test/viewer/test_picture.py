@@ -14,15 +14,15 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import display_description
-from flex_robot_sim.display.joints import DisplayJoints
+from flex_robot_sim.display.display_joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.viewer import missing
-from flex_robot_sim.viewer.joints import ranges
-from flex_robot_sim.viewer.live import FollowedTargets, Live, swing_poses
+from flex_robot_sim.viewer.arm_picture import DeflectionScaler
+from flex_robot_sim.viewer.joint_sliders import ranges
+from flex_robot_sim.viewer.live_arm import FollowedTargets, Live, swing_poses
 from flex_robot_sim.viewer.mode_motion import MODE_AMPLITUDE, ModeMotion
-from flex_robot_sim.viewer.picture import DeflectionScaler
 from flex_robot_sim.viewer.solids import Attachments, solids
 
 ROBOTS = {'two_link': 'two_link', 'canadarm2': 'canadarm2', 'every_feature': every_feature(),

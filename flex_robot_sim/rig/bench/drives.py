@@ -28,7 +28,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import COULOMB, VISCOUS
 from flex_robot_sim.rig.bench.motors import dc_current, dc_duty, dc_force
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
-from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.util.settings import Settings, setting
 
 MAX_SET_POINT_DURATION = 0.02   # upper limit of the time between set points                [s]

@@ -3,9 +3,7 @@
 from typing import NamedTuple
 
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
-from flex_robot_sim.rig.board.motion import ProfileStore, StepRamp
-from flex_robot_sim.rig.board.outbox import Outbox
-from flex_robot_sim.rig.board.senses import (
+from flex_robot_sim.rig.board.board_sensors import (
     ADC,
     DUTY_ONE,
     HOMED,
@@ -13,9 +11,11 @@ from flex_robot_sim.rig.board.senses import (
     LOWER,
     STOP_BUTTON_BIT,
     UPPER,
-    Senses,
+    BoardSensors,
 )
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.board.outbox import Outbox
+from flex_robot_sim.rig.board.step_motion import ProfileStore, StepRamp
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.protocol import (
     EventKind,
     Fault,
@@ -60,7 +60,8 @@ class BoardState:
         self.parameters = {number: text.default for number, text in PARAMETERS.items()}
         self.outbox = Outbox()
         self.profile = ProfileStore()
-        self.senses = Senses(self.parameters, identity.counts_per_turn, identity.steps_per_turn)
+        self.sensors = BoardSensors(self.parameters, identity.counts_per_turn,
+                                    identity.steps_per_turn)
         self.late_steps = 0
         self._ramp = StepRamp()
         self._duty = 0.0                # applied
@@ -72,7 +73,7 @@ class BoardState:
         self._closed_since: int | None = None       # its switch                     [us]
         self._is_leaving = False
         self._profile_start = 0
-        self._is_greeted = False
+        self._has_session = False
         self._telemetry_divisor, self._telemetry_phase = 0, 0
 
     @property
@@ -89,7 +90,7 @@ class BoardState:
     def inputs(self) -> int:
         """Switches, button, homing and loaded profile; bits as in Input."""
         loaded = LOADED if self.profile.crc is not None else 0
-        return self.senses.switches | self.homed | loaded
+        return self.sensors.switches | self.homed | loaded
 
     @property
     def is_homed(self) -> bool:
@@ -99,10 +100,10 @@ class BoardState:
     def persistent_faults(self) -> Fault:
         """Latched faults whose cause persists in this step."""
         persistent = Fault.SELF_TEST
-        if self.senses.switches & STOP_BUTTON_BIT:
+        if self.sensors.switches & STOP_BUTTON_BIT:
             persistent |= Fault.ESTOP_INPUT
         for sensor, fault in enumerate(ADC):
-            if self.senses.at_rail(sensor):
+            if self.sensors.at_rail(sensor):
                 persistent |= fault
         return self.faults & persistent
 
@@ -115,7 +116,7 @@ class BoardState:
         if self.is_moving and state not in MOVING:
             self._duty = 0.0
             self._ramp.stop()
-            self.senses.forget()
+            self.sensors.forget()
         self._motion_command, self._homing = ZERO_MOTION, None
         self.state = state
 
@@ -136,7 +137,7 @@ class BoardState:
 
     def start_session(self) -> None:
         """Start a session with a host."""
-        self._is_greeted = True
+        self._has_session = True
         self._telemetry_divisor = 0
 
     def stream(self, rate: int) -> None:
@@ -149,7 +150,7 @@ class BoardState:
         self.feed_watchdog()
         if self.state == State.DISARMED:
             self.change_state(State.ARMED)
-            self.senses.reset_step_comparison(self.steps)
+            self.sensors.reset_step_comparison(self.steps)
             self._aligning_since = self.now
         self._motion_command = ZERO_MOTION
 
@@ -179,7 +180,7 @@ class BoardState:
 
     def set_origin(self, joint: Joint, counts: int) -> None:
         """Set the count of a joint at its present position, which homes the joint."""
-        self.senses.counts[joint] = counts
+        self.sensors.counts[joint] = counts
         self.homed |= HOMED[joint]
 
     def play(self) -> None:
@@ -194,20 +195,20 @@ class BoardState:
             self.report_event(EventKind.HOMING_LOST, joint)
 
     def _look_for_faults(self, late):
-        faults = self.senses.constant_faults(self.now)
+        faults = self.sensors.constant_faults(self.now)
         if late > 1000:
             self.late_steps += 1
         if self.is_moving:
-            faults |= self.senses.moving_faults(self.now, self.steps, self._homing)
+            faults |= self.sensors.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
                 faults |= Fault.LATE
             if (self._aligning_since is not None
                     and self.now - self._aligning_since >= ALIGNMENT_TIME):
-                self.senses.reset_step_comparison(self.steps)
+                self.sensors.reset_step_comparison(self.steps)
                 self._aligning_since = None
         if faults:
             self.latch(faults)
-        for joint in self.senses.jumped_joints:
+        for joint in self.sensors.jumped_joints:
             self.lose_homing(joint)
 
     def _decide(self):
@@ -228,13 +229,13 @@ class BoardState:
 
     def _continue_homing(self):
         joint = self._homing
-        is_closed = bool(self.senses.switches & LOWER[joint])
+        is_closed = bool(self.sensors.switches & LOWER[joint])
         if self.now - self._homing_start > self.parameters[Parameter.HOME_TIMEOUT] * 1000:
             self.latch(Fault.HOMING)
             return ZERO_MOTION
         if self._is_leaving and not is_closed:
             self.set_origin(joint, self.parameters[HOME_COUNTS[joint]])
-            self.senses.reset_step_comparison(self.steps)
+            self.sensors.reset_step_comparison(self.steps)
             self.enter_state(State.ARMED)
             self.report_event(EventKind.HOMED, joint)
             return ZERO_MOTION
@@ -270,15 +271,15 @@ class BoardState:
             self._ramp.stop()
         self._duty = duty
         self._ramp.advance(rate, self.parameters[Parameter.STEP_ACCELERATION], STEP_TIME)
-        self.senses.record_duty(self.now, duty)
+        self.sensors.record_duty(self.now, duty)
 
     def _at_switch(self, joint, motion):
         towards = UPPER[joint] if motion > 0 else LOWER[joint]
-        return motion != 0 and bool(self.senses.switches & towards)
+        return motion != 0 and bool(self.sensors.switches & towards)
 
     def _at_soft_limit(self, joint, motion):
         if not self.homed & HOMED[joint] or self._homing == joint or motion == 0:
             return False
-        counts = self.senses.counts[joint]
+        counts = self.sensors.counts[joint]
         return (counts >= self.parameters[SOFT_UPPER[joint]] if motion > 0
                 else counts <= self.parameters[SOFT_LOWER[joint]])

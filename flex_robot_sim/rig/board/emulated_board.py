@@ -7,7 +7,7 @@ firmware implements the same page, and the conformance suite checks both against
 
 from flex_robot_sim.rig.bench.bench import Drive, Pins
 from flex_robot_sim.rig.board.board_state import STEP_TIME, BoardState
-from flex_robot_sim.rig.board.commands import Commands
+from flex_robot_sim.rig.board.command_handler import Commands
 from flex_robot_sim.rig.wire.frames import FrameReader
 from flex_robot_sim.rig.wire.protocol import EventKind, Health, HelloAck, State, Telemetry
 from flex_robot_sim.rig.wire.ticks import WRAP
@@ -40,7 +40,7 @@ class EmulatedBoard(BoardState):
         self.now = now
         self._steps += 1
         self._steps_at_start = self.steps
-        self.senses.read(pins)
+        self.sensors.read(pins)
         if self.state == State.BOOT:
             self.reader.feed(data)              # frames are discarded during boot
             if self._steps >= SELF_TEST_STEPS:
@@ -60,7 +60,7 @@ class EmulatedBoard(BoardState):
         return self.outbox.take(duration)
 
     def _send(self):
-        if not self._is_greeted:
+        if not self._has_session:
             return
         self.outbox.send_event(self.now)
         self._telemetry_phase += 1
@@ -72,7 +72,7 @@ class EmulatedBoard(BoardState):
             self.outbox.put(self._health())
 
     def _telemetry(self):
-        senses = self.senses
+        senses = self.sensors
         return Telemetry(
             self.now % WRAP, *senses.counts, *senses.adc, self._duty, self._steps_at_start,
             self._ramp.rate, self.state, self.inputs, self.faults,

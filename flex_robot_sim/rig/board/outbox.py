@@ -2,8 +2,8 @@
 
 from collections import deque
 
+from flex_robot_sim.rig.wire.binary_layout import Message
 from flex_robot_sim.rig.wire.frames import encode, wire_length
-from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.line import SerialLine
 from flex_robot_sim.rig.wire.protocol import Event, Health, Telemetry
 from flex_robot_sim.rig.wire.ticks import WRAP

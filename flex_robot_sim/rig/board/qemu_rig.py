@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from flex_robot_sim.rig.bench.bench import Bench, Drive
+from flex_robot_sim.rig.board.board_sensors import LOWER, UPPER
 from flex_robot_sim.rig.board.board_state import STEP_TIME
 from flex_robot_sim.rig.board.emulated_rig import RECEIVE_BUFFER_SIZE, STEP_US
 from flex_robot_sim.rig.board.qemu import QemuMachine, World
-from flex_robot_sim.rig.board.senses import LOWER, UPPER
 from flex_robot_sim.rig.wire.line import SerialLine
 from flex_robot_sim.rig.wire.protocol import Input, ResetCause
 from flex_robot_sim.rig.wire.vocabulary import DUTY_ONE

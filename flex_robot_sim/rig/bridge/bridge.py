@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
-from flex_robot_sim.realtime.commands import CommandInbox
+from flex_robot_sim.realtime.command_inbox import CommandInbox
 from flex_robot_sim.realtime.timing import Samples
 from flex_robot_sim.rig.bench.drives import Drives, DriveSettings, board_limits
 from flex_robot_sim.rig.bench.effort_profile import segments_of
@@ -33,10 +33,10 @@ from flex_robot_sim.rig.calibration.file import read_calibration
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
 from flex_robot_sim.rig.estimation.shape_tracker import sensor_names
-from flex_robot_sim.rig.host.commands import describe_faults, name_of, state_name
+from flex_robot_sim.rig.host.command_channel import describe_faults, name_of, state_name
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
-from flex_robot_sim.rig.host.session import Reading
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.host.link_session import Reading
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import (

@@ -16,7 +16,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog, read_experiment
 from flex_robot_sim.rig.calibration.calibration import Calibration
-from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.util.exceptions import UsageError
 
 

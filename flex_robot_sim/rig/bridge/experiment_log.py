@@ -31,7 +31,7 @@ from flex_robot_sim.rig.bridge.experiment_recording import (
 )
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.calibration.file import calibration_of_tree
-from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.protocol import NO_SESSION, Telemetry
 from flex_robot_sim.rig.wire.ticks import elapsed

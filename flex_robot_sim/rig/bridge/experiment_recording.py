@@ -12,7 +12,7 @@ from typing import Any
 
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXTS, text
-from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.ros.cdr import MessageError, decode, encode
 from flex_robot_sim.ros.definitions import DefinitionError, message_type

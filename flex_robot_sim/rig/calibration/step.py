@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.parts import BenchParts
-from flex_robot_sim.rig.calibration.bench import CalibrationBench
+from flex_robot_sim.rig.calibration.calibration_bench import CalibrationBench
 from flex_robot_sim.rig.calibration.dialogue import Dialogue, DialogueWord
 
 

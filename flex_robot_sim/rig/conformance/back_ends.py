@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.board.emulated_rig import near_wrap, rig_of
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.rig.host.port import Port
+from flex_robot_sim.rig.host.serial_port import Port
 
 
 class Lockstep:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
-from flex_robot_sim.rig.conformance.checks import check
+from flex_robot_sim.rig.conformance.check_registry import check
 from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import load_profile, play
 from flex_robot_sim.rig.wire import protocol as wire
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.vocabulary import (
     Access,
     EventKind,

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
 from flex_robot_sim.rig.wire import protocol as wire
+from flex_robot_sim.rig.wire.binary_layout import Message
 from flex_robot_sim.rig.wire.frames import FrameReader, ReceivedFrame, encode
-from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
 from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Mode, Result
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flex_robot_sim.rig.conformance.checks import check
+from flex_robot_sim.rig.conformance.check_registry import check
 from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, WRITE
+from flex_robot_sim.rig.wire.binary_layout import Message, MessageClass
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.frames import encode
-from flex_robot_sim.rig.wire.layout import Message, MessageClass
-from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.profile import profile_crc
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import (

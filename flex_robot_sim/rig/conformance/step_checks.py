@@ -2,9 +2,9 @@
 
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.conformance.bench_checks import expect_fault, latched
-from flex_robot_sim.rig.conformance.checks import check
+from flex_robot_sim.rig.conformance.check_registry import check
 from flex_robot_sim.rig.conformance.host import Host, expect
-from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Param
 from flex_robot_sim.rig.wire.vocabulary import Access, Fault
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
-from flex_robot_sim.rig.conformance.checks import check
+from flex_robot_sim.rig.conformance.check_registry import check
 from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import WATCHDOG, bring_to_state, play
 from flex_robot_sim.rig.wire import protocol as wire

@@ -2,14 +2,14 @@
 
 import zlib
 
-from flex_robot_sim.rig.conformance.checks import check
+from flex_robot_sim.rig.conformance.check_registry import check
 from flex_robot_sim.rig.conformance.host import CheckFailure, Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import answer_of
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.behaviour import READ_ONLY_REFUSES
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.cobs import stuff
 from flex_robot_sim.rig.wire.frames import encode
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.profile import profile_crc
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import (

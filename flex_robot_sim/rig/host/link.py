@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.rig.host.commands import CommandChannel, describe_faults, state_name
-from flex_robot_sim.rig.host.port import Port, PortCounts
-from flex_robot_sim.rig.host.session import LinkSession, LinkState, Reading
+from flex_robot_sim.rig.host.command_channel import CommandChannel, describe_faults, state_name
+from flex_robot_sim.rig.host.link_session import LinkSession, LinkState, Reading
+from flex_robot_sim.rig.host.serial_port import Port, PortCounts
 from flex_robot_sim.rig.wire import protocol as wire
+from flex_robot_sim.rig.wire.binary_layout import Message
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.frames import ReaderCounts, encode
-from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.line import BAUD
-from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc
 from flex_robot_sim.rig.wire.vocabulary import (
     CONTROL_RATE,

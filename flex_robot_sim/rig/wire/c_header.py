@@ -1,14 +1,14 @@
 """The C side of the schema: text of `firmware/protocol_layout.h`."""
 
 from flex_robot_sim.rig.wire import protocol, vocabulary
+from flex_robot_sim.rig.wire.binary_layout import C_TYPES
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS
 from flex_robot_sim.rig.wire.frames import (
     MAX_BODY_SIZE,
     MAX_STUFFED_SIZE,
     MIN_BODY_SIZE,
     wire_length,
 )
-from flex_robot_sim.rig.wire.layout import C_TYPES
-from flex_robot_sim.rig.wire.parameters import PARAMETERS
 
 START = """\
 /* Made from flex_robot_sim/rig/wire/protocol.py by `python3 -m flex_robot_sim.rig.wire.generate`.

@@ -9,8 +9,8 @@ import zlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from flex_robot_sim.rig.wire.binary_layout import Message, MessageClass, layout_of
 from flex_robot_sim.rig.wire.cobs import stuff, unstuff
-from flex_robot_sim.rig.wire.layout import Message, MessageClass, layout_of
 from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
 
 CRC = struct.Struct('<I')

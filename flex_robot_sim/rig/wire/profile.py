@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterable
 
-from flex_robot_sim.rig.wire.layout import layout_of
+from flex_robot_sim.rig.wire.binary_layout import layout_of
 from flex_robot_sim.rig.wire.protocol import ProfileLoad, Segment
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
 from flex_robot_sim.util.exceptions import UsageError

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 from flex_robot_sim.rig.wire import vocabulary
-from flex_robot_sim.rig.wire.layout import (
+from flex_robot_sim.rig.wire.binary_layout import (
     AnyClass,
     MessageClass,
     i16,
@@ -23,7 +23,7 @@ from flex_robot_sim.rig.wire.layout import (
     u32,
     with_layout,
 )
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.vocabulary import (
     Access,
     BackEnd,

@@ -7,9 +7,9 @@ from functools import partial
 
 from flex_robot_sim.rig.wire import protocol, vocabulary
 from flex_robot_sim.rig.wire.behaviour import ANSWERS, READ_ONLY_REFUSES, STATES
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS
 from flex_robot_sim.rig.wire.cobs import unstuff
 from flex_robot_sim.rig.wire.frames import MIN_BODY_SIZE, encode, wire_length
-from flex_robot_sim.rig.wire.parameters import PARAMETERS
 from flex_robot_sim.rig.wire.vocabulary import FAULTS, Fault, Input, Mode, Result, State
 
 EXAMPLES = {

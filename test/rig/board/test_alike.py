@@ -13,8 +13,8 @@ from flex_robot_sim.rig.board.firmware import TOOLS, missing_tools
 from flex_robot_sim.rig.board.qemu import PACKAGES
 from flex_robot_sim.rig.board.qemu_rig import QemuRig
 from flex_robot_sim.rig.conformance import back_ends
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.frames import FrameReader, encode
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.profile import profile_crc
 from flex_robot_sim.rig.wire.protocol import (
     MAJOR,

@@ -14,7 +14,7 @@ import pytest
 
 from flex_robot_sim.rig.board.pty_port import PtyPort, default_link
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.rig.host.port import Port
+from flex_robot_sim.rig.host.serial_port import Port
 from flex_robot_sim.rig.wire.faults import BadWire, WireFaults
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 
@@ -211,7 +211,7 @@ USER_SCRIPT = """
 import os, sys
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.rig.host.port import Port
+from flex_robot_sim.rig.host.serial_port import Port
 from flex_robot_sim.rig.board.pty_port import PtyPort
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 try:

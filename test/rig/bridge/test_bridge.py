@@ -21,12 +21,12 @@ from flex_robot_sim.rig.bridge.bridge import (
     calibration_of,
     parameter_values,
 )
-from flex_robot_sim.rig.bridge.report import BridgeReport
+from flex_robot_sim.rig.bridge.bridge_report import BridgeReport
 from flex_robot_sim.rig.calibration.file import write_calibration
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.frames import encode
-from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
 from flex_robot_sim.util.exceptions import CommandError, SettingError

@@ -9,9 +9,9 @@ import yaml
 from project_files import ROOT
 
 import flex_robot_sim as frs
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.gains import fitting_gains
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.friction import static_frictions, without_dry_friction
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.drives import Drives

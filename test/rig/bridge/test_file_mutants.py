@@ -9,8 +9,8 @@ from rig_lockstep import Lab
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.rig.bench.drives import Drives
+from flex_robot_sim.rig.bridge.bench_comparison import compare
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
-from flex_robot_sim.rig.bridge.comparison import compare
 from flex_robot_sim.rig.bridge.experiment_log import COLUMNS, ExperimentLog, read_experiment
 from flex_robot_sim.rig.calibration.calibration import SensorCalibration
 from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration

@@ -9,12 +9,12 @@ from rig_lockstep import Lab
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
+from flex_robot_sim.rig.bridge.bench_comparison import BenchQuantity, compare, states_of, summary
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigState, calibration_of
-from flex_robot_sim.rig.bridge.comparison import BenchQuantity, compare, states_of, summary
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
 from flex_robot_sim.rig.estimation.shape_tracker import BentLinkState, ShapeTracker
-from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import MOVING, State

@@ -35,11 +35,11 @@ from flex_robot_sim.rig.bench.motors import divider_counts, flex_resistance
 from flex_robot_sim.rig.board import board_state as board_rules
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.board.emulator import Emulator
-from flex_robot_sim.rig.calibration import bench as calibration_bench
+from flex_robot_sim.rig.calibration import calibration_bench as calibration_bench
+from flex_robot_sim.rig.calibration.calibration_session import CalibrationSession, Quit
 from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration
-from flex_robot_sim.rig.calibration.session import CalibrationSession, Quit
 from flex_robot_sim.rig.host.link import RigLink
-from flex_robot_sim.rig.host.session import LinkState
+from flex_robot_sim.rig.host.link_session import LinkState
 from flex_robot_sim.util.exceptions import CalibrationError
 
 

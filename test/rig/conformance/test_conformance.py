@@ -16,13 +16,18 @@ from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.board.firmware import TOOLS, missing_tools
 from flex_robot_sim.rig.board.qemu import PACKAGES
 from flex_robot_sim.rig.conformance import back_ends
-from flex_robot_sim.rig.conformance.checks import CHECKS
+from flex_robot_sim.rig.conformance.check_registry import CHECKS
+from flex_robot_sim.rig.conformance.check_runner import (
+    ATTEMPTS,
+    reason_to_skip,
+    run_all,
+    run_check,
+)
 from flex_robot_sim.rig.conformance.host import Host
-from flex_robot_sim.rig.conformance.run import ATTEMPTS, reason_to_skip, run_all, run_check
 from flex_robot_sim.rig.conformance.safety_checks import play
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.faults import BadWire, WireFaults
 from flex_robot_sim.rig.wire.frames import FrameReader
-from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import Arm, Param, Segment, State, Stream
 from flex_robot_sim.rig.wire.vocabulary import Access
 

@@ -5,15 +5,15 @@ import shutil
 
 import pytest
 
+from flex_robot_sim.rig.board import board_sensors as board_senses
 from flex_robot_sim.rig.board import board_state
-from flex_robot_sim.rig.board import commands as board_commands
-from flex_robot_sim.rig.board import senses as board_senses
+from flex_robot_sim.rig.board import command_handler as board_commands
 from flex_robot_sim.rig.board.emulated_board import EmulatedBoard as Board
 from flex_robot_sim.rig.board.firmware import TOOLS, build, missing_tools
 from flex_robot_sim.rig.board.qemu import PACKAGES
 from flex_robot_sim.rig.board.qemu_rig import QemuRig
 from flex_robot_sim.rig.conformance import back_ends
-from flex_robot_sim.rig.conformance.run import CHECKS, run_check
+from flex_robot_sim.rig.conformance.check_runner import CHECKS, run_check
 from flex_robot_sim.rig.wire.protocol import Fault, State
 from flex_robot_sim.util.share import share_folder
 
@@ -139,7 +139,7 @@ MUTANTS = {
     'limits stop nothing': (LIMIT, Board, '_at_switch', lambda board, joint, motion: False),
     'limits stop everything': (
         LIMIT, Board, '_at_switch',
-        lambda board, joint, motion: motion != 0 and bool(board.senses.switches & 15)),
+        lambda board, joint, motion: motion != 0 and bool(board.sensors.switches & 15)),
     'no validity': (
         'set_point_holds_for_its_validity', Board, 'drive',
         lambda board, setpoint: (board.feed_watchdog(),

@@ -8,8 +8,8 @@ from rig_lockstep import Lab
 
 import flex_robot_sim as frs
 from flex_robot_sim.rig.bench.parts import BenchParts
+from flex_robot_sim.rig.bridge.bench_comparison import states_of
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
-from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.calibration.calibration import nominal
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings

@@ -11,9 +11,14 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibrat
 from flex_robot_sim.rig.bridge.twin import Twin
 from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
-from flex_robot_sim.rig.host.session import MAX_EVENTS, MAX_PENDING_TIMES, LinkSession, LinkState
+from flex_robot_sim.rig.host.link_session import (
+    MAX_EVENTS,
+    MAX_PENDING_TIMES,
+    LinkSession,
+    LinkState,
+)
+from flex_robot_sim.rig.wire.binary_layout import BOUNDS
 from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, encode
-from flex_robot_sim.rig.wire.layout import BOUNDS
 from flex_robot_sim.rig.wire.protocol import (
     FRAMES,
     MAJOR,

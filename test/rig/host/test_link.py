@@ -8,8 +8,8 @@ from waiting import PATIENCE, eventually
 
 from flex_robot_sim.rig.errors import CommandRefused, RigError
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.frames import encode
-from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc, segment
 from flex_robot_sim.rig.wire.protocol import (
     Arm,

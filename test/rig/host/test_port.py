@@ -16,7 +16,7 @@ import serial
 from waiting import PATIENCE, eventually
 
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.rig.host.port import Port, serial_ports
+from flex_robot_sim.rig.host.serial_port import Port, serial_ports
 
 
 class Sink:
@@ -205,7 +205,7 @@ def test_a_port_without_permission_is_a_one_line_error_with_the_group(terminal):
     # root can open everything, so a process of the user nobody makes the attempt
     program = ('import os, sys\n'
                'from flex_robot_sim.rig.errors import RigError\n'
-               'from flex_robot_sim.rig.host.port import Port\n'
+               'from flex_robot_sim.rig.host.serial_port import Port\n'
                'device = sys.argv[1]\n'
                'os.chmod(device, 0)\n'
                'if os.geteuid() == 0:\n'

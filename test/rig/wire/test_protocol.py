@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.rig.wire import c_header, generate, protocol, protocol_page
 from flex_robot_sim.rig.wire.behaviour import ANSWERS, STATES
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.cobs import stuff, unstuff
 from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, FrameReader, encode, wire_length
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, Arm, Setpoint, Telemetry, Time
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
 from flex_robot_sim.util.exceptions import UsageError

@@ -8,8 +8,8 @@ import numpy as np
 from flex_robot_sim.reports.charts import Plot
 from flex_robot_sim.reports.numbers import MILLI, error_of, format_value
 from flex_robot_sim.reports.recorded_run import RecordedRun
-from flex_robot_sim.reports.ringing import mean_residual_amplitude
 from flex_robot_sim.reports.series import decimate, max_abs, rms, to_json_value
+from flex_robot_sim.reports.tip_vibration import mean_residual_amplitude
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve
 from flex_robot_sim.util.summary import summarized

@@ -21,7 +21,7 @@ from flex_robot_sim.ros.network import asks_for_network
 from flex_robot_sim.ros.network_exposure import open_addresses
 from flex_robot_sim.ros.node_settings import NodeSettings
 from flex_robot_sim.ros.security import is_security_enabled
-from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, bearable
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, shortened
 
 SWITCH_INTERVAL_S = 1e-4    # between threads; the default of Python, 5 ms, is five periods
 LOG_PERIOD_S = 5.0      # between two lines about callbacks that fail
@@ -141,7 +141,7 @@ def _log_failed_callback(logger, error):
     frames = traceback.extract_tb(error.__traceback__)[-1:]
     location = ''.join(f' ({Path(frame.filename).name}:{frame.lineno})' for frame in frames)
     logger.error(f'a callback failed, and the node goes on: {type(error).__name__}: '
-                 f'{bearable(error)}{location}', throttle_duration_sec=LOG_PERIOD_S)
+                 f'{shortened(error)}{location}', throttle_duration_sec=LOG_PERIOD_S)
     logger.debug(''.join(traceback.format_exception(error)), throttle_duration_sec=LOG_PERIOD_S)
 
 

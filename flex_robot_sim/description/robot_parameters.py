@@ -2,7 +2,7 @@
 Numbers of a robot by name: `forearm.EIz`, `shoulder.coulomb`, `tool.mass`.
 
 Identification and sweeps name the numbers of a robot by such paths. A path is the name of a link
-or a joint, a dot, and a word of WORDS.
+or a joint, a dot, and a word of QUANTITIES.
 """
 
 import difflib
@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
         return self.value > 0.0 and self.lower > 0.0
 
 
-class Word(NamedTuple):
+class FitQuantity(NamedTuple):
     """A quantity: the part of a path after the dot."""
 
     unit: str
@@ -51,30 +51,31 @@ class Word(NamedTuple):
     changed: Callable[[Any, float], Any]               # returns the Link or Joint with a new value
 
 
-def _beam_word(unit, name, direction, meaning):
+def _beam_quantity(unit, name, direction, meaning):
     def value(link):
         is_flexible = link.beam is not None and link.beam.count(direction) > 0
         return getattr(link.beam, name) if is_flexible else None
 
     def changed(link, number):
         return replace(link, beam=replace(link.beam, **{name: number}))
-    return Word(unit, 'stiffness', meaning, value, changed)
+    return FitQuantity(unit, 'stiffness', meaning, value, changed)
 
 
-def _joint_word(unit, group, meaning, name, has=lambda joint: joint.moves):
+def _joint_quantity(unit, group, meaning, name, has=lambda joint: joint.moves):
     def value(joint):
         return getattr(joint, name) if has(joint) else None
 
     def changed(joint, number):
         return replace(joint, **{name: number})
-    return Word(unit, group, meaning, value, changed)
+    return FitQuantity(unit, group, meaning, value, changed)
 
 
-def _friction_word(unit, meaning, name):
+def _friction_quantity(unit, meaning, name):
     def changed(joint, number):
         return replace(joint, friction=joint.friction.with_value(name, number))
-    return Word(unit, 'friction', meaning,
-                lambda joint: getattr(joint.friction, name) if joint.moves else None, changed)
+    return FitQuantity(unit, 'friction', meaning,
+                       lambda joint: getattr(joint.friction, name) if joint.moves else None,
+                       changed)
 
 
 def _has_gear(joint):
@@ -125,46 +126,48 @@ def _with_length(link, length):
                                      share * (link.inertial.inertia - rod) + share**3 * rod))
 
 
-LINK_WORDS = {
-    'stiffness': Word('', 'stiffness', "factor of EIy, EIz and EA, as Young's modulus is one",
-                      lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
-                      _with_stiffness_factor),
-    'EIy': _beam_word('N m2', 'EIy', 'bending_z', 'resists bending_z'),
-    'EIz': _beam_word('N m2', 'EIz', 'bending_y', 'resists bending_y'),
-    'GJ': _beam_word('N m2', 'GJ', 'torsion', 'resists torsion'),
-    'EA': _beam_word('N', 'EA', 'stretch', 'resists stretch'),
-    'damping': Word('', 'damping', 'ratio, or time constant [s], whichever the link has',
-                    _damping, _with_damping),
-    'mass': Word('kg', 'mass', 'of the link; its inertia goes with it', lambda link: (
+LINK_QUANTITIES = {
+    'stiffness': FitQuantity(
+        '', 'stiffness', "factor of EIy, EIz and EA, as Young's modulus is one",
+        lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
+        _with_stiffness_factor),
+    'EIy': _beam_quantity('N m2', 'EIy', 'bending_z', 'resists bending_z'),
+    'EIz': _beam_quantity('N m2', 'EIz', 'bending_y', 'resists bending_y'),
+    'GJ': _beam_quantity('N m2', 'GJ', 'torsion', 'resists torsion'),
+    'EA': _beam_quantity('N', 'EA', 'stretch', 'resists stretch'),
+    'damping': FitQuantity('', 'damping', 'ratio, or time constant [s], whichever the link has',
+                           _damping, _with_damping),
+    'mass': FitQuantity('kg', 'mass', 'of the link; its inertia goes with it', lambda link: (
         link.inertial.mass if link.inertial is not None else 0.0), _with_mass),
-    'length': Word('m', 'geometry', 'free length of the beam; what rides on its end moves along',
-                   lambda link: link.beam.length if link.beam is not None else None,
-                   _with_length),
+    'length': FitQuantity(
+        'm', 'geometry', 'free length of the beam; what rides on its end moves along',
+        lambda link: link.beam.length if link.beam is not None else None, _with_length),
 }
-JOINT_WORDS = {
-    'stiffness': _joint_word('N m/rad', 'stiffness', 'of the gear', 'stiffness', _has_gear),
-    'damping': _joint_word('N m s/rad', 'damping', 'of the gear', 'damping', _has_gear),
-    'viscous': _friction_word('N m s/rad', '`damping` of <dynamics>', 'viscous_friction'),
-    'coulomb': _friction_word('N m', '`friction` of <dynamics>', 'coulomb_friction'),
-    'rotor_inertia': _joint_word('kg m2', 'mass', 'of the motor about its own axis',
-                                 'rotor_inertia', lambda joint: joint.rotor_inertia > 0.0),
-    'spring_stiffness': _joint_word('N m/rad', 'stiffness', 'of the spring across the joint, as '
-                                    'of a clamp that gives', 'spring_stiffness', _has_spring),
+JOINT_QUANTITIES = {
+    'stiffness': _joint_quantity('N m/rad', 'stiffness', 'of the gear', 'stiffness', _has_gear),
+    'damping': _joint_quantity('N m s/rad', 'damping', 'of the gear', 'damping', _has_gear),
+    'viscous': _friction_quantity('N m s/rad', '`damping` of <dynamics>', 'viscous_friction'),
+    'coulomb': _friction_quantity('N m', '`friction` of <dynamics>', 'coulomb_friction'),
+    'rotor_inertia': _joint_quantity('kg m2', 'mass', 'of the motor about its own axis',
+                                     'rotor_inertia', lambda joint: joint.rotor_inertia > 0.0),
+    'spring_stiffness': _joint_quantity(
+        'N m/rad', 'stiffness', 'of the spring across the joint, as of a clamp that gives',
+        'spring_stiffness', _has_spring),
 }
-WORDS = {'link': LINK_WORDS, 'joint': JOINT_WORDS}
+QUANTITIES = {'link': LINK_QUANTITIES, 'joint': JOINT_QUANTITIES}
 
 
 def parameters_of(description: RobotDescription) -> dict[str, Parameter]:
     """Return all parameters of a robot by path, base to tip."""
     found = {}
     for link in description.links[1:]:
-        for word, row in LINK_WORDS.items():
+        for word, row in LINK_QUANTITIES.items():
             value = row.value(link)
             if value is not None:
                 found[f'{link.name}.{word}'] = _parameter(f'{link.name}.{word}', row, value,
                                                           *_bounds(description, link, word, value))
     for joint in description.joints:
-        for word, row in JOINT_WORDS.items():
+        for word, row in JOINT_QUANTITIES.items():
             value = row.value(joint)
             if value is not None:
                 path = f'{joint.name}.{word}'
@@ -251,10 +254,10 @@ def with_parameters(description: RobotDescription,
     for path, value in values.items():
         kind, name, word = place_of(description, path)
         if kind == 'joint':
-            joints[name] = JOINT_WORDS[word].changed(joints[name], float(value))
+            joints[name] = JOINT_QUANTITIES[word].changed(joints[name], float(value))
             continue
         before = links[name]
-        links[name] = LINK_WORDS[word].changed(before, float(value))
+        links[name] = LINK_QUANTITIES[word].changed(before, float(value))
         if word == 'length':
             for joint in description.children(name):
                 joints[joint.name] = _moved_joint(joints[joint.name], before, links[name])
@@ -264,8 +267,8 @@ def with_parameters(description: RobotDescription,
 def place_of(description: RobotDescription, path: str) -> tuple[str, str, str]:
     """Return 'link' or 'joint', the name, and the word of a known path."""
     name, _, word = path.removeprefix('joint:').rpartition('.')
-    is_link = not path.startswith('joint:') and word in LINK_WORDS and any(
-        link.name == name and LINK_WORDS[word].value(link) is not None
+    is_link = not path.startswith('joint:') and word in LINK_QUANTITIES and any(
+        link.name == name and LINK_QUANTITIES[word].value(link) is not None
         for link in description.links)
     return 'link' if is_link else 'joint', name, word
 

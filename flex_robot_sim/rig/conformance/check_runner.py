@@ -11,7 +11,7 @@ from flex_robot_sim.rig.conformance import (
     wire_checks,
 )
 from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
-from flex_robot_sim.rig.conformance.checks import CHECKS, Check
+from flex_robot_sim.rig.conformance.check_registry import CHECKS, Check
 from flex_robot_sim.rig.conformance.host import CheckFailure, Host, Metrics
 from flex_robot_sim.rig.wire.protocol import Clear, Disarm, Stream
 from flex_robot_sim.rig.wire.vocabulary import State

@@ -6,8 +6,8 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.recorded_vibration import Resonance, resonances
+from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series

@@ -1,7 +1,7 @@
 """Diagnostics of a bridge: a level, a line, and figures since the last call."""
 
 from flex_robot_sim.rig.bridge.bridge import RigBridge
-from flex_robot_sim.rig.host.commands import describe_faults, state_name
+from flex_robot_sim.rig.host.command_channel import describe_faults, state_name
 from flex_robot_sim.rig.host.link import LinkState
 from flex_robot_sim.rig.wire.vocabulary import MOVING, Fault, Input
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from flex_robot_sim.rig.bench.bench import Pins
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
-from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import Fault, Input
 from flex_robot_sim.rig.wire.vocabulary import DUTY_ONE, Joint
 
@@ -25,7 +25,7 @@ def signed(value: int, bits: int = 32) -> int:
     return (value + half) % (2 * half) - half
 
 
-class Senses:
+class BoardSensors:
     """Readings of the present control step, and the faults found in them."""
 
     def __init__(self, parameters: Mapping[Parameter, int], counts_per_turn: float,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
-from flex_robot_sim.batch.checks import UNITS, checked_rows
+from flex_robot_sim.batch.batch_checks import UNITS, checked_rows
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.model.arm_model import ArmModel
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.reproduce.comparison import DIFFERS, PaperComparison, as_dict
 from flex_robot_sim.reproduce.courses import LINEARISED, FormulationResult
+from flex_robot_sim.reproduce.paper_comparison import DIFFERS, PaperComparison, as_dict
 from flex_robot_sim.util.plots import Chart
 
 MAX_LINEARISATION_ERROR = 0.05      # usual limit of the error of linearised equations, over range

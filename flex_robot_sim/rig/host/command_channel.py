@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from flex_robot_sim.rig.errors import CommandRefused, RigError
-from flex_robot_sim.rig.wire.layout import Message
+from flex_robot_sim.rig.wire.binary_layout import Message
 from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, frame_name
 from flex_robot_sim.rig.wire.vocabulary import FAULTS, Fault, Result, State
 

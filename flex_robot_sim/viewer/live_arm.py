@@ -6,7 +6,7 @@ from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.demo.swing import MAX_BENDING_RATIO, MAX_SWING, SWING_SHARE
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.simulation import Simulation
-from flex_robot_sim.viewer.joints import ranges
+from flex_robot_sim.viewer.joint_sliders import ranges
 
 PAUSE_PERIODS = 5.0         # pause at either end of a swing, in units of 1 / rate of the drives
 MIN_PAUSE_S = 4.0           # shortest pause

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from flex_robot_sim.reports.animation import motion_of
 from flex_robot_sim.reports.charts import Plot, plots_of
 from flex_robot_sim.reports.energies import energies
-from flex_robot_sim.reports.motion import motion_of
 from flex_robot_sim.reports.numbers import numbers_of, tables_of
 from flex_robot_sim.reports.page import page
 from flex_robot_sim.reports.recorded_run import RecordedRun, read_run
-from flex_robot_sim.reports.ringing import residual_vibration
+from flex_robot_sim.reports.tip_vibration import residual_vibration
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import why_unwritable
 from flex_robot_sim.util.plots import write_charts_of_both_kinds

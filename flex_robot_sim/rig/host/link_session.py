@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from flex_robot_sim.rig.host.clock import ClockMap, StampMonitor
 from flex_robot_sim.rig.wire import protocol as wire
+from flex_robot_sim.rig.wire.binary_layout import Message
 from flex_robot_sim.rig.wire.frames import FrameReader
-from flex_robot_sim.rig.wire.layout import Message
 from flex_robot_sim.rig.wire.vocabulary import Result
 
 HELLO_PERIOD = 0.1          # between unanswered HELLOs                                       [s]

@@ -19,7 +19,7 @@ import numpy as np
 
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.rig.host.commands import describe_faults
+from flex_robot_sim.rig.host.command_channel import describe_faults
 from flex_robot_sim.rig.host.link import RigLink
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.ticks import elapsed

@@ -1,11 +1,11 @@
 """Command handling of the board: sessions, repetitions, refusals."""
 
+from flex_robot_sim.rig.board.board_sensors import DUTY_ONE, LOWER, REVERSED
 from flex_robot_sim.rig.board.board_state import BoardState
-from flex_robot_sim.rig.board.senses import DUTY_ONE, LOWER, REVERSED
 from flex_robot_sim.rig.wire import protocol as wire
 from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, DRIVE, READ_ONLY_REFUSES, WRITE
+from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.frames import ReceivedFrame
-from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, VALIDITY_MAX
 

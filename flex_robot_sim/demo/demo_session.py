@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 from flex_robot_sim.demo.children import Children
+from flex_robot_sim.demo.demo_summary import status_line
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.stop import StopRequests
-from flex_robot_sim.demo.summary import status_line
 from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.system.processes import CONTROLLER, RECORDER, VIEW, Program, command
 from flex_robot_sim.util.exceptions import FlexRobotSimError

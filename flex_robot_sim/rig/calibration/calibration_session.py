@@ -16,12 +16,12 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.bench import check_bench_arm
 from flex_robot_sim.rig.bench.parts import BenchParts
-from flex_robot_sim.rig.calibration.bench import CalibrationBench, OriginLost
 from flex_robot_sim.rig.calibration.calibration import (
     Calibration,
     ConstantDeviations,
     SlideFriction,
 )
+from flex_robot_sim.rig.calibration.calibration_bench import CalibrationBench, OriginLost
 from flex_robot_sim.rig.calibration.dialogue import Dialogue, DialogueWord
 from flex_robot_sim.rig.calibration.sequence import steps_of
 from flex_robot_sim.rig.calibration.step import CalibrationContext

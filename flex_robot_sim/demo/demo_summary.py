@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from flex_robot_sim.demo.demo_vibration import DemoVibration
 from flex_robot_sim.demo.record import RunRecord
-from flex_robot_sim.demo.ringing import DemoVibration
 
 MILLI = 1e3
 

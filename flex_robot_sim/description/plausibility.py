@@ -12,7 +12,7 @@ SPEED_OF_SOUND = 5000.0      # along a bar of steel, aluminium or glass         
 MAX_THICKNESS_RATIO = 1 / 3  # of a beam over its length                                   [-]
 
 
-def warn_of_slips(document: Document, link: Link) -> None:
+def warn_implausible_beam(document: Document, link: Link) -> None:
     """Warn of implausible sizes and stiffnesses of the flexible `link`."""
     beam, line = link.beam, link.line
     assert beam is not None
@@ -54,7 +54,7 @@ def warn_of_material(document: Document, element: XmlElement, link: str,
                       'solid', 'Give it in kg/m3')
 
 
-def is_slip(ratio: float, tolerance: float) -> bool:
+def is_implausible(ratio: float, tolerance: float) -> bool:
     """Whether `ratio` is a power of a thousand, other than 1, within the relative `tolerance`."""
     power = round(np.log10(ratio) / 3)
     return power != 0 and abs(ratio / 10.0**(3 * power) - 1) <= tolerance
