@@ -12,7 +12,6 @@ messages of few types. Consecutive numbers are read and written in one step.
 import struct
 import threading
 from collections.abc import Mapping
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -24,7 +23,6 @@ LITTLE_ENDIAN = b'\x00\x01\x00\x00'   # encapsulation of an encoded message
 ENCAPSULATION_SIZE = 4  # [bytes]
 MAX_ALIGNMENT = 8       # of a number [bytes]; padding depends on the offset modulo this
 MAX_BYTES_WITH_LISTS = 2**21    # size of a message with lists of texts or messages [bytes]
-MAX_CACHED_TYPES = 256      # of messages, with their nested types
 MAX_LIST_VALUES = 500_000   # per message; a trajectory of 20,000 points has 160,000
 # format characters of struct, which differ from those of NumPy
 _CODES = {kind: {'?': '?', 'u1': 'B', 'i1': 'b', 'i2': 'h', 'u2': 'H', 'i4': 'i', 'u4': 'I',
@@ -125,7 +123,17 @@ def _end_offset(kind, name, body, word, offset):
     return offset
 
 
-@lru_cache(MAX_CACHED_TYPES)
+def _stored_in_type(build):
+    """Store what build(kind, ...) returns in the MessageType `kind`, which has many messages."""
+    def stored(kind, *arguments):
+        key = build, arguments
+        if key not in kind.codecs:
+            kind.codecs[key] = build(kind, *arguments)
+        return kind.codecs[key]
+    return stored
+
+
+@_stored_in_type
 def _message_writer(kind, name):
     """Return the function that appends the values of a message to bytes."""
     steps = []
@@ -200,7 +208,7 @@ def _write_count(body, count):
     body += _COUNT_LAYOUTS['<'][len(body) % MAX_ALIGNMENT].pack(count)
 
 
-@lru_cache(MAX_CACHED_TYPES)
+@_stored_in_type
 def _message_reader(kind, name, order):
     """Return the function that reads a message at an offset: its values, and the offset behind."""
     steps = []

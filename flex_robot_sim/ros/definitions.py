@@ -1,9 +1,9 @@
 """Definitions of messages in MCAP files: concatenated text of .msg files."""
 
+import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 SEPARATOR = '=' * 80
 PRIMITIVES = {
@@ -53,12 +53,13 @@ class Field(NamedTuple):
     size: int | None        # None: a single value; -1: variable length; else fixed length
 
 
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class MessageType:
     """A message type and the types nested in it."""
 
     name: str                                   # package/Type
     types: Mapping[str, tuple[Field, ...]]      # fields of each of these types
+    codecs: dict[Any, Any] = dataclasses.field(default_factory=dict)    # functions of cdr.py
 
 
 def message_type(name: str, text: str) -> MessageType:
