@@ -15,12 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.batch.checks import (
-    checked_arms,
-    checked_replacements,
-    checked_rows,
-    expect_joint_numbers,
-)
+from flex_robot_sim.batch import checks
 from flex_robot_sim.batch.live import LiveArrays
 from flex_robot_sim.batch.members import Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
@@ -73,7 +68,7 @@ class Batch(LiveArrays, Serializable):
         :param threads: number of threads; default: one per available processor.
         """
         self.settings = settings_or_default(settings)
-        arms = checked_arms(arms, count)
+        arms = checks.checked_arms(arms, count)
         if (self.settings.scheme, self.settings.formulation) != ('implicit_midpoint', 'recursion'):
             raise SettingError('a batch steps by the scheme implicit_midpoint and the formulation '
                                'recursion; take Simulation for others')
@@ -147,9 +142,9 @@ class Batch(LiveArrays, Serializable):
             if total is not None:
                 if values is not None:
                     raise SettingError(f'{name} and {all_name} say the same: give one of them')
-                out[:] = checked_rows(all_name, total, (len(rows), self.arm.size), rows)
+                out[:] = checks.checked_rows(all_name, total, (len(rows), self.arm.size), rows)
             elif values is not None:
-                self.arm.set_joints(out, checked_rows(
+                self.arm.set_joints(out, checks.checked_rows(
                     name, values, (len(rows), len(self.arm.joint_names)), rows))
         self._members.apply_live()
         self._members.start(rows, q, qd)
@@ -189,11 +184,11 @@ class Batch(LiveArrays, Serializable):
             see `Simulation.hold`.
         """
         rows, names = self._rows(members), self.arm.joint_names
-        tables = [checked_rows(name, values, (len(rows), len(names)), rows)
+        tables = [checks.checked_rows(name, values, (len(rows), len(names)), rows)
                   for name, values in (('target', target), ('rate', rate),
                                        ('stiffness', stiffness), ('damping', damping))]
         for name, gains in zip(('stiffness', 'damping'), tables[2:]):
-            expect_joint_numbers(name, gains, names, rows)
+            checks.expect_joint_numbers(name, gains, names, rows)
         for name, values in zip(SERVO_FIELDS, tables):
             getattr(self._members.works, name)[rows] = values
 
@@ -207,7 +202,7 @@ class Batch(LiveArrays, Serializable):
             `Simulation.push`.
         """
         rows = self._rows(members)
-        vectors = [checked_rows(name, values, (len(rows), 3), rows) for name, values in (
+        vectors = [checks.checked_rows(name, values, (len(rows), 3), rows) for name, values in (
             ('force', force), ('moment', moment), ('point', point))]
         expect_link(self.arm, link)
         is_follower = truth('follows', follows)
@@ -225,10 +220,10 @@ class Batch(LiveArrays, Serializable):
         """
         rows = self._rows(members)
         expect_payload_link(self.arm, link)
-        tables = [
-            checked_rows(name, values, (len(rows), *shape), rows) for name, values, shape in (
-                ('mass', mass, ()), ('centre', centre, (3,)),
-                ('inertia', 0.0 if inertia is None else inertia, (3, 3)))]
+        tables = [checks.checked_rows(name, values, (len(rows), *shape), rows)
+                  for name, values, shape in (
+                      ('mass', mass, ()), ('centre', centre, (3,)),
+                      ('inertia', 0.0 if inertia is None else inertia, (3, 3)))]
         self._members.apply_live()
         self._members.set_payloads(rows, link, [
             payload_of_member(k, self._members.arms[k], link, *parameters)
@@ -245,7 +240,7 @@ class Batch(LiveArrays, Serializable):
         :param arms: an ArmModel for all of these members, or one for each.
         """
         rows = self._rows(members)
-        replacements = checked_replacements(arms, rows, self.arm)
+        replacements = checks.checked_replacements(arms, rows, self.arm)
         self._members.apply_live()
         self._members.set_arms(rows, replacements)
 
@@ -279,9 +274,9 @@ class Batch(LiveArrays, Serializable):
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; a member stops before its state becomes non-finite."""
         remaining, size = whole('steps', steps), len(self)
-        expect_joint_numbers('effort', self.effort, self.arm.joint_names)
+        checks.expect_joint_numbers('effort', self.effort, self.arm.joint_names)
         for name in SERVO_FIELDS:
-            expect_joint_numbers(name, getattr(self, name), self.arm.joint_names)
+            checks.expect_joint_numbers(name, getattr(self, name), self.arm.joint_names)
         self._members.apply_live()
         start, done = self.time, 0
         while remaining:

@@ -100,8 +100,7 @@ def _read_inertial(document, element, link):
         if values[tag] is None:
             raise document.error(element, f'the <inertial> of link "{link}" has no <{tag}>',
                                  f'Give it a <{tag}>, or remove the <inertial>')
-    missing = [key for key in ('ixy', 'ixz', 'iyz')
-               if key not in children['inertia'][0].attrib]
+    missing = [key for key in ('ixy', 'ixz', 'iyz') if key not in children['inertia'][0].attrib]
     if missing:
         document.warn(
             document.line(children['inertia'][0]), f'the <inertia> of link "{link}" has no '

@@ -4,12 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import (
-    expect_possible,
-    near,
-    parameters_of,
-    with_parameters,
-)
+from flex_robot_sim.description import parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
@@ -32,7 +27,7 @@ class Laws:
         :param vary: name -> law as in `sweeps/forms.py`, for numbers of the URDF and `payload`.
         :param scale: the same, in multiples of the value in the URDF.
         """
-        self._description, self._parameters = description, parameters_of(description)
+        self._description, self._parameters = description, parameters.parameters_of(description)
         self._forms: dict[str, Form] = {}
         vary, scale = (_expected(name, laws) for name, laws in (('vary', vary), ('scale', scale)))
         for name, words in [*vary.items(), *scale.items()]:
@@ -40,7 +35,7 @@ class Laws:
                 raise UsageError(f'{name} varies twice. Vary it or scale it.')
             if name not in self._parameters and (name != PAYLOAD or name in scale):
                 raise UsageError(f'no parameter "{name}". '
-                                 f'{near(str(name), [PAYLOAD, *self._parameters])}')
+                                 f'{parameters.near(str(name), [PAYLOAD, *self._parameters])}')
             form = form_of(name, words)
             self._forms[name] = self._scaled(name, form) if name in scale else form
             self._expect_possible(name)
@@ -57,7 +52,7 @@ class Laws:
 
     def draw_arm(self, rng: np.random.Generator) -> ArmModel:
         """Return an arm with drawn numbers."""
-        return build_arm(with_parameters(self._description, {
+        return build_arm(parameters.with_parameters(self._description, {
             name: self._draw(name, rng) for name in self._forms if name != PAYLOAD}))
 
     def draw_payload(self, rng: np.random.Generator) -> float:
@@ -85,7 +80,7 @@ class Laws:
         kind, numbers = self._forms[name]
         for number in numbers[:1] if kind == 'normal' else (min(numbers), max(numbers)):
             if name in self._parameters:
-                expect_possible(self._description, name, number)
+                parameters.expect_possible(self._description, name, number)
             elif number < 0.0:
                 raise UsageError(f'{name} = {number:g} cannot be: it must be at least 0.')
 

@@ -10,12 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.description.parameters import (
-    expect_possible,
-    near,
-    parameters_of,
-    with_parameters,
-)
+from flex_robot_sim.description import parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
 from flex_robot_sim.model.assembly import build_arm
@@ -85,14 +80,14 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
     _refuse_wrong_kinds(vary, scale, run)
     arm = build_arm(description, coupling, gravity)
     words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
-    known = parameters_of(description)
+    known = parameters.parameters_of(description)
     forms: dict[str, Form] = {}
     for name, form in [*vary.items(), *scale.items()]:
         if name in forms:
             raise UsageError(f'{name} varies twice. Vary it or scale it.')
         is_user_name = not isinstance(run, Manoeuvre) and '.' not in name and name not in COLUMNS
         if name not in known and name not in words and not is_user_name:
-            raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
+            raise UsageError(f'no parameter "{name}". {parameters.near(name, [*words, *known])}')
         forms[name] = form_of(name, form)
     controller = controller_of(arm, run) if isinstance(run, Manoeuvre) else None
     with np.errstate(over='ignore', invalid='ignore'):      # non-finite values are refused below
@@ -190,8 +185,8 @@ class _Builder:
         key = tuple(values.values())
         if key != self._key:
             try:
-                self._last = build_arm(with_parameters(plan.description, values), plan.coupling,
-                                       plan.gravity)
+                description = parameters.with_parameters(plan.description, values)
+                self._last = build_arm(description, plan.coupling, plan.gravity)
             except RUN_ERRORS as error:
                 self._last = _error_line(error)
             self._key = key
@@ -262,6 +257,6 @@ def _refuse_wrong_values(description, names, known, values):
             continue
         for k in {int(np.argmin(rows)), int(np.argmax(rows))}:
             try:
-                expect_possible(description, name, rows[k])
+                parameters.expect_possible(description, name, rows[k])
             except UsageError as error:
                 raise UsageError(f'run {k}: {error}') from error
