@@ -39,16 +39,20 @@ def poses_within(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> np.ndarray:
     `count` pseudorandom poses, the same in every call.
     """
     lower, upper = arm.arrays.lower.copy(), arm.arrays.upper.copy()
-    is_rotary = [unit == 'rad' for unit in arm.units]
-    default_range = np.where(is_rotary, DEFAULT_ROTARY_RANGE, DEFAULT_LINEAR_RANGE)
-    lower = np.where(np.isfinite(lower), lower,
-                     np.where(np.isfinite(upper), upper, 0.0) - default_range)
-    upper = np.where(np.isfinite(upper), upper, lower + 2 * default_range)
+    half = default_range(arm)
+    lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0) - half)
+    upper = np.where(np.isfinite(upper), upper, lower + 2 * half)
     middle, half = (lower + upper) / 2, RANGE_RATIO * (upper - lower) / 2
     samples = np.random.default_rng(0).uniform(-1.0, 1.0, (count, middle.size))
     zero = np.clip(np.zeros(middle.size), middle - half, middle + half)
     poses = [middle] if np.allclose(zero, middle) else [middle, zero]
     return np.vstack([*poses, middle + half * samples])
+
+
+def default_range(arm: ArmModel) -> np.ndarray:
+    """Range (joints,) to either side of joints without stops [rad, m]."""
+    return np.where([unit == 'rad' for unit in arm.units], DEFAULT_ROTARY_RANGE,
+                    DEFAULT_LINEAR_RANGE)
 
 
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:

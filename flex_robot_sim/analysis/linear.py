@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis import operating_point
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.analysis.operating_point import (
-    accelerations,
-    locked_drives,
-    servo_gains,
-    state_at,
-)
 from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
@@ -100,13 +95,13 @@ def linearise(model: ArmModel, position: ArrayLike | None = None,
         [N m/rad, N m s/rad; N/m, N s/m]; its targets are additional inputs.
     """
     loads = make_loads(model, pushes)
-    q, qd, slopes = state_at(model, loads, position, velocity)
-    motors, locked = model.motor_q, locked_drives(model, joints)
+    q, qd, slopes = operating_point.state_at(model, loads, position, velocity)
+    motors, locked = model.motor_q, operating_point.locked_drives(model, joints)
     if effort is not None:
         effort, slopes = checked('effort', effort, model.joint_names), None     # not at rest
-    qdd, effort = accelerations(model, loads, q, qd, effort, locked)
+    qdd, effort = operating_point.accelerations(model, loads, q, qd, effort, locked)
     D, K = slopes or tangent(model, loads, q, qd, qdd)
-    stiffness, damping = servo_gains(model, gains)
+    stiffness, damping = operating_point.servo_gains(model, gains)
     K[motors, motors] += stiffness
     D[motors, motors] += damping
     free = np.setdiff1d(np.arange(model.size), locked)
@@ -139,11 +134,10 @@ def _output_matrix(model, q, qd, free, states):
                            *(_slopes_of_tip_rate(model, link, q, qd) for link in model.tips)])
     sensors = flex_sensors(model)
     zeros = np.zeros_like(sensors.matrix)
-    C = np.vstack([np.eye(2 * n)[joints]]
-                  + [np.hstack([position_part[:, free], rate_part[:, free]])
-                                             for position_part, rate_part in (
-        (tips, np.zeros_like(tips)), (tip_rates, tips), (sensors.matrix, zeros),
-        (zeros, sensors.matrix))])
+    C = np.vstack([np.eye(2 * n)[joints], *(
+        np.hstack([position_part[:, free], rate_part[:, free]]) for position_part, rate_part in (
+            (tips, np.zeros_like(tips)), (tip_rates, tips), (sensors.matrix, zeros),
+            (zeros, sensors.matrix)))])
     tip_names = [f'{link}/tip_{part}' for link in model.tips for part in TIP_COMPONENTS]
     outputs = [states[k] for k in joints]
     for group in (tip_names, sensors.names):

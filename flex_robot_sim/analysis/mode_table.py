@@ -14,12 +14,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.analysis.joint_space_inertia import (
-    DEFAULT_LINEAR_RANGE,
-    DEFAULT_ROTARY_RANGE,
-    poses_within,
-    rigid_moves,
-)
+from flex_robot_sim.analysis.joint_space_inertia import default_range, poses_within, rigid_moves
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.analysis.statics import equilibrium
@@ -194,10 +189,8 @@ def range_of(arm: ArmModel, poses: np.ndarray | None = None) -> tuple[np.ndarray
     """Lowest and highest positions (joints,) of poses, or of the arm [rad, m]."""
     if poses is not None:
         return poses.min(axis=0), poses.max(axis=0)
-    default_range = np.where([unit == 'rad' for unit in arm.units],
-                             DEFAULT_ROTARY_RANGE, DEFAULT_LINEAR_RANGE)
-    return (np.maximum(arm.arrays.lower, -default_range),
-            np.minimum(arm.arrays.upper, default_range))
+    half = default_range(arm)
+    return np.maximum(arm.arrays.lower, -half), np.minimum(arm.arrays.upper, half)
 
 
 def joints_that_matter(arm: ArmModel, middle: np.ndarray, lower: np.ndarray, upper: np.ndarray,

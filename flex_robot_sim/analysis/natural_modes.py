@@ -11,13 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis import operating_point
 from flex_robot_sim.analysis.equations import mass_matrix
-from flex_robot_sim.analysis.operating_point import (
-    accelerations,
-    locked_drives,
-    servo_gains,
-    state_at,
-)
 from flex_robot_sim.analysis.tangent import residual_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
@@ -84,17 +79,17 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
     :param velocity: of the joints, or of all coordinates, as the position.
     """
     loads = make_loads(model, pushes)
-    q, qd, slopes = state_at(model, loads, position, velocity)
+    q, qd, slopes = operating_point.state_at(model, loads, position, velocity)
     if joints is None:
         joints = 'locked' if gains is None else 'free'
     elif isinstance(joints, str) and joints == 'locked' and gains is not None:
         raise SettingError("gains hold drives that are not locked, and joints = 'locked' leaves "
                            'none. Leave joints out, or name those that are locked')
-    locked = locked_drives(model, joints)
-    qdd, _ = accelerations(model, loads, q, qd, None, model.motor_q)
+    locked = operating_point.locked_drives(model, joints)
+    qdd, _ = operating_point.accelerations(model, loads, q, qd, None, model.motor_q)
     D, K = slopes or tangent(model, loads, q, qd, qdd)
     motors = model.motor_q
-    for matrix, values in zip((K, D), servo_gains(model, gains)):
+    for matrix, values in zip((K, D), operating_point.servo_gains(model, gains)):
         matrix[motors, motors] += values
     free = np.setdiff1d(np.arange(model.size), locked)
     free_block = np.ix_(free, free)

@@ -9,17 +9,8 @@ fitted to the spectrum. Both are least squares fits with standard deviations.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import signal
 from scipy.optimize import curve_fit, least_squares
-from scipy.signal import (
-    butter,
-    detrend,
-    find_peaks,
-    hilbert,
-    periodogram,
-    sosfilt,
-    sosfilt_zi,
-    welch,
-)
 
 SEGMENTS = 8                # of the spectrum, overlapping by half
 MIN_PEAK_RATIO = 8.0        # power of a resonance over its surroundings
@@ -58,14 +49,14 @@ class Spectrum(NamedTuple):
 
 def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spectrum]:
     """Resonances, largest first, and Spectrum of samples (k, n), any units, at a rate [Hz]."""
-    samples = detrend(np.asarray(samples, float), axis=0)
+    samples = signal.detrend(np.asarray(samples, float), axis=0)
     stds = samples.std(axis=0)
     is_moving = stds > 1e-9 * max(stds.max(initial=0.0), 1e-300)
     if not is_moving.any():
         return [], Spectrum(np.zeros(0), np.zeros(0))
     samples = samples[:, is_moving] / stds[is_moving]
     length = max(64, 2 * len(samples) // (SEGMENTS + 1))
-    frequencies, power = welch(samples, rate, nperseg=min(length, len(samples)), axis=0)
+    frequencies, power = signal.welch(samples, rate, nperseg=min(length, len(samples)), axis=0)
     spectrum = Spectrum(frequencies[1:], power[1:].sum(axis=1))
     resonances_found: list[Resonance] = []
     # segments are too short for few periods: search decays in the full spectrum as well
@@ -85,7 +76,7 @@ def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spect
 
 def _full_spectrum(rate, samples):
     """Return the spectrum of all samples at once, with the finest resolution and most noise."""
-    frequencies, power = periodogram(samples, rate, 'hann', axis=0)
+    frequencies, power = signal.periodogram(samples, rate, 'hann', axis=0)
     return Spectrum(frequencies[1:], power[1:].sum(axis=1))
 
 
@@ -103,7 +94,7 @@ def _is_flank(resonance, other, spectrum):
 def _peaks(spectrum):
     """Return the rows of peaks that exceed both sides, highest first."""
     level = np.log(np.maximum(spectrum.power, 1e-300))
-    rows = find_peaks(level, level.max() - np.log(MAX_POWER_RATIO))[0]
+    rows = signal.find_peaks(level, level.max() - np.log(MAX_POWER_RATIO))[0]
     peaks = []
     for row in rows[np.argsort(-level[rows], kind='stable')]:
         half_width = max(MIN_SIDE_LINES, int(0.7 * row))
@@ -135,7 +126,7 @@ def _resonance_by_decay(rate, samples, f):
     filtered = band.filtered(samples)
     x = filtered[:, int(np.argmax(filtered.std(axis=0)))]
     cycle = max(int(round(rate / f)), 2)
-    envelope = np.convolve(np.abs(hilbert(x)), np.ones(cycle) / cycle, 'same')
+    envelope = np.convolve(np.abs(signal.hilbert(x)), np.ones(cycle) / cycle, 'same')
     # without the excitation, and without filter transients at the ends
     start = int(np.argmax(envelope[:max(len(envelope) - MIN_CYCLES * cycle, 1)])) + cycle
     initial = envelope[min(start, len(envelope) - 1)]
@@ -194,9 +185,9 @@ class _Band:
 
     def __init__(self, rate, low, high):
         """Pass what is between two frequencies [Hz], of samples at a rate [Hz]."""
-        self._sections = butter(2, [low, high], 'bandpass', fs=rate, output='sos')
+        self._sections = signal.butter(2, [low, high], 'bandpass', fs=rate, output='sos')
         # steady state for a constant signal; computing it takes half of the time
-        self._constant = sosfilt_zi(self._sections)[..., None]
+        self._constant = signal.sosfilt_zi(self._sections)[..., None]
         self._edge = 3 * (2 * len(self._sections) + 1 - int(min(
             (self._sections[:, 2] == 0).sum(), (self._sections[:, 5] == 0).sum())))
 
@@ -207,16 +198,17 @@ class _Band:
         begin, end = 2 * samples[:1] - samples[n:0:-1], 2 * samples[-1:] - samples[-2:-n - 2:-1]
         extended = np.concatenate([begin, samples, end])
         for _ in range(2):
-            extended = sosfilt(self._sections, extended, 0, self._constant * extended[:1])[0][::-1]
+            state = self._constant * extended[:1]
+            extended = signal.sosfilt(self._sections, extended, 0, state)[0][::-1]
         return extended[n:-n]
 
 
 class _Ringing:
     """Least squares problem of a filtered damped sinusoid and a signal."""
 
-    def __init__(self, signal, times, rows, band):
-        """Store the signal at `rows` of `times`, and the band-pass filter."""
-        self._signal, self._times, self._rows, self._band = signal, times, rows, band
+    def __init__(self, values, times, rows, band):
+        """Store the values of a signal at `rows` of `times`, and the band-pass filter."""
+        self._signal, self._times, self._rows, self._band = values, times, rows, band
 
     def residuals(self, p):
         """Return the residuals of the best sinusoid with p, decay and rate [1/s]."""
@@ -279,7 +271,7 @@ def _resonance_by_spectrum(peak, spectrum):
     try:
         best, covariance = curve_fit(
             curve, f, np.log(power), [np.log(height), f0, np.log(max(0.005, step / f0)),
-                                    np.log(floor), 0.0], deviation,
+                                      np.log(floor), 0.0], deviation,
             absolute_sigma=True, maxfev=4000, jac=slopes,
             bounds=([-np.inf, low, np.log(0.05 * step / f0), np.log(floor) - 5, -MAX_TILT],
                     [np.inf, high, 0.0, np.log(height), MAX_TILT]))

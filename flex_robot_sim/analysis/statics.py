@@ -7,13 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import (
-    Slopes,
-    residual_force,
-    scales,
-    spring_stiffness,
-    tangent,
-)
+from flex_robot_sim.analysis import tangent
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.model.arguments import checked, positive
 from flex_robot_sim.model.arm_model import ArmModel
@@ -54,14 +48,14 @@ def equilibrium(model: ArmModel, position: ArrayLike | None = None,
     """
     loads = make_loads(model, pushes)
     q, qd, _ = equilibrium_and_slopes(model, loads, position, velocity, stiffness)
-    effort = residual_force(model, loads, q, qd, np.zeros(model.size))[model.motor_q]
+    effort = tangent.residual_force(model, loads, q, qd, np.zeros(model.size))[model.motor_q]
     return Equilibrium(q, qd, effort)
 
 
 def equilibrium_and_slopes(
         model: ArmModel, loads: LoadArrays, position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        stiffness: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
+        velocity: ArrayLike | None = None, stiffness: ArrayLike | None = None,
+        ) -> tuple[np.ndarray, np.ndarray, tangent.Slopes | None]:
     """Return coordinates and rates (n,) of `equilibrium`, and its D and K (T50) or None."""
     q, qd, servo = np.zeros((3, model.size))
     motors = model.motor_q
@@ -114,7 +108,7 @@ def _newton(model, loads, qd, q, unknown, servo, target):
     The first matrix is that of the springs alone: it suffices for most arms, and is cheap.
     """
     scale, zero_rates, block = (
-        scales(model)[unknown], np.zeros(model.size), np.ix_(unknown, unknown))
+        tangent.scales(model)[unknown], np.zeros(model.size), np.ix_(unknown, unknown))
     servo_matrix = np.diag(servo)
 
     def corrector(K):
@@ -127,8 +121,8 @@ def _newton(model, loads, qd, q, unknown, servo, target):
         factor = lu_factor(K)
 
         def correction(coordinates):
-            residual = residual_force(model, loads, coordinates, qd,
-                                      zero_rates) + servo * (coordinates - target)
+            residual = tangent.residual_force(model, loads, coordinates, qd,
+                                              zero_rates) + servo * (coordinates - target)
             return -lu_solve(factor, residual[unknown] * scale, check_finite=False)
         return correction
 
@@ -139,10 +133,10 @@ def _newton(model, loads, qd, q, unknown, servo, target):
             following = correction(q)
         return q
 
-    correction = corrector(spring_stiffness(model, q) + servo_matrix)
+    correction = corrector(tangent.spring_stiffness(model, q) + servo_matrix)
     q = iterate_simplified(q, MAX_CORRECTION / MAX_CONTRACTION, correction, correction(q))
     for _ in range(MAX_CORRECTIONS):
-        D, K = tangent(model, loads, q, qd, zero_rates)
+        D, K = tangent.tangent(model, loads, q, qd, zero_rates)
         correction = corrector(K + servo_matrix)
         if correction is None:
             return None

@@ -225,10 +225,10 @@ class Batch(LiveArrays, Serializable):
         """
         rows = self._rows(members)
         expect_payload_link(self.arm, link)
-        tables = [
-            checked_rows(name, values, (len(rows), *shape), rows) for name, values, shape in (
-                ('mass', mass, ()), ('centre', centre, (3,)),
-                ('inertia', 0.0 if inertia is None else inertia, (3, 3)))]
+        tables = [checked_rows(name, values, (len(rows), *shape), rows)
+                  for name, values, shape in (
+                      ('mass', mass, ()), ('centre', centre, (3,)),
+                      ('inertia', 0.0 if inertia is None else inertia, (3, 3)))]
         self._members.apply_live()
         self._members.set_payloads(rows, link, [
             payload_of_member(k, self._members.arms[k], link, *parameters)

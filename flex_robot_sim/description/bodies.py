@@ -113,8 +113,7 @@ def _check_rigid_bodies(document, links, joints):
             merged.add(joint.parent)
             continue
         reason = _why_impossible(moments)
-        if reason and not (joint.parent in translating and _is_axial_moment(
-                joint.axis, moments)):
+        if reason and not (joint.parent in translating and _is_axial_moment(joint.axis, moments)):
             suffix = ', with what is fixed to it' if joint.child in merged else ''
             raise document.error_at(
                 by_name[joint.child].line,

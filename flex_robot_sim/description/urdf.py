@@ -5,17 +5,12 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.description import words
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.values import only, read_attributes, read_children
-from flex_robot_sim.description.words import (
-    URDF,
-    URDF_ATTRIBUTES_PASSED_OVER,
-    URDF_PASSED_OVER,
-    URDF_UNKNOWN_ATTRIBUTE,
-)
 
 FULL_TURN_RAD = 6.3         # larger angles of an origin are probably degrees
 
@@ -34,7 +29,7 @@ def read_robot(
         raise document.error(root, f'the document is a <{root.tag}>, not a <robot>',
                              'Give a URDF or xacro file')
     refuse_misplaced(document)
-    children = read_children(document, root, URDF['robot'].children, URDF_PASSED_OVER['robot'])
+    children = _read_children(document, root, 'robot')
     name = _read_attributes(document, root, 'robot')['name']
     links = _by_name(document, children['link'], _read_link)
     joints = _by_name(document, children['joint'], _read_joint)
@@ -55,6 +50,11 @@ def _by_name(document, elements, read):
     return items
 
 
+def _read_children(document, element, tag):
+    return read_children(document, element, words.URDF[tag].children,
+                         words.URDF_PASSED_OVER.get(tag, ()))
+
+
 def _read_element(document, children, tag):
     """Return the attributes of the only child `tag`; None if there is no such child."""
     element = only(document, children, tag)
@@ -64,15 +64,15 @@ def _read_element(document, children, tag):
 
 
 def _read_attributes(document, element, tag):
-    passed_over = URDF_ATTRIBUTES_PASSED_OVER.get(tag, ())
+    passed_over = words.URDF_ATTRIBUTES_PASSED_OVER.get(tag, ())
     if tag == 'axis' and not (element.get('rpy') or '').strip('0. '):
         passed_over = ('rpy',)      # some robots in use have rpy="0 0 0"
     for name in element.attrib:
         if tag == 'origin' and _ORIENTATION.search(name):
             raise document.error(element, f'unknown attribute "{name}" of <origin>',
                                  'Write rpy="roll pitch yaw" [rad]')
-    values = read_attributes(document, element, URDF[tag],
-                             URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'), passed_over)
+    values = read_attributes(document, element, words.URDF[tag],
+                             words.URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'), passed_over)
     if tag == 'origin' and max(map(abs, values['rpy'])) > FULL_TURN_RAD:
         document.warn(document.line(element), f'rpy = "{element.get("rpy")}" is more than a full '
                       'turn', 'Give rpy in rad, not in degrees')
@@ -81,7 +81,7 @@ def _read_attributes(document, element, tag):
 
 def _read_link(document, element):
     values = _read_attributes(document, element, 'link')
-    children = read_children(document, element, URDF['link'].children, URDF_PASSED_OVER['link'])
+    children = _read_children(document, element, 'link')
     inertial = only(document, children, 'inertial')
     if inertial is None:
         return Link(values['name'], document.line(element))
@@ -94,14 +94,13 @@ def _read_link(document, element):
 
 
 def _read_inertial(document, element, link):
-    children = read_children(document, element, URDF['inertial'].children, ())
-    values = {tag: _read_element(document, children, tag) for tag in URDF['inertial'].children}
+    children = _read_children(document, element, 'inertial')
+    values = {tag: _read_element(document, children, tag) for tag in children}
     for tag in ('mass', 'inertia'):
         if values[tag] is None:
             raise document.error(element, f'the <inertial> of link "{link}" has no <{tag}>',
                                  f'Give it a <{tag}>, or remove the <inertial>')
-    missing = [key for key in ('ixy', 'ixz', 'iyz')
-               if key not in children['inertia'][0].attrib]
+    missing = [key for key in ('ixy', 'ixz', 'iyz') if key not in children['inertia'][0].attrib]
     if missing:
         document.warn(
             document.line(children['inertia'][0]), f'the <inertia> of link "{link}" has no '
@@ -122,10 +121,10 @@ def _read_joint(document, element):
             'Build it from revolute and prismatic joints, or make it fixed')
     values = _read_attributes(document, element, 'joint')
     name, kind = values['name'], values['type']
-    children = read_children(document, element, URDF['joint'].children, URDF_PASSED_OVER['joint'])
+    children = _read_children(document, element, 'joint')
     if kind == 'fixed':
         children['axis'] = []       # exporters write an axis of zeros
-    parts = {tag: _read_element(document, children, tag) for tag in URDF['joint'].children}
+    parts = {tag: _read_element(document, children, tag) for tag in children}
     for tag in ('parent', 'child'):
         if parts[tag] is None:
             raise document.error(element, f'joint "{name}" has no <{tag}>',

@@ -132,8 +132,7 @@ def _grid(arm, position, gains):
     lower, upper = range_of(arm)
     joints = joints_that_matter(arm, position, lower, upper, 1)
     return tuple(np.linspace(lower[j], upper[j], POSES_PER_JOINT) if j in joints
-                 else np.array([fixed])
-                 for j, fixed in enumerate(position))
+                 else np.array([fixed]) for j, fixed in enumerate(position))
 
 
 def _refuse_if_worse(arm, kind, axes, table, gains, feedback):
@@ -150,8 +149,7 @@ def _refuse_if_worse(arm, kind, axes, table, gains, feedback):
         neighbours = [table[corner] for corner in itertools.product(*edges)]
         pose = [np.mean([axis[k] for k in side]) for axis, side in zip(axes, edges)]
         channels = [replace(channel, drive_weights=channel.drive_weights / len(neighbours))
-                    for design in neighbours
-                    for channel in design.channels]
+                    for design in neighbours for channel in design.channels]
         rates = closed_rates(pose_model(arm, pose, feedback), neighbours[0].loop, *gains, channels,
                              neighbours[0].late)
         if _growth(rates) > MAX_GROWTH:

@@ -10,12 +10,14 @@ reference, and the difference of the efforts fades out.
 """
 
 import math
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.feedback.gain_table import GainTable
 from flex_robot_sim.feedback.lqg_design import LqgDesign
+from flex_robot_sim.feedback.lqg_gains import LqgGains
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
@@ -41,10 +43,8 @@ class Lqg(Serializable):
         if not (limits > 0.0).all():
             raise SettingError('the limits of lqg must be > 0, one per joint')
         self.design, self.limits, self._lower_limits = design, limits, -limits
-        entries = {index: {name: getattr(gains, name) for name in (
-            'A', 'B', 'C', 'regulator', 'tracking', 'filter', 'inertia',
-            'encoders_rest', 'effort')}
-            for index, gains in design.gains.items()}
+        entries = {index: {item.name: getattr(gains, item.name) for item in fields(LqgGains)}
+                   for index, gains in design.gains.items()}
         for index, entry in entries.items():    # offset of encoders from drives
             pose = np.array([axis[k] for axis, k in zip(design.axes, index)])
             entry['encoders_rest'] = entry['encoders_rest'].copy()

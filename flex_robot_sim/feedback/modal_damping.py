@@ -303,8 +303,7 @@ class _Search:
 
         solution = minimize(
             lambda x: self.cost([*fixed_channels, *self.channels(split(x), damped[first:])],
-                                damped, loss,
-                                undamped),
+                                damped, loss, undamped),
             start, method='Nelder-Mead', options={
                 'maxfev': MAX_EVALUATIONS * len(sought), 'fatol': 1e-4,
                 'initial_simplex': simplex})

@@ -187,8 +187,10 @@ class ArmModel(Serializable):
 
     @property
     def size(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates, and of their rates."""
         return len(self.coordinate_names)
+
+    nq = nv = size      # as in Pinocchio
 
     def elastic_coordinates(self, body: int) -> slice:
         """Slice of the elastic coordinates of a body."""
@@ -204,24 +206,11 @@ class ArmModel(Serializable):
         return sum(self.beams[body].length for body in self.segments[link])
 
     @property
-    def nq(self) -> int:
-        """Number of coordinates q."""
-        return len(self.coordinate_names)
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities v: the rates of the coordinates."""
-        return len(self.coordinate_names)
-
-    @property
     def idx_q(self) -> dict[str, int]:
-        """First coordinate of each joint on its link side, by name."""
+        """First coordinate, and velocity, of each joint on its link side, by name."""
         return {name: k for k, name in enumerate(self.joint_names)}
 
-    @property
-    def idx_v(self) -> dict[str, int]:
-        """First velocity of each joint on its link side, by name."""
-        return self.idx_q
+    idx_v = idx_q
 
     @property
     def joint_q(self) -> slice:
@@ -236,12 +225,12 @@ class ArmModel(Serializable):
     @property
     def passive_q(self) -> np.ndarray:
         """Coordinates that no motor moves: elastic shapes, and joints behind elastic gears."""
-        return np.setdiff1d(np.arange(self.nq), self.motor_q)
+        return np.setdiff1d(np.arange(self.size), self.motor_q)
 
     @property
     def elastic_q(self) -> slice:
         """Coordinates of the shapes of elastic links."""
-        return slice(len(self.joint_names) + len(self.motor_names), self.nq)
+        return slice(len(self.joint_names) + len(self.motor_names), self.size)
 
     def set_joints(self, coordinates: np.ndarray, values: ArrayLike) -> None:
         """Write values (..., joints) to link and motor side of q or rates (..., n), in place."""

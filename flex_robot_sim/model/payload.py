@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.description.bodies import (
-    IDENTIFICATION_TOLERANCE,
-    ROUNDING_TOLERANCE,
-    impossibility,
-)
+from flex_robot_sim.description import bodies
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.screws import set_body_inertia
@@ -37,11 +33,11 @@ def make_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0
     r, m = array_or_nan(centre), array_or_nan(mass)
     if (m.shape != () or r.shape != (3,) or I.shape != (3, 3)
             or not np.isfinite([m, *r, *I.flat]).all() or m < 0
-            or np.abs(I - I.T).max() > ROUNDING_TOLERANCE * np.abs(I).max()):
+            or np.abs(I - I.T).max() > bodies.ROUNDING_TOLERANCE * np.abs(I).max()):
         raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
                            'symmetric inertia (3, 3) [kg m2], all finite')
     I = (I + I.T) / 2       # removes rounding errors of a rotation
-    reason = impossibility(float(m), I, IDENTIFICATION_TOLERANCE)
+    reason = bodies.impossibility(float(m), I, bodies.IDENTIFICATION_TOLERANCE)
     if reason:
         raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {reason}')
     added = np.empty((6, 6))

@@ -62,10 +62,7 @@ class RepeatedMove:
         correction = self._paths.motion(self.weights if weights is None else weights,
                                         self.duration)
         motion = self.motion
-
-        def sample(t):
-            return motion.sample(t) + correction.sample(t)
-        return sample
+        return lambda t: motion.sample(t) + correction.sample(t)
 
     def model(self, run: Callable[[Callable[[float], np.ndarray]], ArrayLike],
               nudge: float) -> np.ndarray:

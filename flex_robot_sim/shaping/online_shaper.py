@@ -19,14 +19,9 @@ from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.model.arguments import whole
 from flex_robot_sim.motion.joint_motion import Motion
+from flex_robot_sim.shaping import online_shaper_kernel as kernel
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
-from flex_robot_sim.shaping.online_shaper_kernel import (
-    EMPTY,
-    ShaperArrays,
-    ShaperState,
-    shaper_tick,
-)
 from flex_robot_sim.shaping.shaped_samples import checked_samples
 from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
@@ -81,26 +76,26 @@ class OnlineShaper(Serializable):
         for i, stage in enumerate(stages):
             cycles[i, :stage.cycles.size] = stage.cycles
             amplitude[i, :stage.cycles.size] = stage.amplitudes
-        self._arrays = ShaperArrays(np.array([float(period)]), np.asarray(delays, int),
-                                    np.asarray(weights, float), cycles, amplitude)
+        self._arrays = kernel.ShaperArrays(np.array([float(period)]), np.asarray(delays, int),
+                                           np.asarray(weights, float), cycles, amplitude)
         rows = np.column_stack([stage.frequencies for stage in stages]) if stages else (
             np.zeros((1, 0)))
         self._frequencies = (table.pose_table(rows) if table is not None and stages
                              else PoseTable.of((), (), rows[0]))
-        self._state = ShaperState(
-            np.full(1, EMPTY), np.zeros((count, joints)), np.zeros((s, count, joints)),
+        self._state = kernel.ShaperState(
+            np.full(1, kernel.EMPTY), np.zeros((count, joints)), np.zeros((s, count, joints)),
             np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, max_impulses), int),
             self.position, np.zeros((3, joints)), np.zeros(s))
         self._sample, self._previous = np.zeros((2, joints))
         # compile or load now, not in the first tick of a real-time loop
-        shaper_tick(self._arrays, self._frequencies, self._state, self._sample)
-        self._state.ticks[0] = EMPTY
+        kernel.shaper_tick(self._arrays, self._frequencies, self._state, self._sample)
+        self._state.ticks[0] = kernel.EMPTY
 
     def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
-        self._arrays = ShaperArrays(*map(writable, self._arrays))
+        self._arrays = kernel.ShaperArrays(*map(writable, self._arrays))
         self._frequencies = PoseTable(*map(writable, self._frequencies))
-        self._state = ShaperState(*map(writable, self._state))
+        self._state = kernel.ShaperState(*map(writable, self._state))
         self.position = self._state.output      # one array, written by each tick
 
     @property
@@ -118,8 +113,8 @@ class OnlineShaper(Serializable):
         position = np.asarray(position, float)
         if position.shape != (self.joints,) or not math.hypot(*position) < MAX_SET_POINT:
             raise SettingError(f'a shaper starts at {self.joints} finite positions, one per joint')
-        self._state.ticks[0] = EMPTY
-        shaper_tick(self._arrays, self._frequencies, self._state, position)
+        self._state.ticks[0] = kernel.EMPTY
+        kernel.shaper_tick(self._arrays, self._frequencies, self._state, position)
         self._sample[:], self.velocity[:] = position, 0.0
 
     def tick(self, sample: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -141,12 +136,12 @@ class OnlineShaper(Serializable):
             self._sample[:] = sample
         else:
             self.refused += 1
-            if state.ticks[0] == EMPTY:
+            if state.ticks[0] == kernel.EMPTY:
                 raise SettingError('the first set point of a shaper must be finite: reset it to '
                                    'where the arm is')
-        is_first = state.ticks[0] == EMPTY
+        is_first = state.ticks[0] == kernel.EMPTY
         self._previous[:] = self.position
-        shaper_tick(self._arrays, self._frequencies, state, self._sample)
+        kernel.shaper_tick(self._arrays, self._frequencies, state, self._sample)
         if not is_first:
             np.subtract(self.position, self._previous, out=self.velocity)
             self.velocity /= self.period

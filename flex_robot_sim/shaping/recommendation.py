@@ -11,15 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
-from flex_robot_sim.analysis.mode_table import (
-    RINGS,
-    SHARE,
-    ModeTable,
-    excited_modes,
-    loaded,
-    mode_table,
-)
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
@@ -104,13 +97,14 @@ def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
     """Return the ModeCases of an arm, with all modes that any of them excites; [] without any."""
     modes, names, indices = [], [], []
     for payload in payloads:
-        loaded_arm = loaded(arm, payload)
+        loaded_arm = mode_table.loaded(arm, payload)
         for k, pose in enumerate(poses):
-            modes.append(excited_modes(loaded_arm, pose, gains))
+            modes.append(mode_table.excited_modes(loaded_arm, pose, gains))
             names.append(' '.join(f'{value:.3g}' for value in pose)
                          + (f', {payload[1]:g} kg at {payload[0]}' if payload else ''))
             indices.append(k)
-    count = max(1 + max(np.flatnonzero(found.shares >= SHARE), default=-1) for found in modes)
+    count = max(1 + max(np.flatnonzero(found.shares >= mode_table.SHARE), default=-1)
+                for found in modes)
     count = min([count, *(found.frequencies.size for found in modes)])
     return [ModeCase(found.frequencies[:count], found.ratios[:count], found.sizes[:count], name,
                      index)
@@ -120,12 +114,13 @@ def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
 def following(arm: ArmModel, design: StageDesign, payloads: Sequence[tuple | None] = (None,),
               gains: tuple[ArrayLike, ArrayLike] | None = None,
               progress: Callable[[int, int], object] | None = None,
-              count: int | None = None) -> tuple[ModeTable, list[ShaperStage]]:
+              count: int | None = None) -> tuple[mode_table.ModeTable, list[ShaperStage]]:
     """ModeTable and stages of a StageDesign, for payloads of which any may be the real one."""
-    tables: list[ModeTable] = []
+    tables: list[mode_table.ModeTable] = []
     for payload in tuple(payloads) or (None,):
-        tables.append(mode_table(arm, gains, payload, like=tables[0] if tables else None,
-                                 progress=progress, count=count))
+        tables.append(mode_table.mode_table(
+            arm, gains, payload, like=tables[0] if tables else None, progress=progress,
+            count=count))
     return tables[0], stages_of(tables, *design)
 
 
@@ -145,7 +140,7 @@ def slow_servo_diagnosis(arm: ArmModel, position: ArrayLike,
     q = equilibrium(arm, np.asarray(position, float)).coordinates
     found = modes(arm, q, gains=gains)
     rows = np.flatnonzero(found.frequencies > 0.0)
-    if not rows.size or found.damping_ratios[rows[0]] < RINGS:
+    if not rows.size or found.damping_ratios[rows[0]] < mode_table.RINGS:
         return ''
     frequency, ratio = found.frequencies[rows[0]], found.damping_ratios[rows[0]]
     return (f'the servo is soft and comes to rest slowly by itself, at {frequency:.2g} Hz with '

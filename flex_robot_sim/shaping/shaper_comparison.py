@@ -15,15 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.shaping.impulses import (
-    NONE,
-    SI,
-    TOLERANCE,
-    Shaper,
-    convolved,
-    kinds_for,
-    of_kind,
-)
+from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.shaper_stages import for_frequency, units_of
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 from flex_robot_sim.util.exceptions import SettingError
@@ -59,7 +51,7 @@ class StageDesign(NamedTuple):
 class ShaperCandidate(NamedTuple):
     """A shaper, and its worst results over all cases."""
 
-    shaper: Shaper
+    shaper: impulses.Shaper
     vibration: float            # largest residual vibration, over the unshaped one
     acceleration: float         # of the tool at the allowed vibration                   [m/s2]
     added: float                # time, maximum                                             [s]
@@ -79,7 +71,8 @@ class ShaperCandidate(NamedTuple):
 
 
 def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
-                    tolerance: float = TOLERANCE, allowed: float = 5e-4, fixed: bool = False,
+                    tolerance: float = impulses.TOLERANCE, allowed: float = 5e-4,
+                    fixed: bool = False,
                     trial: Callable[[ShaperCandidate, float], float] | None = None,
                     ) -> tuple[list[ShaperCandidate], int]:
     """
@@ -100,7 +93,7 @@ def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
     if not 0.0 < allowed < np.inf:
         raise SettingError(f'allowed = {allowed!r} m of vibration must be above 0')
     candidates = [evaluate_shaper(shaper, cases, uncertainty, allowed)
-                  for shaper in [NONE, *_fixed_shapers(cases, uncertainty, tolerance)]]
+                  for shaper in [impulses.NONE, *_fixed_shapers(cases, uncertainty, tolerance)]]
     frequencies = np.array([case.frequencies for case in cases])
     spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()     # of one mode
     if spread > MIN_FREQUENCY_SPREAD and not fixed:
@@ -110,7 +103,8 @@ def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
     return candidates, recommended_row(candidates, tolerance)
 
 
-def recommended_row(candidates: Sequence[ShaperCandidate], tolerance: float = TOLERANCE) -> int:
+def recommended_row(candidates: Sequence[ShaperCandidate],
+                    tolerance: float = impulses.TOLERANCE) -> int:
     """Row of the candidate that the rule selects; 0, no shaper, if none helps."""
     rows = _rows(candidates)
     acceptable = [k for k in rows if _is_acceptable(candidates[k], tolerance)]
@@ -125,14 +119,14 @@ def recommended_row(candidates: Sequence[ShaperCandidate], tolerance: float = TO
     return best if vibration[best] < 1.0 else 0
 
 
-def meets_tolerance(candidate: ShaperCandidate, tolerance: float = TOLERANCE) -> bool:
+def meets_tolerance(candidate: ShaperCandidate, tolerance: float = impulses.TOLERANCE) -> bool:
     """Whether a candidate meets the tolerance in all cases and moves."""
     return _is_acceptable(candidate, tolerance) and not candidate.moving > tolerance
 
 
 def try_moves(candidates: Sequence[ShaperCandidate],
               trial: Callable[[ShaperCandidate, float], float],
-              tolerance: float = TOLERANCE) -> list[ShaperCandidate]:
+              tolerance: float = impulses.TOLERANCE) -> list[ShaperCandidate]:
     """Return the candidates, with the vibration in trial moves of those the rule considers."""
     candidates = [*candidates]
     order = sorted((k for k in _rows(candidates) if _is_acceptable(candidates[k], tolerance)),
@@ -160,7 +154,7 @@ def _is_acceptable(candidate, tolerance):
     return candidate.vibration <= 1.01 * tolerance
 
 
-def evaluate_shaper(shaper: Shaper, cases: Sequence[ModeCase], uncertainty: float,
+def evaluate_shaper(shaper: impulses.Shaper, cases: Sequence[ModeCase], uncertainty: float,
                     allowed: float) -> ShaperCandidate:
     """Return the ShaperCandidate of a Shaper."""
     vibration, response = 0.0, 0.0
@@ -185,17 +179,21 @@ def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
     middles = np.sqrt(low * high)
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
     designs = [StageDesign(kind, tolerance)
-               for kind in kinds_for(max(case.ratios.max() for case in cases))]
-    designs += [StageDesign(SI, part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES]
+               for kind in impulses.kinds_for(max(case.ratios.max() for case in cases))]
+    designs += [StageDesign(impulses.SI, part * tolerance, uncertainty)
+                for part in SI_TOLERANCE_SHARES]
     for design in designs:
         try:
             units = units_of(design.kind, low, high, ratios, design.tolerance, design.uncertainty)
         except SettingError:        # the band is too wide for one shaper
             continue
-        name = f'{SI} {100 * design.tolerance:g}%' if design.kind == SI else design.kind
+        name = design.kind
+        if name == impulses.SI:
+            name = f'{name} {100 * design.tolerance:g}%'
         candidates = [
-            evaluate_shaper(convolved([for_frequency(unit, f) for unit, f in zip(units, middle)],
-                                      name), group, uncertainty, allowed)
+            evaluate_shaper(impulses.convolved([
+                for_frequency(unit, f) for unit, f in zip(units, middle)], name), group,
+                uncertainty, allowed)
             for middle, group in zip(middles, groups)]
         yield ShaperCandidate(candidates[0].shaper,
                               max(candidate.vibration for candidate in candidates),
@@ -209,11 +207,12 @@ def _fixed_shapers(cases, uncertainty, tolerance):
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
     low, high = frequencies.min(axis=0), frequencies.max(axis=0)
     modes = list(zip((low + high) / 2, ratios))
-    for kind in kinds_for(max(ratios)):
+    for kind in impulses.kinds_for(max(ratios)):
         yield for_modes(kind, modes, tolerance)
     if len(modes) > 1:
         # robust for the slowest mode, the largest one; exact for all others
-        yield convolved([of_kind('zvd', *modes[0]), for_modes('zv', modes[1:])], 'zvd, zv')
+        robust = impulses.of_kind('zvd', *modes[0])
+        yield impulses.convolved([robust, for_modes('zv', modes[1:])], 'zvd, zv')
     try:
         yield shortest(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios,
                               tolerance))

@@ -14,25 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
-from flex_robot_sim.analysis.mode_table import (
-    SHARE,
-    ModeTable,
-    PoseModes,
-    excited_modes,
-    loaded,
-    mode_table,
-)
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.impulses import (
-    AUTO,
-    NO_SHAPER,
-    NONE,
-    SI,
-    Shaper,
-    ShapingSettings,
-    check_mode,
-)
+from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
 from flex_robot_sim.shaping.shaper_stages import stages_of
@@ -44,7 +29,7 @@ MAX_CYCLES_PER_SAMPLE = 0.49    # highest mode that a sampled shaper can cancel
 DEFAULT_SET_POINT_PERIOD_S = 1e-3                                                       # [s]
 
 
-def design_shaper(arm: ArmModel, settings: ShapingSettings,
+def design_shaper(arm: ArmModel, settings: impulses.ShapingSettings,
                   gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
                   period: float = 0.0, poses: ArrayLike | None = None,
                   progress: Callable[[int, int], object] | None = None) -> OnlineShaper | None:
@@ -57,10 +42,10 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
     :param poses: (k, joints) of the task; default: the joint range [rad, m].
     :param progress: function of the number of finished poses and of all poses.
     """
-    if settings.shaper == NO_SHAPER:
+    if settings.shaper == impulses.NO_SHAPER:
         return None
     if settings.shaper_by_pose:
-        table = mode_table(arm, gains, None, poses, progress=progress)
+        table = mode_table.mode_table(arm, gains, None, poses, progress=progress)
     else:
         table = table_of_pose(arm, gains, position)
     stages = stages_of(table, settings.shaper, settings.shaper_tolerance,
@@ -69,38 +54,39 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
                         table=table, stages=stages)
 
 
-def refuse_shaper(arm: ArmModel, settings: ShapingSettings,
+def refuse_shaper(arm: ArmModel, settings: impulses.ShapingSettings,
                   gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
                   period: float = 0.0) -> None:
     """Raise SettingError if ShapingSettings are infeasible at a pose."""
-    if settings.shaper == NO_SHAPER:
+    if settings.shaper == impulses.NO_SHAPER:
         return
     table = table_of_pose(arm, gains, position)
     for frequency in table.frequencies[0]:
-        check_mode(float(frequency), 0.0, period or DEFAULT_SET_POINT_PERIOD_S)
-    if settings.shaper != SI:         # slow, and always feasible
+        impulses.check_mode(float(frequency), 0.0, period or DEFAULT_SET_POINT_PERIOD_S)
+    if settings.shaper != impulses.SI:         # slow, and always feasible
         stages_of(table, settings.shaper, settings.shaper_tolerance)
 
 
 def table_of_pose(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None,
-                  position: ArrayLike) -> ModeTable:
+                  position: ArrayLike) -> mode_table.ModeTable:
     """Return the ModeTable of one pose; SettingError if no mode is excited there."""
-    modes = excited_modes(arm, np.asarray(position, float), gains)
-    count = 1 + max(np.flatnonzero(modes.shares >= SHARE), default=-1)
+    modes = mode_table.excited_modes(arm, np.asarray(position, float), gains)
+    count = 1 + max(np.flatnonzero(modes.shares >= mode_table.SHARE), default=-1)
     if count == 0:
         raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '
                            'shaper')
-    return ModeTable((), (), modes.frequencies[None, :count], modes.ratios[None, :count])
+    return mode_table.ModeTable((), (), modes.frequencies[None, :count],
+                                modes.ratios[None, :count])
 
 
 class ShaperSpecification(NamedTuple):
     """Arguments of an OnlineShaper, and their name."""
 
     name: str
-    shaper: Shaper = NONE
-    table: ModeTable | None = None
+    shaper: impulses.Shaper = impulses.NONE
+    table: mode_table.ModeTable | None = None
     stages: tuple = ()
-    modes: tuple[PoseModes, ...] = ()       # of the arm in some poses; (): unknown
+    modes: tuple[mode_table.PoseModes, ...] = ()       # of the arm in some poses; (): unknown
 
     def for_samples(self, period: float) -> tuple[ShaperSpecification, str]:
         """
@@ -116,7 +102,7 @@ class ShaperSpecification(NamedTuple):
         share = max((share for pose in self.modes
                      for frequency, share in zip(pose.frequencies, pose.shares)
                      if frequency > limit), default=0.0)
-        if share >= SHARE:
+        if share >= mode_table.SHARE:
             raise SettingError(
                 f'modes up to {fastest:.3g} Hz have {share:.0%} of the vibration at the tool, too '
                 f'fast for {1 / period:g} set points a second: set stream_rate to '
@@ -135,7 +121,7 @@ class ShaperSpecification(NamedTuple):
 
 
 def design_for_modes(kind: str, frequencies: Sequence[float],
-                   ratios: Sequence[float] = ()) -> ShaperSpecification:
+                     ratios: Sequence[float] = ()) -> ShaperSpecification:
     """Return the ShaperSpecification for modes [Hz] that are independent of the pose."""
     if not len(frequencies):
         raise SettingError('frequencies = [] must name what the arm rings with [Hz], or robot a '
@@ -144,10 +130,11 @@ def design_for_modes(kind: str, frequencies: Sequence[float],
         raise SettingError(f'damping_ratios has {len(ratios)} numbers for {len(frequencies)} '
                            'frequencies: give one each, or none')
     ratios = ratios or [0.0] * len(frequencies)
-    if kind == NO_SHAPER:
-        return ShaperSpecification(NO_SHAPER)
-    shaper = for_modes('zv' if kind == AUTO else kind, zip(frequencies, ratios), joint=False)
-    if kind == AUTO:
+    if kind == impulses.NO_SHAPER:
+        return ShaperSpecification(impulses.NO_SHAPER)
+    shaper = for_modes('zv' if kind == impulses.AUTO else kind, zip(frequencies, ratios),
+                       joint=False)
+    if kind == impulses.AUTO:
         # sizes of the modes are unknown: take those of a spring-mass oscillator
         f = np.array(frequencies, float)
         candidates, best = compare_shapers([
@@ -157,8 +144,8 @@ def design_for_modes(kind: str, frequencies: Sequence[float],
 
 
 def design_for_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
-                 gains: tuple[ArrayLike, ArrayLike] | None = None,
-                 progress: Callable[[int, int], object] | None = None) -> ShaperSpecification:
+                   gains: tuple[ArrayLike, ArrayLike] | None = None,
+                   progress: Callable[[int, int], object] | None = None) -> ShaperSpecification:
     """
     Return the ShaperSpecification for the modes of an ArmModel, whose delays follow the pose.
 
@@ -169,18 +156,18 @@ def design_for_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
     # imports the simulation, which a joint controller does not need
     from flex_robot_sim.shaping.recommendation import following, recommend
 
-    if kind == NO_SHAPER:
-        return ShaperSpecification(NO_SHAPER)
+    if kind == impulses.NO_SHAPER:
+        return ShaperSpecification(impulses.NO_SHAPER)
     payloads = tuple((arm.tool, float(mass)) for mass in masses) or (None,)
     design = StageDesign(kind, 0.05)
-    if kind == AUTO:
+    if kind == impulses.AUTO:
         recommendation = recommend(arm, payloads=payloads, gains=gains)
         recommendation.refuse_none(arm)
         design = recommendation.choice.design
         if design is None:
             return ShaperSpecification(recommendation.choice.name, recommendation.choice.shaper)
     table, stages = following(arm, design, payloads, gains, progress)
-    modes = tuple(excited_modes(loaded(arm, payload), pose, gains) for payload in payloads
-                  for pose in poses_within(arm, MODE_POSES))
+    modes = tuple(mode_table.excited_modes(mode_table.loaded(arm, payload), pose, gains)
+                  for payload in payloads for pose in poses_within(arm, MODE_POSES))
     return ShaperSpecification(f'{design.kind} by pose', table=table, stages=tuple(stages),
                                modes=modes)

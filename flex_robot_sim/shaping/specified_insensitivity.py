@@ -10,16 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.shaping.impulses import (
-    SI,
-    TOLERANCE,
-    Shaper,
-    check_mode,
-    convolved,
-    merged_impulses,
-    of_kind,
-    pole_of,
-)
+from flex_robot_sim.shaping import impulses
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 TIMES_PER_PERIOD = 24       # grid times in a period of the fastest mode
@@ -35,7 +26,7 @@ class Band(NamedTuple):
     low: float                  # natural frequencies                                      [Hz]
     high: float
     ratio: float = 0.0          # of damping
-    tolerance: float = TOLERANCE    # largest vibration over the unshaped one; 0: a zero
+    tolerance: float = impulses.TOLERANCE    # largest vibration over the unshaped one; 0: a zero
 
     @property
     def middle(self) -> float:
@@ -43,8 +34,8 @@ class Band(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float = TOLERANCE,
-              joint: bool = True) -> Shaper:
+def for_modes(kind: str, modes: Iterable[tuple[float, float]],
+              tolerance: float = impulses.TOLERANCE, joint: bool = True) -> impulses.Shaper:
     """Shaper for modes (frequency [Hz], ratio); `joint`: search for a shorter one for `zv`."""
     try:
         modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
@@ -53,8 +44,8 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
                            '[Hz] and a damping ratio: write [(2.7, 0.006)] for one') from None
     if not modes:
         raise SettingError('there is no mode to shape for')
-    product = convolved([of_kind(kind, frequency, ratio, tolerance)
-                         for frequency, ratio in modes], kind)
+    product = impulses.convolved([impulses.of_kind(kind, frequency, ratio, tolerance)
+                                  for frequency, ratio in modes], kind)
     if kind != 'zv' or len(modes) == 1 or not joint:
         return product
     try:
@@ -64,7 +55,7 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
     return direct if direct.duration < product.duration else product
 
 
-def shortest(bands: Sequence[Band], name: str = SI) -> Shaper:
+def shortest(bands: Sequence[Band], name: str = impulses.SI) -> impulses.Shaper:
     """Shortest positive shaper for Bands (S5)."""
     try:
         bands = [Band(*band) for band in bands]
@@ -91,8 +82,8 @@ def shortest(bands: Sequence[Band], name: str = SI) -> Shaper:
 
 
 def _check(band):
-    check_mode(band.low, band.ratio)
-    check_mode(band.high, band.ratio)
+    impulses.check_mode(band.low, band.ratio)
+    impulses.check_mode(band.high, band.ratio)
     if not band.low <= band.high:
         raise SettingError(f'a band from {band.low:g} to {band.high:g} Hz is none: give the lower '
                            'frequency first')
@@ -112,7 +103,7 @@ class _Constraints:
         for band in bands:
             # a lobe of the sensitivity curve is as wide as the inverse of the duration
             count = 1 if band.low == band.high else 9 + int(16 * (band.high / band.low - 1))
-            poles.append(pole_of(np.linspace(band.low, band.high, count), band.ratio))
+            poles.append(impulses.pole_of(np.linspace(band.low, band.high, count), band.ratio))
             limits.append(np.full(count, band.tolerance))
         self.poles, self.limits = np.concatenate(poles), np.concatenate(limits)
         self.is_zero = self.limits == 0.0
@@ -186,7 +177,7 @@ class _Constraints:
         amplitudes = amplitudes + np.linalg.lstsq(A, residual, rcond=1e-10)[0]
         if amplitudes.min() < -1e-9:
             return None
-        shaper = merged_impulses(name, times, np.maximum(amplitudes, 0.0), self.modes)
+        shaper = impulses.merged_impulses(name, times, np.maximum(amplitudes, 0.0), self.modes)
         vibration = np.abs(self._columns(shaper.times) @ shaper.amplitudes)
         return shaper if (
             vibration <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all() else None

@@ -23,14 +23,9 @@ from flex_robot_sim.motion.limits import (
     refuse_curve_beyond_limits,
 )
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
+from flex_robot_sim.shaping import shaped_samples
 from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.shaping.online_shaper import GRID, PoseDependentShaper
-from flex_robot_sim.shaping.shaped_samples import (
-    MAX_PATH_SAMPLES,
-    appended,
-    path_deviation,
-    sampled,
-)
 from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
@@ -151,7 +146,7 @@ class TrajectoryShaper:
             shaper = old.shaper.advanced(old.motion, now)
         else:
             shaper = old.shaper
-        motion = appended(history, new, cut, start, now - shaper.duration)
+        motion = shaped_samples.appended(history, new, cut, start, now - shaper.duration)
         order = int(trajectory.has_velocity.any()) + int(trajectory.has_acceleration.any())
         commanded_joints = trajectory.names
         if old is not None:
@@ -189,13 +184,13 @@ class TrajectoryShaper:
         if state.shaper.duration == 0.0:
             return 0.0
         motion = state.motion
-        even_times = np.linspace(motion.knots[0], motion.end, MAX_PATH_SAMPLES)
+        even_times = np.linspace(motion.knots[0], motion.end, shaped_samples.MAX_PATH_SAMPLES)
         times = np.unique([*motion.knots, *even_times])
         path = motion.samples(times)[:, 0]
         columns = [state.joints.index(name) for name in shaped.names]
         rows = np.tile(path[-1], (len(shaped.times), 1))
         rows[:, columns] = shaped.positions
-        return path_deviation(self._arm, rows, path)
+        return shaped_samples.path_deviation(self._arm, rows, path)
 
     def keep(self, shaped: ShapedTrajectory) -> None:
         """Make a shaped trajectory the present one."""
@@ -257,7 +252,7 @@ class TrajectoryShaper:
         if times[0] > elapsed or len(times) < 2:
             return None
         limits = VELOCITY_MARGIN * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
-                                     np.abs(present[1])) + REST_VELOCITY
+                                              np.abs(present[1])) + REST_VELOCITY
         if elapsed >= times[-1]:
             return None             # `Interpolation.motion` raises
         first, step, lowest, best = (
@@ -304,7 +299,7 @@ class TrajectoryShaper:
         if isinstance(state.shaper, PoseDependentShaper):
             return self._points_by_pose(state, columns)
         times = self._times(state, begin)
-        tables = sampled(state.shaper, state.motion, times)
+        tables = shaped_samples.sampled(state.shaper, state.motion, times)
         tables = [*tables[:state.order + 1, :, columns]] + [None] * (2 - state.order)
         return ShapedTrajectory(state.commanded_joints, begin, times - begin, *tables, state)
 

@@ -190,8 +190,8 @@ class _Builder:
         key = tuple(values.values())
         if key != self._key:
             try:
-                self._last = build_arm(with_parameters(plan.description, values), plan.coupling,
-                                       plan.gravity)
+                description = with_parameters(plan.description, values)
+                self._last = build_arm(description, plan.coupling, plan.gravity)
             except RUN_ERRORS as error:
                 self._last = _error_line(error)
             self._key = key
