@@ -1,4 +1,4 @@
-"""Section outlines, compared with tables and independent integrals."""
+"""Outlines of sections, compared with tables and independent integrals."""
 
 import math
 
