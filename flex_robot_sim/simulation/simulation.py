@@ -24,9 +24,7 @@ from flex_robot_sim.model.payload import expect_payload_link, make_payload
 from flex_robot_sim.model.start_pose import start_coordinates, start_note, state_note
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion
 from flex_robot_sim.simulation import queries
-from flex_robot_sim.simulation.explicit_schemes import ENERGY_CHECK_STEPS, EXPLICIT_SCHEMES
 from flex_robot_sim.simulation.prescribed_drives import PrescribedDrives
-from flex_robot_sim.simulation.queries import Energy
 from flex_robot_sim.simulation.simulated_arm import MakeFormulation, SimulatedArm
 from flex_robot_sim.simulation.state_checks import checked_servo, checked_state, steps_until
 from flex_robot_sim.simulation.step_monitor import StepMonitor, non_finite_state_error
@@ -36,7 +34,6 @@ from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, quantities, summarized
 
 PARTS = ('_simulated', '_drives', '_monitor')   # made anew in copies, from what each has saved
-MAX_STEPS_PER_CALL = 10000  # between two checks for Ctrl-C
 
 
 @summarized
@@ -312,8 +309,7 @@ class Simulation(Serializable):
         h, start = float(self.settings.time_step), self.time
         # Ctrl-C interrupts plain Python anywhere, and time must stay consistent with the state
         steps_per_call = (1 if simulated.steps_in_python or self._drives.motions else
-                          ENERGY_CHECK_STEPS if self.settings.scheme in EXPLICIT_SCHEMES else
-                          MAX_STEPS_PER_CALL)
+                          self._monitor.steps_per_check)
         for first in range(0, steps, steps_per_call):
             requested = min(steps_per_call, steps - first)
             if self._drives.motions:
@@ -327,7 +323,8 @@ class Simulation(Serializable):
                     self.time = start + (first + completed) * h
             if self._drives.motions and completed:
                 self._drives.end_step()
-            self.reports += self._monitor.lines(completed, self.time, _end_times(start, first, h))
+            self.reports += self._monitor.lines(
+                completed, self.time, lambda step, first=first: start + (first + step + 1) * h)
             if completed < requested:
                 simulated.clear_step_history()
                 simulated.work.applied[:] = 0.0
@@ -342,8 +339,7 @@ class Simulation(Serializable):
         :param station: None: the frame of the link. A distance from the root along a flexible
             link [m], or 'tip': its section there, x along the beam.
         """
-        simulated = self._simulated
-        return pose(self.arm, simulated.state.q, link, station, simulated.query_work)
+        return pose(self.arm, self._simulated.state.q, link, station, self._simulated.query_work)
 
     def jacobian(self, link: str, representation: str = 'body',
                  station: float | str | None = None) -> np.ndarray:
@@ -353,9 +349,8 @@ class Simulation(Serializable):
         :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
         :param station: see `pose`.
         """
-        simulated = self._simulated
-        return jacobian(self.arm, simulated.state.q, link, representation, station,
-                        simulated.query_work)
+        return jacobian(self.arm, self._simulated.state.q, link, representation, station,
+                        self._simulated.query_work)
 
     def twist(self, link: str, representation: str = 'body',
               station: float | str | None = None) -> np.ndarray:
@@ -374,15 +369,15 @@ class Simulation(Serializable):
         """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
         return queries.wrench(self._simulated, joint)
 
-    def energy(self) -> Energy:
+    def energy(self) -> queries.Energy:
         """Return the Energy of the arm, with its balance."""
         return queries.energy(self._simulated)
 
     def _report_state(self, q):
         """Report joints beyond limits in a new state (n,), and drop the line about the start."""
-        line = state_note(self.arm, q[self._simulated.motor_q])
-        self.reports[:] = [report for report in self.reports if report not in self._start_lines]
-        self.reports += [line] if line and line not in self.reports else []
+        line = state_note(self.arm, q[self.arm.motor_q])
+        reports = [report for report in self.reports if report not in self._start_lines]
+        self.reports[:] = [*reports, line] if line and line not in reports else reports
 
     def _summary(self) -> tuple[str, SummaryRows]:
         names, units, settings = self.arm.joint_names, self.arm.units, self.settings
@@ -401,8 +396,3 @@ class Simulation(Serializable):
     def _check_step_stability(self, stiffness, damping):
         """Raise SettingError if an explicit scheme cannot follow the arm with such a servo."""
         self.reports += self._monitor.limits.fit(stiffness, damping)
-
-
-def _end_times(start, first, h):
-    """Return the function from a step number, relative to `first`, to its end time [s]."""
-    return lambda step: start + (first + step + 1) * h

@@ -6,10 +6,16 @@ from typing import Any
 
 from flex_robot_sim.dynamics.monitors import count_events, report_lines
 from flex_robot_sim.jit.compiled import bind
-from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES, EnergyGain, StepLimits
+from flex_robot_sim.simulation.explicit_schemes import (
+    ENERGY_CHECK_STEPS,
+    EXPLICIT_SCHEMES,
+    EnergyGain,
+    StepLimits,
+)
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SimulationError
 
+MAX_STEPS_PER_CALL = 10000  # between two checks for Ctrl-C
 DEFAULT_REMEDY = 'Take a shorter time_step or smaller efforts'
 
 
@@ -24,6 +30,7 @@ class StepMonitor:
         self._reported: set[object] = set()
         self._count_events = bind(count_events, simulated.watch)
         self._is_explicit = simulated.settings.scheme in EXPLICIT_SCHEMES
+        self.steps_per_check = ENERGY_CHECK_STEPS if self._is_explicit else MAX_STEPS_PER_CALL
 
     def saved(self) -> tuple[Any, ...]:
         """Return what the next report depends on."""
