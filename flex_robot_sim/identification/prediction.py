@@ -288,7 +288,7 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     settings = SimulationSettings()
     log = MeasuredMotion(
         motors, measured_coordinates, np.array([substeps]),
-        *(np.array(table) for table in (
+        *(np.array(table, order='C') for table in (
             sequence.efforts, reference_positions, reference_velocities)))
     completed = advance_tracking(
         arm.arrays, make_loads(arm), make_step_settings(settings, sequence.period / substeps),
