@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import zlib
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import (
     COLUMNS,
+    FORMAT,
     ExperimentLog,
     durations,
     read_experiment,
@@ -22,6 +24,9 @@ from flex_robot_sim.rig.calibration.file import write_calibration
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
+
+# hash of the columns of a log, by format; a new hash needs a new format
+COLUMNS_OF_LOGS = {1: '6b6862a8'}
 
 
 @pytest.fixture(scope='module')
@@ -165,7 +170,7 @@ def broken(path, number, change):
 
 @pytest.mark.parametrize('number, change, message', [
     (1, lambda line: 'hello', ':1: this is no log of an experiment of this version.'),
-    (1, lambda line: line.replace('"format": 1', '"format": 9'),
+    (1, lambda line: line.replace(f'"format": {FORMAT}', '"format": 99'),
      ':1: this is no log of an experiment of this version.'),
     (1, lambda line: line.replace('"scale"', '"skale"'),
      ':1: calibration: slide: no setting "skale". Known: scale, zero, deviation, '
@@ -180,6 +185,12 @@ def test_a_damaged_log_is_rejected_with_its_line(path, number, change, message):
     with pytest.raises(UsageError) as error:
         read_experiment(path)
     assert str(error.value) == f'{path}{message}'
+
+
+def test_a_log_with_other_columns_has_another_format():
+    found = f'{zlib.crc32(",".join(COLUMNS).encode()):08x}'
+    assert COLUMNS_OF_LOGS[FORMAT] == found, (
+        'logs have other columns: raise FORMAT in experiment_log.py, and note its hash here')
 
 
 def test_a_log_without_a_robot_requires_one(path):
