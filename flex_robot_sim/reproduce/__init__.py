@@ -4,7 +4,7 @@ The experiments of the papers, one module each, run by `flexsim reproduce`.
 A module has `run(progress, options) -> Reproduction`. It calls `progress` with the fraction that
 is complete, 0 to 1. It also has
 
-    SECONDS         duration of the experiment in the paper [s]
+    DURATION_S      duration of the experiment in the paper [s]
     ROBOT           name or URDF text of the robot whose parameters `--set` changes
     VARIANT         what `--variant paper` changes, in words; '': the equations are the paper's
     VARIED          joint parameters that the experiment itself varies

@@ -50,7 +50,7 @@ STIFFNESSES = (0.60e6, 1.33e6, 2.66e6, 5.00e6)  # of every joint                
 NOMINAL = 5.0, 2.66e6                       # rotor inertia, stiffness          [kg m2, N m/rad]
 GEAR_RATIO = 100.0
 # duration of the fall, its integration step, duration of the stiffened arm at this step [s]
-SECONDS, STEP, STIFFENED_SECONDS = 2.5, 2.5e-4, 0.15
+DURATION_S, STEP_S, STIFFENED_SECONDS = 2.5, 2.5e-4, 0.15
 LONG_STEP = 1e-3                            # of all formulations, in the nominal fall  [s]
 STEPS_PER_SAMPLE, SAMPLES_PER_OUTLINE = 4, 8
 BOOMS = ('upper_boom', 'lower_boom')
@@ -66,7 +66,7 @@ DEFORMATIONS = ('u_x', 'v_y', 'w_z', 'theta_x')         # of figures 10 to 13
 
 def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    seconds = options.seconds or SECONDS
+    seconds = options.seconds or DURATION_S
     cases = [(rotor, NOMINAL[1], 'shortening') for rotor in ROTORS]
     cases += [(NOMINAL[0], stiffness, 'shortening') for stiffness in STIFFNESSES]
     cases += [(*NOMINAL, 'zero_order')]
@@ -97,7 +97,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
         tuple(numbers(by_rotor, by_stiffness, drops, tip_error)), results,
         max(tip_error, max_error(results)),
         f'coordinates of all nonlinear formulations at {1e3 * LONG_STEP:g} ms, and the tip of the '
-        f'upper boom over {min(STIFFENED_SECONDS, seconds):g} s at {1e3 * STEP:g} ms',
+        f'upper boom over {min(STIFFENED_SECONDS, seconds):g} s at {1e3 * STEP_S:g} ms',
         ('masses of booms and modules are those of Nguyen and Hughes (1994), see '
          'urdf/canadarm2.urdf', 'joint stiffness in N m/rad, where the paper prints N/mm',
          'joints fall free on the motor side: no torque, no brake, and the fall is shown until '
@@ -140,8 +140,8 @@ def start_pose() -> np.ndarray:
 def simulate_drop(arm: ArmModel, seconds: float, variant: Variant | None = None) -> Drop:
     """Simulate the fall of an arm; return the Drop."""
     q = np.zeros(arm.size)
-    step = STEP if variant is None else LONG_STEP
-    stride = round(STEPS_PER_SAMPLE * STEP / step)
+    step = STEP_S if variant is None else LONG_STEP
+    stride = round(STEPS_PER_SAMPLE * STEP_S / step)
     times: list[float] = []
     outline: list[list[np.ndarray]] = []
     energy_errors: list[float] = []
@@ -150,7 +150,7 @@ def simulate_drop(arm: ArmModel, seconds: float, variant: Variant | None = None)
     q[:5] = q[5:10] = start_pose()
 
     def on_sample(simulation: Simulation) -> None:
-        if round(simulation.time / (STEPS_PER_SAMPLE * STEP)) % SAMPLES_PER_OUTLINE == 0:
+        if round(simulation.time / (STEPS_PER_SAMPLE * STEP_S)) % SAMPLES_PER_OUTLINE == 0:
             points = [simulation.pose(link, fraction * arm.description.beam(link).length)[:3, 3]
                       for link in BOOMS for fraction in SECTION_FRACTIONS]
             times.append(simulation.time)
@@ -206,7 +206,7 @@ def comparisons(nominal: Drop, zero_order: Drop, by_rotor: Mapping[str, Drop], s
         'dynamic stiffening cannot be neglected',
         100 * curve_error(tip_displacement(nominal, 1), tip_displacement(zero_order, 1)),
         '% of range', LINE_WIDTH, lower=100 * LINE_FRACTION))
-    yield from require_duration(SECONDS, seconds, rows)
+    yield from require_duration(DURATION_S, seconds, rows)
     yield check_number('bending stiffness of the upper boom, from its tip under a force',
                        'section 4.2', PRINTED_EI / 1e6, boom_stiffnesses(nominal.arm)[1] / 1e6,
                        'MN m2', 0.05)
@@ -298,9 +298,9 @@ def compare_formulations(nominal: Drop, seconds: float, progress: Progress
     arm = nominal.arm
     force = make_force(arm, lambda *_: np.zeros(5))
     q = nominal.run.q[0]
-    recursion_run = simulate(arm, None, q, 0 * q, STEP, seconds, 'rk4', stride=8)
-    stiffened_run = integrate(make('stiffened', arm).accelerations, force, q, 0 * q, STEP, seconds,
-                              stride=8, progress=subprogress(progress, 0.0, 0.2))
+    recursion_run = simulate(arm, None, q, 0 * q, STEP_S, seconds, 'rk4', stride=8)
+    stiffened_run = integrate(make('stiffened', arm).accelerations, force, q, 0 * q, STEP_S,
+                              seconds, stride=8, progress=subprogress(progress, 0.0, 0.2))
     tips = [np.array([tip_deflection(arm, 'upper_boom', row)[1] for row in run.q])
             for run in (recursion_run, stiffened_run)]
     fall_seconds = float(nominal.run.time[-1])

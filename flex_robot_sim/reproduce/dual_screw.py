@@ -58,7 +58,7 @@ VARIANT = 'equation (112) word by word: ends of links turn by (27), sections by 
 DEVIATIONS = {'exact_end_rotation': 'ends of links turn by 1 + theta~ (27)',
               'omits_section_gyroscopics': 'sections turn with their link (104)',
               'keeps_energy': 'products of partial velocities of first order left out'}
-SECONDS, STEP, STRIDE = 6.0, 1e-3, 1    # [s], [s], steps per sample: some rates vibrate fast
+DURATION_S, STEP_S, STRIDE = 6.0, 1e-3, 1    # [s], [s], steps per sample: some rates vibrate fast
 START = np.array([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
 TARGETS = ((FIRST_TARGET_TIME, np.array([0.0, np.pi / 3, np.pi / 3, np.pi / 3])),
            (SECOND_TARGET_TIME, np.array([np.pi / 4, np.pi / 3, np.pi / 3, np.pi / 3])))
@@ -69,7 +69,7 @@ NUMPY_FORMULATIONS = {'element_sum': 'element sum', 'wrench_dae': 'wrench DAE',
 
 def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    seconds = options.seconds or SECONDS
+    seconds = options.seconds or DURATION_S
     arm = options.load_arm(ROBOT, coupling='zero_order')
     linear_options = replace(options, values={**options.values, **options.second_model_values})
     linear = linear_options.load_arm(ROBOT, coupling='zero_order')
@@ -107,9 +107,9 @@ def run(progress: Progress, options: Options) -> Reproduction:
          f'PD of {FREQUENCY[0]:g} Hz for the waist and {FREQUENCY[1]:g} Hz for the other joints, '
          'critically damped, and efforts that carry the weight at the target: slow enough that '
          'links bend by millimetres, as linear equations assume',
-         f'implicit midpoint at {STEP * 1e3:g} ms for both; no damping in the links'),
+         f'implicit midpoint at {STEP_S * 1e3:g} ms for both; no damping in the links'),
         effects, (f'dual screws: the motion is lost at {end:.3g} of {seconds:g} s',)
-        if end < seconds - STEP / 2 else ())
+        if end < seconds - STEP_S / 2 else ())
 
 
 def comparisons(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.ndarray],
@@ -144,7 +144,7 @@ def comparisons(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np
             'largest value', place, 'equal to zero', 100 * float(max(
                 np.abs(run.q[early[:len(run.q)]][:, columns]).max() for run in runs.values())
                 / (max_coordinate or 1.0)), '%', LINE_WIDTH, upper=100 * LINE_FRACTION))
-    yield from require_duration(SECONDS, seconds, rows)
+    yield from require_duration(DURATION_S, seconds, rows)
     for what, paper in (('CPU time, nonlinear', 3901.0), ('CPU time, linearised', 314.0),
                         ('CPU time, linearised, generated code', 14.0)):
         yield not_comparable(what, 'section 6', paper,
@@ -213,7 +213,7 @@ def manoeuvre(arm: ArmModel, formulation: str, seconds: float,
 
     :param variant: makes a variant of the formulation; its Run may end early.
     """
-    settings = SimulationSettings(time_step=STEP, formulation=formulation)
+    settings = SimulationSettings(time_step=STEP_S, formulation=formulation)
     simulation = (Simulation(arm, settings) if variant is None
                   else VariantSimulation(arm, settings, variant))
     gains = joint_gains(arm)
@@ -221,11 +221,11 @@ def manoeuvre(arm: ArmModel, formulation: str, seconds: float,
     _set_target(simulation, arm, START, gains)
     simulation.step()                       # compile before the time measurement
     simulation.set_state(START)
-    rows, pending_targets, total, cpu_time = [], list(TARGETS), round(seconds / STEP), 0.0
+    rows, pending_targets, total, cpu_time = [], list(TARGETS), round(seconds / STEP_S), 0.0
     for step in range(0, total + 1, STRIDE):
-        while pending_targets and step * STEP >= pending_targets[0][0] - STEP / 2:
+        while pending_targets and step * STEP_S >= pending_targets[0][0] - STEP_S / 2:
             _set_target(simulation, arm, pending_targets.pop(0)[1], gains)
-        rows.append((step * STEP, simulation.coordinates, simulation.rates,
+        rows.append((step * STEP_S, simulation.coordinates, simulation.rates,
                      simulation.applied_effort))
         if step < total:
             start_time = time.process_time()

@@ -18,7 +18,7 @@ from flex_robot_sim.reproduce.reproduction import Number, Reproduction
 from flex_robot_sim.reproduce.simulated_motion import Progress, Run
 
 FORCE, TORQUE = 5.0, 0.5        # [N, N m]
-SWITCH_TIMES, SECONDS = (0.5, 1.0), 1.4
+SWITCH_TIMES, DURATION_S = (0.5, 1.0), 1.4
 ROBOT, VARIANT, VARIED = 'element_sum_arm_1', '', ()
 SLIDE, REVOLUTE, TIP = (coordinate_of('slide'), coordinate_of('revolute'),
                         tip_deflection_of('link_2', 1))
@@ -46,7 +46,7 @@ def numbers(arm: ArmModel, conventional: Run) -> tuple[Number, ...]:
 
 EXAMPLE = Example(
     ROBOT, ('figures_4_to_8', 'Element sum, example 1'),
-    bang_bang([FORCE, TORQUE], SWITCH_TIMES), SECONDS,
+    bang_bang([FORCE, TORQUE], SWITCH_TIMES), DURATION_S,
     (('slide', 'Fig. 4: force on the slide', 'force [N]'),
      ('revolute', 'Fig. 5: torque', 'torque [N m]')),
     (CurveSpec('slide', 'figure 6', 'Fig. 6: prismatic joint', 'displacement [m]', SLIDE),

@@ -20,7 +20,7 @@ from flex_robot_sim.reproduce.reproduction import Number, Reproduction
 from flex_robot_sim.reproduce.simulated_motion import Progress, Run
 
 TORQUES = (0.1, 0.01)           # [N m]
-SWITCH_TIMES, SECONDS = (0.5, 1.0), 1.4
+SWITCH_TIMES, DURATION_S = (0.5, 1.0), 1.4
 ROBOT, VARIANT, VARIED = 'element_sum_arm_2', '', ()
 REACH = 0.8 + 0.3               # both links stretched                                    [m]
 RISE_TIME = 0.06                # of a torque change; a jump excites the short link 2     [s]
@@ -55,7 +55,7 @@ def numbers(arm: ArmModel, conventional: Run) -> tuple[Number, ...]:
 
 EXAMPLE = Example(
     ROBOT, ('figures_10_to_15', 'Element sum, example 2'),
-    bang_bang(TORQUES, SWITCH_TIMES, RISE_TIME), SECONDS,
+    bang_bang(TORQUES, SWITCH_TIMES, RISE_TIME), DURATION_S,
     (('joint_1', 'Fig. 10: torque at joint 1', 'torque [N m]'),
      ('joint_2', 'Fig. 11: torque at joint 2', 'torque [N m]')),
     (CurveSpec('joint 1', 'figure 12', 'Fig. 12: joint 1', 'angle [rad]', JOINT_1),

@@ -34,7 +34,7 @@ from flex_robot_sim.reproduce.simulated_motion import (
 )
 from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
-STEP = 4e-4                 # stable for rk4 up to 7000 rad/s               [s]
+STEP_S = 4e-4                 # stable for rk4 up to 7000 rad/s               [s]
 COARSE_ELEMENTS, FINE_ELEMENTS = 4, 32      # rigid elements in each finite element
 MAX_CONDITION = 1e14        # above it, no digit of a solution is significant
 METHODS = ('conventional', 'proposed', 'proposed, fine')
@@ -167,13 +167,13 @@ def simulate_methods(arm: ArmModel, effort: Effort, seconds: float, progress: Pr
     :param runs_formulations: whether the other formulations run, too.
     """
     force, zero_state, runs = make_force(arm, effort), np.zeros(arm.size), {}
-    runs[METHODS[0]] = simulate(arm, effort, zero_state, zero_state, STEP, seconds, 'rk4')
+    runs[METHODS[0]] = simulate(arm, effort, zero_state, zero_state, STEP_S, seconds, 'rk4')
     numbers = [Number('first natural frequency, conventional',
                       lowest_frequency(arm, make('recursion', arm)), 'Hz')]
     for k, (name, count) in enumerate(zip(METHODS[1:], (COARSE_ELEMENTS, FINE_ELEMENTS))):
         formulation, start_time = (element_sum.make(arm, count * _segment_count(arm)),
                                    time.perf_counter())
-        runs[name] = integrate(formulation.accelerations, force, zero_state, zero_state, STEP,
+        runs[name] = integrate(formulation.accelerations, force, zero_state, zero_state, STEP_S,
                                seconds, progress=subprogress(progress, 0.2 * k, 0.2 * (k + 1)))
         numbers += [Number(f'the same, {count} rigid elements each',
                            lowest_frequency(arm, formulation), 'Hz'),
@@ -187,7 +187,7 @@ def simulate_methods(arm: ArmModel, effort: Effort, seconds: float, progress: Pr
 
     def motion(name, seconds, progress):
         return existing_runs.get(name) or simulate(
-            arm, effort, zero_state, zero_state, STEP, seconds, 'rk4', formulation=name,
+            arm, effort, zero_state, zero_state, STEP_S, seconds, 'rk4', formulation=name,
             progress=progress)
 
     results = run_formulations(

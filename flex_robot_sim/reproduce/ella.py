@@ -27,7 +27,7 @@ from flex_robot_sim.reproduce.ella_figures import (
 )
 from flex_robot_sim.reproduce.ella_schemes import (
     RUN_DURATION,
-    STEP,
+    STEP_S,
     SchemeComparison,
     compare_schemes,
 )
@@ -48,7 +48,7 @@ from flex_robot_sim.util.share import shipped_robots
 ROBOT, VARIED = 'ella', ()
 VARIANT = ('PD alone (83), ends of links that only shift (23), one clamped-free shape in each '
            'direction and no torsion')
-SECONDS = 4.0                                   # of the run                            [s]
+DURATION_S = 4.0                                   # of the run                            [s]
 ROTOR_ELEMENT = '<joint name="{}" rotor_inertia="1e-4" gear_ratio="100"/>'
 TIP_START = (0.0065, -0.0083)   # transverse deflection of the tip of link 2            [m]
 # the wrench DAE with link ends that shift the next link and do not rotate it (23)
@@ -59,7 +59,7 @@ ONE_SHAPE = '<modes bending_y="1" bending_z="1" torsion="0"/>'
 
 def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    seconds = options.seconds or SECONDS
+    seconds = options.seconds or DURATION_S
     arm = options.load_arm(robot_text(PAPER_MODES if options.is_paper else None))
     variant = SHIFTING_ENDS if options.is_paper else None
     controller = EllaController(arm, not options.is_paper)
@@ -100,7 +100,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
          'is a strain of 2 %',
          'rotors of 1e-4 kg m2 behind 1:100', 'hub, payload and torsion: see urdf/ella.urdf'),
         effects, (f'the motion is lost at {end:.3g} of {seconds:g} s',)
-        if end < seconds - 2 * STEP else ())
+        if end < seconds - 2 * STEP_S else ())
 
 
 def robot_text(modes: str | None = None) -> str:
@@ -123,7 +123,7 @@ def simulate_move(arm: ArmModel, controller: EllaController, seconds: float,
                   formulation: str = 'recursion') -> Run:
     """Simulate the move to the goal; the parameters are those of `simulate`."""
     q = start_coordinates(arm)
-    return simulate(arm, None, q, 0 * q, STEP, seconds, stride=2, on_sample=on_sample,
+    return simulate(arm, None, q, 0 * q, STEP_S, seconds, stride=2, on_sample=on_sample,
                     servo=controller.servo, formulation=formulation, progress=progress,
                     variant=variant)
 
@@ -136,7 +136,7 @@ def simulate_rigid_torques(options: Options, compensates_gravity: bool, seconds:
     rigid_arm = options.load_arm(f'{body}<flexibility>{flexibility}')
     controller = EllaController(rigid_arm, compensates_gravity)
     torques: list[np.ndarray] = []
-    simulate(rigid_arm, None, np.zeros(3), np.zeros(3), STEP, seconds, stride=2,
+    simulate(rigid_arm, None, np.zeros(3), np.zeros(3), STEP_S, seconds, stride=2,
              servo=controller.servo, on_sample=lambda simulation: torques.append(
                  controller.effort(simulation.time, simulation.coordinates, simulation.rates)))
     return np.array(torques)

@@ -22,7 +22,7 @@ from flex_robot_sim.reproduce.simulated_motion import (
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.plots import Chart, Curve
 
-STEP = 1e-3                     # of the paper                                          [s]
+STEP_S = 1e-3                     # of the paper                                          [s]
 REFERENCE_STEP, RUN_DURATION = 2.5e-4, 0.5      # of the compared formulations          [s]
 
 
@@ -55,7 +55,7 @@ def compare_schemes(arm: ArmModel, start_coordinates: Callable[[ArmModel], np.nd
                Number('first frequency, sections turn what they carry',
                       _first_frequency(arm, True), 'Hz'),
                Number('the same, ends only shift it', _first_frequency(arm, False), 'Hz')]
-    default = simulate(arm, effort, q, 0 * q, STEP, seconds, stride=1, servo=controller.servo)
+    default = simulate(arm, effort, q, 0 * q, STEP_S, seconds, stride=1, servo=controller.servo)
 
     def tip(rows):
         return 1e3 * np.array([tip_deflection(arm, 'link_2', row)[1] for row in rows])
@@ -103,10 +103,10 @@ def simulate_forward_euler(arm: ArmModel, force: Callable, q: np.ndarray, second
     """Return times (k,), states (k, n) and fraction of the run until forward Euler diverges."""
     euler, times, states, fraction = WrenchMotion(arm, q), [], [], 1.0
     try:
-        for _ in range(round(seconds / STEP)):
+        for _ in range(round(seconds / STEP_S)):
             times.append(euler.time)
             states.append(euler.q.copy())
-            euler.step(STEP, force, 'forward_euler')
+            euler.step(STEP_S, force, 'forward_euler')
     except SimulationError:
         fraction = times[-1] / seconds
     return np.array(times), np.array(states), fraction

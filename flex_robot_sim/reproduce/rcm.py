@@ -21,10 +21,10 @@ from flex_robot_sim.reproduce.reproduction import Figure, Number, Reproduction
 from flex_robot_sim.reproduce.simulated_motion import Progress, make_force, simulate, subprogress
 from flex_robot_sim.util.plots import Chart, Curve
 
-SECONDS, SAMPLES = 8.0, 401
+DURATION_S, SAMPLES = 8.0, 401
 ARM_POSE = np.array([0.3, 0.6, -1.2])   # pose of joints 1 to 3                     [rad]
 SWING = np.array([0.9, 1.2])            # of joints 4 and 5                         [rad]
-FREQUENCY, STEP = 3.0, 4e-3             # PD bandwidth, integration step            [Hz, s]
+FREQUENCY, STEP_S = 3.0, 4e-3             # PD bandwidth, integration step            [Hz, s]
 POSE_COUNT = 4                          # poses in the stick figure
 # of double precision; of lengths in the URDF, with 9 digits [m]
 ROUNDING_ERROR, LENGTH_RESOLUTION = 1e-12, 1e-8
@@ -39,7 +39,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     arm = options.load_arm(ROBOT)
     links = paper.bodies(arm)
     samples = SAMPLES if options.seconds is None else 41
-    times = np.linspace(0.0, options.seconds or SECONDS, samples)
+    times = np.linspace(0.0, options.seconds or DURATION_S, samples)
     q, qd = motion(times)
     pose_error = jacobian_error = rate_error = 0.0
     poses: list[np.ndarray] = []
@@ -92,7 +92,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
 
     results = run_formulations(
         arm, lambda name, seconds, progress: simulate(
-            arm, None, q[0], qd[0], STEP, seconds, stride=5, servo=servo, formulation=name,
+            arm, None, q[0], qd[0], STEP_S, seconds, stride=5, servo=servo, formulation=name,
             progress=progress),
         make_force(arm, servo_effort), float(end), subprogress(progress, 0.3, 1.0)
     ) if options.runs_formulations else {}
@@ -106,7 +106,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
          f'joints 4 and 5 swing by {SWING[0]:g} and {SWING[1]:g} rad; after half of the time the '
          'arm moves too',
          f'for dynamics, of which the paper has none: masses of urdf/rcm.urdf, and joints under '
-         f'PD of {FREQUENCY:g} Hz along the same motion, critically damped, {1e3 * STEP:g} ms'))
+         f'PD of {FREQUENCY:g} Hz along the same motion, critically damped, {1e3 * STEP_S:g} ms'))
 
 
 def check_exact(what: str, place: str, paper: str, ours: float, unit: str,

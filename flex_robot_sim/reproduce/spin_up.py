@@ -49,7 +49,7 @@ from flex_robot_sim.util.plots import Chart, Curve
 from flex_robot_sim.util.share import shipped_robots
 
 Models = dict[str, tuple[np.ndarray, np.ndarray]]   # {model: (times, lags of the tip [m])}
-T, SECONDS, STEP = 15.0, 25.0, 5e-3     # of the spin-up; of the run; integration step  [s]
+T, DURATION_S, STEP_S = 15.0, 25.0, 5e-3     # of the spin-up; of the run; integration step  [s]
 LONG_STEP = 2e-2            # of all formulations at every speed, with rk4              [s]
 ROTOR_INERTIA = 1e7         # about 1e6 times the beam: its torque prescribes the motion [kg m2]
 SPEEDS = (0.6, 2.0, 3.0, 8.0, 10.0)     #                                               [rad/s]
@@ -71,7 +71,7 @@ MODELS = ('zero order', 'first order', 'high order')
 
 def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    seconds = options.seconds or SECONDS
+    seconds = options.seconds or DURATION_S
     arm = options.load_arm(paper_text() if options.is_paper else beam_text())
     variant = PAPER_MODEL if options.is_paper else None
     lags = {}
@@ -133,7 +133,7 @@ def comparisons(arm: ArmModel, lags: Mapping[float, Models], seconds: float
         'a resonance stands out', lower=1.0,
         reason='nothing excites the beam at the rate at which it turns, and the shortening '
                'raises its frequency with that rate'))
-    yield from require_duration(SECONDS, seconds, rows)
+    yield from require_duration(DURATION_S, seconds, rows)
     yield not_comparable('curves of figures 3 to 5', 'figures 3 to 5', 'printed as pictures',
                          'the text has no number of them')
 
@@ -249,7 +249,7 @@ def simulate_models(arm: ArmModel, w0: float, seconds: float, is_segmented: bool
         lags.append(-simulation.deflection['beam'][1])
 
     zero_state = np.zeros(arm.size)
-    step, scheme = (STEP, 'implicit_midpoint') if variant is None else (LONG_STEP, 'rk4')
+    step, scheme = (STEP_S, 'implicit_midpoint') if variant is None else (LONG_STEP, 'rk4')
     simulate(arm, lambda t, q, qd: np.array([ROTOR_INERTIA * hub_motion(t, w0)[1]]), zero_state,
              zero_state, step, seconds, scheme, stride=round(LONG_STEP / step),
              on_sample=on_sample, variant=variant)
