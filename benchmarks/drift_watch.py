@@ -35,7 +35,7 @@ CHANGE = 4                              # stops with one payload
 class Watched(NamedTuple):
     """What came of it."""
 
-    stops: list[tuple[int, ObservedStop, float]]    # number, what it told, true payload
+    stops: list[tuple[int, ObservedStop, float]]    # number, its estimate, true payload
     warned: list[int]                       # stops after which there was a warning
     rested: int
     seconds: float                          # simulated

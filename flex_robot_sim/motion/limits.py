@@ -44,7 +44,7 @@ def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
         raise SettingError(
             f'the trajectory moves "{arm.joint_names[j]}" at {speeds[k, j]:.6g} up to '
             f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} {arm.units[j]}/s: give '
-            'it more time from where the arm is led now')
+            'it more time from its present target')
 
 
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:

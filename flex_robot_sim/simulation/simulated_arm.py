@@ -69,6 +69,8 @@ class SimulatedArm:
         # bound to the tables of the steps
         self._advance: Callable[..., int] | None = None
         self._set_energies: Callable[..., None] | None = None
+        # whether Python takes part in each step, so that Ctrl-C can interrupt it
+        self.steps_in_python = make_formulation is not None or settings.scheme == 'reference'
         self._update_formulation()
 
     def saved(self) -> dict[str, Any]:
@@ -138,11 +140,6 @@ class SimulatedArm:
         watch = self.watch
         watch.bent[:] = watch.turned[:] = -1
         watch.hard[:], watch.coarse[:] = (0, 0, -1), 0.0
-
-    @property
-    def steps_in_python(self) -> bool:
-        """Whether Python takes part in each step, so that Ctrl-C can interrupt it."""
-        return self.formulation is not None or self.settings.scheme == 'reference'
 
     def step_call(self, steps: int) -> tuple[Callable[..., int], Sequence[tuple]]:
         """Return the stepping function, which returns the steps taken, and its arguments."""

@@ -308,11 +308,12 @@ class Simulation(Serializable):
             checked('effort', effort, self.arm.joint_names)
         h, start = float(self.settings.time_step), self.time
         # Ctrl-C interrupts plain Python anywhere, and time must stay consistent with the state
-        steps_per_call = (1 if simulated.steps_in_python or self._drives.motions else
-                          self._monitor.steps_per_check)
+        motions, monitor = self._drives.motions, self._monitor
+        steps_per_call = (1 if simulated.steps_in_python or motions else
+                          monitor.steps_per_check)
         for first in range(0, steps, steps_per_call):
             requested = min(steps_per_call, steps - first)
-            if self._drives.motions:
+            if motions:
                 self.reports += self._drives.begin_step(self.time, start + (first + 1) * h)
             counts: list[int] = []
             try:
@@ -321,14 +322,14 @@ class Simulation(Serializable):
             finally:
                 for completed in counts:
                     self.time = start + (first + completed) * h
-            if self._drives.motions and completed:
+            if motions and completed:
                 self._drives.end_step()
-            self.reports += self._monitor.lines(
+            self.reports += monitor.lines(
                 completed, self.time, lambda step, first=first: start + (first + step + 1) * h)
             if completed < requested:
                 simulated.clear_step_history()
                 simulated.work.applied[:] = 0.0
-                raise non_finite_state_error(self.time, self._monitor.limits.remedy(
+                raise non_finite_state_error(self.time, monitor.limits.remedy(
                     self.position, simulated.work.servo_stiffness,
                     simulated.work.servo_damping))
 

@@ -1,6 +1,6 @@
 """Warnings about steps: too long ones, and states outside the validity of the model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
@@ -49,10 +49,20 @@ class StepMonitor:
         self.limits.forget()
 
     def lines(self, completed: int, time: float,
-              end_time: Callable[[int], float]) -> Iterator[str]:
-        """Yield a line for each new event of steps up to a time; end_time: of one step [s]."""
+              end_time: Callable[[int], float]) -> Iterable[str]:
+        """
+        Return a line for each new event of the completed steps.
+
+        :param time: after them [s]; end_time: function from one of these steps to its end [s].
+        """
+        has_events = self._count_events(self._simulated.watch) != len(self._reported)
+        if has_events or self._is_explicit or self._simulated.formulation is not None:
+            return self._found(has_events, completed, time, end_time)
+        return ()       # nearly always; the speed of single steps matters
+
+    def _found(self, has_events, completed, time, end_time):
         simulated = self._simulated
-        if self._count_events(simulated.watch) != len(self._reported):
+        if has_events:
             yield from report_lines(simulated.arm, simulated.settings, simulated.watch,
                                     self._reported, end_time)
         if (self._is_explicit or simulated.formulation) and self.gain.is_due(completed):

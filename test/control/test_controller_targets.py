@@ -156,7 +156,7 @@ def test_a_trajectory_faster_than_a_joint_is_refused(two_link, start):
                                      [[0.0, 0.0]] * 2), 0.0, start)
     assert str(caught.value) == (
         'the trajectory moves "waist" at 6 up to 1 s, faster than its 3 rad/s: give it '
-        'more time from where the arm is led now')
+        'more time from its present target')
     assert (controller.refused, controller.is_moving) == (1, False)
 
 

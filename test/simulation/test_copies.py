@@ -248,6 +248,6 @@ def test_every_attribute_is_state_or_rebuilt():
     saved = sim.__getstate__()
     assert saved.keys() == vars(sim).keys()
     assert all(saved[name] is not getattr(sim, name) for name in PARTS)
-    follows = {'arm', 'settings', 'step_settings', 'query_work', 'motor_q', 'loads', 'formulation',
-               '_make_formulation', '_advance', '_set_energies'}
+    follows = {'arm', 'settings', 'step_settings', 'query_work', 'steps_in_python', 'motor_q',
+               'loads', 'formulation', '_make_formulation', '_advance', '_set_energies'}
     assert vars(sim._simulated).keys() == {*saved['_simulated'], *follows}
