@@ -145,9 +145,9 @@ class SimulatedArm:
         """Return the stepping function, which returns the steps taken, and its arguments."""
         arguments = (self.arrays, self.loads, self.step_settings, self.state, steps, self.watch,
                      self.work)
-        if self.formulation is not None:
-            return advance_with_formulation, ((self.formulation, *arguments),)
         if self._advance is None:
+            if self.formulation is not None:
+                return advance_with_formulation, ((self.formulation, *arguments),)
             self._advance = (
                 advance_adaptively if self.settings.scheme == 'reference' else
                 advance_explicitly if self.settings.scheme in EXPLICIT_SCHEMES else

@@ -26,10 +26,11 @@ class StepMonitor:
         """Start without reports."""
         self._simulated = simulated
         self.limits = StepLimits(simulated.arrays, simulated.settings)
-        self.gain = EnergyGain()
+        self._watch, self.gain = simulated.watch, EnergyGain()
         self._reported: set[object] = set()
         self._count_events = bind(count_events, simulated.watch)
         self._is_explicit = simulated.settings.scheme in EXPLICIT_SCHEMES
+        self._may_gain_energy = self._is_explicit or simulated.formulation is not None
         self.steps_per_check = ENERGY_CHECK_STEPS if self._is_explicit else MAX_STEPS_PER_CALL
 
     def saved(self) -> tuple[Any, ...]:
@@ -55,8 +56,8 @@ class StepMonitor:
 
         :param time: after them [s]; end_time: function from one of these steps to its end [s].
         """
-        has_events = self._count_events(self._simulated.watch) != len(self._reported)
-        if has_events or self._is_explicit or self._simulated.formulation is not None:
+        has_events = self._count_events(self._watch) != len(self._reported)
+        if has_events or self._may_gain_energy:
             return self._found(has_events, completed, time, end_time)
         return ()       # nearly always; the speed of single steps matters
 
