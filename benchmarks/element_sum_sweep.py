@@ -13,10 +13,10 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.reproduce.element_sum_1 import (
+    DURATION_S,
     FORCE,
     REVOLUTE,
     ROBOT,
-    SECONDS,
     SWITCH_TIMES,
     TIP,
     TORQUE,
@@ -42,8 +42,8 @@ def measure(quick=False):
             # a short link gets less torque, so that it stays off its stop
             size = min(factor, 1.0) if quantity == 'length' else 1.0
             effort = bang_bang([FORCE, size * TORQUE], SWITCH_TIMES, RISE)
-            rest, seconds = np.zeros(arm.size), 0.02 if quick else SECONDS
-            runs = [simulate(arm, effort, rest, rest, STEP, seconds, stride=EVERY,
+            rest, duration = np.zeros(arm.size), 0.02 if quick else DURATION_S
+            runs = [simulate(arm, effort, rest, rest, STEP, duration, stride=EVERY,
                              formulation=name) for name in ('recursion', 'element_sum')]
             tips, joints = ([curve(arm, run) for run in runs] for curve in (TIP, REVOLUTE))
             found[quantity][factor] = runs[0].time, *tips, curve_error(*joints)
