@@ -66,7 +66,7 @@ def damping_added(quick):
 def _left_of_a_push(arm, pose, servo, design, time):
     simulation, law = frs.Simulation(arm), StrainFeedback(arm, design)
     rest, rows = frs.equilibrium(arm, pose), []
-    simulation.set_state(coordinates=rest.coordinates)
+    simulation.set_state(q=rest.q)
     there = simulation.pose('tool')[:3, 3]
     law.start()
 
@@ -104,9 +104,9 @@ def _settled(arm, design, first):
     law, simulation = Lqg(arm, design), frs.Simulation(arm)
     start, goal, end = np.zeros(1), np.array([0.6]), 1.4
     motion = plain_motion(start, goal, 1.2, 0.2)
-    simulation.set_state(position=goal)
+    simulation.set_state(q=goal)
     there = simulation.pose('tool')[:3, 3]
-    simulation.set_state(position=start)
+    simulation.set_state(q=start)
     whole = np.linalg.norm(simulation.pose('tool')[:3, 3] - there)
 
     def control(seen):
@@ -164,9 +164,9 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
     """Largest distance of the tip from its goal in the second after the end [m]."""
     simulation = frs.Simulation(arm)
     rests = [frs.equilibrium(arm, pose) for pose in (goal, start)]
-    simulation.set_state(coordinates=rests[0].coordinates)
+    simulation.set_state(q=rests[0].q)
     there = simulation.pose('tool')[:3, 3]
-    simulation.set_state(coordinates=rests[1].coordinates)
+    simulation.set_state(q=rests[1].q)
 
     def control(seen):
         place, speed, _ = motion.sample(seen.time)

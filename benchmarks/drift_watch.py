@@ -71,7 +71,7 @@ def watched(robot: str = 'two_link', soft: float = 1.0, stops: int = 60, seed: i
             simulation.step(steps)
             sample = (simulation.time,
                       simulation.motor_position + random.normal(0.0, NOISE[0], len(here)),
-                      gauges @ simulation.coordinates
+                      gauges @ simulation.q
                       + random.normal(0.0, NOISE[1], len(gauges)), simulation.applied_effort)
             begun = time.thread_time()
             watch.take(*sample)

@@ -58,7 +58,7 @@ def in_base(arm, q, row_start, stacked):
     for link, (body, R, p) in arm.frames.items():
         if body >= 0:
             rows = slice(row_start[body], row_start[body] + 6)
-            place = pose(arm, q, link) @ inverse(frame(R, p))
+            place = pose(arm, q, link=link) @ inverse(frame(R, p))
             turned[rows] = adjoint(place) @ stacked[rows]
     return turned
 

@@ -99,7 +99,7 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=STEP))
     at, joints = reference(len(arm.joint_names), seconds, seed), len(arm.joint_names)
     rest = frs.equilibrium(arm, np.zeros(joints))
-    simulation.set_state(coordinates=rest.coordinates)
+    simulation.set_state(q=rest.q)
     simulation.effort = rest.effort
     every, late = round(1 / RATE / STEP), round(DELAY / STEP) if has_faults else 0
 
@@ -109,7 +109,7 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
 
     rows, = rollout(simulation, servo, seconds + late * STEP, record=lambda simulation: [
         np.concatenate([simulation.motor_position, simulation.position,
-                        sensors.matrix @ simulation.coordinates, simulation.mean_effort])])
+                        sensors.matrix @ simulation.q, simulation.mean_effort])])
     # what acted around the sample: the mean of the step before and of that behind
     rows[0, -joints:] = rest.effort
     rows[1:-1, -joints:] = 0.5 * (rows[1:-1, -joints:] + rows[2:, -joints:])

@@ -158,20 +158,20 @@ def vibration(arm, samples, window, gains=None):
     if gains is not None:
         return _vibration_by_servo(arm, samples, window, gains)
     simulation = frs.Simulation(arm)
-    simulation.set_state(coordinates=frs.equilibrium(arm, samples[0]).coordinates)
+    simulation.set_state(q=frs.equilibrium(arm, samples[0]).q)
     still = np.repeat(samples[-1:], int(window / PERIOD), axis=0)
     rates = np.gradient(samples, PERIOD, axis=0)
     rates[[0, -1]] = 0.0
     seen = simulation.follow(np.vstack([samples, still]), np.vstack([rates, 0 * still]))
-    rest = frs.pose(arm, frs.equilibrium(arm, samples[-1]).coordinates, 'tool')[:3, 3]
-    return float(max(np.linalg.norm(frs.pose(arm, q, 'tool')[:3, 3] - rest)
+    rest = frs.pose(arm, frs.equilibrium(arm, samples[-1]).q, link='tool')[:3, 3]
+    return float(max(np.linalg.norm(frs.pose(arm, q, link='tool')[:3, 3] - rest)
                      for q in seen[len(samples)::STEPS]))
 
 
 def _vibration_by_servo(arm, samples, window, gains):
     """Likewise, of drives that a servo pulls along; it rests where it is in the end."""
     simulation = frs.Simulation(arm)
-    simulation.set_state(coordinates=frs.equilibrium(arm, samples[0]).coordinates)
+    simulation.set_state(q=frs.equilibrium(arm, samples[0]).q)
     simulation.hold(samples[0], *gains)
     simulation.step(round(SETTLING / PERIOD))
     rates = np.gradient(samples, PERIOD, axis=0)

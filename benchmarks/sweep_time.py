@@ -36,10 +36,10 @@ def plain_loop(payloads, goals, path):
             sim = frs.Simulation(laden)
             sim.hold(to, servo.stiffness, servo.damping)
             sim.effort = carrying_efforts(arm, to)
-            states = [sim.coordinates]
+            states = [sim.q]
             for _ in range(round(SECONDS / LOOK)):
                 sim.step(round(LOOK / sim.settings.time_step))
-                states.append(sim.coordinates)
+                states.append(sim.q)
             row = [payload, goal, *(sim.position - to)]
             for link in arm.tips:
                 tips = tip_translations(laden, link, np.array(states))

@@ -77,7 +77,7 @@ class Drawing:
         for link in self.shape.links:
             axes.plot(*rigid[link.nodes].T[[0, 2]], color=GREY, linewidth=2, alpha=0.8,
                       linestyle=(0, (3, 2)))
-        trace = [frs.pose(self.linear, self._enlarged(state, ENLARGED), 'tool')[[0, 2], 3]
+        trace = [frs.pose(self.linear, self._enlarged(state, ENLARGED), link='tool')[[0, 2], 3]
                  for state in states[::-TRACE]]
         axes.plot(*np.transpose(trace), color='#2f81f7', linewidth=1.6, alpha=0.7)
         for link, width in zip(self.shape.links, (9, 6)):
@@ -86,7 +86,7 @@ class Drawing:
                 np.stack([nodes[:-1], nodes[1:]], axis=1), colors=colours[link.pieces],
                 linewidths=width, capstyle='round'))
         for name, size in (('upper_arm', 17), ('forearm', 14), ('tool', 11)):
-            place = frs.pose(self.linear, large, name)[:3, 3]
+            place = frs.pose(self.linear, large, link=name)[:3, 3]
             axes.plot(place[0], place[2], 'o', markersize=size, color='#454c56',
                       markeredgecolor=GREY)
 

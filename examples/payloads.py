@@ -12,9 +12,9 @@ masses = np.linspace(0.0, 0.5, 11)
 frequencies, sags = [], []
 for mass in masses:
     laden = frs.with_payload(arm, 'tool', mass) if mass else arm
-    rest = frs.equilibrium(laden, pose).coordinates
+    rest = frs.equilibrium(laden, pose).q
     frequencies.append(frs.frequencies(laden, pose)[0])
-    sags.append(frs.pose(laden, rest, 'tool')[2, 3])
+    sags.append(frs.pose(laden, rest, link='tool')[2, 3])
 print(f'{masses[-1]:g} kg: {1e3 * (sags[0] - sags[-1]):.1f} mm lower, '
       f'{frequencies[-1]:.2f} instead of {frequencies[0]:.2f} Hz')
 

@@ -12,12 +12,12 @@ from flex_robot_sim.version import __version__ as __version__
 TYPE_CHECKING = False       # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.analysis.equations import (
-        bias_forces,
-        driven_coordinates,
+        actuated_coordinates,
         forward_dynamics,
         gravity_forces,
         inverse_dynamics,
         mass_matrix,
+        nonlinear_effects,
     )
     from flex_robot_sim.analysis.flex_sensors import curvatures
     from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # All is imported when it is asked for. SciPy and the compiled part take a second, and Ctrl-C is a
 # traceback until start.py has a handler, which comes after this module.
 _LATER = {
-    'analysis.equations': ('bias_forces', 'driven_coordinates', 'forward_dynamics',
+    'analysis.equations': ('nonlinear_effects', 'actuated_coordinates', 'forward_dynamics',
                            'gravity_forces', 'inverse_dynamics', 'mass_matrix'),
     'analysis.flex_sensors': ('curvatures',),
     'analysis.jacobians': ('jacobian', 'pose', 'twist', 'twist_rate'),
@@ -73,8 +73,8 @@ _MODULE_OF = {name: module for module, names in _LATER.items() for name in names
 __all__ = [
     'ArmModel', 'Batch', 'DescriptionError', 'Equilibrium', 'FlexRobotSimError', 'LinearModel',
     'Manoeuvre', 'Modes', 'Push', 'RobotDescription', 'SettingError', 'Simulation',
-    'SimulationError', 'SimulationSettings', 'bias_forces', 'convert_rate', 'convert_twist',
-    'convert_wrench', 'curvatures', 'driven_coordinates', 'equilibrium', 'forward_dynamics',
+    'SimulationError', 'SimulationSettings', 'nonlinear_effects', 'convert_rate', 'convert_twist',
+    'convert_wrench', 'curvatures', 'actuated_coordinates', 'equilibrium', 'forward_dynamics',
     'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load',
     'mass_matrix', 'modes', 'pose', 'read_description', 'robots', 'sweep', 'twist', 'twist_rate',
     'with_payload',

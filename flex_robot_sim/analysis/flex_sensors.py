@@ -32,13 +32,19 @@ class FlexSensors(NamedTuple):
     matrix: np.ndarray      # (k, n)  mean curvature by coordinate          [1/m per coordinate]
 
 
-def curvatures(arm: ArmModel, coordinates: np.ndarray) -> dict[str, float]:
+def curvatures(arm: ArmModel, q: np.ndarray) -> dict[str, float]:
     """
-    Return the mean curvature [1/m] at each flex sensor of an ArmModel, by name.
+    Mean curvature at each flex sensor of an arm, by '<link>/<sensor>' [1/m].
 
-    :param coordinates: all of them, (n,) [rad, m]; with their rates, the rates [1/(m s)].
+    :param q: coordinates, (nq,) [rad, m]; of their rates, the result is the rates [1/(m s)].
+
+    Example::
+
+        arm = frs.load('two_link')
+        rest = frs.equilibrium(arm, [0.0, 0.5, -0.8])
+        assert frs.curvatures(arm, rest.q)['forearm/root'] != 0.0
     """
-    q, = checked_coordinates(arm, coordinates=coordinates)
+    q, = checked_coordinates(arm, q=q)
     sensors = flex_sensors(arm)
     return dict(zip(sensors.names, (sensors.matrix @ q).tolist()))
 

@@ -1,7 +1,7 @@
 """
 Poses, Jacobians and twists of links and of sections of flexible links, with deflections.
 
-The body Jacobian J of a frame maps the rates of all coordinates to its twist, V = J qd. From the
+The body Jacobian J of a frame maps the rates of all coordinates to its twist, V = J v. From the
 frame to the base, with the pose C of the frame in the present body, its columns are
 
     column of the joint of that body            Ad_C^-1 A                                    (T57)
@@ -33,30 +33,46 @@ STATION_ROW = ('station_x', 'station_shape', 'station_slope', 'station_H', 'stat
 STATION_MOTION = ('station_R', 'station_p', 'K', 'Ve', 'beta')
 
 
-def pose(arm: ArmModel, q: ArrayLike, link: str, station: float | str | None = None,
-         work: Workspace | None = None) -> np.ndarray:
+def pose(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
+         station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
     """
-    Pose (4, 4) of a link in the base frame [-, m].
+    Pose of a link in the base frame, (4, 4) [-, m].
 
-    :param arm: ArmModel with n coordinates; q: coordinates, (n,) [rad, m].
+    :param q: coordinates, (nq,) [rad, m].
+    :param link: its name; default: the tool link.
     :param station: None: the frame of the link. A distance from the root along a flexible link
         [m], or 'tip': the frame of its section there, x along the beam, as in `deflection`.
     :param work: Workspace to use instead of one from the pool.
+
+    Example::
+
+        arm = frs.load('two_link')
+        tool = frs.pose(arm, np.zeros(arm.nq))
+        middle = frs.pose(arm, np.zeros(arm.nq), link='forearm', station=0.2)
+        assert tool[:3, 3].shape == (3,)
     """
-    q, = checked_coordinates(arm, coordinates=q)
+    q, = checked_coordinates(arm, q=q)
     with _workspace(arm, work) as workspace:
         return _attachment(arm, q, np.zeros(arm.size), link, station, workspace).pose
 
 
-def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body',
-             station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
+def jacobian(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
+             representation: str = 'body', station: float | str | None = None,
+             work: Workspace | None = None) -> np.ndarray:
     """
-    Jacobian (6, n) of a link by all coordinates (T57): angular rows first.
+    Jacobian of a link by all coordinates (T57), (6, nv): angular rows first.
 
     :param representation: of the twist: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
-    :param q, station, work: see `pose`.
+    :param q: coordinates, (nq,) [rad, m]; link, station, work: see `pose`.
+
+    Example::
+
+        arm = frs.load('two_link')
+        J = frs.jacobian(arm, np.zeros(arm.nq), representation='mixed')
+        v = np.ones(arm.nv)
+        assert np.allclose(J @ v, frs.twist(arm, np.zeros(arm.nq), v, representation='mixed'))
     """
-    q, = checked_coordinates(arm, coordinates=q)
+    q, = checked_coordinates(arm, q=q)
     columns = np.zeros((arm.size, 6))
     with _workspace(arm, work) as workspace:
         attachment = _attachment(arm, q, np.zeros(arm.size), link, station, workspace)
@@ -69,40 +85,56 @@ def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body
     return from_body(attachment.pose, representation) @ columns.T
 
 
-def twist(arm: ArmModel, q: ArrayLike, qd: ArrayLike, link: str, representation: str = 'body',
-          station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
+def twist(arm: ArmModel, q: ArrayLike, v: ArrayLike, *, link: str | None = None,
+          representation: str = 'body', station: float | str | None = None,
+          work: Workspace | None = None) -> np.ndarray:
     """
-    Twist (6,) of a link [rad/s, m/s]; parameters as in `jacobian`, with the rates qd, (n,).
+    Twist of a link, (6,) [rad/s, m/s]: the angular velocity first.
 
     The recursion over the bodies is faster than the Jacobian times the rates.
+
+    :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,).
+    :param link, station, work: see `pose`; representation: see `jacobian`.
+
+    Example::
+
+        arm = frs.load('two_link')
+        V = frs.twist(arm, np.zeros(arm.nq), np.ones(arm.nv), representation='mixed')
+        speed = np.linalg.norm(V[3:])
     """
-    q, qd = checked_coordinates(arm, coordinates=q, rates=qd)
+    q, v = checked_coordinates(arm, q=q, v=v)
     with _workspace(arm, work) as workspace:
-        attachment = _attachment(arm, q, qd, link, station, workspace)
+        attachment = _attachment(arm, q, v, link, station, workspace)
         return from_body(attachment.pose, representation) @ _body_twist(attachment)
 
 
-def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link: str,
-               representation: str = 'body', station: float | str | None = None,
-               work: Workspace | None = None) -> np.ndarray:
+def twist_rate(arm: ArmModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *,
+               link: str | None = None, representation: str = 'body',
+               station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
     """
-    Rate (6,) of the components of a twist, J qdd + dJ/dt qd [rad/s2, m/s2].
+    Rate of the components of a twist, J a + dJ/dt v, (6,) [rad/s2, m/s2].
 
     The linear part of the hybrid and mixed ones is the acceleration of the frame origin in the
-    base frame, without gravity. With qdd = 0 it is dJ/dt qd.
+    base frame, without gravity. With a = 0 it is dJ/dt v.
 
-    :param qdd: accelerations of all coordinates, (n,); the others as in `twist`.
+    :param q: coordinates, (nq,) [rad, m]; v: their rates; a: their accelerations, (nv,) each.
+    :param link, station, work: see `pose`; representation: see `jacobian`.
+
+    Example::
+
+        arm, q = frs.load('two_link'), np.zeros(16)
+        drift = frs.twist_rate(arm, q, np.ones(16), np.zeros(16), representation='mixed')
     """
-    q, qd, qdd = checked_coordinates(arm, coordinates=q, rates=qd, accelerations=qdd)
+    q, v, a = checked_coordinates(arm, q=q, v=v, a=a)
     rate = np.zeros(6)
     with _workspace(arm, work) as workspace:
-        attachment = _attachment(arm, q, qd, link, station, workspace)
+        attachment = _attachment(arm, q, v, link, station, workspace)
         if attachment.body >= 0:
-            set_rates(arm.arrays._replace(base_acceleration=np.zeros(6)), qdd, attachment.work)
+            set_rates(arm.arrays._replace(base_acceleration=np.zeros(6)), a, attachment.work)
             rate = attachment.work.dV[attachment.body].copy()
         if attachment.section is not None:
             n = arm.arrays.modes[attachment.body]
-            rate += (attachment.section.K[0, :, :n] @ qdd[arm.elastic_coordinates(attachment.body)]
+            rate += (attachment.section.K[0, :, :n] @ a[arm.elastic_coordinates(attachment.body)]
                      + attachment.section.beta[0])                                      # (T13)
         return convert_rate(_to_frame(attachment) @ rate, _body_twist(attachment), attachment.pose,
                             'body', representation)
@@ -142,6 +174,7 @@ _bound_functions: dict[tuple, Callable] = {}
 
 def _attachment(arm, q, qd, link, station, work):
     """Return the attachment of a link or of one of its sections; set all bodies in `work`."""
+    link = arm.tool if link is None else link
     if not is_known(link, arm.frames):
         raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
     body, R, p = arm.frames[link]

@@ -15,6 +15,12 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import operating_point
 from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.analysis.drive_conditions import (
+    Gains,
+    expect_servo_on_free_drives,
+    locked_drives,
+    servo_gains,
+)
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
@@ -39,13 +45,13 @@ class LinearModel:
     B: np.ndarray
     C: np.ndarray
     D: np.ndarray
-    states: tuple[str, ...]     # coordinates, then their rates: '<coordinate>/rate'
-    inputs: tuple[str, ...]     # efforts by joint, then targets of the servo: '<joint>/target'
-    outputs: tuple[str, ...]    # joint positions and rates, then tips, '<link>/tip_x' and so on,
-    #                             tip rates, '<link>/tip_x/rate', curvature of the flex sensors,
-    #                             '<link>/<sensor>' [1/m], and its rate
-    coordinates: np.ndarray     # (n,)       about which it holds
-    rates: np.ndarray           # (n,)
+    states: tuple[str, ...]     # '<coordinate>/q' of all, then their rates '<coordinate>/v'
+    inputs: tuple[str, ...]     # '<joint>/effort', then, with a servo, '<joint>/target'
+    outputs: tuple[str, ...]    # '<joint>/position' and '<joint>/velocity', then tips,
+    #                             '<link>/tip_x' and so on, tip rates, '<link>/tip_x/rate',
+    #                             curvature of the flex sensors, '<link>/<sensor>' [1/m], its rate
+    q: np.ndarray               # (nq,)      about which it holds
+    v: np.ndarray               # (nv,)
     effort: np.ndarray          # (joints,)  of the motors, servo included              [N m, N]
 
     def part(self, inputs: Sequence[str] | None = None,
@@ -61,7 +67,7 @@ class LinearModel:
         counts = ((self.states, 'state'), (self.inputs, 'input'), (self.outputs, 'output'))
         return f'LinearModel: {", ".join(counted(len(names), noun) for names, noun in counts)}', [
             *((f'{noun}s', listed(names)) for names, noun in counts),
-            ('coordinates', numbers(self.coordinates)), ('rates', numbers(self.rates)),
+            ('q', numbers(self.q)), ('v', numbers(self.v)),
             ('effort', numbers(self.effort))]
 
     def to_scipy(self) -> StateSpace:
@@ -79,67 +85,77 @@ class LinearModel:
                           outputs=list(self.outputs), states=list(self.states))
 
 
-def linearise(model: ArmModel, position: ArrayLike | None = None,
-              velocity: ArrayLike | None = None, effort: ArrayLike | None = None,
-              joints: str | Sequence[str] = 'free', pushes: Iterable[Push] = (),
-              gains: tuple[ArrayLike, ArrayLike] | None = None) -> LinearModel:
+def linearise(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None,
+              effort: ArrayLike | None = None, *, joints: str | Sequence[str] | None = None,
+              gains: Gains | None = None, pushes: Iterable[Push] = ()) -> LinearModel:
     """
     Linear model about an equilibrium, at rest or in steady rotation, or about any state.
 
-    For a payload, pass `with_payload(model, ...)`.
+    For a payload, pass `with_payload(arm, ...)`.
 
-    :param position: see `modes`; velocity: the same.
+    :param q, v: see `modes`.
     :param effort: of the motors, (joints,) [N m, N]; default: for constant drive velocities.
-    :param joints: 'free', or the names of joints whose drives are locked, or 'locked'.
+    :param joints: 'locked' or 'free', or the names of joints with locked drives; default: free,
+        because the effort of each drive is an input.
     :param gains: (stiffness, damping) of a servo of the drives, numbers or (joints,) each
         [N m/rad, N m s/rad; N/m, N s/m]; its targets are additional inputs.
+    :param pushes: [Push] on links.
+
+    Example::
+
+        arm = frs.load('two_link')
+        model = frs.linearise(arm, [0.0, 0.5, -0.8])
+        elbow = model.part(['elbow/effort'], ['elbow/position', 'forearm/tip_z'])
+        assert elbow.B.shape == (len(model.states), 1)
     """
-    loads = make_loads(model, pushes)
-    q, qd, slopes = operating_point.state_at(model, loads, position, velocity)
-    motors, locked = model.motor_q, operating_point.locked_drives(model, joints)
+    loads = make_loads(arm, pushes)
+    q, v, slopes = operating_point.state_at(arm, loads, q, v)
+    expect_servo_on_free_drives(joints, gains)
+    motors, locked = arm.motor_q, locked_drives(arm, joints, has_input=True)
     if effort is not None:
-        effort, slopes = checked('effort', effort, model.joint_names), None     # not at rest
-    qdd, effort = operating_point.accelerations(model, loads, q, qd, effort, locked)
-    D, K = slopes or tangent(model, loads, q, qd, qdd)
-    stiffness, damping = operating_point.servo_gains(model, gains)
+        effort, slopes = checked('effort', effort, arm.joint_names), None     # not at rest
+    a, effort = operating_point.accelerations(arm, loads, q, v, effort, locked)
+    D, K = slopes or tangent(arm, loads, q, v, a)
+    stiffness, damping = servo_gains(arm, gains)
     K[motors, motors] += stiffness
     D[motors, motors] += damping
-    free = np.setdiff1d(np.arange(model.size), locked)
+    free = np.setdiff1d(np.arange(arm.size), locked)
     driven_joints = [j for j, k in enumerate(motors) if k not in locked]
     n, free_block = free.size, np.ix_(free, free)
     forces = (free[:, None] == motors[driven_joints]).astype(float)
-    inputs = [model.joint_names[j] for j in driven_joints]
+    inputs = [f'{arm.joint_names[j]}/effort' for j in driven_joints]
     if gains is not None:
         forces = np.hstack([forces, forces * stiffness[driven_joints]])
-        inputs += [f'{name}/target' for name in inputs]
-    inverse = np.linalg.inv(mass_matrix(model.arrays, q)[free_block])
+        inputs += [f'{arm.joint_names[j]}/target' for j in driven_joints]
+    inverse = np.linalg.inv(mass_matrix(arm.arrays, q)[free_block])
     A = np.block([[np.zeros((n, n)), np.eye(n)],
                   [-inverse @ K[free_block], -inverse @ D[free_block]]])
     B = np.vstack([np.zeros_like(forces), inverse @ forces])
-    names = [model.coordinate_names[k] for k in free]
-    states = (*names, *(f'{name}/rate' for name in names))
-    C, outputs = _output_matrix(model, q, qd, free, states)
-    return LinearModel(A, B, C, np.zeros((len(C), len(inputs))), states, tuple(inputs),
-                       tuple(outputs), q, qd, effort)
+    names = [arm.coordinate_names[k] for k in free]
+    C, outputs = _output_matrix(arm, q, v, free)
+    return LinearModel(A, B, C, np.zeros((len(C), len(inputs))),
+                       tuple(f'{name}/{part}' for part in 'qv' for name in names), tuple(inputs),
+                       tuple(outputs), q, v, effort)
 
 
-def _output_matrix(model, q, qd, free, states):
+def _output_matrix(arm, q, v, free):
     """C and names of all outputs, for the coordinates `free` and their rates."""
     n = free.size
-    joint_side = np.flatnonzero(free < model.elastic_q.start)
+    joint_side = np.flatnonzero(free < arm.elastic_q.start)
     joints = np.concatenate([joint_side, n + joint_side])
-    no_rows = np.zeros((0, model.size))
-    tips = np.vstack([no_rows, *(tip_slopes(model, link, q) for link in model.tips)])
+    no_rows = np.zeros((0, arm.size))
+    tips = np.vstack([no_rows, *(tip_slopes(arm, link, q) for link in arm.tips)])
     tip_rates = np.vstack([no_rows,
-                           *(_slopes_of_tip_rate(model, link, q, qd) for link in model.tips)])
-    sensors = flex_sensors(model)
+                           *(_slopes_of_tip_rate(arm, link, q, v) for link in arm.tips)])
+    sensors = flex_sensors(arm)
     zeros = np.zeros_like(sensors.matrix)
     C = np.vstack([np.eye(2 * n)[joints], *(
         np.hstack([position_part[:, free], rate_part[:, free]]) for position_part, rate_part in (
             (tips, np.zeros_like(tips)), (tip_rates, tips), (sensors.matrix, zeros),
             (zeros, sensors.matrix)))])
-    tip_names = [f'{link}/tip_{part}' for link in model.tips for part in TIP_COMPONENTS]
-    outputs = [states[k] for k in joints]
+    tip_names = [f'{link}/tip_{part}' for link in arm.tips for part in TIP_COMPONENTS]
+    outputs = [f'{arm.coordinate_names[k]}/{part}' for part in ('position', 'velocity')
+               for k in free[joint_side]]
     for group in (tip_names, sensors.names):
         outputs += [*group, *(f'{name}/rate' for name in group)]
     return C, outputs

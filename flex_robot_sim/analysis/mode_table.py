@@ -78,11 +78,11 @@ def excited_modes(arm: ArmModel, position: np.ndarray,
 
     :param gains: (stiffness, damping) of the servo of the joints; None: locked joints.
     """
-    motors, q = arm.motor_q, equilibrium(arm, position).coordinates
+    motors, q = arm.motor_q, equilibrium(arm, position).q
     all_modes = modes(arm, q, gains=gains)
     is_oscillating = (all_modes.damping_ratios < RINGS) & (all_modes.frequencies > 0.0)
     M = mass_matrix(arm, q)
-    J = jacobian(arm, q, arm.tool, 'mixed')[3:]
+    J = jacobian(arm, q, link=arm.tool, representation='mixed')[3:]
     rates, shapes = (2 * np.pi * all_modes.frequencies[is_oscillating],
                      all_modes.shapes[:, is_oscillating])
     # the phase of a damped mode is arbitrary: choose the one with the largest real part

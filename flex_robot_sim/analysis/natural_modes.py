@@ -12,6 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import operating_point
+from flex_robot_sim.analysis.drive_conditions import (
+    Gains,
+    expect_servo_on_free_drives,
+    locked_drives,
+    servo_gains,
+)
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.tangent import residual_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
@@ -52,58 +58,68 @@ class Modes:
             for k, (frequency, ratio, row) in enumerate(rows)]
 
 
-def frequencies(model: ArmModel, position: ArrayLike | None = None,
-                joints: str | Sequence[str] | None = None,
-                gains: tuple[ArrayLike, ArrayLike] | None = None,
-                velocity: ArrayLike | None = None, pushes: Iterable[Push] = ()) -> np.ndarray:
-    """Natural frequencies [Hz], ascending; see `modes`."""
-    return modes(model, position, joints, gains, velocity, pushes).frequencies
+def frequencies(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None, *,
+                joints: str | Sequence[str] | None = None, gains: Gains | None = None,
+                pushes: Iterable[Push] = ()) -> np.ndarray:
+    """
+    Natural frequencies, ascending, (k,) [Hz].
+
+    :param q, v, joints, gains, pushes: see `modes`.
+
+    Example::
+
+        arm = frs.load('two_link')
+        first = frs.frequencies(arm, [0.0, 0.5, -0.8])[0]
+    """
+    return modes(arm, q, v, joints=joints, gains=gains, pushes=pushes).frequencies
 
 
-def modes(model: ArmModel, position: ArrayLike | None = None,
-          joints: str | Sequence[str] | None = None,
-          gains: tuple[ArrayLike, ArrayLike] | None = None, velocity: ArrayLike | None = None,
+def modes(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None, *,
+          joints: str | Sequence[str] | None = None, gains: Gains | None = None,
           pushes: Iterable[Push] = ()) -> Modes:
     """
     Find the natural modes of the whole arm about its equilibrium, or about any state.
 
-    For a payload, pass `with_payload(model, ...)`.
+    For a payload, pass `with_payload(arm, ...)`.
 
-    :param position: of the joints, (joints,) [rad, m], for the equilibrium there; default: the
-        start pose, zero or the nearest position within limits. Of all coordinates, (n,), for any
-        state. Beyond a limit, the result contains a `note`.
-    :param joints: 'locked' or 'free', or the names of joints with locked drives; default:
-        'locked', with gains 'free'.
+    :param q: of the joints, (joints,) [rad, m], for the equilibrium there; default: the start
+        pose, zero or the nearest position within limits. All coordinates, (nq,), for any state.
+        Beyond a limit, the result contains a `note`.
+    :param v: rates of the joints, or of all coordinates, as q; default: at rest.
+    :param joints: 'locked' or 'free', or the names of joints with locked drives; default: locked,
+        with gains free.
     :param gains: (stiffness, damping) of the servo of drives that are not locked, numbers or
         (joints,) each [N m/rad, N m s/rad; N/m, N s/m].
-    :param velocity: of the joints, or of all coordinates, as the position.
+    :param pushes: [Push] on links.
+
+    Example::
+
+        arm = frs.load('two_link')
+        found = frs.modes(arm, [0.0, 0.5, -0.8], gains=(40.0, 4.0))
+        first = found.frequencies[0], found.damping_ratios[0], found.shape(0)['elbow']
     """
-    loads = make_loads(model, pushes)
-    q, qd, slopes = operating_point.state_at(model, loads, position, velocity)
-    if joints is None:
-        joints = 'locked' if gains is None else 'free'
-    elif isinstance(joints, str) and joints == 'locked' and gains is not None:
-        raise SettingError("gains hold drives that are not locked, and joints = 'locked' leaves "
-                           'none. Leave joints out, or name those that are locked')
-    locked = operating_point.locked_drives(model, joints)
-    qdd, _ = operating_point.accelerations(model, loads, q, qd, None, model.motor_q)
-    D, K = slopes or tangent(model, loads, q, qd, qdd)
-    motors = model.motor_q
-    for matrix, values in zip((K, D), operating_point.servo_gains(model, gains)):
+    loads = make_loads(arm, pushes)
+    q, v, slopes = operating_point.state_at(arm, loads, q, v)
+    expect_servo_on_free_drives(joints, gains)
+    locked = locked_drives(arm, joints, has_input=gains is not None)
+    a, _ = operating_point.accelerations(arm, loads, q, v, None, arm.motor_q)
+    D, K = slopes or tangent(arm, loads, q, v, a)
+    motors = arm.motor_q
+    for matrix, values in zip((K, D), servo_gains(arm, gains)):
         matrix[motors, motors] += values
-    free = np.setdiff1d(np.arange(model.size), locked)
+    free = np.setdiff1d(np.arange(arm.size), locked)
     free_block = np.ix_(free, free)
-    M = mass_matrix(model, q)
-    noise = _noise(model, M, qd, residual_force(model, loads, q, qd, qdd))
+    M = mass_matrix(arm, q)
+    noise = _noise(arm, M, v, residual_force(arm, loads, q, v, a))
     rates, vectors = _eigen(M[free_block], D[free_block], K[free_block],
                             *(scale[free] for scale in noise))
-    shapes = np.zeros((model.size, rates.size), vectors.dtype)
+    shapes = np.zeros((arm.size, rates.size), vectors.dtype)
     shapes[free] = vectors
     magnitudes = np.abs(rates)
     ratios = np.divide(-rates.real, magnitudes, out=np.zeros(magnitudes.shape),
                        where=magnitudes > 0)
-    beyond = beyond_limits(model, q[motors], STOP_CONTACT_DEPTH) or stop_contact(model, q)
-    return Modes(model.coordinate_names, magnitudes / (2 * np.pi), ratios, shapes,
+    beyond = beyond_limits(arm, q[motors], STOP_CONTACT_DEPTH) or stop_contact(arm, q)
+    return Modes(arm.coordinate_names, magnitudes / (2 * np.pi), ratios, shapes,
                  beyond and f'{beyond}; the stiffness of its stop is part of the modes')
 
 

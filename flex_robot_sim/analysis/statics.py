@@ -1,6 +1,6 @@
 """Static equilibrium of the elastic parts of an arm under weight, loads and steady rotation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,8 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import tangent
+from flex_robot_sim.analysis.drive_conditions import (
+    Gains,
+    expect_servo_on_free_drives,
+    locked_drives,
+    servo_gains,
+)
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
-from flex_robot_sim.model.arguments import checked, positive
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.model.arguments import checked, joints_or_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.util.exceptions import SettingError
@@ -18,6 +25,8 @@ from flex_robot_sim.util.summary import summarized
 MAX_CORRECTION = 0.5        # of one Newton step                                            [rad]
 MIN_LOAD_STEP = 1 / 2048    # share of all loads
 MAX_CORRECTIONS = 50        # before the load step is reduced
+MAX_SETTLING_STEPS = 500    # of drives that nothing holds
+NEUTRAL = 1e-10             # stiffness of a drive about a vertical axis, over the largest
 MAX_CONTRACTION = 0.25      # ratio of successive corrections that keeps the matrix in use
 
 
@@ -25,61 +34,85 @@ MAX_CONTRACTION = 0.25      # ratio of successive corrections that keeps the mat
 class Equilibrium(NamedTuple):
     """Equilibrium of an arm, and the motor efforts that hold it."""
 
-    coordinates: np.ndarray     # (n,)
-    rates: np.ndarray           # (n,)       zero unless the arm turns steadily
-    effort: np.ndarray          # (joints,)  of the motors                              [N m, N]
+    q: np.ndarray           # (nq,)
+    v: np.ndarray           # (nv,)      zero unless the arm turns steadily
+    effort: np.ndarray      # (joints,)  of the motors, servo included                  [N m, N]
 
-def equilibrium(model: ArmModel, position: ArrayLike | None = None,
-                velocity: ArrayLike | None = None, pushes: Iterable[Push] = (),
-                stiffness: ArrayLike | None = None) -> Equilibrium:
+
+def equilibrium(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None,
+                effort: ArrayLike | None = None, *, joints: str | Sequence[str] | None = None,
+                gains: Gains | None = None, pushes: Iterable[Push] = ()) -> Equilibrium:
     """
-    Find the equilibrium of elastic links and flexible joints with motors at rest or turning.
+    Find the equilibrium of elastic links, flexible joints and free drives.
 
-    Payloads: see `with_payload`.
+    For a payload, pass `with_payload(arm, ...)`.
 
-    :param position: of the joints, (joints,) [rad, m], on the motor side of elastic drives;
-        default: the start pose, zero or the nearest position within limits.
-    :param velocity: of the joints, (joints,) [rad/s, m/s], for steady rotation: rates and elastic
-        coordinates are constant.
-    :param pushes: [Push].
-    :param stiffness: of a servo with the target `position`, a number or (joints,)
-        [N m/rad, N/m]; default: the motors are exactly at `position`.
-    :raises SettingError: if there is no stable equilibrium: the arm buckles.
+    :param q: of the joints, (joints,) [rad, m], on the motor side of elastic drives; default: the
+        start pose, zero or the nearest position within limits. Of all coordinates, (nq,), those
+        of the motors count.
+    :param v: of the joints, as q, for steady rotation: rates and elastic coordinates are constant.
+    :param effort: of drives that are not locked, (joints,) [N m, N]; default: zero.
+    :param joints: 'locked' or 'free', or the names of joints whose drives stand at q; default:
+        locked, with gains free. The search for free drives starts at q.
+    :param gains: (stiffness, damping) of a servo with the target q, numbers or (joints,) each
+        [N m/rad, N m s/rad; N/m, N s/m]; the damping has no effect at rest.
+    :param pushes: [Push] on links.
+    :raises SettingError: if there is no stable equilibrium: the arm buckles, or falls.
+
+    Example::
+
+        arm = frs.load('two_link')
+        held = frs.equilibrium(arm, [0.0, 0.5, -0.8])
+        sagging = frs.equilibrium(arm, [0.0, 0.5, -0.8], gains=(300.0, 10.0))
+        assert frs.pose(arm, sagging.q)[2, 3] < frs.pose(arm, held.q)[2, 3]
     """
-    loads = make_loads(model, pushes)
-    q, qd, _ = equilibrium_and_slopes(model, loads, position, velocity, stiffness)
-    effort = tangent.residual_force(model, loads, q, qd, np.zeros(model.size))[model.motor_q]
-    return Equilibrium(q, qd, effort)
+    loads = make_loads(arm, pushes)
+    expect_servo_on_free_drives(joints, gains)
+    locked = locked_drives(arm, joints, has_input=gains is not None)
+    given = (np.zeros(len(arm.joint_names)) if effort is None
+             else checked('effort', effort, arm.joint_names))
+    q, v, _ = equilibrium_and_slopes(arm, loads, q, v, locked, servo_gains(arm, gains)[0], given)
+    held = tangent.residual_force(arm, loads, q, v, np.zeros(arm.size))[arm.motor_q]
+    return Equilibrium(q, v, held)
 
 
 def equilibrium_and_slopes(
-        model: ArmModel, loads: LoadArrays, position: ArrayLike | None = None,
-        velocity: ArrayLike | None = None, stiffness: ArrayLike | None = None,
-        ) -> tuple[np.ndarray, np.ndarray, tangent.Slopes | None]:
-    """Return coordinates and rates (n,) of `equilibrium`, and its D and K (T50) or None."""
-    q, qd, servo = np.zeros((3, model.size))
-    motors = model.motor_q
-    position = start_position(model) if position is None else position
-    for name, values, target in (('position', position, q), ('velocity', velocity, qd)):
+        arm: ArmModel, loads: LoadArrays, q: ArrayLike | None = None, v: ArrayLike | None = None,
+        locked: np.ndarray | None = None, stiffness: np.ndarray | None = None,
+        effort: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, tangent.Slopes | None]:
+    """
+    Return coordinates and rates (n,) of `equilibrium`, and its D and K (T50) or None.
+
+    :param locked: coordinates of the locked drives; default: all drives.
+    :param stiffness, effort: of the other drives, (joints,) each.
+    """
+    motors = arm.motor_q
+    target, rates, servo, force = np.zeros((4, arm.size))
+    for name, values, out in (('q', start_position(arm) if q is None else q, target),
+                              ('v', v, rates)):
         if values is not None:
-            values = checked(name, values, model.joint_names)
-            model.set_joints(target, values)
-    unknown = model.passive_q
-    if stiffness is not None:
-        unknown = np.arange(model.size)
-        servo[motors] = positive('stiffness', stiffness, model.joint_names)
+            arm.set_joints(out, joints_or_coordinates(arm, name, values)[motors])
+    unknown = arm.passive_q
+    if locked is not None:
+        unknown = np.setdiff1d(np.arange(arm.size), locked)
+        servo[motors], force[motors] = stiffness, effort
+        servo[locked] = force[locked] = 0.0
     if unknown.size == 0:
-        return q, qd, None
-    q, slopes = _find_equilibrium(model, loads, q, qd, unknown, servo)
-    return q, qd, slopes
+        return target, rates, None
+    found, slopes = _find_equilibrium(arm, loads, target, rates, unknown, servo, force)
+    return found, rates, slopes
 
 
-def _find_equilibrium(model, loads, q, qd, unknown, servo):
+def _find_equilibrium(model, loads, q, qd, unknown, servo, force):
     """Coordinates and slopes with a servo (n,) at q; loads grow in steps if one step fails."""
+    if (model.motor_q[np.isin(model.motor_q, unknown)].size
+            and not servo[np.intersect1d(model.motor_q, unknown)].all()):
+        return _settle(model, loads, qd, q, unknown, servo, force)
     completed, load_step, slopes, target = 0.0, 1.0, None, q
     while completed < 1.0:
         load_share = min(completed + load_step, 1.0)
-        result = _newton(*_scaled_loads(model, loads, qd, load_share), q, unknown, servo, target)
+        result = _newton(*_scaled_loads(model, loads, qd, load_share), q, unknown, servo, target,
+                         load_share * force)
         if result is None:
             load_step /= 2
             if load_step < MIN_LOAD_STEP:
@@ -91,6 +124,39 @@ def _find_equilibrium(model, loads, q, qd, unknown, servo):
     return q, slopes
 
 
+def _settle(model, loads, qd, q, unknown, servo, force):
+    """
+    Return the stable equilibrium into which free drives fall from q, with its matrices D and K.
+
+    Pseudo-transient continuation with the mass matrix (Kelley & Keyes, SIAM J. Numer. Anal. 35,
+    1998): implicit steps of an arm in heavy oil, longer as the residual falls.
+    """
+    zero_rates, block, target = np.zeros(model.size), np.ix_(unknown, unknown), q
+    scale, q, step, previous = tangent.scales(model)[unknown], q.copy(), None, np.inf
+    for _ in range(MAX_SETTLING_STEPS):
+        residual = (tangent.residual_force(model, loads, q, qd, zero_rates)
+                    + servo * (q - target) - force)[unknown] * scale
+        D, K = tangent.tangent(model, loads, q, qd, zero_rates)
+        matrix = (K + np.diag(servo))[block] * scale * scale[:, None]
+        inertia = mass_matrix(model.arrays, q)[block] * scale * scale[:, None]
+        size = np.abs(residual).max()
+        if step is None:
+            fall = np.abs(np.linalg.solve(inertia, residual)).max()
+            step = MAX_CORRECTION / max(fall, 1e-12)
+        elif size > 0.0:
+            step *= min(previous / size, 10.0)
+        previous = size
+        slowest = np.linalg.eigvals(np.linalg.solve(inertia, matrix)).real.min()
+        damping = max(1 / step, -2 * slowest)       # downhill also where the arm is unstable
+        change = -np.linalg.solve(damping * inertia + matrix, residual)
+        change *= min(1.0, MAX_CORRECTION / max(np.abs(change).max(), 1e-300))
+        q = _displaced(q, unknown, change * scale)
+        if np.abs(change).max() < 1e-12 and _is_stable(matrix, NEUTRAL * np.abs(matrix).max()):
+            return q, (D, K)
+    raise SettingError('the free drives find no stable equilibrium from here: start from another '
+                       'q, or lock the joints that nothing holds')
+
+
 def _scaled_loads(model, loads, qd, load_share):
     if load_share == 1.0:       # the usual case: the pool has workspaces for this model
         return model, loads, qd
@@ -99,7 +165,7 @@ def _scaled_loads(model, loads, qd, load_share):
     return replace(model, arrays=arrays), scaled, np.sqrt(load_share) * qd
 
 
-def _newton(model, loads, qd, q, unknown, servo, target):
+def _newton(model, loads, qd, q, unknown, servo, target, force):
     """
     Return the stable equilibrium near q with its matrices D and K, or None.
 
@@ -122,7 +188,7 @@ def _newton(model, loads, qd, q, unknown, servo, target):
 
         def correction(coordinates):
             residual = tangent.residual_force(model, loads, coordinates, qd,
-                                              zero_rates) + servo * (coordinates - target)
+                                              zero_rates) + servo * (coordinates - target) - force
             return -lu_solve(factor, residual[unknown] * scale, check_finite=False)
         return correction
 
@@ -164,7 +230,7 @@ def _displaced(q, unknown, step):
     return q
 
 
-def _is_stable(K):
+def _is_stable(K, margin=0.0):
     """Whether the equilibrium is statically stable; follower forces may still cause flutter."""
     values = np.linalg.eigvals(K)
-    return (values[values.imag == 0].real > 0).all()
+    return (values[values.imag == 0].real > -margin).all()

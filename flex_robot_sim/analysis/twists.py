@@ -29,8 +29,15 @@ def convert_twist(twist: ArrayLike, pose: np.ndarray, source: str, target: str) 
     """
     Twist or Jacobian in another representation.
 
-    :param twist: (6,) [rad/s, m/s], or a Jacobian (6, n), in the representation `source`.
+    :param twist: (6,) [rad/s, m/s], or a Jacobian (6, nv), in the representation `source`.
     :param pose: of the frame in the base frame, (4, 4) [-, m].
+    :param source, target: 'body', 'spatial', 'hybrid' or 'mixed'.
+
+    Example::
+
+        arm, q = frs.load('two_link'), np.zeros(16)
+        J = frs.convert_twist(frs.jacobian(arm, q), frs.pose(arm, q), 'body', 'hybrid')
+        assert np.allclose(J, frs.jacobian(arm, q, representation='hybrid'))
     """
     twist, pose = _checked('twist', twist), _checked_pose(pose)
     return from_body(pose, target) @ (to_body(pose, source) @ twist)
@@ -45,6 +52,13 @@ def convert_wrench(wrench: ArrayLike, pose: np.ndarray, source: str, target: str
 
     :param wrench: (moment, force), (6,) [N m, N], or one per column, (6, n).
     :param pose: of the frame in the base frame, (4, 4) [-, m].
+    :param source, target: see `convert_twist`.
+
+    Example::
+
+        tool = frs.pose(frs.load('two_link'), np.zeros(16))
+        at_base = frs.convert_wrench([0, 0, 0, 0, 0, -9.81], tool, 'hybrid', 'spatial')
+        assert np.allclose(at_base[:3], np.cross(tool[:3, 3], [0, 0, -9.81]))
     """
     wrench, pose = _checked('wrench', wrench), _checked_pose(pose)
     return to_body(pose, target).T @ (from_body(pose, source).T @ wrench)
@@ -58,6 +72,13 @@ def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: st
     :param rate: (6,) [rad/s2, m/s2], of the components in the representation `source`.
     :param twist: in that representation too, (6,) [rad/s, m/s].
     :param pose: of the frame in the base frame, (4, 4) [-, m].
+    :param source, target: see `convert_twist`.
+
+    Example::
+
+        turning = [0, 0, 2.0, 1.0, 0, 0]        # about its z axis, forward along its x axis
+        rate = frs.convert_rate(np.zeros(6), turning, np.eye(4), 'body', 'hybrid')
+        assert np.allclose(rate, [0, 0, 0, 0, 2.0, 0])
     """
     rate, twist, pose = _checked('rate', rate), _checked('twist', twist), _checked_pose(pose)
     if rate.shape != (6,) or twist.shape != (6,):

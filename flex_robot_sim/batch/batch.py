@@ -19,6 +19,7 @@ from flex_robot_sim.batch.batch_checks import (
     checked_arms,
     checked_replacements,
     checked_rows,
+    checked_states,
     expect_joint_numbers,
 )
 from flex_robot_sim.batch.live_arrays import LiveArrays
@@ -128,31 +129,20 @@ class Batch(LiveArrays, Serializable):
         return Energies(kinetic, strain, gravity, work, dissipated, balance)
 
     @synchronized
-    def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
-                  coordinates: ArrayLike | None = None, rates: ArrayLike | None = None,
+    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None, *,
                   members: Rows = None) -> None:
         """
         Set the state of members; time continues, and members that had stopped continue.
 
-        :param position: one, or one row per member, see `Simulation.set_state`.
+        :param q: one, or one row per member, see `Simulation.set_state`; v: the same.
         :param members: rows, as a numpy index; default: all.
         """
         rows = self._rows(members)
-        q, qd = np.zeros((2, len(rows), self.arm.size))
-        if position is None and coordinates is None:
-            q[:] = self._members.start_coordinates(rows)
-        for name, values, all_name, total, out in (
-                ('position', position, 'coordinates', coordinates, q),
-                ('velocity', velocity, 'rates', rates, qd)):
-            if total is not None:
-                if values is not None:
-                    raise SettingError(f'{name} and {all_name} say the same: give one of them')
-                out[:] = checked_rows(all_name, total, (len(rows), self.arm.size), rows)
-            elif values is not None:
-                self.arm.set_joints(out, checked_rows(
-                    name, values, (len(rows), len(self.arm.joint_names)), rows))
+        q = (self._members.start_coordinates(rows) if q is None else
+             checked_states(self.arm, 'q', q, rows))
+        v = np.zeros_like(q) if v is None else checked_states(self.arm, 'v', v, rows)
         self._members.apply_live()
-        self._members.start(rows, q, qd)
+        self._members.start(rows, q, v)
         positions = q[:, self.arm.motor_q]
         arms, selected = self.arms, set(rows.tolist())
         self.reports[:] = [(k, line) for k, line in self.reports

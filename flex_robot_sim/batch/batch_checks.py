@@ -104,6 +104,15 @@ def checked_rows(name: str, values: ArrayLike, shape: tuple[int, ...],
     return array
 
 
+def checked_states(arm: ArmModel, name: str, values: ArrayLike, rows: np.ndarray) -> np.ndarray:
+    """Return coordinates or rates (rows, n) from one number per coordinate or per joint."""
+    if np.ndim(values) and np.shape(values)[-1] == arm.size:
+        return checked_rows(name, values, (len(rows), arm.size), rows)
+    out = np.zeros((len(rows), arm.size))
+    arm.set_joints(out, checked_rows(name, values, (len(rows), len(arm.joint_names)), rows))
+    return out
+
+
 def expect_joint_numbers(name: str, table: np.ndarray, joints: Sequence[str],
                          rows: Sequence[int] | np.ndarray | None = None) -> None:
     """Refuse numbers (r, joints) of members `rows` that are not finite, or negative."""

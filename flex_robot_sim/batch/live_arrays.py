@@ -57,13 +57,13 @@ class LiveArrays:
     coulomb: np.ndarray = _live('coulomb', '', 'Dry friction in motion, at constant stiction')
 
     @property
-    def coordinates(self) -> np.ndarray:
-        """All coordinates, in the order of arm.coordinate_names, (count, n)."""
+    def q(self) -> np.ndarray:
+        """All coordinates, in the order of arm.coordinate_names, (count, nq)."""
         return self._members.state.q.copy()
 
     @property
-    def rates(self) -> np.ndarray:
-        """Rates of all coordinates, (count, n)."""
+    def v(self) -> np.ndarray:
+        """Rates of all coordinates, (count, nv)."""
         return self._members.state.qd.copy()
 
     @property
@@ -96,7 +96,7 @@ class LiveArrays:
         """Whether members have stopped at their last finite state, (count,)."""
         return np.isfinite(self._members.lost)
 
-    def pose(self, link: str, station: float | str | None = None) -> np.ndarray:
+    def pose(self, link: str | None = None, *, station: float | str | None = None) -> np.ndarray:
         """Poses (count, 4, 4) of a link in the base frame, see `Simulation.pose`."""
-        return np.array([pose(arm, q, link, station)
+        return np.array([pose(arm, q, link=link, station=station)
                          for arm, q in zip(self._members.arms, self._members.state.q)])

@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
     if arguments.pose is None and start_note(arm):
         print(f'flexsim modes: note: {start_note(arm)}', file=sys.stderr)
     with show_progress('looking for the modes'):
-        result = modes(arm, arguments.pose, arguments.joints)
+        result = modes(arm, arguments.pose, joints=arguments.joints)
     rows = np.flatnonzero(result.damping_ratios > UNSTABLE_DAMPING_RATIO)
     listed = rows[:arguments.count].tolist()
     summary = {

@@ -183,12 +183,12 @@ def _start_state(arm, arguments):
     else:
         pose, line = checked('--start', arguments.start, arm.joint_names), ''
     if beyond_limits(arm, '', pose.tolist()):
-        return {'position': pose}, line     # a stop pushes: there is no equilibrium
+        return {'q': pose}, line     # a stop pushes: there is no equilibrium
     try:
-        rest = equilibrium(arm, pose).coordinates
+        rest = equilibrium(arm, pose).q
     except SettingError as error:
-        return {'position': pose}, f'the arm starts with straight springs: {error}'
-    return {'coordinates': rest}, line
+        return {'q': pose}, f'the arm starts with straight springs: {error}'
+    return {'q': rest}, line
 
 
 def _refuse_goal_beyond_limits(arm, arguments):

@@ -109,7 +109,7 @@ class ClosedLoopMove:
         self.reference.move(now, self.simulation.motor_position)
 
     def _curvature(self):
-        return self._sensors @ self.simulation.coordinates
+        return self._sensors @ self.simulation.q
 
 
 def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,

@@ -37,6 +37,11 @@ def read_description(source: str | Path, xacro_arguments: Mapping[str, str] | No
     :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
     :param xacro_arguments: {name: value} for a xacro file.
     :param tool: link that is the tool; '': the one that tool.py finds.
+
+    Example::
+
+        description = frs.read_description('two_link')
+        length = description.beam('forearm').length
     """
     return _with_tool(_read_source(source, xacro_arguments), tool)
 

@@ -133,7 +133,7 @@ class Episodes:
             if self._laws.vary_payload:
                 masses[i] = self._laws.draw_payload(rngs[k])
             loaded_arm = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)
-            states.append(equilibrium(loaded_arm, targets[-1].start).coordinates)
+            states.append(equilibrium(loaded_arm, targets[-1].start).q)
         for name in tasks.EpisodeTargets._fields:
             getattr(self._targets, name)[rows] = [getattr(drawn, name) for drawn in targets]
         if self._laws.vary_arms:
@@ -143,7 +143,7 @@ class Episodes:
             self._reach[rows] = [_lengths(arm) for arm in arms]
         if self._laws.vary_payload:
             self.batch.set_payload(self._tool, masses, members=rows)
-        self.batch.set_state(coordinates=states, members=rows)
+        self.batch.set_state(q=states, members=rows)
         self.age[rows] = self.action[rows] = 0.0
         if self._is_pushed[rows].any():
             self.batch.push(self._tool, members=rows[self._is_pushed[rows]])
@@ -179,7 +179,7 @@ class Episodes:
     def measure(self) -> tasks.Look:
         """Return all measurements."""
         batch = self.batch
-        q, qd = batch.coordinates, batch.rates
+        q, qd = batch.q, batch.v
         target, rate = tasks.reference(self._targets, self.task.within, self.age)
         tips = (*self._reach.shape, 3)
         return tasks.Look(

@@ -27,7 +27,7 @@ def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> 
 
     def controller(time: float, simulation: Simulation) -> np.ndarray:
         effort = law(Measurement(time, simulation.motor_position, simulation.motor_velocity,
-                                 gauges @ simulation.coordinates))
+                                 gauges @ simulation.q))
         return np.minimum(np.maximum(effort, -limits), limits)
 
     return controller

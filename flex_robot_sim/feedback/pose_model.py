@@ -132,7 +132,7 @@ def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
     """
     arm = with_stiffness(arm, stiffness)
     rest = equilibrium(arm, position)
-    q, zero = rest.coordinates, np.zeros(arm.size)
+    q, zero = rest.q, np.zeros(arm.size)
     K = tangent(arm, make_loads(arm), q, zero, zero)[1]
     units, drives = np.eye(arm.size), arm.motor_q
     encoders = drives if feedback == 'motor' else np.arange(drives.size)

@@ -79,7 +79,7 @@ class DriftWatch:
         self._min_position = self._max_position = np.zeros(0)
         self._pending_rest: tuple[float, float] | None = None
         self._no_efforts = np.full(len(arm.joint_names), np.nan)
-        locked_modes = modes(arm, None, 'locked')
+        locked_modes = modes(arm, None, joints='locked')
         frequencies = locked_modes.frequencies[locked_modes.frequencies > MIN_FREQUENCY_HZ]
         if not frequencies.size:
             raise SettingError(f'{arm.description.name}: nothing rings above '

@@ -183,7 +183,7 @@ def locked_frequencies(arm: ArmModel, pose: np.ndarray) -> np.ndarray:
     """Return natural frequencies of the arm with locked drives [Hz]."""
     if arm.size == len(arm.joint_names):
         return np.zeros(0)
-    frequencies = modes(arm, pose, 'locked').frequencies
+    frequencies = modes(arm, pose, joints='locked').frequencies
     return frequencies[frequencies > 0.0]
 
 

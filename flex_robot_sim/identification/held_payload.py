@@ -49,7 +49,7 @@ def held_payload(arm: ArmModel, position: np.ndarray, efforts: np.ndarray, strai
     empty, loaded = (equilibrium(model, position) for model in (
         arm, with_payload(arm, link, mass, centre)))
     dry = static_frictions(arm.arrays.friction) / np.sqrt(3.0)
-    strains_empty, strains_loaded = gauges @ empty.coordinates, gauges @ loaded.coordinates
+    strains_empty, strains_loaded = gauges @ empty.q, gauges @ loaded.q
     stds = np.concatenate([np.hypot(dry,
                                     MIN_EFFORT_STD_RATIO * np.abs(empty.effort).max(initial=0.0)),
                            np.hypot(zero_std, GAUGE_STD_RATIO * strains_empty)])

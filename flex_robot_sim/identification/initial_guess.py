@@ -155,7 +155,7 @@ def slowest_frequency(problem: Problem, slowest: float) -> float:
               if name not in imus and (is_gauge(name) or name.startswith('tip/'))]
     if direct or not imus or not arm.tips:
         return slowest
-    frequencies = modes(arm, problem.sequences[0].positions[0], 'locked').frequencies
+    frequencies = modes(arm, problem.sequences[0].positions[0], joints='locked').frequencies
     return min([slowest, *frequencies[frequencies > 0.0]])
 
 

@@ -205,7 +205,7 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
     arm = setup.arm()
     if starts_at_rest(sequence) or not arm.tips:
         return np.zeros((2 * arm.size, 0))
-    locked_modes = modes(arm, sequence.positions[0], 'locked')
+    locked_modes = modes(arm, sequence.positions[0], joints='locked')
     slow_modes = [k for k, (frequency, ratio) in enumerate(zip(locked_modes.frequencies,
                                                                locked_modes.damping_ratios))
                   if 0.0 < frequency < 0.25 / sequence.period
@@ -228,10 +228,10 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
 def _imu_amplitude(setup, arm, place, shape, rate):
     """Return the largest IMU reading of a mode of unit amplitude; rate: its frequency [rad/s]."""
     imus = [imu for imu in map(imu_channel, setup.data.channels) if imu]
-    q = equilibrium(arm, place).coordinates
+    q = equilibrium(arm, place).q
     amplitude = 0.0
     for imu in imus:
-        J = jacobian(arm, q, imu.link)
+        J = jacobian(arm, q, link=imu.link)
         angular, linear = np.abs(rate * (J @ shape)[[imu.axis, 3 + imu.axis]])
         amplitude = max(amplitude, angular if imu.kind == 'gyro' else rate * linear)
     return amplitude
@@ -274,7 +274,7 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     rest_state = equilibrium(arm, position)
     state = make_state(arm)
     q, qd = state.q, state.qd
-    q[:] = rest_state.coordinates
+    q[:] = rest_state.q
     q[motors] += position - q[measured_coordinates]     # for measurements of the link side
     arm.set_joints(qd, velocity)
     if start is not None and start.size:

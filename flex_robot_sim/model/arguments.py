@@ -67,6 +67,20 @@ def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.
             else checked(name, array, model.coordinate_names) for name, array in values.items()]
 
 
+def joints_or_coordinates(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
+    """Return all coordinates, or rates, (n,) from them or from one finite number per joint."""
+    array = array_or_nan(values)
+    if array.shape == (arm.size,):
+        return checked(name, array, arm.coordinate_names)
+    try:
+        numbers = checked(name, array, arm.joint_names)
+    except SettingError as error:
+        raise SettingError(f'{error}; or all {arm.size} coordinates') from None
+    result = np.zeros(arm.size)
+    arm.set_joints(result, numbers)
+    return result
+
+
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     """Return an array of one finite number >= 0 per name; a scalar applies to all."""
     array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)

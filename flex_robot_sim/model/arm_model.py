@@ -192,6 +192,11 @@ class ArmModel(Serializable):
 
     nq = nv = size      # as in Pinocchio
 
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all links, whose poses `pose` returns."""
+        return tuple(self.frames)
+
     def elastic_coordinates(self, body: int) -> slice:
         """Slice of the elastic coordinates of a body."""
         first = int(self.arrays.first[body])

@@ -38,6 +38,11 @@ def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = 
     :param gravity: in the base frame, (3,) [m/s2].
     :param xacro_arguments: {name: value} for a xacro file.
     :param tool: tool link; '': found by name and position, as `flexsim check` shows.
+
+    Example::
+
+        arm = frs.load('two_link', gravity=(0.0, 0.0, -1.62))       # on the moon
+        assert arm.joint_names == ('waist', 'shoulder', 'elbow')
     """
     return build_arm(read_description(source, xacro_arguments, tool), coupling, gravity)
 

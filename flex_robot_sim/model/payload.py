@@ -61,18 +61,25 @@ def inertias_with_payloads(arm: ArmModel, payloads: Mapping[str, Payload]) -> np
     return inertias
 
 
-def with_payload(model: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
+def with_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
                  inertia: ArrayLike | None = None) -> ArmModel:
     """
     Return a copy of the arm with an additional body fixed to a link.
 
-    :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the axes
-        of the link (3, 3) [kg m2]; default: a point mass.
+    :param link: that carries the body; mass: [kg].
+    :param centre: of mass in the link frame, (3,) [m]; inertia: about it, in the axes of the
+        link, (3, 3) [kg m2]; default: a point mass.
+
+    Example::
+
+        arm = frs.load('two_link')
+        loaded = frs.with_payload(arm, 'tool', 0.2, centre=(0.0, 0.0, 0.03))
+        assert frs.frequencies(loaded)[0] < frs.frequencies(arm)[0]
     """
-    expect_arm(model)
-    if not is_known(link, model.frames) or model.frames[link].body < 0:
-        moving = [name for name, frame in model.frames.items() if frame.body >= 0]
+    expect_arm(arm)
+    if not is_known(link, arm.frames) or arm.frames[link].body < 0:
+        moving = [name for name, frame in arm.frames.items() if frame.body >= 0]
         raise SettingError(f'no link "{link}" that carries a payload. Known: {", ".join(moving)}')
-    payload = make_payload(model, link, mass, centre, inertia)
-    return replace(model, arrays=model.arrays._replace(
-        inertia=inertias_with_payloads(model, {link: payload})))
+    payload = make_payload(arm, link, mass, centre, inertia)
+    return replace(arm, arrays=arm.arrays._replace(
+        inertia=inertias_with_payloads(arm, {link: payload})))

@@ -74,7 +74,7 @@ class ControllerNode(Node):
         controller = self.controller
         assert controller is not None
         if controller.feedback.needs_strain:
-            controller.feedback.receive_strain(self._gauges @ simulation.coordinates)
+            controller.feedback.receive_strain(self._gauges @ simulation.q)
         efforts = controller.update(
             simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
             simulation.motor_velocity)

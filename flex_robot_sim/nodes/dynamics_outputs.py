@@ -61,11 +61,11 @@ class DynamicsOutputs:
     def _send_joints(self, simulation, effort):
         stamp = self.stamp(simulation)
         self._loop.note_sent(stamp)
-        self._arm_outputs.send_joints(stamp, simulation.coordinates, simulation.rates, effort)
+        self._arm_outputs.send_joints(stamp, simulation.q, simulation.v, effort)
 
     def _send_flex(self, simulation, effort):
         stamp = self.stamp(simulation)
-        self._arm_outputs.send_flex(stamp, simulation.coordinates, simulation.rates)
+        self._arm_outputs.send_flex(stamp, simulation.q, simulation.v)
         if self._tool_pose.has_subscribers():
             T = simulation.pose(self._tool)
             self._tool_pose.send(stamp, T[:3, 3], quaternion(T[:3, :3]))
@@ -73,7 +73,7 @@ class DynamicsOutputs:
             wrench.send(stamp, simulation)
 
     def _show(self, simulation, effort):
-        self._display.show(self.stamp(simulation), simulation.coordinates, self._loop.resets)
+        self._display.show(self.stamp(simulation), simulation.q, self._loop.resets)
 
     def _send_clock(self, simulation, effort):
         set_stamp(self._clock_message.clock, round(simulation.time * SECOND))

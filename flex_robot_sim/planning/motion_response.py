@@ -45,8 +45,8 @@ class MotionSimulator:
         h = simulation.settings.time_step
         times = h * np.arange(round(duration / h) + 1)
         samples = motion.samples(times)
-        simulation.set_state(coordinates=self._start)
+        simulation.set_state(q=self._start)
         effort = np.zeros((len(times), len(self.arm.joint_names)))
         path = simulation.follow(samples[:, 0], samples[:, 1], effort)
         effort[0] = effort[min(1, len(times) - 1)]
-        return MotionResponse(times, samples, effort, path, simulation.rates)
+        return MotionResponse(times, samples, effort, path, simulation.v)

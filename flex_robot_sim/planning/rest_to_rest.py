@@ -175,11 +175,11 @@ class _Planner:
         self.deflection = limits.deflection or np.inf
         self.lengths = {link: arm.length(link) for link in arm.tips}
         self.paths = SplinePaths(start, goal, SPLINES_PER_JOINT)
-        start_rest = equilibrium(arm, start).coordinates
+        start_rest = equilibrium(arm, start).q
         self.rest = equilibrium(arm, goal)
         undriven = arm.passive_q
         block = np.ix_(undriven, undriven)
-        q, zero = self.rest.coordinates, np.zeros(arm.size)
+        q, zero = self.rest.q, np.zeros(arm.size)
         K = tangent(arm, make_loads(arm), q, zero, zero)[1][block]
         self._undriven = undriven
         M = mass_matrix(arm.arrays, q)[block]
@@ -291,7 +291,7 @@ class _Planner:
 
     def _residual(self, response):
         """Residual vibration (C27)."""
-        offset = (response.path[-1] - self.rest.coordinates)[self._undriven]
+        offset = (response.path[-1] - self.rest.q)[self._undriven]
         return np.concatenate([self._modes @ offset,
                                self._modes @ response.rates[self._undriven] / self._rates])
 

@@ -35,7 +35,7 @@ class SimulatedTrials:
         self.servo = np.asarray(stiffness, float), np.asarray(damping, float)
         times = np.arange(0.0, duration, every * loop.period)
         equilibria = [equilibrium(arm, motion.sample(t)[0]) for t in times]
-        self.target = np.array([pose(arm, state.coordinates, link)[:3, 3] for state in equilibria])
+        self.target = np.array([pose(arm, state.q, link=link)[:3, 3] for state in equilibria])
         self._times, self._gravity_effort = times.tolist(), np.array(
             [state.effort for state in equilibria])
         self._gravity_effort_rate = np.diff(self._gravity_effort, axis=0) / np.diff(times)[:, None]
@@ -45,7 +45,7 @@ class SimulatedTrials:
             damping: StrainFeedback | None = None) -> np.ndarray:
         """Position errors (t, 3) [m] of the tip along a reference, with a new law or none."""
         simulation = Simulation(arm)
-        simulation.set_state(coordinates=equilibrium(arm, self._start).coordinates)
+        simulation.set_state(q=equilibrium(arm, self._start).q)
         stiffness, damping_gain = self.servo
 
         def law(measured):

@@ -376,7 +376,7 @@ class SimulationLoop:
         self.simulation.reset()
         home = self.settings.initial_position
         if home:
-            self.simulation.set_state(position=home)
+            self.simulation.set_state(q=home)
 
     def _run_from_now(self):
         """Run from now on."""

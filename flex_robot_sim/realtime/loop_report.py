@@ -51,7 +51,7 @@ class LoopReport:
         self._last_delays = loop.echo.delays.counts.copy()
         self.bending = Bending(loop.simulation.arm, loop.simulation.settings)
         loop.add_output(WATCH_RATE_HZ, lambda simulation, _: self.bending.note(
-            simulation.coordinates))
+            simulation.q))
 
     def figures(self, now: float) -> tuple[str, str, dict[str, object]]:
         """Return level, line and {figure: value} of the time since the last call."""

@@ -48,7 +48,7 @@ class SimulationRecording:
         """Add a state, with targets (2, joints), and present efforts unless `settle` follows."""
         self.settle()
         arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
-        q, qd = simulation.coordinates.copy(), simulation.rates.copy()
+        q, qd = simulation.q.copy(), simulation.v.copy()
         self._effort = simulation.applied_effort
         self._queue(topics.JOINT_STATES, stamp, lambda effort: joint_state(
             stamp, arm.joint_names, q[arm.joint_q], qd[arm.joint_q], effort))

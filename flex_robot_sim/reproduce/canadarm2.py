@@ -151,13 +151,13 @@ def simulate_drop(arm: ArmModel, seconds: float, variant: Variant | None = None)
 
     def on_sample(simulation: Simulation) -> None:
         if round(simulation.time / (STEPS_PER_SAMPLE * STEP_S)) % SAMPLES_PER_OUTLINE == 0:
-            points = [simulation.pose(link, fraction * arm.description.beam(link).length)[:3, 3]
-                      for link in BOOMS for fraction in SECTION_FRACTIONS]
+            points = [simulation.pose(link, station=share * arm.length(link))[:3, 3]
+                      for link in BOOMS for share in SECTION_FRACTIONS]
             times.append(simulation.time)
             outline.append(points + [simulation.pose(link)[:3, 3] for link in WRIST])
             # a variant conserves a different energy; compute that of the arm by our equations
             if variant is not None:
-                own_model.set_state(coordinates=simulation.coordinates, rates=simulation.rates)
+                own_model.set_state(q=simulation.q, v=simulation.v)
             energy = (simulation if variant is None else own_model).energy()
             total = energy.kinetic + energy.strain + energy.gravity
             total_energies.append(total)

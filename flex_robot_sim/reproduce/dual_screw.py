@@ -225,7 +225,7 @@ def manoeuvre(arm: ArmModel, formulation: str, seconds: float,
     for step in range(0, total + 1, STRIDE):
         while pending_targets and step * STEP_S >= pending_targets[0][0] - STEP_S / 2:
             _set_target(simulation, arm, pending_targets.pop(0)[1], gains)
-        rows.append((step * STEP_S, simulation.coordinates, simulation.rates,
+        rows.append((step * STEP_S, simulation.q, simulation.v,
                      simulation.applied_effort))
         if step < total:
             start_time = time.process_time()

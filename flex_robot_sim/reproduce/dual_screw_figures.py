@@ -72,9 +72,8 @@ def make_manoeuvre_figure(arm: ArmModel, run: Run) -> Figure:
         curves = []
         for name, time, colour, dashes in shown:
             q = run.q[min(int(np.searchsorted(run.time, time)), len(run.q) - 1)]
-            points = np.array([np.zeros(3), *(
-                pose(arm, q, link)[:3, 3] if station is None else
-                pose(arm, q, link, station)[:3, 3] for link, station in _outline(arm))])
+            points = np.array([np.zeros(3), *(pose(arm, q, link=link, station=station)[:3, 3]
+                                              for link, station in _outline(arm))])
             curves.append(Curve(name, points[:, a], points[:, b], colour, dashes))
         charts.append(Chart(title, *labels, tuple(curves), has_equal_scales=True))
     return Figure('figure_5', 'Fig. 5: manoeuvre', tuple(charts))

@@ -138,7 +138,7 @@ def simulate_rigid_torques(options: Options, compensates_gravity: bool, seconds:
     torques: list[np.ndarray] = []
     simulate(rigid_arm, None, np.zeros(3), np.zeros(3), STEP_S, seconds, stride=2,
              servo=controller.servo, on_sample=lambda simulation: torques.append(
-                 controller.effort(simulation.time, simulation.coordinates, simulation.rates)))
+                 controller.effort(simulation.time, simulation.q, simulation.v)))
     return np.array(torques)
 
 

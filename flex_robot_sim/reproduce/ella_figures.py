@@ -51,12 +51,12 @@ class MotionRecorder:
 
     def take_sample(self, simulation: Simulation) -> None:
         """Record the present state of a Simulation."""
-        q = simulation.coordinates
+        q = simulation.q
         deflection = tip_deflection(self._arm, 'link_2', q)[:3]
         self._rows.append((
             simulation.time, self._to_inertial(simulation.pose('tool')[:3, 3]), deflection,
             self._R.T @ simulation.pose('link_2')[:3, :3] @ deflection,
-            self._effort(simulation.time, q, simulation.rates), simulation.wrench('theta_z1'),
+            self._effort(simulation.time, q, simulation.v), simulation.wrench('theta_z1'),
             simulation.wrench('theta_z2'), *(self._link(simulation, link) for link in LINKS)))
 
     def samples(self) -> MotionSamples:
@@ -64,7 +64,7 @@ class MotionRecorder:
         return MotionSamples(*(np.array(column) for column in zip(*self._rows)))
 
     def _link(self, simulation, link):
-        pose, twist = simulation.pose(link), simulation.twist(link, 'hybrid')
+        pose, twist = simulation.pose(link), simulation.twist(link, representation='hybrid')
         rotation = Rotation.from_matrix(self._R.T @ pose[:3, :3])
         return np.concatenate([self._to_inertial(pose[:3, 3]), rotation.as_rotvec(),
                                self._R.T @ twist[3:], self._R.T @ twist[:3]])

@@ -55,7 +55,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
             for form in paper.FORMS:
                 computed = paper.jacobians(links, position, form)[names.index('tool')]
                 jacobian_error = max(jacobian_error, np.abs(
-                    computed - jacobian(arm, position, 'tool', form)).max())
+                    computed - jacobian(arm, position, link='tool', representation=form)).max())
                 system = paper.system_jacobian(links, position, form)
                 V = paper.twists(links, position, rate, form).ravel()
                 rate_error = max(rate_error, np.abs(system.rates(V) - rate).max())

@@ -260,10 +260,10 @@ def compare_with_model(experiment: Experiment, formulation: str = 'recursion') -
             break
         message = state.reading.message
         if message.state in MOVING and residual is not None:
-            q = twin.coordinates
+            q = twin.q
             rows.append((time, *twin.applied_effort, *state.position,
                          *(deflection_rows @ shapes.link_state.elastic), *q[:2],
-                         *(deflection_rows @ q[2:]), *q, *twin.rates))
+                         *(deflection_rows @ q[2:]), *q, *twin.v))
     table = np.array(rows)
     q, qd = np.split(table[:, 11:], 2, axis=1)
     times = table[:, 0] - table[0, 0]

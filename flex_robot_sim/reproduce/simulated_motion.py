@@ -97,18 +97,18 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
     settings = SimulationSettings(time_step=step, scheme=scheme, formulation=formulation)
     simulation = (Simulation(arm, settings) if variant is None
                   else VariantSimulation(arm, settings, variant))
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     samples, total_steps = [], max(round(seconds / step), 1)
 
     def controller(time, simulation):
         middle = (round(time / step) + 0.5) * step
         if servo is not None:
             return servo(simulation, middle)
-        return effort(middle, simulation.coordinates, simulation.rates)
+        return effort(middle, simulation.q, simulation.v)
 
     def record(simulation):
         k = round(simulation.time / step)
-        samples.append((k * step, simulation.coordinates, simulation.rates))
+        samples.append((k * step, simulation.q, simulation.v))
         progress(k / total_steps)
         if on_sample is not None:
             on_sample(simulation)

@@ -137,7 +137,7 @@ def slow_servo_diagnosis(arm: ArmModel, position: ArrayLike,
     """
     if gains is None:
         return ''
-    q = equilibrium(arm, np.asarray(position, float)).coordinates
+    q = equilibrium(arm, np.asarray(position, float)).q
     found = modes(arm, q, gains=gains)
     rows = np.flatnonzero(found.frequencies > 0.0)
     if not rows.size or found.damping_ratios[rows[0]] < mode_table.RINGS:

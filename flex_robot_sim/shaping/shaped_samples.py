@@ -167,7 +167,7 @@ def path_deviation(arm: ArmModel, shaped: np.ndarray, path: np.ndarray) -> float
     """
     moves = rigid_moves(arm)
     points, corners = (
-        np.array([pose(arm, moves @ rows[k], arm.tool)[:3, 3] for k in np.linspace(
+        np.array([pose(arm, moves @ rows[k], link=arm.tool)[:3, 3] for k in np.linspace(
             0, len(rows) - 1, min(len(rows), MAX_PATH_SAMPLES)).round().astype(int)])
         for rows in (shaped, path))
     if len(corners) == 1:

@@ -121,7 +121,8 @@ class ValidationMoves:
             duration = max(duration, PERIODS_WITHOUT_LIMITS / slowest)
         rests = equilibrium(arm, start), equilibrium(arm, end)
         return ValidationMove(
-            arm, start, end, rests, jacobian(arm, rests[1].coordinates, self._tool, 'mixed')[3:],
+            arm, start, end, rests,
+            jacobian(arm, rests[1].q, link=self._tool, representation='mixed')[3:],
             trapezoid(max(int(np.ceil(duration / step)), 6)), tables, 1 / slowest, step)
 
     def _shaped(self, move, candidate):
@@ -138,7 +139,7 @@ class ValidationMoves:
         arm, h = move.arm, move.step
         start, end = move.rests
         simulation = Simulation(arm, SimulationSettings(time_step=h))
-        simulation.set_state(coordinates=start.coordinates)
+        simulation.set_state(q=start.q)
         positions = move.start + share[:, None] * (move.end - move.start)
         rates = np.gradient(positions, h, axis=0)
         rates[[0, -1]] = 0.0
@@ -150,7 +151,7 @@ class ValidationMoves:
         else:
             coordinates = self._servo_response(simulation, positions, start.effort, end.effort,
                                                share)
-        swing = (coordinates[-window:] - end.coordinates) @ move.tool.T
+        swing = (coordinates[-window:] - end.q) @ move.tool.T
         return float(np.linalg.norm(swing, axis=1).max())
 
     def _servo_response(self, simulation, positions, start, end, share):
@@ -164,7 +165,7 @@ class ValidationMoves:
             return start + fraction * (end - start)
 
         coordinates, = rollout(simulation, servo, len(positions) * simulation.settings.time_step,
-                               record=lambda simulation: [simulation.coordinates])
+                               record=lambda simulation: [simulation.q])
         return coordinates[1:]
 
 

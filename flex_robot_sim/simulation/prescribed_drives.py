@@ -6,7 +6,7 @@ motion. If the drive must be moved onto its motion, the change of energy counts 
 drive. A jump of the motion, in position or against its own velocity, is reported.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -109,7 +109,7 @@ class PrescribedDrives:
         self._set_drives(self._ends.items())
         self._simulated.work.step[0] = 0.0
 
-    def put_on_motions(self, q: np.ndarray, qd: np.ndarray, is_straight: tuple[bool, bool],
+    def put_on_motions(self, q: np.ndarray, qd: np.ndarray, is_straight: Sequence[bool],
                        time: float) -> Iterator[str]:
         """Move the drives onto their motions; is_straight: so do link sides, in q and in qd."""
         for row, motion in self.motions.items():

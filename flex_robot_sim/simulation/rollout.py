@@ -67,7 +67,7 @@ class ControlLoop:
 
 def state_sample(simulation: Simulation) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Return time [s], coordinates (n,), rates (n,) and applied efforts (joints,) [N m, N]."""
-    return (simulation.time, simulation.coordinates, simulation.rates, simulation.applied_effort)
+    return (simulation.time, simulation.q, simulation.v, simulation.applied_effort)
 
 
 def rollout(simulation: Any, controller: Controller | None, seconds: float,

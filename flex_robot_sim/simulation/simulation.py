@@ -140,43 +140,42 @@ class Simulation(Serializable):
         return self._simulated.state.qd[self._simulated.motor_q]
 
     @property
-    def coordinates(self) -> np.ndarray:
-        """All coordinates, in the order of arm.coordinate_names, (n,)."""
+    def q(self) -> np.ndarray:
+        """All coordinates, in the order of arm.coordinate_names, (nq,)."""
         return self._simulated.state.q.copy()
 
     @property
-    def rates(self) -> np.ndarray:
-        """Rates of all coordinates, (n,)."""
+    def v(self) -> np.ndarray:
+        """Rates of all coordinates, (nv,)."""
         return self._simulated.state.qd.copy()
 
     @property
     def deflection(self) -> Deflections:
         """Tip translation and rotation vector, (6,) [m, rad], of each flexible link, by name."""
-        return Deflections(self.arm, self.coordinates)
+        return Deflections(self.arm, self.q)
 
     @property
     def curvature(self) -> dict[str, float]:
         """Mean curvature [1/m] that each flex sensor of the description measures, by name."""
         return curvatures(self.arm, self._simulated.state.q)
 
-    def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
-                  coordinates: ArrayLike | None = None, rates: ArrayLike | None = None) -> None:
+    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """
         Set the state; time continues, and prescribed drives stay on their motion.
 
         Beyond a joint limit the stop pushes back, and `reports` gets a line about it.
 
-        :param position: of the joints, motor and link side, (joints,); elastic parts straight.
-            Default: as at the start.
-        :param coordinates: all coordinates, (n,), instead of a position; rates: all rates.
+        :param q: all coordinates, (nq,), or joint positions, (joints,), of motor and link side
+            with straight elastic parts; default: as at the start.
+        :param v: rates of all coordinates, (nv,), or of the joints; default: zero.
         """
         simulated = self._simulated
-        q, qd = checked_state(self.arm, position, velocity, coordinates, rates)
+        is_by_joint = [values is None or np.size(values) != self.arm.size for values in (q, v)]
+        q, v = checked_state(self.arm, q, v)
         self._report_state(q)
-        self.reports += self._drives.put_on_motions(q, qd, (coordinates is None, rates is None),
-                                                    self.time)
+        self.reports += self._drives.put_on_motions(q, v, is_by_joint, self.time)
         state = simulated.state
-        state.q[:], state.qd[:], state.qdd[:], state.flow[:] = q, qd, 0.0, 0.0
+        state.q[:], state.qd[:], state.qdd[:], state.flow[:] = q, v, 0.0, 0.0
         simulated.clear_step_history()
         self._monitor.gain.forget()
         simulated.start_energy = simulated.energies().sum()
@@ -333,38 +332,44 @@ class Simulation(Serializable):
                     self.position, simulated.work.servo_stiffness,
                     simulated.work.servo_damping))
 
-    def pose(self, link: str, station: float | str | None = None) -> np.ndarray:
+    def pose(self, link: str | None = None, *,
+             station: float | str | None = None) -> np.ndarray:
         """
         Pose (4, 4) of a link in the base frame, deflections included [-, m].
 
+        :param link: its name; default: the tool link.
         :param station: None: the frame of the link. A distance from the root along a flexible
             link [m], or 'tip': its section there, x along the beam.
         """
-        return pose(self.arm, self._simulated.state.q, link, station, self._simulated.query_work)
+        return pose(self.arm, self._simulated.state.q, link=link, station=station,
+                    work=self._simulated.query_work)
 
-    def jacobian(self, link: str, representation: str = 'body',
+    def jacobian(self, link: str | None = None, *, representation: str = 'body',
                  station: float | str | None = None) -> np.ndarray:
         """
-        Jacobian (6, n) from the rates of all coordinates to the twist of a link.
+        Jacobian (6, nv) from the rates of all coordinates to the twist of a link.
 
         :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
-        :param station: see `pose`.
+        :param link, station: see `pose`.
         """
-        return jacobian(self.arm, self._simulated.state.q, link, representation, station,
-                        self._simulated.query_work)
+        return jacobian(self.arm, self._simulated.state.q, link=link,
+                        representation=representation, station=station,
+                        work=self._simulated.query_work)
 
-    def twist(self, link: str, representation: str = 'body',
+    def twist(self, link: str | None = None, *, representation: str = 'body',
               station: float | str | None = None) -> np.ndarray:
         """Angular and linear velocity (6,) [rad/s, m/s] of a link; see `jacobian`."""
         simulated, (q, qd, *_) = self._simulated, self._simulated.state
-        return twist(self.arm, q, qd, link, representation, station, simulated.query_work)
+        return twist(self.arm, q, qd, link=link, representation=representation, station=station,
+                     work=simulated.query_work)
 
-    def twist_rate(self, link: str, representation: str = 'body',
+    def twist_rate(self, link: str | None = None, *, representation: str = 'body',
                    station: float | str | None = None) -> np.ndarray:
         """Rate (6,) [rad/s2, m/s2] of the twist of a link under the present efforts and pushes."""
         simulated, (q, qd, *_) = self._simulated, self._simulated.state
-        return twist_rate(self.arm, q, qd, queries.accelerations(simulated), link, representation,
-                          station, simulated.query_work)
+        return twist_rate(self.arm, q, qd, queries.accelerations(simulated), link=link,
+                          representation=representation, station=station,
+                          work=simulated.query_work)
 
     def wrench(self, joint: str) -> np.ndarray:
         """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""

@@ -6,27 +6,17 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arguments import checked, joints_or_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.util.exceptions import SettingError
 
 
-def checked_state(arm: ArmModel, position: ArrayLike | None, velocity: ArrayLike | None,
-                  coordinates: ArrayLike | None,
-                  rates: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+def checked_state(arm: ArmModel, q: ArrayLike | None,
+                  v: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Return all coordinates and their rates (n,); see Simulation.set_state."""
-    state = start_coordinates(arm), np.zeros(arm.size)
-    for name, values, all_name, total, out in (
-            ('position', position, 'coordinates', coordinates, state[0]),
-            ('velocity', velocity, 'rates', rates, state[1])):
-        if values is not None and total is not None:
-            raise SettingError(f'{name} and {all_name} say the same: give one of them')
-        if total is not None:
-            out[:] = checked(all_name, total, arm.coordinate_names)
-        elif values is not None:
-            arm.set_joints(out, checked(name, values, arm.joint_names))
-    return state
+    return (start_coordinates(arm) if q is None else joints_or_coordinates(arm, 'q', q),
+            np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v))
 
 
 def checked_servo(arm: ArmModel, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,

@@ -114,10 +114,10 @@ def run_manoeuvres(nominal: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoe
     members = [_with_payload(arm, setup['payload']) for arm, setup in zip(arms, setups)]
     batch = Batch(members, settings=SimulationSettings(time_step=manoeuvre.time_step), threads=1)
     if manoeuvre.at_rest:
-        batch.set_state(coordinates=[equilibrium(arm, setup['start']).coordinates
+        batch.set_state(q=[equilibrium(arm, setup['start']).q
                                      for arm, setup in zip(members, setups)])
     else:
-        batch.set_state(position=[setup['start'] for setup in setups])
+        batch.set_state(q=[setup['start'] for setup in setups])
     batch.hold([setup['start'] for setup in setups], [setup['stiffness'] for setup in setups],
                [setup['damping'] for setup in setups])
     batch.effort[:] = [carrying_efforts(nominal, setup['to']) for setup in setups]
@@ -141,7 +141,7 @@ def _simulate(batch, motions, manoeuvre):
     control_steps = round(sample_period(h) / h)
     sample_steps = max(1, round(1 / manoeuvre.rate / h))
     motion_steps = min(total, round(max(motion.end for motion in motions) / h) + control_steps)
-    done, states, times = 0, [batch.coordinates], [0.0]
+    done, states, times = 0, [batch.q], [0.0]
     has_stopped = False
     while done < total:
         if not has_stopped:
@@ -154,7 +154,7 @@ def _simulate(batch, motions, manoeuvre):
         batch.step(steps)
         done += steps
         if done % sample_steps == 0 or done == total:
-            states.append(batch.coordinates)
+            states.append(batch.q)
             times.append(done * h)
     return np.array(states), np.array(times)
 

@@ -49,12 +49,20 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
     :param scale: the same, in multiples of the value in the URDF or the Manoeuvre.
     :param run: Manoeuvre, or a function of a Case that returns numbers by name; it may define
         additional varying names, without a dot.
-    :param method: 'grid', 'latin' or 'random'; count: of the runs of the last two.
+    :param method: 'grid', 'latin' or 'random'; count: of the runs of the last two; seed: of both.
     :param folder: stores the results; an interrupted sweep continues there.
     :param executor: runs the parts; default: this process, sequentially.
     :param workers: its number of workers; default: one per processor.
     :param progress: function of the number of finished runs and of all runs.
     :param watch: called every few seconds; it may raise if all workers are gone.
+    :param coupling, gravity: see `load`.
+
+    Example::
+
+        def first(case):
+            return {'first': frs.frequencies(case.arm)[0]}
+        table = frs.sweep('two_link', scale={'forearm.EIz': [0.5, 1.0, 2.0]}, run=first)
+        assert (np.diff(table['first']) > 0).all()
     """
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     plan = make_plan(description, vary or {}, scale or {}, Manoeuvre() if run is None else run,

@@ -21,7 +21,13 @@ def share_folder() -> Path:
 
 
 def shipped_robots() -> dict[str, Path]:
-    """Return {name: path} of the robots that come with the package."""
+    """
+    Return {name: path} of the robots that come with the package.
+
+    Example::
+
+        arms = {name: frs.load(path) for name, path in frs.robots().items()}
+    """
     return {path.stem: path for path in sorted(share_folder().glob('urdf/*.urdf'))}
 
 

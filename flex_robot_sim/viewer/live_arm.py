@@ -26,7 +26,7 @@ class Live:
     def start(self, q: np.ndarray, swings: bool) -> None:
         """Start from rest at coordinates (n,): in free fall, or swinging between two poses."""
         self._start, self._reversed_at = np.array(q, float), 0.0
-        self.simulation.set_state(coordinates=q)
+        self.simulation.set_state(q=q)
         self.simulation.time = 0.0
         self._drives, drive_position = None, self._start[self._motors]
         self._poses = swing_poses(self._arm, drive_position) if swings else drive_position[None]

@@ -76,7 +76,7 @@ class ModelView:
             if not self._is_paused:
                 self._attempt(lambda: self._advance(elapsed))
             if self._live is not None:
-                q = self._live.simulation.coordinates
+                q = self._live.simulation.q
         elif self._mode and self._modes is not None:
             q = self._modes.coordinates(self._mode - 1, now - self._mode_began)
         with self._page.atomic_update():
@@ -132,7 +132,7 @@ class ModelView:
         self._rest = np.zeros(self._arm.size)
         self._rest[:len(position)] = position
         try:
-            self._rest = equilibrium(self._arm, position).coordinates
+            self._rest = equilibrium(self._arm, position).q
         finally:
             self._modes = None
             self._stage.clear_trace()

@@ -16,7 +16,7 @@ def test_tips_of_many_states_agree_with_the_poses(robot):
     for link in arm.tips:
         beam, found = arm.description.beam(link), tip_translations(arm, link, q)
         for row, tip in zip(q, found):
-            root, end = frs.pose(arm, row, link), frs.pose(arm, row, link, 'tip')
+            root, end = frs.pose(arm, row, link=link), frs.pose(arm, row, link=link, station='tip')
             place = root[:3, :3].T @ (end[:3, 3] - root[:3, 3])     # in the link frame
             # sums of a few numbers of the length of the link
             assert tip == pytest.approx(beam.axes.T @ (place - beam.end), abs=1e-13 * beam.length)

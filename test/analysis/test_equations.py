@@ -17,12 +17,13 @@ cases = pytest.mark.parametrize('case', CASES)
 def test_terms_agree_with_first_principles(case):
     sample = reference_case(case)
     arm, q, qd = sample.arm, sample.q, sample.qd
-    M, h = frs.mass_matrix(arm, q), frs.bias_forces(arm, q, qd)
+    M, h = frs.mass_matrix(arm, q), frs.nonlinear_effects(arm, q, qd)
     np.testing.assert_allclose(M, sample.M, rtol=1e-9, atol=1e-12 * abs(sample.M).max())
     # scaled by the square root of inertia, so forces of different units are comparable
     error = abs((h - sample.bias) / sample.scale).max()
     assert error < 1e-8 * abs(sample.bias / sample.scale).max()
-    np.testing.assert_array_equal(frs.gravity_forces(arm, q), frs.bias_forces(arm, q, 0 * qd))
+    np.testing.assert_array_equal(frs.gravity_forces(arm, q),
+                                  frs.nonlinear_effects(arm, q, 0 * qd))
 
 
 @cases
@@ -31,7 +32,7 @@ def test_gravity_forces_are_the_gradient_of_potential_energy(case):
     simulation, force = frs.Simulation(sample.arm), frs.gravity_forces(sample.arm, sample.q)
 
     def height(q):
-        simulation.set_state(coordinates=q)
+        simulation.set_state(q=q)
         return simulation.energy().gravity
     slopes = [sum(weight * (height(sample.q + m * d) - height(sample.q - m * d))
                   for m, weight in ((1, 45), (2, -9), (3, 1))) / 0.06
@@ -47,10 +48,10 @@ def test_forward_and_inverse_dynamics_are_inverse_functions(case, seed):
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     pushes = [frs.Push(rng.choice(bodies), rng.normal(size=3), rng.normal(size=3))]
     effort = rng.normal(size=len(arm.joint_names))
-    qdd = frs.forward_dynamics(arm, q, qd, effort, pushes)
-    found = frs.inverse_dynamics(arm, q, qd, qdd, pushes)
+    qdd = frs.forward_dynamics(arm, q, qd, effort, pushes=pushes)
+    found = frs.inverse_dynamics(arm, q, qd, qdd, pushes=pushes)
     expected, scale = np.zeros(arm.size), np.sqrt(np.diag(frs.mass_matrix(arm, q)))
-    expected[frs.driven_coordinates(arm)] = effort
+    expected[frs.actuated_coordinates(arm)] = effort
     pulled = max(abs(qdd * scale).max(), 1.0)
     np.testing.assert_allclose((found - expected) / scale, 0.0, atol=1e-8 * pulled)
 
@@ -65,7 +66,7 @@ def test_a_payload_of_the_analysis_equals_that_of_the_simulation(robot):
     simulation.set_payload(link, **body)
     carrying = frs.with_payload(arm, link, **body)
     q, qd = random_state(arm, 3)
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     kinetic = 0.5 * qd @ frs.mass_matrix(carrying, q) @ qd
     assert simulation.energy().kinetic == pytest.approx(kinetic, rel=1e-12)
     # the arm itself has no payload
@@ -83,9 +84,9 @@ def test_invalid_queries_are_one_line_errors():
     wrong = f'must be {arm.size} finite numbers, in this order: {", ".join(arm.coordinate_names)}'
     q = np.zeros(arm.size)
     for call, message in (
-            (lambda: frs.mass_matrix(arm, [0.0]), f'coordinates {wrong}'),
-            (lambda: frs.bias_forces(arm, q, [np.nan]), f'rates {wrong}'),
-            (lambda: frs.inverse_dynamics(arm, q, q, 'fast'), f'accelerations {wrong}'),
+            (lambda: frs.mass_matrix(arm, [0.0]), f'q {wrong}'),
+            (lambda: frs.nonlinear_effects(arm, q, [np.nan]), f'v {wrong}'),
+            (lambda: frs.inverse_dynamics(arm, q, q, 'fast'), f'a {wrong}'),
             (lambda: frs.forward_dynamics(arm, q, q, [1.0]), 'effort must be 3 finite numbers'),
             (lambda: frs.with_payload(arm, 'hand', 1.0), 'no link "hand" that carries a payload'),
             (lambda: frs.with_payload(arm, 'base', 1.0), 'no link "base" that carries a payload'),

@@ -29,7 +29,7 @@ def test_cantilever_under_a_tip_force_has_the_mean_curvature_F_times_distance_ov
     lever = np.array([LENGTH - (a + b) / 2 for a, b in SPANS])
     expected = np.concatenate([force * lever / EI, -2 * force * lever / EI])
     # static shapes and cubic elements are exact for a tip force; large bending adds 1e-9
-    np.testing.assert_allclose(sensors.matrix @ rest.coordinates, expected, rtol=1e-6)
+    np.testing.assert_allclose(sensors.matrix @ rest.q, expected, rtol=1e-6)
 
 
 @KINDS
@@ -38,7 +38,7 @@ def test_pure_bending_gives_every_sensor_the_same_curvature(discretisation):
     moment = 1e-5 * EI / LENGTH
     rest = equilibrium(arm, pushes=[Push('tool', moment=(0.0, -moment, moment))])
     # M / EI in both planes: a moment about -y bends towards +z
-    np.testing.assert_allclose(flex_sensors(arm).matrix @ rest.coordinates, moment / EI,
+    np.testing.assert_allclose(flex_sensors(arm).matrix @ rest.q, moment / EI,
                                rtol=1e-6)       # large bending, and iterations of the solver
 
 
@@ -68,7 +68,7 @@ def test_curvature_is_the_angle_between_two_frames_over_their_distance(discretis
     # in one plane angles add up, so the difference is exact for any bending
     q = np.array([random.uniform(-0.1, 0.1) if direction in name else 0.0
                   for name in arm.coordinate_names])
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
 
     def slope(frame):
         R = simulation.pose(frame)[:3, :3]
@@ -97,10 +97,10 @@ def test_rate_of_curvature_is_the_same_map_of_the_rates():
     simulation, sensors = Simulation(arm), flex_sensors(arm)
     simulation.effort[:] = [1.0, 2.0, 0.5]
     simulation.step(200)
-    before, rates, h = simulation.coordinates, [simulation.rates], 1e-3
+    before, rates, h = simulation.q, [simulation.v], 1e-3
     simulation.step()
-    rates.append(simulation.rates)
-    change = sensors.matrix @ (simulation.coordinates - before) / h
+    rates.append(simulation.v)
+    change = sensors.matrix @ (simulation.q - before) / h
     # the implicit midpoint rule moves by the mean of the rates, up to its iterations
     np.testing.assert_allclose(sensors.matrix @ np.mean(rates, axis=0), change,
                                rtol=1e-6, atol=1e-9)
@@ -127,8 +127,8 @@ def test_a_gauge_without_length_measures_the_local_curvature(discretisation):
         for name, x in places.items() for plane in ('xy', 'xz')))
     force = 1e-5 * EI / LENGTH**2
     simulation = Simulation(arm)
-    simulation.set_state(coordinates=equilibrium(
-        arm, pushes=[Push('tool', (0.0, force, -2 * force))]).coordinates)
+    simulation.set_state(q=equilibrium(
+        arm, pushes=[Push('tool', (0.0, force, -2 * force))]).q)
     for name, x in places.items():
         moment = force * (LENGTH - x)
         assert simulation.curvature[f'arm/{name}_xy'] == pytest.approx(

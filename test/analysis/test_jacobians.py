@@ -41,7 +41,7 @@ def hybrid_rate(function):
 def test_the_jacobian_of_every_link_equals_that_of_the_reference(case, coupling):
     sample = reference_case(case, coupling)
     for link in sample.arm.frames:
-        np.testing.assert_allclose(jacobian(sample.arm, sample.q, link),
+        np.testing.assert_allclose(jacobian(sample.arm, sample.q, link=link),
                                    sample.reference.jacobian(sample.q, link), **ROUNDING)
 
 
@@ -56,7 +56,7 @@ def test_every_section_has_the_pose_of_the_reference(case, coupling):
             piece = sample.reference.pieces[link, number]
             for share in (0.0, 0.21, 0.64, 0.99):
                 turned, moved = piece.section(sample.q, share * piece.length)
-                T = pose(sample.arm, sample.q, link, (number + share) * piece.length)
+                T = pose(sample.arm, sample.q, link=link, station=(number + share) * piece.length)
                 np.testing.assert_allclose(T[:3, :3], R @ turned, **ROUNDING)
                 np.testing.assert_allclose(T[:3, 3], R @ moved + p, **ROUNDING)
 
@@ -65,15 +65,15 @@ def test_every_section_has_the_pose_of_the_reference(case, coupling):
 def test_the_tip_has_the_deflection_of_the_link(case):
     sample = reference_case(case)
     simulation = Simulation(sample.arm)
-    simulation.set_state(coordinates=sample.q)
+    simulation.set_state(q=sample.q)
     for link, moved in simulation.deflection.items():
         beam = sample.arm.description.link(link).beam
-        root, tip = simulation.pose(link, 0.0), simulation.pose(link, 'tip')
+        root, tip = simulation.pose(link, station=0.0), simulation.pose(link, station='tip')
         np.testing.assert_allclose(root[:3, :3], simulation.pose(link)[:3, :3] @ beam.axes,
                                    **ROUNDING)
         np.testing.assert_allclose(np.linalg.solve(root, tip)[:3, 3],
                                    moved[:3] + [beam.length, 0.0, 0.0], **ROUNDING)
-        np.testing.assert_allclose(tip, simulation.pose(link, beam.length), **ROUNDING)
+        np.testing.assert_allclose(tip, simulation.pose(link, station=beam.length), **ROUNDING)
 
 
 @cases
@@ -82,14 +82,14 @@ def test_every_column_is_the_derivative_of_the_pose(case):
     simulation = Simulation(sample.arm)
 
     def moved(q, link, station):
-        simulation.set_state(coordinates=q)
-        return simulation.pose(link, station)
+        simulation.set_state(q=q)
+        return simulation.pose(link, station=station)
 
     for link, station in links_and_sections(sample.arm):
         expected = [hybrid_rate(lambda t, unit=unit, where=(link, station): moved(
             sample.q + t * unit, *where)) for unit in np.eye(sample.arm.size)]
-        simulation.set_state(coordinates=sample.q)
-        J = simulation.jacobian(link, 'hybrid', station)
+        simulation.set_state(q=sample.q)
+        J = simulation.jacobian(link, representation='hybrid', station=station)
         np.testing.assert_allclose(J, np.transpose(expected), **DIFFERENCES)
 
 
@@ -100,8 +100,8 @@ def test_a_twist_is_the_jacobian_times_the_rates(case, coupling):
     arm, q, qd = sample.arm, sample.q, sample.qd
     for link, station in links_and_sections(arm):
         for representation in REPRESENTATIONS:
-            V = twist(arm, q, qd, link, representation, station)
-            J = jacobian(arm, q, link, representation, station)
+            V = twist(arm, q, qd, link=link, representation=representation, station=station)
+            J = jacobian(arm, q, link=link, representation=representation, station=station)
             # a dozen terms of up to 30 m/s
             np.testing.assert_allclose(V, J @ qd, rtol=0.0, atol=1e-11)
 
@@ -114,11 +114,13 @@ def test_the_rate_of_a_twist_is_its_derivative_along_the_motion(case):
 
     def twists_at(t, link, station):
         motion = q + t * qd + t**2 / 2 * qdd, qd + t * qdd
-        return np.array([twist(arm, *motion, link, name, station) for name in REPRESENTATIONS])
+        return np.array([twist(arm, *motion, link=link, representation=name, station=station)
+                         for name in REPRESENTATIONS])
 
     for place in links_and_sections(arm):
         expected = along(lambda t, place=place: twists_at(t, *place))
-        found = [twist_rate(arm, q, qd, qdd, place[0], name, place[1]) for name in REPRESENTATIONS]
+        found = [twist_rate(arm, q, qd, qdd, link=place[0], representation=name, station=place[1])
+                 for name in REPRESENTATIONS]
         # at 10 rad/s the seventh derivative is some 1e7 times the first
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
 
@@ -137,18 +139,20 @@ def test_a_rigid_arm_has_the_frames_of_pinocchio(seed):
     swapped, back = [3, 4, 5, 0, 1, 2], np.argsort(order)       # Pinocchio: linear part first
     for link in arm.frames:
         frame = model.getFrameId(link)
-        np.testing.assert_allclose(pose(arm, q, link), data.oMf[frame].homogeneous, **ROUNDING)
+        np.testing.assert_allclose(pose(arm, q, link=link), data.oMf[frame].homogeneous,
+                                   **ROUNDING)
         for name, seen_from in (('body', pin.LOCAL), ('spatial', pin.WORLD),
                                 ('hybrid', pin.LOCAL_WORLD_ALIGNED)):
             J = pin.getFrameJacobian(model, data, frame, seen_from)[swapped][:, back]
-            np.testing.assert_allclose(jacobian(arm, q, link, name), J, **ROUNDING)
+            frame_of = {'link': link, 'representation': name}
+            np.testing.assert_allclose(jacobian(arm, q, **frame_of), J, **ROUNDING)
             V = pin.getFrameVelocity(model, data, frame, seen_from).vector[swapped]
-            np.testing.assert_allclose(twist(arm, q, qd, link, name), V, rtol=0.0, atol=1e-11)
+            np.testing.assert_allclose(twist(arm, q, qd, **frame_of), V, rtol=0.0, atol=1e-11)
             of = (pin.getFrameClassicalAcceleration if name == 'hybrid'
                   else pin.getFrameAcceleration)
             dV = of(model, data, frame, seen_from).vector[swapped]
             # accelerations of up to 1e3 m/s2
-            np.testing.assert_allclose(twist_rate(arm, q, qd, qdd, link, name), dV, rtol=1e-11,
+            np.testing.assert_allclose(twist_rate(arm, q, qd, qdd, **frame_of), dV, rtol=1e-11,
                                        atol=1e-10)
 
 
@@ -156,7 +160,7 @@ def test_motors_behind_flexible_gears_have_zero_columns():
     arm = swinging_arm(gear='stiffness="400" rotor_inertia="1" gear_ratio="1"')
     q = np.random.default_rng(1).uniform(-0.1, 0.1, arm.size)
     assert arm.coordinate_names[2:4] == ('waist/motor', 'elbow/motor')
-    J = jacobian(arm, q, 'tool')
+    J = jacobian(arm, q, link='tool')
     assert not J[:, 2:4].any()
     assert np.linalg.norm(J, axis=0)[[0, 1, 4, 5, 6, 7]].min() > 0.01
 
@@ -165,9 +169,9 @@ def test_the_transposed_jacobian_is_the_virtual_work_of_a_push():
     # without gravity, joints and bent links balance only the push
     arm, pushed = swinging_arm(gravity=WEIGHTLESS), Push('tool', (0.4, -0.6, 0.5), (0.1, 0.2, 0.3))
     rest = equilibrium(arm, [0.4, -0.3], pushes=[pushed])
-    J = jacobian(arm, rest.coordinates, 'tool', 'hybrid')
+    J = jacobian(arm, rest.q, link='tool', representation='hybrid')
     strain, _ = spring_matrices(arm.arrays)
-    internal_forces = strain @ rest.coordinates
+    internal_forces = strain @ rest.q
     internal_forces[:2] -= rest.effort
     # the equilibrium solver stops at about 1e-10
     np.testing.assert_allclose(J.T @ [*pushed.moment, *pushed.force], internal_forces, atol=1e-8)
@@ -175,15 +179,16 @@ def test_the_transposed_jacobian_is_the_virtual_work_of_a_push():
 
 def test_the_end_of_a_rotating_rod_accelerates_inwards():
     simulation = Simulation(rigid_arm(gravity=WEIGHTLESS))
-    simulation.set_state(position=[0.3], velocity=[2.0])
+    simulation.set_state(q=[0.3], v=[2.0])
     simulation.effort = [ROD * 5.0]
     out = np.array([np.cos(0.3), np.sin(0.3), 0.0])
     across = np.array([-np.sin(0.3), np.cos(0.3), 0.0])
-    np.testing.assert_allclose(simulation.twist('tool', 'hybrid'), [0, 0, 2, *(2 * across)],
-                               atol=1e-14)
-    np.testing.assert_allclose(simulation.twist('tool', 'spatial'), [0, 0, 2, 0, 0, 0], atol=1e-14)
+    np.testing.assert_allclose(simulation.twist('tool', representation='hybrid'),
+                               [0, 0, 2, *(2 * across)], atol=1e-14)
+    np.testing.assert_allclose(simulation.twist('tool', representation='spatial'),
+                               [0, 0, 2, 0, 0, 0], atol=1e-14)
     np.testing.assert_allclose(simulation.twist('tool'), [0, 0, 2, 0, 2, 0], atol=1e-14)
-    rate = simulation.twist_rate('tool', 'hybrid')
+    rate = simulation.twist_rate('tool', representation='hybrid')
     np.testing.assert_allclose(rate, [0, 0, 5, *(5 * across - 4 * out)], atol=1e-12)
     simulation.push('tool', moment=(0.0, 0.0, ROD))
     np.testing.assert_allclose(simulation.twist_rate('tool'), [0, 0, 6, 0, 6, 0], atol=1e-12)
@@ -193,22 +198,22 @@ def test_the_base_does_not_move():
     arm = swinging_arm()
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, arm.size))
     for representation in REPRESENTATIONS:
-        assert not jacobian(arm, q, 'base', representation).any()
-        assert not twist(arm, q, qd, 'base', representation).any()
-        assert not twist_rate(arm, q, qd, qdd, 'base', representation).any()
+        assert not jacobian(arm, q, link='base', representation=representation).any()
+        assert not twist(arm, q, qd, link='base', representation=representation).any()
+        assert not twist_rate(arm, q, qd, qdd, link='base', representation=representation).any()
 
 
 def test_queries_do_not_change_the_arm():
     runs = [Simulation(swinging_arm()) for _ in range(2)]
     for run in runs:
-        run.set_state(velocity=[1.0, -0.5])
+        run.set_state(v=[1.0, -0.5])
         run.effort = [2.0, 1.0]
     for _ in range(20):
-        runs[0].twist_rate('tool', 'mixed')
+        runs[0].twist_rate('tool', representation='mixed')
         runs[0].jacobian('arm', station=0.4)
         for run in runs:
             run.step(5)
-    np.testing.assert_array_equal(runs[0].coordinates, runs[1].coordinates)
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
 
 
 NAMES = ('waist, elbow, arm/bending_y_1, arm/bending_z_1, forearm/bending_y_1, '
@@ -216,25 +221,26 @@ NAMES = ('waist, elbow, arm/bending_y_1, arm/bending_z_1, forearm/bending_y_1, '
 
 
 @pytest.mark.parametrize('call, expected', [
-    (lambda arm, q: jacobian(arm, q, 'hand'), 'no link "hand". Known: base, arm, forearm, tool'),
-    (lambda arm, q: jacobian(arm, q, 'tool', 'world'),
+    (lambda arm, q: jacobian(arm, q, link='hand'),
+     'no link "hand". Known: base, arm, forearm, tool'),
+    (lambda arm, q: jacobian(arm, q, link='tool', representation='world'),
      "representation = 'world' must be one of body, spatial, hybrid, mixed"),
-    (lambda arm, q: twist_rate(arm, q, q, q, 'tool', 'world'),
+    (lambda arm, q: twist_rate(arm, q, q, q, link='tool', representation='world'),
      "representation = 'world' must be one of body, spatial, hybrid, mixed"),
-    (lambda arm, q: jacobian(arm, q, 'tool', station=0.1),
+    (lambda arm, q: jacobian(arm, q, link='tool', station=0.1),
      'link "tool" is rigid and has no stations. Flexible links: arm, forearm'),
-    (lambda arm, q: pose(arm, q, 'arm', -0.1),
+    (lambda arm, q: pose(arm, q, link='arm', station=-0.1),
      'station = -0.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
-    (lambda arm, q: pose(arm, q, 'arm', 1.1),
+    (lambda arm, q: pose(arm, q, link='arm', station=1.1),
      'station = 1.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
-    (lambda arm, q: pose(arm, q, 'arm', 'middle'),
+    (lambda arm, q: pose(arm, q, link='arm', station='middle'),
      'station = \'middle\' of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
-    (lambda arm, q: pose(arm, q[1:], 'arm'),
-     f'coordinates must be 6 finite numbers, in this order: {NAMES}'),
-    (lambda arm, q: twist(arm, q, q * np.nan, 'arm'),
-     f'rates must be 6 finite numbers, in this order: {NAMES}'),
-    (lambda arm, q: twist_rate(arm, q, q, q[1:], 'arm'),
-     f'accelerations must be 6 finite numbers, in this order: {NAMES}'),
+    (lambda arm, q: pose(arm, q[1:], link='arm'),
+     f'q must be 6 finite numbers, in this order: {NAMES}'),
+    (lambda arm, q: twist(arm, q, q * np.nan, link='arm'),
+     f'v must be 6 finite numbers, in this order: {NAMES}'),
+    (lambda arm, q: twist_rate(arm, q, q, q[1:], link='arm'),
+     f'a must be 6 finite numbers, in this order: {NAMES}'),
 ])
 def test_an_invalid_argument_is_rejected(call, expected):
     arm = swinging_arm()

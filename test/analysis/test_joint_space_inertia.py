@@ -22,7 +22,7 @@ def test_kinetic_energy_of_the_stiff_arm_is_half_its_rigid_inertia_times_squared
     for pose in poses_within(arm, 3):
         rates = random.normal(size=n)
         # both sides of a gear rotate at the joint rate
-        simulation.set_state(position=pose, velocity=rates)
+        simulation.set_state(q=pose, v=rates)
         kinetic = rates @ rigid_inertia(arm, pose) @ rates / 2
         assert kinetic == pytest.approx(simulation.energy().kinetic, rel=1e-9)      # rounding
 

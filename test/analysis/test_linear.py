@@ -11,10 +11,11 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
+import flex_robot_sim as frs
 from flex_robot_sim import read_description
 from flex_robot_sim.analysis import tangent as slopes
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.analysis.equations import driven_coordinates
+from flex_robot_sim.analysis.equations import actuated_coordinates
 from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.analysis.linear import linearise
 from flex_robot_sim.analysis.natural_modes import frequencies, modes
@@ -62,9 +63,10 @@ def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
     np.testing.assert_allclose(system.B, [[0], [0], [0], [1 / J]], atol=1e-12)
     np.testing.assert_array_equal(system.C, np.eye(4))
     np.testing.assert_array_equal(system.D, np.zeros((4, 1)))
-    assert system.states == ('hinge', 'hinge/motor', 'hinge/rate', 'hinge/motor/rate')
-    assert system.inputs == ('hinge',)
-    assert system.outputs == system.states
+    assert system.states == ('hinge/q', 'hinge/motor/q', 'hinge/v', 'hinge/motor/v')
+    assert system.inputs == ('hinge/effort',)
+    assert system.outputs == ('hinge/position', 'hinge/motor/position', 'hinge/velocity',
+                              'hinge/motor/velocity')
 
 
 @pytest.mark.parametrize('joints, gains, matrices', [
@@ -110,9 +112,9 @@ def test_trees_in_equilibrium_under_gravity_and_pushes_do_not_accelerate(case, s
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     pushes = [Push(rng.choice(bodies), share * rng.normal(size=3), share * rng.normal(size=3))]
     rest = equilibrium(arm, position, pushes=pushes)
-    work, M = make_workspace(arm.arrays), mass_matrix(arm.arrays, rest.coordinates)
-    set_loads(arm.arrays, make_loads(arm, pushes), rest.coordinates, rest.rates, work)
-    qdd = forward(arm, rest.coordinates, rest.rates, rest.effort, work)
+    work, M = make_workspace(arm.arrays), mass_matrix(arm.arrays, rest.q)
+    set_loads(arm.arrays, make_loads(arm, pushes), rest.q, rest.v, work)
+    qdd = forward(arm, rest.q, rest.v, rest.effort, work)
     pull = sum(arm.arrays.point_mass) + sum(arm.arrays.inertia[:, 3, 3])
     np.testing.assert_allclose(M @ qdd, 0.0, atol=1e-9 * max(1.0, 9.81 * pull))
 
@@ -139,17 +141,17 @@ def test_an_equilibrium_does_not_accelerate(two_link, velocity):
     # an arm can rotate steadily about a vertical axis, with gravity and friction
     push = Push('payload', (3.0, -2.0, 4.0)) if not any(velocity) else Push('payload')
     position = [0.3, 0.5, -0.4]
-    rest = equilibrium(two_link, position, velocity, [push])
+    rest = equilibrium(two_link, position, velocity, pushes=[push])
     system = linearise(two_link, position, velocity, pushes=[push])
     np.testing.assert_array_equal(system.effort, rest.effort)
     driven = [two_link.coordinate_names.index(f'{name}/motor') for name in two_link.motor_names]
-    np.testing.assert_array_equal(rest.coordinates[driven], position)
-    np.testing.assert_array_equal(rest.rates[driven], velocity)
+    np.testing.assert_array_equal(rest.q[driven], position)
+    np.testing.assert_array_equal(rest.v[driven], velocity)
     work = make_workspace(two_link.arrays)
-    set_loads(two_link.arrays, make_loads(two_link, [push]), rest.coordinates, rest.rates, work)
-    qdd = forward(two_link, rest.coordinates, rest.rates, rest.effort, work)
+    set_loads(two_link.arrays, make_loads(two_link, [push]), rest.q, rest.v, work)
+    qdd = forward(two_link, rest.q, rest.v, rest.effort, work)
     # rounding, relative to forces of some 10 N m
-    M = mass_matrix(two_link.arrays, rest.coordinates)
+    M = mass_matrix(two_link.arrays, rest.q)
     np.testing.assert_allclose(M @ qdd, 0.0, atol=1e-9)
 
 
@@ -189,7 +191,7 @@ def test_a_linear_model_is_the_derivative_of_the_dynamics_in_any_state(case, mov
 def test_a_small_disturbance_follows_the_linear_model(two_link, velocity):
     system = linearise(two_link, [0.3, 0.5, -0.4], velocity)
     n, time = two_link.size, 5e-3
-    start = np.concatenate([system.coordinates, system.rates])
+    start = np.concatenate([system.q, system.v])
 
     def run(x):
         def rate(_, x):
@@ -215,9 +217,14 @@ def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
     tips = [f'{name}/tip_{part}' for name in arm.tips
             for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
     gauges = [*curvatures(arm, q)]
-    assert system.outputs == tuple(name for group in (joints, tips, gauges)
-                                   for name in (*group, *(f'{name}/rate' for name in group)))
-    assert system.states[:arm.size] == arm.coordinate_names
+    assert system.outputs == (
+        *(f'{name}/{part}' for part in ('position', 'velocity') for name in joints),
+        *(name for group in (tips, gauges)
+          for name in (*group, *(f'{name}/rate' for name in group))))
+    assert system.states == tuple(f'{name}/{part}' for part in 'qv'
+                                  for name in arm.coordinate_names)
+    names = (*system.states, *system.inputs, *system.outputs)
+    assert len(set(names)) == len(names)        # signals that are connected by name stay apart
 
     def tip(q):
         return np.concatenate([tip_deflection(arm, name, q) for name in arm.tips])
@@ -258,9 +265,9 @@ def test_the_tip_position_of_a_flexible_link_agrees_with_first_principles(case):
 
 def test_single_joints_can_be_locked(two_link):
     system = linearise(two_link, joints=['waist', 'elbow'])
-    assert system.inputs == ('shoulder',)
-    assert 'waist/motor' not in system.states
-    assert 'waist' in system.states
+    assert system.inputs == ('shoulder/effort',)
+    assert 'waist/motor/q' not in system.states
+    assert 'waist/q' in system.states
     np.testing.assert_allclose(frequencies(two_link, joints=two_link.joint_names),
                                frequencies(two_link, joints='locked'), rtol=1e-12)
     rates = np.sort(np.abs(np.linalg.eigvals(linearise(two_link, joints='locked').A)))
@@ -280,8 +287,8 @@ def test_servo_gains_close_the_loop_of_the_linear_model(two_link):
     stiffness, damping = np.array([60.0, 50.0, 20.0]), np.array([4.0, 3.0, 1.0])
     free = linearise(two_link, [0.2, 0.4, -0.7])
     held = linearise(two_link, [0.2, 0.4, -0.7], gains=(stiffness, damping))
-    motors = [free.states.index(f'{name}/motor') for name in two_link.joint_names]
-    rates = [free.states.index(f'{name}/motor/rate') for name in two_link.joint_names]
+    motors = [free.states.index(f'{name}/motor/q') for name in two_link.joint_names]
+    rates = [free.states.index(f'{name}/motor/v') for name in two_link.joint_names]
     A = free.A.copy()
     A[:, motors] -= free.B * stiffness
     A[:, rates] -= free.B * damping
@@ -296,20 +303,20 @@ def test_servo_gains_close_the_loop_of_the_linear_model(two_link):
 
 def test_a_drive_on_a_servo_sags_in_proportion_to_its_compliance(two_link):
     stiffness, target = [200.0, 150.0, 80.0], [0.4, 0.3, -0.5]
-    found = equilibrium(two_link, target, stiffness=stiffness)
-    motors = driven_coordinates(two_link)
-    np.testing.assert_allclose(stiffness * (target - found.coordinates[motors]), found.effort,
+    found = equilibrium(two_link, target, gains=(stiffness, 0.0))
+    motors = actuated_coordinates(two_link)
+    np.testing.assert_allclose(stiffness * (target - found.q[motors]), found.effort,
                                rtol=1e-9, atol=1e-9)
     # with the motors locked there, the equilibrium is the same
-    there = equilibrium(two_link, found.coordinates[motors])
-    np.testing.assert_allclose(there.coordinates, found.coordinates, atol=1e-9)
+    there = equilibrium(two_link, found.q[motors])
+    np.testing.assert_allclose(there.q, found.q, atol=1e-9)
     np.testing.assert_allclose(there.effort, found.effort, atol=1e-7)
-    assert abs(found.coordinates[motors] - target).max() > 1e-3
+    assert abs(found.q[motors] - target).max() > 1e-3
 
 
 def test_linear_models_convert_to_scipy_and_python_control(two_link):
     system = linearise(two_link, [0.2, 0.4, -0.7], gains=(50.0, 2.0))
-    seen = system.part(['elbow/target'], ['elbow', 'forearm/tip_z', 'forearm/tip_z/rate'])
+    seen = system.part(['elbow/target'], ['elbow/position', 'forearm/tip_z', 'forearm/tip_z/rate'])
     rates = np.array([0.3, 2.0, 11.0])
     response = np.array([seen.C @ np.linalg.solve(1j * w * np.eye(len(seen.A)) - seen.A, seen.B)
                          for w in rates])[:, :, 0]
@@ -322,15 +329,16 @@ def test_linear_models_convert_to_scipy_and_python_control(two_link):
         [[control.evalfr(theirs, 1j * w)[row, 0] for row in range(3)] for w in rates], response,
         rtol=1e-6, atol=1e-9 * abs(response).max())
     assert [*theirs.input_labels] == ['elbow/target']
-    assert [*theirs.output_labels] == ['elbow', 'forearm/tip_z', 'forearm/tip_z/rate']
+    assert [*theirs.output_labels] == ['elbow/position', 'forearm/tip_z', 'forearm/tip_z/rate']
 
 
 def test_an_impossible_computation_is_a_one_line_error(two_link):
     wrong = 'must be 3 finite numbers, in this order: waist, shoulder, elbow'
     for call, message in (
-            (lambda: equilibrium(two_link, [0.0]), f'position {wrong}'),
-            (lambda: frequencies(two_link, [0.0, np.nan, 0.0]), f'position {wrong}'),
-            (lambda: linearise(two_link, velocity=['a', 0, 0]), f'velocity {wrong}'),
+            (lambda: equilibrium(two_link, [0.0]), f'q {wrong}; or all 16 coordinates'),
+            (lambda: frequencies(two_link, [0.0, np.nan, 0.0]),
+             f'q {wrong}; or all 16 coordinates'),
+            (lambda: linearise(two_link, v=['a', 0, 0]), f'v {wrong}; or all 16 coordinates'),
             (lambda: linearise(two_link, effort=[1.0, np.inf, 0.0]), f'effort {wrong}'),
             (lambda: frequencies(two_link, joints='lost'),
              "joints = 'lost' must be 'locked', 'free', or names of joints"),
@@ -344,7 +352,10 @@ def test_an_impossible_computation_is_a_one_line_error(two_link):
             (lambda: frequencies(two_link, gains=3.0),
              'gains must be (stiffness, damping)'),
             (lambda: frequencies(two_link, gains=(1.0, [1.0])), f'damping {wrong}'),
-            (lambda: equilibrium(two_link, stiffness=-1.0), 'stiffness must be >= 0'),
+            (lambda: equilibrium(two_link, gains=(-1.0, 0.0)), 'stiffness must be >= 0'),
+            (lambda: equilibrium(two_link, joints='locked', gains=(1.0, 1.0)),
+             "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
+             'joints out, or name those that are locked'),
             (lambda: linearise(two_link).part(outputs=['hand']), 'no output "hand". Known: '
              + ', '.join(linearise(two_link).outputs)),
             (lambda: tip_deflection(two_link, 'hand', np.zeros(two_link.size)),
@@ -360,3 +371,36 @@ def test_a_rigid_arm_with_locked_joints_has_no_modes():
     arm = build_arm(read_description(PENDULUM))
     assert frequencies(arm).shape == (0,)
     assert linearise(arm, joints='locked').A.shape == (0, 0)
+
+
+@pytest.mark.parametrize('robot', ['two_link', 'ella', 'rcm'])
+def test_free_drives_hang_where_nothing_accelerates_and_every_change_costs_energy(robot):
+    arm = frs.load(robot)
+    simulation = frs.Simulation(arm)
+    rest = equilibrium(arm, joints='free')
+    simulation.set_state(rest.q)
+
+    def potential(q):
+        simulation.set_state(q)
+        return simulation.energy().strain + simulation.energy().gravity
+
+    assert abs(frs.forward_dynamics(arm, rest.q)).max() < 1e-6
+    lowest, random = potential(rest.q), np.random.default_rng(4)
+    for change in 1e-3 * random.standard_normal((20, arm.size)):
+        assert potential(rest.q + change) >= lowest - 1e-9
+
+
+def test_a_free_pendulum_hangs_against_the_torque_of_its_motor():
+    mass, length, torque = 2.0, 0.5, 4.0
+    arm = frs.load(f"""<robot name="pendulum"><link name="base"/>
+      <link name="bob"><inertial><origin xyz="0 0 -{length}"/><mass value="{mass}"/>
+        <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="pivot" type="continuous"><parent link="base"/><child link="bob"/>
+        <axis xyz="0 1 0"/></joint></robot>""")
+    for start in (0.1, 1.5, 3.0):
+        rest = equilibrium(arm, [start], effort=[torque], joints='free')
+        # G sin(q) m l = torque, in the branch where it is stable
+        assert rest.q[0] % (2 * pi) == pytest.approx(
+            np.arcsin(torque / (mass * 9.81 * length)) % (2 * pi), abs=1e-9)
+    with pytest.raises(SettingError, match='no stable equilibrium from here'):
+        equilibrium(arm, [0.1], effort=[2 * mass * 9.81 * length], joints='free')

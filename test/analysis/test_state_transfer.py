@@ -17,7 +17,7 @@ def with_changes(arm, **values):
 
 def simulate_at(arm, q, qd):
     simulation = frs.Simulation(arm)
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     return simulation
 
 
@@ -39,12 +39,12 @@ def test_tips_joints_and_velocities_stay_in_random_moving_states(arm, values, se
     other = with_changes(arm, **values)
     to_other = state_map(arm, other)
     before, after = simulate_at(arm, q, qd), simulate_at(other, to_other @ q, to_other @ qd)
-    assert after.coordinates[:joints].tolist() == q[:joints].tolist()
+    assert after.q[:joints].tolist() == q[:joints].tolist()
     # static shapes and clamped modes span the same shapes for any end load
     assert after.pose('tool') == pytest.approx(before.pose('tool'), abs=1e-9)
     for link in ('upper_arm', 'forearm'):
         assert after.deflection[link] == pytest.approx(before.deflection[link], abs=1e-9)
-    twist, other_twist = (frs.twist(sim.arm, sim.coordinates, sim.rates, 'tool')
+    twist, other_twist = (frs.twist(sim.arm, sim.q, sim.v, link='tool')
                           for sim in (before, after))
     assert other_twist == pytest.approx(twist, abs=1e-8)
 

@@ -20,9 +20,9 @@ def make_queries(arm, rng):
     qd, qdd, effort = rng.normal(size=arm.size), rng.normal(size=arm.size), rng.normal(size=joints)
     pushes = [frs.Push(str(rng.choice([*arm.frames])), *rng.normal(size=(3, 3)), bool(follows))
               for follows in rng.integers(0, 2, rng.integers(0, 3))]
-    return [lambda arm: frs.forward_dynamics(arm, q, qd, effort, pushes),
-            lambda arm: frs.inverse_dynamics(arm, q, qd, qdd, pushes),
-            lambda arm: frs.bias_forces(arm, q, qd),
+    return [lambda arm: frs.forward_dynamics(arm, q, qd, effort, pushes=pushes),
+            lambda arm: frs.inverse_dynamics(arm, q, qd, qdd, pushes=pushes),
+            lambda arm: frs.nonlinear_effects(arm, q, qd),
             lambda arm: frs.gravity_forces(arm, q),
             lambda arm: frs.mass_matrix(arm, q)]
 

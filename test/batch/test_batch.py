@@ -25,8 +25,8 @@ def alone(arm, drive, settings=None):
 
 
 def is_same(batch, k, sim):
-    return ((batch.coordinates[k] == sim.coordinates).all()
-            and (batch.rates[k] == sim.rates).all())
+    return ((batch.q[k] == sim.q).all()
+            and (batch.v[k] == sim.v).all())
 
 
 @pytest.mark.parametrize('robot, threads', [('two_link', 1), ('two_link', 5), ('rig', 2),
@@ -108,7 +108,7 @@ def test_the_result_does_not_depend_on_the_division_into_calls(monkeypatch):
                         30)     # ten steps of three arms
     pieces.step(69)
     pieces.step()
-    assert (whole.coordinates == pieces.coordinates).all() and whole.time == pieces.time
+    assert (whole.q == pieces.q).all() and whole.time == pieces.time
 
 
 def test_a_non_finite_member_stops_alone_and_is_reported():
@@ -117,7 +117,7 @@ def test_a_non_finite_member_stops_alone_and_is_reported():
     batch.effort[:, 0] = 0.1, 1e200, 0.2
     batch.step(50)
     assert batch.is_lost.tolist() == [False, True, False] and 0.0 <= batch.lost[1] < 50 * H
-    assert np.isfinite(batch.coordinates).all()
+    assert np.isfinite(batch.q).all()
     assert [k for k, line in batch.reports if 'the state is not finite after' in line] == [1]
     sim = frs.Simulation(arm)
     sim.effort = [0.2]
@@ -138,7 +138,7 @@ def test_a_push_that_is_too_strong_is_refused_and_changes_nothing():
         batch.push('tool', [[0.0, 0.0, 0.0], [0.0, 1e8, 0.0]])
     for each in (batch, fresh):
         each.step(5)
-    np.testing.assert_array_equal(batch.coordinates, fresh.coordinates)
+    np.testing.assert_array_equal(batch.q, fresh.q)
 
 
 def test_large_bending_is_reported_once_for_its_member():
@@ -164,7 +164,7 @@ def test_a_change_of_one_member_touches_no_other_member(monkeypatch):
             touched.append(count(*tables)), original(*tables))[1])
     batch.push('forearm', [1.0, 0.0, 0.0], members=[7])
     batch.set_payload('tool', 0.1, members=[7])
-    batch.set_state(position=0.1, members=[7])
+    batch.set_state(q=0.1, members=[7])
     # of the new link once for all, then of the member: loads; energies twice, limits; energies
     assert touched == [1, 1, 1, 1, 1, 1]
 
@@ -187,13 +187,13 @@ def test_live_arrays_may_be_assigned_and_keep_their_memory(name):
 def test_states_are_set_by_member():
     arm = frs.load('two_link')
     batch = frs.Batch(arm, 3)
-    batch.set_state(position=[0.1, 0.2, 0.3], members=[2])
-    batch.set_state(coordinates=np.full(arm.size, 1e-3), rates=0.0, members=[True, False, False])
+    batch.set_state(q=[0.1, 0.2, 0.3], members=[2])
+    batch.set_state(q=np.full(arm.size, 1e-3), v=0.0, members=[True, False, False])
     sim = frs.Simulation(arm)
-    sim.set_state(coordinates=np.full(arm.size, 1e-3))
+    sim.set_state(q=np.full(arm.size, 1e-3))
     assert is_same(batch, 0, sim)
-    batch.set_state(position=[0.1, 0.2, 0.3], velocity=[0.0, 1.0, 0.0], members=-1)
-    sim.set_state(position=[0.1, 0.2, 0.3], velocity=[0.0, 1.0, 0.0])
+    batch.set_state(q=[0.1, 0.2, 0.3], v=[0.0, 1.0, 0.0], members=-1)
+    sim.set_state(q=[0.1, 0.2, 0.3], v=[0.0, 1.0, 0.0])
     batch.step(20)
     sim.step(20)
     assert is_same(batch, 2, sim)
@@ -205,11 +205,11 @@ def test_states_are_set_by_member():
 def test_nothing_happens_to_no_members(none):
     arm = frs.load('two_link')
     batch = frs.Batch(arm, 3)
-    batch.set_state(position=[0.1, 0.2, 0.3])
+    batch.set_state(q=[0.1, 0.2, 0.3])
     kept = batch.snapshot()
     batch.gear_stiffness[:] *= 0.9          # since the snapshot, there are numbers to put back
     before = batch.snapshot()
-    batch.set_state(position=np.zeros((0, 3)), members=none)
+    batch.set_state(q=np.zeros((0, 3)), members=none)
     batch.push('tool', [9.0, 0.0, 0.0], members=none)
     batch.hold(1.0, 5.0, 1.0, members=none)
     batch.set_payload('tool', 5.0, members=none)
@@ -230,7 +230,7 @@ def expect_all_at_its_time(batch):
     sim.effort = batch.effort[5]
     sim.step(round(batch.time / H))
     assert is_same(batch, 5, sim)
-    assert (batch.coordinates == batch.coordinates[5]).all()
+    assert (batch.q == batch.q[5]).all()
 
 
 @in_machine_code
@@ -274,7 +274,7 @@ def test_a_thread_can_query_while_another_one_steps():
         assert np.abs(batch.energy().balance).max() < 1e-11     # to rounding (T44)
         assert kept.time / H == pytest.approx(round(kept.time / H / 300) * 300, abs=1e-6)
     alone.step(900)
-    assert (batch.coordinates == alone.coordinates).all()
+    assert (batch.q == alone.q).all()
     assert batch.time == pytest.approx(alone.time, rel=1e-12)
 
 
@@ -287,14 +287,14 @@ def test_a_forked_process_continues_to_step():
     if child == 0:
         signal.alarm(60)                    # ends it if it waits for threads of the parent
         batch.step(10)
-        os.write(writer, batch.coordinates.tobytes())
+        os.write(writer, batch.q.tobytes())
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, 'rb') as pipe:
         received = pipe.read()
     os.waitpid(child, 0)
     batch.step(10)
-    assert received == batch.coordinates.tobytes()
+    assert received == batch.q.tobytes()
 
 
 @pytest.mark.parametrize('make, message', [
@@ -361,8 +361,6 @@ def test_a_set_of_arms_has_no_order_and_is_refused():
      'finite'),
     (lambda batch: batch.set_payload('base', 1.0), 'link "base" is fixed to the base and carries '
      'no payload'),
-    (lambda batch: batch.set_state(position=0.0, coordinates=0.0), 'position and coordinates say '
-     'the same: give one of them'),
     (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
     (lambda batch: batch.push('tool', [1, 0, 0], members=[[0], [1]]), 'members = [[0], [1]] must '
      'be one list of rows'),

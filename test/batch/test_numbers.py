@@ -33,8 +33,8 @@ def other_arms(robot, rng, count, words=None, coupling='shortening'):
 
 
 def expect_same(batch, k, sim):
-    np.testing.assert_array_equal(batch.coordinates[k], sim.coordinates)
-    np.testing.assert_array_equal(batch.rates[k], sim.rates)
+    np.testing.assert_array_equal(batch.q[k], sim.q)
+    np.testing.assert_array_equal(batch.v[k], sim.v)
     assert tuple(value[k] for value in batch.energy()) == tuple(sim.energy())
 
 
@@ -58,7 +58,7 @@ def test_replaced_arms_equal_single_simulations(robot, coupling, threads):
     batch.push(link, force, point=(0.1, 0.0, 0.0))
     batch.set_arms(arms[1], members=1)
     batch.set_arms(arms[1:], members=slice(1, None))
-    batch.set_state(position=position)
+    batch.set_state(q=position)
     batch.effort[:] = effort
     alone = [frs.Simulation(arm, settings) for arm in arms]
     for k, sim in enumerate(alone):
@@ -92,7 +92,7 @@ def test_live_numbers_are_those_of_an_arm_described_so(robot, numbers):
             live[k] = described
     joints = len(nominal.joint_names)
     start = rng.uniform(-0.3, 0.3, (COUNT, joints))
-    batch.set_state(position=start)
+    batch.set_state(q=start)
     batch.servo_stiffness[:], batch.servo_damping[:] = 20.0, 1.0
     batch.step(40)
     batch.servo_stiffness[2] = 40.0
@@ -111,7 +111,7 @@ def test_live_numbers_are_those_of_an_arm_described_so(robot, numbers):
 def test_the_energy_balance_excludes_changes_of_numbers():
     rng = np.random.default_rng(1)
     batch = frs.Batch(frs.load('two_link'), 3)
-    batch.set_state(position=[0.3, 0.5, -0.4], velocity=[1.0, -1.0, 0.5])
+    batch.set_state(q=[0.3, 0.5, -0.4], v=[1.0, -1.0, 0.5])
     batch.set_payload('tool', 0.5)
     batch.step(50)
     before = batch.energy()
@@ -146,9 +146,9 @@ def test_live_arrays_stay_live_after_a_change_of_arm():
     stiffness[1] = nominal.arrays.gear_stiffness
     assert stiffness is batch.gear_stiffness and effort is batch.effort
     batch.set_arms(nominal, members=[1])
-    batch.set_state(position=[[0.1, 0.2, 0.3]])
+    batch.set_state(q=[[0.1, 0.2, 0.3]])
     batch.step(30)
-    assert (batch.coordinates == batch.coordinates[0]).all()
+    assert (batch.q == batch.q[0]).all()
     assert nominal.arrays.gear_stiffness.tolist() == [800.0, 800.0, 300.0]      # of the URDF
 
 
@@ -165,7 +165,7 @@ def test_limits_of_drives_are_those_of_the_arm():
         sim.effort = [5.0]
         sim.step(50)
         expect_same(batch, k, sim)
-    assert (batch.coordinates[0] != batch.coordinates[1]).all()
+    assert (batch.q[0] != batch.q[1]).all()
 
 
 @pytest.mark.parametrize('ask, message', [

@@ -24,7 +24,7 @@ def random_acts(arm, rng):
         link for link, frame in arm.frames.items() if frame.body >= 0]
     state = rng.uniform(-0.3, 0.3, (2, joints))
     effort, target = rng.normal(size=(2, joints))
-    acts = [('set_state', {'position': state[0], 'velocity': state[1]}),
+    acts = [('set_state', {'q': state[0], 'v': state[1]}),
             ('hold', {'target': target, 'stiffness': 20.0, 'damping': 1.0})]
     for _ in range(2):
         turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
@@ -68,8 +68,8 @@ def spoil_scratch(batch):
 
 
 def expect_same(batch, k, sim):
-    np.testing.assert_array_equal(batch.coordinates[k], sim.coordinates)
-    np.testing.assert_array_equal(batch.rates[k], sim.rates)
+    np.testing.assert_array_equal(batch.q[k], sim.q)
+    np.testing.assert_array_equal(batch.v[k], sim.v)
     assert tuple(value[k] for value in batch.energy()) == tuple(sim.energy())
 
 
@@ -127,34 +127,34 @@ def test_time_continues_if_some_members_are_restored():
     batch.step(30)
     kept = batch.snapshot()
     batch.step(30)
-    first = batch.coordinates
+    first = batch.q
     batch.effort[:] = 5.0
     batch.set_payload('tool', 2.0)
     batch.step(7)
     batch.restore(kept, [1, 3])
     batch.step(30)
-    assert (batch.coordinates[[1, 3]] == first[[1, 3]]).all()
-    assert (batch.coordinates[[0, 2]] != first[[0, 2]]).any(axis=1).all()
+    assert (batch.q[[1, 3]] == first[[1, 3]]).all()
+    assert (batch.q[[0, 2]] != first[[0, 2]]).any(axis=1).all()
     assert batch.time == pytest.approx(97e-3, rel=1e-12)
 
 
 def test_numbers_written_before_a_snapshot_are_in_it_and_those_after_are_not():
     arm = frs.load('two_link')
     batch = frs.Batch(arm, 2)
-    batch.set_state(position=0.2)
+    batch.set_state(q=0.2)
     batch.gear_stiffness[1] = 500.0
     kept = batch.snapshot()
     batch.step(20)
-    first = batch.coordinates
+    first = batch.q
     batch.gear_stiffness[:] = 900.0
     batch.rotor[:] *= 2.0
     batch.restore(kept)
     assert (batch.rotor == arm.arrays.rotor).all() and (batch.gear_stiffness[1] == 500.0).all()
     batch.step(20)
-    np.testing.assert_array_equal(batch.coordinates, first)
+    np.testing.assert_array_equal(batch.q, first)
     batch.restore(kept)
     batch.step(20)
-    np.testing.assert_array_equal(batch.coordinates, first)     # it is still what it was
+    np.testing.assert_array_equal(batch.q, first)     # it is still what it was
 
 
 def test_a_snapshot_fits_another_batch_of_such_arms():
@@ -167,7 +167,7 @@ def test_a_snapshot_fits_another_batch_of_such_arms():
     second.restore(first.snapshot())
     for batch in (first, second):
         batch.step(20)
-    np.testing.assert_array_equal(second.coordinates, first.coordinates)
+    np.testing.assert_array_equal(second.q, first.q)
     assert second.time == first.time
 
 
@@ -186,16 +186,16 @@ def test_a_copy_continues_like_the_original_and_independently(copied):
     batch.note = 'third try'
     other = copied(batch)
     assert other.note == batch.note
-    before = batch.coordinates
+    before = batch.q
     other.effort[:], other.gear_stiffness[:] = 3.0, 500.0
     other.step(20)
-    assert (batch.coordinates == before).all() and (batch.gear_stiffness[1] != 500.0).all()
+    assert (batch.q == before).all() and (batch.gear_stiffness[1] != 500.0).all()
     other = copied(batch)
     assert other.reports == batch.reports and other.reports is not batch.reports
     for one in (batch, other):
         one.reset(members=[1])
         one.step(20)
-    assert (other.coordinates == batch.coordinates).all() and other.time == batch.time
+    assert (other.q == batch.q).all() and other.time == batch.time
     assert all((a == b).all() for a, b in zip(other.energy(), batch.energy()))
 
 
@@ -210,7 +210,7 @@ def test_a_snapshot_that_was_copied_or_pickled_restores_the_same(way):
     batch.step(20)
     kept = way(batch.snapshot())
     batch.step(20)
-    first = batch.coordinates
+    first = batch.q
     batch.set_payload('tool', 2.0)
     batch.step(5)
     kept_again = way(kept)
@@ -218,7 +218,7 @@ def test_a_snapshot_that_was_copied_or_pickled_restores_the_same(way):
         table[:] = 0.0                              # the second copy has tables of its own
     batch.restore(kept_again)
     batch.step(20)
-    np.testing.assert_array_equal(batch.coordinates, first)
+    np.testing.assert_array_equal(batch.q, first)
 
 
 @pytest.mark.parametrize('make, message', [
@@ -232,9 +232,9 @@ def test_a_snapshot_that_was_copied_or_pickled_restores_the_same(way):
 def test_an_invalid_snapshot_is_a_one_line_error_without_effect(make, message):
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 2)
-    batch.set_state(position=0.3)
-    before = batch.coordinates
+    batch.set_state(q=0.3)
+    before = batch.q
     with pytest.raises(SettingError) as caught:
         batch.restore(make(arm))
     assert str(caught.value) == message
-    assert (batch.coordinates == before).all() and batch.time == 0.0
+    assert (batch.q == before).all() and batch.time == 0.0

@@ -75,7 +75,7 @@ def test_a_doublet_ends_in_a_hold_if_it_is_to():
     feed(controller, simulation, 1.0)
     assert not controller.is_moving
     assert controller.target[0] == pytest.approx(0.5 / INERTIA * 0.6**2 / 4, rel=1e-2)
-    simulation.set_state(position=controller.target + 0.015)     # more would be a reset
+    simulation.set_state(q=controller.target + 0.015)     # more would be a reset
     feed(controller, simulation, 4.0)
     # exp(-0.7 2 pi 3) of it is left
     np.testing.assert_allclose(simulation.position, controller.target, atol=1e-5)
@@ -117,7 +117,7 @@ def test_sag_brings_the_link_side_of_flexible_joints_to_the_target(two_link):
     # what is left of the slowest swing of 1 Hz after 8 s
     np.testing.assert_allclose(simulation.position, POSE, atol=1e-6)
     at_rest = frs.equilibrium(two_link, simulation.motor_position)
-    np.testing.assert_allclose(at_rest.coordinates[:3], POSE, atol=1e-6)
+    np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-6)
     np.testing.assert_allclose(controller.effort, at_rest.effort, atol=2e-5)
 
 
@@ -129,7 +129,7 @@ def test_sag_needs_no_position_error_at_rest(two_link, feedback):
         see(controller, 1e-3 * k, POSE)
     motor = POSE + controller._feed.lead
     at_rest = frs.equilibrium(two_link, motor)
-    np.testing.assert_allclose(at_rest.coordinates[:3], POSE, atol=1e-9)     # SETTLED
+    np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-9)     # SETTLED
     effort = controller.update(0.04, POSE, np.zeros(3), motor, np.zeros(3))
     np.testing.assert_allclose(effort, at_rest.effort, rtol=1e-7, atol=1e-9)
 
@@ -145,7 +145,7 @@ def test_sag_holds_a_beam_that_weight_stiffens(ratio):
         see(controller, 1e-3 * k, [0.05])
     assert controller.reports == []
     at_rest = frs.equilibrium(arm, 0.05 + controller._feed.lead)
-    np.testing.assert_allclose(at_rest.coordinates[0], 0.05, atol=1e-9)
+    np.testing.assert_allclose(at_rest.q[0], 0.05, atol=1e-9)
     np.testing.assert_allclose(controller.effort, at_rest.effort, rtol=1e-6)
 
 

@@ -64,7 +64,7 @@ def test_gains_say_where_dry_friction_may_stop_a_joint(arm):
 def test_a_controller_that_holds_a_sagging_arm_notes_the_sag_by_its_closed_form(arm):
     simulation, controller = frs.Simulation(arm), JointController(arm)
     pose = np.array([0.0, 0.4, -0.2])
-    simulation.set_state(coordinates=equilibrium(arm, pose).coordinates)
+    simulation.set_state(q=equilibrium(arm, pose).q)
     for k in range(1500):       # steps of 2 ms; efforts a period late, as over ROS
         effort = controller.update(simulation.time, simulation.position, simulation.velocity,
                                    simulation.motor_position, simulation.motor_velocity)

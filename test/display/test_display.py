@@ -33,7 +33,7 @@ def test_every_frame_is_where_the_simulation_has_it(name):
     simulation, display, text = Simulation(arm), DisplayJoints(arm), display_description(arm)
     for seed in range(3):
         q, _ = random_state(arm, seed)
-        simulation.set_state(coordinates=q)
+        simulation.set_state(q=q)
         positions = display.positions(q)
         assert np.isfinite(positions).all()
         found = poses(text, dict(zip(display.names, positions)))
@@ -49,7 +49,7 @@ def test_pinocchio_finds_the_frames_too(name):
     display, simulation = DisplayJoints(arm), Simulation(arm)
     model = pin.buildModelFromXML(display_description(arm))
     q, _ = random_state(arm, 5)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     values, configuration = dict(zip(display.names, display.positions(q))), pin.neutral(model)
     assert set(model.names) - {'universe'} == set(display.names)
     for j in range(1, model.njoints):
@@ -99,7 +99,7 @@ def test_virtual_joints_say_how_the_tip_moved():
     arm, link = load('two_link'), 'upper_arm'
     simulation, display = Simulation(arm), DisplayJoints(arm)
     q, _ = random_state(arm, 1, bend=0.02)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     values = dict(zip(display.names, display.positions(q)))
     place, = (place for place in places(arm) if place.link == link)
     x, y, z, about_z, about_x, about_y = (values[name] for name in place.joint_names)
@@ -114,14 +114,14 @@ def test_tip_deflections_have_a_frame_in_which_they_lead_to_the_tip(name):
     arm = load(ROBOTS[name])
     simulation, display = Simulation(arm), DisplayJoints(arm)
     q, _ = random_state(arm, 7)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     found = poses(display_description(arm), dict(zip(display.names, display.positions(q))))
     for name in arm.tips:
         moved, deflection = np.eye(4), simulation.deflection[name]
         moved[:3, :3] = Rotation.from_rotvec(deflection[3:]).as_matrix()
         moved[:3, 3] = deflection[:3]
         np.testing.assert_allclose(found[undeformed_tip(name)] @ moved,
-                                   simulation.pose(name, 'tip'), atol=1e-9)     # rounding
+                                   simulation.pose(name, station='tip'), atol=1e-9)     # rounding
 
 
 def test_a_frame_of_the_user_called_like_that_of_the_tip_stays_his():

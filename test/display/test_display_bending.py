@@ -44,7 +44,7 @@ def test_nodes_lie_on_the_frames_that_the_simulation_has_there(shape, coupling):
     arm = framed_arm(SHAPES[shape], coupling)
     simulation = Simulation(arm)
     q, _ = random_state(arm, 4)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     shape = BendingShape(arm, pieces=6)
     axis = shape.bent(q).axis
     if len(axis) == 9:          # three segments begin and end at nodes of their own
@@ -59,7 +59,7 @@ def test_pieces_run_along_the_chords_and_start_and_end_with_the_link(source):
     arm = load(source)
     simulation, shape = Simulation(arm), BendingShape(arm, pieces=7)
     q, _ = random_state(arm, 1)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     bent = shape.bent(q)
     assert [row.link for row in shape.links] == list(arm.segments)
     assert np.isfinite(np.concatenate([array.ravel() for array in bent])).all()
@@ -140,7 +140,7 @@ def test_pieces_in_their_links_are_those_of_the_base_seen_from_there(source):
     arm = load(source)
     simulation, shape = Simulation(arm), BendingShape(arm)
     q, _ = random_state(arm, 6)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     base, local = shape.bent(q), shape.bent(q, in_links=True)
     np.testing.assert_allclose(local.scale, base.scale, rtol=1e-9)
     for row in shape.links:
@@ -156,7 +156,7 @@ def test_a_box_twists_with_its_section():
     arm = framed_arm('<modes bending_y="0" bending_z="1" torsion="1"/>')
     shape, simulation = BendingShape(arm, pieces=3), Simulation(arm)
     q = np.array([0.0, 0.0, 0.4])           # of the hinge, bending_z and torsion
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     turn = Rotation.from_quat(shape.bent(q).orientation).as_matrix()
     axes = arm.description.link('arm').beam.axes
     for piece, frame in enumerate(('at_1', 'at_3', 'at_5')):    # in the middle of a piece
@@ -167,7 +167,7 @@ def test_pieces_of_a_curved_box_look_along_the_middle_of_the_curve():
     arm = framed_arm(SHAPES['modes'])
     simulation, shape = Simulation(arm), BendingShape(arm, pieces=3)
     q, _ = random_state(arm, 3, bend=0.01)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     turn = Rotation.from_quat(shape.bent(q).orientation).as_matrix()
     axes = arm.description.link('arm').beam.axes
     for piece, frame in enumerate(('at_1', 'at_3', 'at_5')):
@@ -194,7 +194,7 @@ def test_colour_shows_the_surface_strain_of_a_loaded_cantilever(plane):
     force, EI, thickness = 0.01, (EIz, EIy)[plane], (0.004, 0.010)[plane]
     push = Push('tool', (0.0, force, 0.0) if plane == 0 else (0.0, 0.0, force))
     bent = BendingShape(arm, pieces=10, full_scale=1e-3).bent(
-        equilibrium(arm, pushes=[push]).coordinates)
+        equilibrium(arm, pushes=[push]).q)
     x = (np.arange(10) + 0.5) / 10
     strain = force * (1.0 - x) / EI * thickness / 2
     # the static shapes hold a force at the tip; its large bending is (F L2 / EI)^2 / 2 = 3e-5
@@ -206,7 +206,7 @@ def test_full_colour_is_the_root_of_a_link_whose_tip_moved_by_a_tenth():
     arm = build_arm(arm.description, gravity=(0.0, 0.0, 0.0), coupling='zero_order')
     force = 0.1 * 3 * EIz / 1e3                             # a thousandth of a tenth
     bent = BendingShape(arm, pieces=100).bent(
-        equilibrium(arm, pushes=[Push('tool', (0.0, force, 0.0))]).coordinates)
+        equilibrium(arm, pushes=[Push('tool', (0.0, force, 0.0))]).q)
     assert 1e3 * bent.load[0] == pytest.approx(1.0 - 0.005, rel=1e-3)    # middle of a piece
 
 

@@ -131,7 +131,7 @@ def test_reach_is_that_of_the_longest_straight_line_through_an_arm():
         lower = [max(joint.lower, -np.pi) for joint in joints]
         upper = [min(joint.upper, np.pi) for joint in joints]
         for _ in range(50):
-            simulation.set_state(position=rng.uniform(lower, upper))
+            simulation.set_state(q=rng.uniform(lower, upper))
             farthest = max(farthest, *(np.linalg.norm(simulation.pose(frame)[:3, 3])
                                        for frame in arm.frames))
         assert 0.5 * reach(arm.description) < farthest <= reach(arm.description) + 1e-9

@@ -27,7 +27,7 @@ def reference_simulation(arm, step=1e-3):
 
 def set_in_motion(simulation):
     """Set a swinging arm in motion, with an effort and a push; return its Simulation."""
-    simulation.set_state(position=[0.3, -0.2], velocity=[1.0, 0.5])
+    simulation.set_state(q=[0.3, -0.2], v=[1.0, 0.5])
     simulation.effort = [1.0, -0.5]
     simulation.push('tool', force=(2.0, 5.0, 1.0), point=(0.1, 0.0, 0.0))
     return simulation
@@ -38,7 +38,7 @@ def test_a_pendulum_follows_the_elliptic_functions(step):
     # released 2 rad from its rest position: sin(angle / 2) = k cn(w t) / dn(w t), k = sin(1)
     arm, start, rate = rigid_arm(gravity=(9.81, 0.0, 0.0)), 2.0, sqrt(2.0 * 9.81 * 0.5 / ROD)
     simulation = reference_simulation(arm, step)
-    simulation.set_state(position=[start])
+    simulation.set_state(q=[start])
     simulation.advance_to(3.0)
     assert simulation.time == pytest.approx(3.0, rel=1e-12)
     k = sin(start / 2)
@@ -51,10 +51,10 @@ def test_a_pendulum_follows_the_elliptic_functions(step):
 def test_a_free_beam_oscillates_at_its_frequency():
     # without gravity and shortening, one mode is a linear oscillator
     simulation = reference_simulation(clamped_arm(BEAM.format(1), coupling='zero_order'))
-    simulation.set_state(coordinates=[0.01])
+    simulation.set_state(q=[0.01])
     simulation.advance_to(1.0)
     rate = 1.8751040687119611**2 * sqrt(30 / 2.0)
-    assert simulation.coordinates == pytest.approx([0.01 * np.cos(rate)], abs=1e-9 * 0.01 * rate)
+    assert simulation.q == pytest.approx([0.01 * np.cos(rate)], abs=1e-9 * 0.01 * rate)
 
 
 def test_energy_adds_up_to_the_tolerance():
@@ -75,7 +75,7 @@ def test_energy_adds_up_when_a_stop_is_hit():
     inside = '<axis xyz="0 0 1"/><limit lower="-0.3" upper="0.3" effort="9" velocity="9"/>'
     simulation = reference_simulation(build_arm(read_description(
         robot(link(), joint(kind='revolute', inside=inside))), gravity=WEIGHTLESS))
-    simulation.set_state(velocity=[2.0])
+    simulation.set_state(v=[2.0])
     simulation.advance_to(0.5)
     energy = simulation.energy()
     assert simulation.velocity[0] < 0.0             # it has rebounded
@@ -90,7 +90,7 @@ def test_rk4_converges_to_the_reference_integrator():
         simulation = set_in_motion(Simulation(swinging_arm(**LOSSES),
                                               SimulationSettings(time_step=step, scheme='rk4')))
         simulation.advance_to(0.5)
-        errors.append(simulation.coordinates - truth.coordinates)
+        errors.append(simulation.q - truth.q)
     sizes = [np.abs(error).max() for error in errors]
     # fourth order; the fifth-order term is a few per cent of it at these steps
     assert sizes[0] / sizes[1] == pytest.approx(16.0, rel=0.1)
@@ -104,7 +104,7 @@ def test_the_result_is_independent_of_the_simulation_step():
     for run in runs:
         run.advance_to(0.4)
     # both are exact to 1e-10 times the number of adaptive steps
-    np.testing.assert_allclose(runs[0].coordinates, runs[1].coordinates, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0.0, atol=1e-9)
     assert runs[0].energy().work == pytest.approx(runs[1].energy().work, rel=1e-8)
 
 
@@ -113,7 +113,7 @@ def test_one_call_of_many_steps_equals_many_calls_of_one_step():
     runs[0].step(50)
     for _ in range(50):
         runs[1].step()
-    np.testing.assert_array_equal(runs[0].coordinates, runs[1].coordinates)
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
     assert runs[0].energy() == runs[1].energy()
 
 
@@ -133,7 +133,7 @@ def test_the_state_of_an_interrupted_run_matches_its_time(monkeypatch):
     monkeypatch.undo()
     assert 0.0 < simulation.time < 0.2
     fresh.advance_to(simulation.time)
-    np.testing.assert_array_equal(simulation.coordinates, fresh.coordinates)
+    np.testing.assert_array_equal(simulation.q, fresh.q)
     assert simulation.energy() == fresh.energy()
 
 
@@ -142,7 +142,7 @@ def test_stretch_at_kilohertz_does_not_limit_the_step():
     simulation = reference_simulation(swinging_arm(
         modes='<modes bending_y="1" bending_z="1" torsion="1" stretch="1"/>',
         section='EA="2e8" GJ="9e3"'), 0.02)
-    simulation.set_state(position=[0.3, 0.2], velocity=[0.5, 0.2])
+    simulation.set_state(q=[0.3, 0.2], v=[0.5, 0.2])
     simulation.step()
     energy = simulation.energy()
     assert abs(energy.balance) < 1e-9 * energy.kinetic
@@ -151,7 +151,7 @@ def test_stretch_at_kilohertz_does_not_limit_the_step():
 def test_a_beam_bent_too_far_is_reported_when_it_happens():
     # beyond the deflection limit and back within one simulation step
     simulation = reference_simulation(clamped_arm(BEAM.format(1)), 0.05)
-    simulation.set_state(coordinates=[0.0], rates=[3.0])
+    simulation.set_state(q=[0.0], v=[3.0])
     simulation.step(2)
     assert simulation.reports == ['link "arm" bends by more than 10 % of its length at 0.05 s. '
                                   'Give it more segments']
@@ -160,14 +160,14 @@ def test_a_beam_bent_too_far_is_reported_when_it_happens():
 @pytest.mark.parametrize('effort', [1e30, 1e200, 1e308])
 def test_a_diverging_state_is_detected_early(effort):
     simulation = reference_simulation(swinging_arm())
-    simulation.set_state(velocity=[1.0, 0.0])
+    simulation.set_state(v=[1.0, 0.0])
     simulation.step(10)
-    coordinates, energy = simulation.coordinates, simulation.energy()
+    coordinates, energy = simulation.q, simulation.energy()
     simulation.effort = [effort, 0.0]
     with pytest.raises(SimulationError) as caught:
         simulation.step(3)
     assert str(caught.value) == (
         'the state is not finite after 0.01 s; the last good one is kept. Take a shorter '
         'time_step or smaller efforts')
-    np.testing.assert_array_equal(simulation.coordinates, coordinates)
+    np.testing.assert_array_equal(simulation.q, coordinates)
     assert simulation.energy() == energy

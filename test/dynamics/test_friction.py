@@ -43,7 +43,7 @@ def test_a_joint_slips_with_the_excess_over_its_friction(step):
 @pytest.mark.parametrize('step', STEPS)
 def test_a_joint_stops_where_friction_has_dissipated_its_energy(step):
     simulation = hinge(time_step=step)
-    simulation.set_state(velocity=[2.0])
+    simulation.set_state(v=[2.0])
     simulation.advance_to(2.0)
     stop = 0.5 * INERTIA * 2.0**2 / FRICTION
     # it stops within the last step, so v h / 2 is undetermined; 5 ms take v = 0.011 rad/s

@@ -37,7 +37,7 @@ def release_with_random_rates(seed, rate, settings=None):
     """Return a random tree at zero whose joints turn with random rates of about `rate` [rad/s]."""
     arm = build_arm(read_description(random_robot(seed, links=6, damping=bool(seed % 2))))
     simulation = Simulation(arm, settings)
-    simulation.set_state(velocity=np.random.default_rng(seed).normal(scale=rate,
+    simulation.set_state(v=np.random.default_rng(seed).normal(scale=rate,
                                                                      size=len(arm.joint_names)))
     return simulation
 
@@ -47,7 +47,7 @@ def release_with_random_rates(seed, rate, settings=None):
 def test_strong_efforts_make_no_state_of_a_random_tree_non_finite(start):
     for seed in range(start, start + 10):
         simulation, through = run_with_strong_efforts(seed, 0.6)
-        assert np.isfinite(simulation.coordinates).all()
+        assert np.isfinite(simulation.q).all()
         # for a sticking arm, only rounding
         assert abs(simulation.energy().balance) < 1e-4 * through + 1e-9, seed
 
@@ -70,7 +70,7 @@ def test_a_step_that_does_not_converge_adds_no_energy(seed):
         energy = simulation.energy()
         totals.append(energy.kinetic + energy.strain + energy.gravity)
         simulation.step()
-        assert np.isfinite(simulation.coordinates).all()
+        assert np.isfinite(simulation.q).all()
     assert np.diff(totals).max() < 1e-12 * totals[0]
     assert simulation.hard_steps[1] > 0
     assert any('did not converge' in line for line in simulation.reports)

@@ -30,7 +30,7 @@ def released(arm, step, scheme, **more):
     """Return a Simulation that starts bent and moving, with an effort."""
     simulation = Simulation(arm, SimulationSettings(time_step=step, scheme=scheme, **more))
     q, qd = start(arm)
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     simulation.effort = EFFORT[:len(arm.joint_names)]
     return simulation
 
@@ -67,7 +67,7 @@ def test_orders_of_convergence(scheme, iterations, steps):
     for count in (steps, 2 * steps):
         simulation = released(arm, 0.5 / count, scheme, iterations=iterations)
         simulation.step(count)
-        errors.append(np.abs(simulation.coordinates - truth).max())
+        errors.append(np.abs(simulation.q - truth).max())
     # the next error term is 2 % of the first at these steps, which is 0.03 in the order
     assert log2(errors[0] / errors[1]) == pytest.approx(ORDERS[scheme], abs=0.04)
     assert errors[1] < 2e-3
@@ -81,7 +81,7 @@ def test_a_step_iterates_until_its_truncation_error_dominates(steps):
     for iterations in (2, 12):
         simulation = released(arm, 0.5 / steps, 'implicit_midpoint', iterations=iterations)
         simulation.step(steps)
-        ends.append(simulation.coordinates)
+        ends.append(simulation.q)
     # two iterations leave a small part of the error of the midpoint rule (T43)
     assert np.abs(ends[0] - ends[1]).max() < 0.05 * np.abs(ends[1] - truth).max()
 
@@ -93,7 +93,7 @@ def test_torsion_and_stretch_at_kilohertz_do_not_limit_the_midpoint_step():
     assert (frequencies(arm) > 2000).sum() >= 4     # a step of 1 ms is more than two periods
     simulation = released(arm, 1e-3, 'implicit_midpoint')
     # stretched by the rotation; the start of the other tests would store 100 kJ
-    simulation.set_state(position=[0.4, -0.3], velocity=[1.0, -0.7])
+    simulation.set_state(q=[0.4, -0.3], v=[1.0, -0.7])
     scale = 0.0
     for _ in range(20):
         simulation.step(500)
@@ -146,7 +146,7 @@ def test_a_servo_too_stiff_for_the_step_is_rejected():
                                  f'works is {longest:.3g} s')
     # the previous hold is unchanged
     assert simulation.applied_effort == pytest.approx([0.0])
-    simulation.set_state(position=[0.1])
+    simulation.set_state(q=[0.1])
     assert simulation.applied_effort == pytest.approx([-10.0])
 
 
@@ -172,10 +172,10 @@ def test_the_longest_step_is_stable_and_a_longer_one_is_not(scheme):
         simulation = Simulation(arm, SimulationSettings(time_step=0.9 * step, scheme=scheme))
         simulation._simulated.step_settings.time_step[0] = share * step     # without its check
         # small enough for a linear response
-        simulation.set_state(rates=1e-9 * np.random.default_rng(1).normal(size=arm.size))
+        simulation.set_state(v=1e-9 * np.random.default_rng(1).normal(size=arm.size))
         try:
             simulation.step(100000)
-            sizes.append(np.abs(simulation.rates).max())
+            sizes.append(np.abs(simulation.v).max())
         except SimulationError:
             sizes.append(np.inf)
     # rates start at 1e-9; an unstable mode grows by at least 1e-4 per step
@@ -189,7 +189,7 @@ def test_a_rigid_arm_without_springs_has_no_step_limit():
     for scheme in EXPLICIT:
         assert longest_step(arm.arrays, scheme) == np.inf
         simulation = Simulation(arm, SimulationSettings(time_step=1.0, scheme=scheme))
-        simulation.set_state(velocity=[2.0])
+        simulation.set_state(v=[2.0])
         simulation.step(10)
         assert simulation.position == pytest.approx([20.0], rel=1e-14)
 
@@ -204,7 +204,7 @@ def test_energy_adds_up_to_1e_8_in_a_second(robot_name, steps):
     rest = equilibrium(arm, pose, pushes=[push])
     simulation = Simulation(arm, SimulationSettings(time_step=1 / steps, scheme='rk4'))
     # it starts in static equilibrium: a jolt would excite modes of kHz, which need shorter steps
-    simulation.set_state(coordinates=rest.coordinates, rates=_rates(arm, speed))
+    simulation.set_state(q=rest.q, v=_rates(arm, speed))
     simulation.effort = rest.effort
     simulation.hold(pose, [20.0, 20.0, 5.0, 0.1][:n], [0.1, 0.1, 0.01, 1e-3][:n])
     simulation.push(*push)
@@ -230,7 +230,7 @@ def test_the_midpoint_does_not_drift_in_a_minute():
     # undamped spatial motion of more than 1 rad; ten iterations converge completely
     arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="1"/>')
     simulation = Simulation(arm, SimulationSettings(iterations=10))
-    simulation.set_state(position=[0.4, -0.3], velocity=[1.0, -0.7])
+    simulation.set_state(q=[0.4, -0.3], v=[1.0, -0.7])
     errors, largest, times = [], 0.0, np.arange(600) * 0.1
     for _ in times:
         simulation.step(100)

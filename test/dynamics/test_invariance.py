@@ -157,6 +157,6 @@ def test_constant_stretch_changes_nothing():
 
 def energies(arm, q, qd):
     simulation = frs.Simulation(arm)
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     energy = simulation.energy()
     return np.array([energy.kinetic, energy.strain, energy.gravity])

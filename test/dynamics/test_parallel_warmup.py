@@ -99,4 +99,4 @@ def test_with_a_full_cache_no_second_process_starts(monkeypatch):
     monkeypatch.setattr(parallel_warmup.subprocess, 'Popen',
                         lambda *_, **__: pytest.fail('there is nothing to compile'))
     parallel_warmup.start_parallel_warmup.__wrapped__()
-    assert np.isfinite(frs.Simulation(frs.load('two_link')).coordinates).all()
+    assert np.isfinite(frs.Simulation(frs.load('two_link')).q).all()

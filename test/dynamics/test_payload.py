@@ -35,8 +35,8 @@ def test_a_payload_changes_the_frequency_in_the_middle_of_a_run():
     # these ten periods
     for mass, root in ((0.0, 1.875104), (2.0, 1.247917), (1.0, 1.419964)):
         simulation.set_payload('tool', mass)
-        simulation.set_state(coordinates=equilibrium(
-            simulation.arm, pushes=[Push('tool', (0.0, 0.3, 0.0))]).coordinates)
+        simulation.set_state(q=equilibrium(
+            simulation.arm, pushes=[Push('tool', (0.0, 0.3, 0.0))]).q)
         simulation.push('tool')
         expected = root**2 * unit
         assert measured_frequency(simulation, 10 / expected) == pytest.approx(expected, rel=1e-3)
@@ -51,7 +51,7 @@ def test_a_payload_is_equivalent_to_one_in_the_description():
     runs = [Simulation(build_arm(read_description(source))) for source in (text, bare)]
     runs[1].set_payload('tool', 1.0, (0.05, 0.0, 0.02), inertia)
     for run in runs:
-        run.set_state(velocity=[1.0, -0.5])
+        run.set_state(v=[1.0, -0.5])
         run.step(500)
     np.testing.assert_allclose(runs[1].position, runs[0].position, atol=1e-12)
     np.testing.assert_allclose(runs[1].wrench('elbow'), runs[0].wrench('elbow'), atol=1e-9)

@@ -27,7 +27,7 @@ CONVERGED = pytest.mark.parametrize('discretise', [
 
 def rotating_frequencies(arm, gamma):
     """Return the normalised frequencies of the steadily rotating arm, ascending."""
-    A = linearise(arm, velocity=[gamma * RATE], joints='locked').A
+    A = linearise(arm, v=[gamma * RATE], joints='locked').A
     rates = np.linalg.eigvals(A).imag / RATE
     return np.sort(rates[rates > 0])
 
@@ -47,7 +47,7 @@ def test_frequencies_of_a_rotating_cantilever(discretise, gamma, axis, flap, cho
 def test_a_free_heavy_hub_is_equivalent_to_a_driven_one(gamma):
     # Coriolis forces of the chord motion act on the hub: below 1e-6 of its inertia
     arm = beam_arm(with_elements(8, bending_y='all', bending_z='all'), hub=1e6)
-    found = np.linalg.eigvals(linearise(arm, velocity=[gamma * RATE]).A).imag / RATE
+    found = np.linalg.eigvals(linearise(arm, v=[gamma * RATE]).A).imag / RATE
     for rate in TABLE[gamma]:
         assert np.abs(found - rate).min() < 1e-3 * rate
 
@@ -61,7 +61,7 @@ def test_without_shortening_a_rotating_beam_is_softer_by_the_centrifugal_force()
     assert rotating_frequencies(chord, 3.0)[0]**2 == pytest.approx(rest**2 - 9.0, rel=1e-9)
     share = (rest / 4)**2
     with pytest.raises(SettingError, match=f'buckles at about {share:.1%}'):
-        equilibrium(chord, velocity=[4 * RATE])
+        equilibrium(chord, v=[4 * RATE])
 
 
 @pytest.mark.parametrize('discretisation', [
@@ -70,7 +70,7 @@ def test_without_shortening_a_rotating_beam_is_softer_by_the_centrifugal_force()
 def test_a_rotating_beam_stretches(discretisation):
     # 10 m, EA 2.8e7, rho A 1.2, at 6 rad/s; the second law is EA u'' = -rho A w^2 (x + u)
     arm = beam_arm(discretisation, length=10.0, mass_per_length=1.2, EIz=1.4e4, EA=2.8e7)
-    stretch = tip_deflection(arm, 'arm', equilibrium(arm, velocity=[6.0]).coordinates)[0]
+    stretch = tip_deflection(arm, 'arm', equilibrium(arm, v=[6.0]).q)[0]
     k = 6.0 * (1.2 / 2.8e7)**0.5
     assert stretch == pytest.approx(tan(10 * k) / k - 10, rel=1e-6)
     assert stretch == pytest.approx(5.143e-4, rel=1e-3)     # where u is small compared with x

@@ -25,7 +25,7 @@ DISCRETISATIONS = pytest.mark.parametrize('discretisation', [
 def tip(arm, **loads):
     """Return the static tip deflection and the motor torque."""
     rest = equilibrium(arm, **loads)
-    return tip_deflection(arm, 'arm', rest.coordinates), rest.effort
+    return tip_deflection(arm, 'arm', rest.q), rest.effort
 
 
 @DISCRETISATIONS

@@ -61,7 +61,7 @@ def tip_lags(simulation, torque, seconds, longest=np.inf):
         simulation.effort[0] = torque(simulation.time + STEP / 2)
         simulation.step()
         times.append(simulation.time)
-        states.append(simulation.coordinates)
+        states.append(simulation.q)
     return np.array(times), lag(states)
 
 

@@ -56,7 +56,7 @@ def test_random_trees_gain_no_energy_at_their_stops(start):
         arm = build_arm(read_description(text.replace('lower="-20" upper="20"',
                                                       'lower="-0.3" upper="0.4"')))
         simulation = Simulation(arm, SimulationSettings(time_step=10.0**rng.uniform(-3.5, -2.3)))
-        simulation.set_state(velocity=rng.normal(size=len(arm.joint_names)))
+        simulation.set_state(v=rng.normal(size=len(arm.joint_names)))
         assert_energy_never_rises(simulation, 0.4)
 
 
@@ -114,7 +114,7 @@ def test_explicit_schemes_are_stable_at_a_stop_with_permitted_steps(scheme):
     start = sum(simulation.energy()[:3])
     simulation.advance_to(0.9)
     energy = simulation.energy()
-    assert np.isfinite(simulation.rates).all()
+    assert np.isfinite(simulation.v).all()
     assert sum(energy[:3]) < start + abs(energy.balance) + 1e-6
     assert abs(energy.balance) < 0.05 * abs(energy.gravity)
 
@@ -122,7 +122,7 @@ def test_explicit_schemes_are_stable_at_a_stop_with_permitted_steps(scheme):
 def test_the_linear_model_includes_a_stop_in_contact():
     simulation = falling(1e-3)
     simulation.advance_to(4.0)
-    q, qd = simulation.coordinates, simulation.rates
+    q, qd = simulation.q, simulation.v
     linear = frs.linearise(simulation.arm, q, qd)
     arm = simulation.arm
 

@@ -66,7 +66,7 @@ def test_an_agent_that_does_nothing_is_pd():
     arm = frs.load('two_link')
     servo = fitting_servo(arm)
     sim = frs.Simulation(arm, frs.SimulationSettings(drive_limits=True))
-    sim.set_state(coordinates=frs.equilibrium(arm, start).coordinates)
+    sim.set_state(q=frs.equilibrium(arm, start).q)
     sim.effort = carrying_efforts(arm, goal)
     for k in range(50):
         u = min(0.01 * k / 0.4, 1.0)
@@ -86,7 +86,7 @@ def test_what_tips_do_is_seen_as_the_simulation_has_it():
         episodes.step(np.ones((2, 3)))
     look, sim = episodes.measure(), frs.Simulation(frs.load('two_link'))
     for k in range(2):
-        sim.set_state(coordinates=episodes.batch.coordinates[k])
+        sim.set_state(q=episodes.batch.q[k])
         tips = np.array([tip[:3] for tip in sim.deflection.values()])
         # shortening is quadratic, and left out where tips are seen
         assert np.abs(look.tip[k] - tips).max() < 10 * np.abs(tips).max()**2
@@ -111,9 +111,9 @@ def test_a_push_moves_the_arm_and_is_over():
     drawn = env.episodes._targets
     moved = []
     while env.episodes.age[0] < 1.0:
-        before = env.episodes.batch.coordinates[0].copy()
+        before = env.episodes.batch.q[0].copy()
         env.step(np.zeros(3))
-        moved.append((env.episodes.age[0], np.abs(env.episodes.batch.coordinates[0]
+        moved.append((env.episodes.age[0], np.abs(env.episodes.batch.q[0]
                                                   - before).max(), env.episodes._is_pushed[0]))
     pushed = [age for age, _, is_pushed in moved if is_pushed]
     assert drawn.pushed_at[0] <= pushed[0] < drawn.pushed_at[0] + 0.03
@@ -191,7 +191,7 @@ def test_reward_and_observation_may_be_ones_own():
 def test_an_arm_that_is_lost_ends_its_episode_and_the_others_go_on():
     env = ArmVectorEnv(2, seconds=0.1)
     env.reset(seed=0)
-    env.episodes.batch.set_state(coordinates=0.0, rates=1e200, members=[1])
+    env.episodes.batch.set_state(q=0.0, v=1e200, members=[1])
     _, rewards, terminated, truncated, _ = env.step(np.zeros((2, 1)))
     assert terminated.tolist() == [False, True]
     assert rewards[1] == LOST_ARM_REWARD and rewards[0] > LOST_ARM_REWARD
@@ -224,7 +224,7 @@ def test_an_arm_without_flexible_links_has_tips_that_cost_nothing():
 def test_an_arm_that_is_lost_far_out_begins_anew_with_other_numbers():
     env = ArmVectorEnv(2, scale={'arm.EIz': 'uniform:0.5,2'}, vary={'payload': 'uniform:0,0.1'})
     env.reset(seed=0)
-    env.episodes.batch.set_state(coordinates=0.0, rates=1e200, members=[1])
+    env.episodes.batch.set_state(q=0.0, v=1e200, members=[1])
     env.step(np.zeros((2, 1)))
     env.step(np.zeros((2, 1)))
     env.step(np.zeros((2, 1)))

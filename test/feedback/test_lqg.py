@@ -50,9 +50,9 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
     law, simulation = Lqg(arm, design, limits), frs.Simulation(arm)
     motion = Motion([BEGIN, BEGIN + duration],
                     [rest(START), minimum_jerk(START, GOAL), rest(GOAL)])
-    simulation.set_state(position=GOAL)
+    simulation.set_state(q=GOAL)
     goal = simulation.pose('tool')[:3, 3]
-    simulation.set_state(position=START)
+    simulation.set_state(q=START)
     whole = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal)
 
     def control(seen):
@@ -164,7 +164,7 @@ def test_efforts_keep_to_their_limits_and_nothing_winds_up(arm, designs):
 def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
     design, law = designs['all'], Lqg(arm, designs['all'])
     simulation, rows = frs.Simulation(arm), []
-    simulation.set_state(position=[0.2], velocity=[0.5])
+    simulation.set_state(q=[0.2], v=[0.5])
     before = np.zeros(1)
 
     def control(seen):
@@ -232,7 +232,7 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
     law, simulation = Lqg(arm, design), frs.Simulation(arm)
     place = {}
     for name, pose in (('goal', goal), ('start', start)):
-        simulation.set_state(coordinates=frs.equilibrium(arm, pose).coordinates)
+        simulation.set_state(q=frs.equilibrium(arm, pose).q)
         place[name] = simulation.pose('tool')[:3, 3]
     carrying, motion = frs.equilibrium(arm, start).effort, Motion(
         [BEGIN, BEGIN + 1.2], [rest(start), minimum_jerk(start, goal), rest(goal)])

@@ -108,7 +108,8 @@ def test_rates_come_back_from_the_steps_they_make():
 def test_the_slide_of_the_bench_reaches_its_strip_only_across_it(turn):
     model = pose_model(frs.load('rig'), [0.15, turn])
     _, shapes = eigh(model.K_symmetric[2:, 2:], model.M[2:, 2:])
-    tip = jacobian(model.arm, model.rest, 'tool', 'mixed')[3:, 2:] @ shapes[:, 0]
+    J = jacobian(model.arm, model.rest, link='tool', representation='mixed')
+    tip = J[3:, 2:] @ shapes[:, 0]
     share = np.linalg.norm(tip) * abs(shapes[:, 0] @ model.M[2:, 0])
     # uniform cantilever: w(L) times the integral of w, over that of its square; three shapes only
     assert share == pytest.approx(4 * 0.7340955 / 1.8751041 * abs(np.sin(turn)), abs=1e-3)

@@ -159,8 +159,8 @@ def rates_of_motion(arm, pose, servo, design):
         halves = []
         for size in (1e-5, -1e-5):      # of their difference, what is quadratic is gone
             simulation = frs.Simulation(arm, FINE)
-            simulation.set_state(coordinates=model.rest + size * start[0],
-                                 rates=20.0 * size * start[1])
+            simulation.set_state(q=model.rest + size * start[0],
+                                 v=20.0 * size * start[1])
             law = StrainFeedback(arm, design) if design is not None else None
             if law is not None:
                 law.start()
@@ -172,7 +172,7 @@ def rates_of_motion(arm, pose, servo, design):
                     seen.position, seen.velocity, seen.curvature)
 
             rows, = rollout(simulation, sensor_feedback(arm, control), 0.7, LOOP, lambda seen: [
-                np.concatenate([seen.coordinates - model.rest, seen.rates / 30])])
+                np.concatenate([seen.q - model.rest, seen.v / 30])])
             halves.append(rows[:-1] / size)
         motions.append(sum(halves) / 2)
     # filters and delay show in what came before: 24 samples together tell the next 24

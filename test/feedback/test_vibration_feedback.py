@@ -34,7 +34,7 @@ class Held:
         self.controller = JointController(self.arm, settings)
         self.simulation = frs.Simulation(self.arm)
         if place is not None:
-            self.simulation.set_state(position=place)
+            self.simulation.set_state(q=place)
         self._sensors, self._count = flex_sensors(self.arm).matrix, 0
         self._effort = np.zeros(len(self.arm.joint_names))
         self.hears = True
@@ -55,7 +55,7 @@ class Held:
             simulation = self.simulation
             state = (simulation.position, simulation.velocity, simulation.motor_position,
                      simulation.motor_velocity)
-            bent = self._sensors @ simulation.coordinates
+            bent = self._sensors @ simulation.q
             simulation.effort = self._effort            # that of the state before
             self._effort = self.controller.update(simulation.time, *state).copy()
             if self.hears and self._count % round(STRAIN / STATE) == 0:

@@ -70,7 +70,7 @@ def test_wrenches_equal_those_of_the_simulation(seed):
     q, qd = random_state(arm, seed)
     simulation = Simulation(arm)
     simulation.effort = np.random.default_rng(seed).normal(size=len(arm.joint_names))
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     work, qdd = make_workspace(arm.arrays), np.zeros(arm.size)
     implicit_dynamics(arm.arrays, q, qd, simulation.effort, 0.0, qdd, work, qdd)
     solution = wrench_dae.make(arm).solve(q, qd, work.force.copy())

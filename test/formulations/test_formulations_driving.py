@@ -25,7 +25,7 @@ def make_moving_simulation(arm, scheme, formulation, seed=1, **more):
     simulation = Simulation(arm, SimulationSettings(
         time_step=STEP, scheme=scheme, formulation=formulation, **more))
     q, qd = random_state(arm, seed, turn=1.0, bend=0.02)
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     simulation.push('link_0', force=(1.0, 2.0, -3.0), moment=(0.1, 0.0, 0.2), follows=True)
     simulation.hold(np.zeros(len(arm.joint_names)), 2.0, 0.1)
     simulation.effort = np.linspace(-1.0, 1.0, len(arm.joint_names))
@@ -44,10 +44,10 @@ def test_rigid_arm_moves_as_with_the_recursion(scheme):
         simulation.step(5)
         found.append(simulation)
     recursion, dual = found
-    assert np.allclose(dual.coordinates, recursion.coordinates, rtol=0, atol=1e-9)
+    assert np.allclose(dual.q, recursion.q, rtol=0, atol=1e-9)
     # rates: the iterations leave up to 1e-7
-    assert np.allclose(dual.rates, recursion.rates, rtol=0,
-                       atol=1e-7 * abs(recursion.rates).max())
+    assert np.allclose(dual.v, recursion.v, rtol=0,
+                       atol=1e-7 * abs(recursion.v).max())
     assert dual.energy().work == pytest.approx(recursion.energy().work, rel=1e-5)
     assert dual.energy().dissipated == pytest.approx(recursion.energy().dissipated, rel=1e-5)
 
@@ -64,9 +64,9 @@ def test_bending_arm_moves_as_in_the_compiled_loop(scheme):
         simulation.step(10)
     # the compiled midpoint rule corrects the energy, a term of third order in the step (T44)
     near = 1e-6 if scheme == 'implicit_midpoint' else 1e-9
-    assert np.allclose(by_hand.coordinates, compiled.coordinates, rtol=0, atol=near)
-    assert np.allclose(by_hand.rates, compiled.rates, rtol=0,
-                       atol=1e3 * near * abs(compiled.rates).max())
+    assert np.allclose(by_hand.q, compiled.q, rtol=0, atol=near)
+    assert np.allclose(by_hand.v, compiled.v, rtol=0,
+                       atol=1e3 * near * abs(compiled.v).max())
 
 
 def test_implicit_scheme_is_stable_with_stiff_modes():
@@ -79,7 +79,7 @@ def test_implicit_scheme_is_stable_with_stiff_modes():
     exact.set_state([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
     exact.step(50)
     # a fall of 50 ms with bending of millimetres; second order is a few per mille of that
-    assert np.allclose(simulation.coordinates, exact.coordinates, rtol=0, atol=1e-5)
+    assert np.allclose(simulation.q, exact.q, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize('formulation', ['element_sum', 'wrench_dae', 'stiffened'])
@@ -89,10 +89,10 @@ def test_long_steps_satisfy_the_midpoint_rule(formulation):
     simulation = Simulation(arm, SimulationSettings(time_step=4e-3, formulation=formulation))
     simulation.set_state(*0.5 * np.random.default_rng(4).normal(size=(2, 3)))
     for _ in range(20):
-        before = simulation.coordinates, simulation.rates
+        before = simulation.q, simulation.v
         simulation.step()
         assert simulation.hard_steps == (0, 0)
-        after = simulation.coordinates, simulation.rates
+        after = simulation.q, simulation.v
         middle, rate = (0.5 * (old + new) for old, new in zip(before, after))
         expected = 4e-3 * simulation._simulated.formulation.accelerations(middle, rate)
         scale = np.sqrt(arm.arrays.inertia_scale)
@@ -112,7 +112,7 @@ def test_an_arm_hits_its_stop_and_stays_finite(formulation):
                                (formulation, 'implicit_midpoint', 2.5e-4)):
         simulation = Simulation(arm, SimulationSettings(
             time_step=step, scheme=scheme, formulation=name))
-        simulation.set_state(coordinates=q, rates=qd)
+        simulation.set_state(q=q, v=qd)
         lowest = 0.0
         for _ in range(30):
             simulation.step(round(1e-3 / step))
@@ -131,7 +131,7 @@ def test_a_step_too_long_for_a_stop_creates_no_energy(formulation):
     arm = load('element_sum_arm_1', gravity=(0.0, 0.0, 0.0))
     simulation = Simulation(arm, SimulationSettings(time_step=2e-3, formulation=formulation))
     upper = arm.arrays.upper[1]
-    simulation.set_state(position=[0.0, upper - 0.02], velocity=[0.0, 8.0])
+    simulation.set_state(q=[0.0, upper - 0.02], v=[0.0, 8.0])
     largest = start = simulation.energy().kinetic
     for _ in range(20):
         simulation.step(4)
@@ -154,7 +154,7 @@ def test_drive_limits_cause_few_subdivided_steps(formulation):
 def test_a_step_that_does_not_converge_is_reported():
     arm = load(random_robot(2, links=3, kinds=('rigid',)))
     simulation = Simulation(arm, SimulationSettings(time_step=0.5, formulation='stiffened'))
-    simulation.set_state(velocity=np.full(len(arm.joint_names), 1e4))
+    simulation.set_state(v=np.full(len(arm.joint_names), 1e4))
     with contextlib.suppress(SimulationError):
         simulation.step()
     assert simulation.hard_steps[1] > 0
@@ -171,10 +171,10 @@ def test_after_divergence_the_simulation_keeps_the_last_finite_state():
     arm = load(random_robot(2, links=2, kinds=('rigid',)))
     simulation = Simulation(arm, SimulationSettings(
         time_step=1e-3, scheme='forward_euler', formulation='dual_screw'))
-    simulation.set_state(velocity=np.full(len(arm.joint_names), 1e160))
+    simulation.set_state(v=np.full(len(arm.joint_names), 1e160))
     with pytest.raises(SimulationError):
         simulation.step(3)
-    assert np.isfinite(simulation.coordinates).all()
+    assert np.isfinite(simulation.q).all()
 
 
 @pytest.mark.filterwarnings('error')
@@ -187,7 +187,7 @@ def test_a_diverging_state_is_a_one_line_error(formulation, scheme, mutants):
     # the reference tries many shorter steps before it gives up
     sizes = [1e200] if scheme == 'reference' else [1e3, 1e30, 1e100, 1e300]
     for arm in map(load, robots):
-        for size, cause in product(sizes, ('rates', 'coordinates', 'effort')):
+        for size, cause in product(sizes, ('v', 'q', 'effort')):
             simulation = Simulation(arm, SimulationSettings(
                 time_step=1e-3 if scheme == 'implicit_midpoint' else 1e-6,
                 formulation=formulation, scheme=scheme))
@@ -201,7 +201,7 @@ def test_a_diverging_state_is_a_one_line_error(formulation, scheme, mutants):
                 lost += 1
                 assert re.match('the state is not finite after [0-9.e-]+ s; the last good one is '
                                 'kept. ', str(error))
-            assert np.isfinite([simulation.coordinates, simulation.rates]).all()
+            assert np.isfinite([simulation.q, simulation.v]).all()
     assert lost
 
 
@@ -222,8 +222,8 @@ def test_adaptive_scheme_supports_any_formulation(formulation):
     for simulation in found:
         simulation.step(5)
     expected, other = found
-    assert np.allclose(other.coordinates, expected.coordinates, rtol=0, atol=1e-9)
-    assert np.allclose(other.rates, expected.rates, rtol=0, atol=1e-8)
+    assert np.allclose(other.q, expected.q, rtol=0, atol=1e-9)
+    assert np.allclose(other.v, expected.v, rtol=0, atol=1e-8)
     assert other.energy().work == pytest.approx(expected.energy().work, rel=1e-6)
     assert other.energy().dissipated == pytest.approx(expected.energy().dissipated, rel=1e-6)
 
@@ -235,7 +235,7 @@ def test_a_bending_arm_keeps_its_energy_by_the_adaptive_scheme(formulation):
     simulation = Simulation(arm, SimulationSettings(
         time_step=5e-4, scheme='reference', formulation=formulation))
     q, qd = random_state(arm, 1, turn=1.0, bend=0.02)
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     before = simulation.energy()
     simulation.step(2)
     after = simulation.energy()

@@ -139,7 +139,7 @@ def test_energy_conservation_needs_the_products_that_the_paper_omits():
         simulation._simulated.formulation.formulation = DualScrew(arm, variant)
         q = np.zeros(arm.size)
         q[arm.coordinate_names.index('link_2/bending_y_1')] = 2e-3
-        simulation.set_state(coordinates=q)
+        simulation.set_state(q=q)
         simulation.step(300)
         slides.append(abs(simulation.position[0]))
     assert slides[1] > 20 * slides[0]
@@ -165,7 +165,7 @@ def _bend(simulation):
 def _slope(arm, q, qd, formulation, step, seconds):
     """Return the energy drift over kinetic and strain energy [1/s]; None if tips bend too far."""
     simulation = Simulation(arm, SimulationSettings(time_step=step, formulation=formulation))
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     rows = []
     for _ in range(50):
         simulation.step(round(seconds / 50 / step))
@@ -198,7 +198,7 @@ def test_a_damped_arm_never_gains_energy(formulation):
     arm = load(random_robot(3, 2, ('modes',), ('continuous',), damping=True))
     simulation = Simulation(arm, SimulationSettings(formulation=formulation))
     q, qd = random_state(arm, 3, turn=1.0, bend=2e-3)
-    simulation.set_state(coordinates=q, rates=qd)
+    simulation.set_state(q=q, v=qd)
     totals = []
     for _ in range(20):
         simulation.step(5)
@@ -221,7 +221,7 @@ def test_a_formulation_that_creates_energy_is_reported():
     simulation = Simulation(arm, SimulationSettings(formulation='stiffened'))
     dynamics = simulation._simulated.formulation
     dynamics.formulation = Growing(dynamics.formulation)
-    simulation.set_state(velocity=np.full(len(arm.joint_names), 1.0))
+    simulation.set_state(v=np.full(len(arm.joint_names), 1.0))
     simulation.step(300)
     line, = simulation.reports
     assert re.fullmatch(

@@ -82,7 +82,7 @@ def test_three_methods_give_the_poses_of_the_package(seed):
     arm, _ = random_arm(seed)
     q, _, joints, _ = state(arm, seed)
     rows = bodies(arm)
-    expected = [pose(arm, q, body.name) for body in rows]
+    expected = [pose(arm, q, link=body.name) for body in rows]
     for way in (poses_by_joint_frames, poses_by_body_frames, poses_by_base_frame):
         assert np.allclose(way(rows, joints), expected, rtol=0, atol=10 * ROUNDING)
 
@@ -95,7 +95,7 @@ def test_body_frames_can_be_anywhere(seed):
     names = [link.name for link in arm.description.links[1:]]
     placed = {name: random_frame(rng) for name in names}
     rows = bodies(arm, placed)
-    expected = [pose(arm, q, name) @ placed[name] for name in names]
+    expected = [pose(arm, q, link=name) @ placed[name] for name in names]
     for way in (poses_by_joint_frames, poses_by_body_frames, poses_by_base_frame):
         assert np.allclose(way(rows, joints), expected, rtol=0, atol=10 * ROUNDING)
     # spatial twists are independent of the body frame; body twists transform with it    (21)
@@ -115,8 +115,9 @@ def test_twists_and_jacobians_equal_those_of_the_package(seed, form):
     rows, n = bodies(arm), len(arm.joint_names)
     V, J = twists(rows, joints, rates, form), jacobians(rows, joints, form)
     for i, body in enumerate(rows):
-        assert np.allclose(V[i], twist(arm, q, qd, body.name, form), rtol=0, atol=1e-10)
-        assert np.allclose(J[i], jacobian(arm, q, body.name, form)[:, :n], rtol=0, atol=1e-11)
+        frame = {'link': body.name, 'representation': form}
+        assert np.allclose(V[i], twist(arm, q, qd, **frame), rtol=0, atol=1e-10)
+        assert np.allclose(J[i], jacobian(arm, q, **frame)[:, :n], rtol=0, atol=1e-11)
     assert np.allclose(V, J @ rates, rtol=0, atol=1e-10)
 
 

@@ -85,7 +85,7 @@ def test_the_response_of_a_drive_to_the_vibration_is_removed():
 def test_the_vibration_model_has_the_modes_with_locked_drives():
     arm, pose = frs.load('two_link'), [0.2, 0.4, -0.7]
     model = ringing_model(arm, np.array(pose), 3.0)
-    expected = frs.frequencies(arm, pose, 'locked')
+    expected = frs.frequencies(arm, pose, joints='locked')
     # dampers of gears couple modes; a fit of undamped shapes neglects this
     assert model.frequencies == pytest.approx(expected[:len(model.frequencies)], rel=2e-4)
 
@@ -94,7 +94,7 @@ def test_the_payload_follows_from_efforts_or_else_from_gauges():
     arm, pose = frs.load('two_link'), np.array([0.1, 0.4, -0.6])
     rest = equilibrium(with_payload(arm, 'tool', 0.3), pose)
     gauges = frs.Simulation(arm)
-    gauges.set_state(coordinates=rest.coordinates)
+    gauges.set_state(q=rest.q)
     strains = np.array(list(gauges.curvature.values()))
     nothing = np.full(3, np.nan), np.full(len(strains), np.nan)
     for efforts, seen in ((rest.effort, nothing[1]), (nothing[0], strains), (0 * rest.effort,

@@ -56,7 +56,7 @@ def soft_servo():
     model = frs.linearise(arm_of(), [0.0])
     A, B = model.A[1:, 1:], model.B[1:]
     slow = np.abs(np.linalg.eigvals(A)).min()       # friction over inertia
-    row = model.C[model.outputs.index('motor/rate'), 1:]
+    row = model.C[model.outputs.index('motor/velocity'), 1:]
     inertia = 1 / (slow * float((-row @ np.linalg.solve(A, B)).item()))
     first = min(f for f in frs.modes(arm_of(), [0.0]).frequencies if f > 0.1)
     rate = 2 * np.pi * min(1.0, 0.3 * first)
@@ -74,9 +74,9 @@ def simulate(values, effort, place):
                   [-(kp - kd / lag) / lag * motor, -np.eye(1) / lag]])
     B = np.block([[B, kd / lag * B], [np.zeros((1, 1)), (kp - kd / lag) / lag * np.eye(1)]])
     row = {name: np.append(values, 0.0) for name, values in row.items()}
-    tip = LENGTH * row['motor/rate'] + row['arm/tip_y/rate']
+    tip = LENGTH * row['motor/velocity'] + row['arm/tip_y/rate']
     C = np.array([row['motor'], row['arm/root'], row['arm/tip'],
-                  row['motor/rate'] + row['arm/tip_turn_z/rate'], tip @ A])
+                  row['motor/velocity'] + row['arm/tip_turn_z/rate'], tip @ A])
     D = np.zeros((5, 2))
     D[4] = tip @ B
     A, B, C, D, _ = cont2discrete((A, B, C, D), PERIOD, 'foh')

@@ -43,7 +43,7 @@ def record_log():
         t = k * 1e-3
         # a motor with a soft servo plus a chirp
         simulation.effort = [0.3 * np.sin(2 * np.pi * (0.4 + 0.3 * t) * t) if t > 0.2 else 0.0]
-        rows.append(np.concatenate([simulation.position, sensors.matrix @ simulation.coordinates,
+        rows.append(np.concatenate([simulation.position, sensors.matrix @ simulation.q,
                                     simulation.applied_effort]))
         simulation.step()
     rows = np.array(rows)

@@ -96,7 +96,7 @@ def test_measurements_of_a_moving_bent_arm_agree_with_pose_differences(carrier, 
     read = imu_readings(arm, GRAVITY, SIX, at(t), rates, period)
     h = 1e-4
     for k in range(4, count - 4, 8):
-        far, low, here, high, last = (pose(arm, at(t[k] + by * h), 'imu')
+        far, low, here, high, last = (pose(arm, at(t[k] + by * h), link='imu')
                                       for by in (-2, -1, 0, 1, 2))
         turn = here[:3, :3].T @ (8 * (high - low) - (last - far))[:3, :3] / (12 * h)
         moved = (16 * (high + low) - (last + far) - 30 * here)[:3, 3] / (12 * h**2)
@@ -141,7 +141,7 @@ def record_log():
         t = k * h
         simulation.effort = [0.3 * np.sin(2 * np.pi * (0.4 + 0.3 * t) * t) if t > 0.2 else 0.0]
         places.append(simulation.position[0])
-        poses.append(pose(arm, simulation.coordinates, 'imu'))
+        poses.append(pose(arm, simulation.q, link='imu'))
         simulation.step()
     imu = measure_poses(np.array(poses), h)
     every, late = round(1 / RATE / h), round(LATE / h)
@@ -176,7 +176,7 @@ def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
     arm = build_arm(with_parameters(frs.read_description(text), true))
     middle, simulation = np.array([0.2, 0.4, -0.5]), frs.Simulation(arm)
     rest = equilibrium(arm, middle)
-    simulation.set_state(coordinates=rest.coordinates)
+    simulation.set_state(q=rest.q)
     simulation.hold(middle, np.full(3, 8.0), np.full(3, 1.0))
     places, efforts, poses = [], [], []
     for k in range(round(SECONDS / h)):
@@ -185,7 +185,7 @@ def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
         simulation.effort = rest.effort + (t > 0.2) * chirps * [1.5, 2.0, 1.0]
         places.append(simulation.motor_position)
         efforts.append(simulation.applied_effort)
-        poses.append(pose(arm, simulation.coordinates, 'imu'))
+        poses.append(pose(arm, simulation.q, link='imu'))
         simulation.step()
     random, every = np.random.default_rng(1), round(1 / RATE / h)
     imu = measure_poses(np.array(poses), h)[::every]

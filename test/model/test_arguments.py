@@ -15,10 +15,10 @@ Q = np.zeros(ARM.size)
 @pytest.mark.parametrize('function, more', [
     (frs.Simulation, ()), (frs.frequencies, ()), (frs.modes, ()), (frs.linearise, ()),
     (frs.equilibrium, ()), (frs.with_payload, ('tool', 1.0)), (frs.mass_matrix, (Q,)),
-    (frs.bias_forces, (Q,)), (frs.gravity_forces, (Q,)), (frs.inverse_dynamics, (Q,)),
-    (frs.forward_dynamics, (Q,)), (frs.driven_coordinates, ()), (frs.curvatures, (Q,)),
-    (frs.pose, (Q, 'tool')), (frs.jacobian, (Q, 'tool')), (frs.twist, (Q, Q, 'tool')),
-    (frs.twist_rate, (Q, Q, Q, 'tool')),
+    (frs.nonlinear_effects, (Q,)), (frs.gravity_forces, (Q,)), (frs.inverse_dynamics, (Q,)),
+    (frs.forward_dynamics, (Q,)), (frs.actuated_coordinates, ()), (frs.curvatures, (Q,)),
+    (frs.pose, (Q,)), (frs.jacobian, (Q,)), (frs.twist, (Q, Q)),
+    (frs.twist_rate, (Q, Q, Q)),
 ])
 def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
     with pytest.raises(frs.SettingError) as caught:

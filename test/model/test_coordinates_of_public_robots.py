@@ -34,5 +34,5 @@ def test_a_batch_of_one_moves_as_a_simulation_bit_for_bit(path):
         moving.push(arm.tool, (5.0, -3.0, 2.0))
         moving.set_payload(arm.tool, 0.7, (0.0, 0.05, 0.1))
         moving.step(200)
-    np.testing.assert_array_equal(batch.coordinates, [sim.coordinates])
-    np.testing.assert_array_equal(batch.rates, [sim.rates])
+    np.testing.assert_array_equal(batch.q, [sim.q])
+    np.testing.assert_array_equal(batch.v, [sim.v])

@@ -70,10 +70,10 @@ def test_arms_with_different_numbers_of_points_share_a_batch():
         stepper.set_state([0.3, 0.9, -1.0])
         stepper.step(100)
     for row, simulation in enumerate(alone):
-        np.testing.assert_array_equal(batch.coordinates[row], simulation.coordinates)
+        np.testing.assert_array_equal(batch.q[row], simulation.q)
     # the halves are summed in another order
-    np.testing.assert_allclose(batch.coordinates[1], batch.coordinates[0], rtol=0, atol=1e-10)
-    assert (batch.coordinates[0] != batch.coordinates[1]).any()
+    np.testing.assert_allclose(batch.q[1], batch.q[0], rtol=0, atol=1e-10)
+    assert (batch.q[0] != batch.q[1]).any()
 
 
 def test_an_arm_with_more_points_can_be_set_later():
@@ -87,4 +87,4 @@ def test_an_arm_with_more_points_can_be_set_later():
         stepper.set_state([0.3, 0.9, -1.0])
         stepper.step(100)
     for row, simulation in enumerate(alone):
-        np.testing.assert_array_equal(batch.coordinates[row], simulation.coordinates)
+        np.testing.assert_array_equal(batch.q[row], simulation.q)

@@ -60,7 +60,7 @@ def test_it_sends_what_the_page_says(node, observer):
     assert set(DRIVEN) < set(display.name)
     pose = observer.hear(PoseStamped, 'tool_pose')
     straight = frs.Simulation(frs.load('rig'))
-    straight.set_state(position=[0.15, 0.0])
+    straight.set_state(q=[0.15, 0.0])
     place, (x, y, z) = pose.pose.position, straight.pose('tool')[:3, 3]
     # at rest, up to what its flex sensors see of nothing
     assert pose.header.frame_id == 'base' and (place.x, place.y, place.z) == pytest.approx(

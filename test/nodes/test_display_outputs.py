@@ -72,7 +72,7 @@ def test_each_piece_is_locked_to_its_link_and_lies_where_the_link_bends(name):
     picture = Picture(name)
     simulation = frs.Simulation(picture.arm)
     q, _ = random_state(picture.arm, 3, bend=0.02)
-    simulation.set_state(coordinates=q)
+    simulation.set_state(q=q)
     found = pieces(picture.show(q))
     assert {marker.header.frame_id for marker in found} == {*picture.arm.segments}
     for link in picture.arm.segments:
@@ -86,7 +86,7 @@ def test_each_piece_is_locked_to_its_link_and_lies_where_the_link_bends(name):
                         else (R[:, 0], last.scale.x))
         end = np.array([place.x, place.y, place.z]) + axis * length / 2
         np.testing.assert_allclose(T[:3, :3] @ end + T[:3, 3],
-                                   simulation.pose(link, 'tip')[:3, 3], atol=1e-12)
+                                   simulation.pose(link, station='tip')[:3, 3], atol=1e-12)
 
 
 def test_who_begins_to_listen_is_rid_of_the_markers_of_others_first():

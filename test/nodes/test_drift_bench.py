@@ -58,7 +58,7 @@ def test_stops_of_the_bench_ring_as_its_strip_does_and_a_softer_one_is_reported(
     path.write_text(text.replace('<material E="206e9"', f'<material E="{206e9 * soft:.6g}"'),
                     'utf-8')
     # what the emulator simulates, with the motors where they are sent
-    truth = frs.modes(frs.load(str(path)), [0.15, 0.0], 'locked').frequencies[0]
+    truth = frs.modes(frs.load(str(path)), [0.15, 0.0], joints='locked').frequencies[0]
     # an emulator that is held up loses time, so that all rings slower by the clock of the host
     monkeypatch.delenv('FLEX_ROBOT_SIM_SHARED', raising=False)
     monkeypatch.setattr(subprocess, 'Popen', Program)       # which starts warm

@@ -37,9 +37,9 @@ def plan(arm):
 def tip_after(arm, motion, start, goal, end, scheme='reference', seconds=0.8, step=4e-3):
     """Largest distance of the tip from its goal after a motion that the drives follow exactly."""
     simulation = frs.Simulation(arm, frs.SimulationSettings(scheme=scheme, time_step=step))
-    simulation.set_state(coordinates=frs.equilibrium(arm, goal).coordinates)
+    simulation.set_state(q=frs.equilibrium(arm, goal).q)
     there = simulation.pose('tool')[:3, 3]
-    simulation.set_state(coordinates=frs.equilibrium(arm, start).coordinates)
+    simulation.set_state(q=frs.equilibrium(arm, start).q)
     for j, name in enumerate(arm.joint_names):
         simulation.prescribe(name, lambda t, j=j: motion.sample(t)[:2, j])
     simulation.advance_to(end)
@@ -97,9 +97,9 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
     for motion, efforts in ((plan.motion, plan.effort),
                             (plain_motion(START, GOAL, DURATION), None)):
         simulation = frs.Simulation(arm)
-        simulation.set_state(position=GOAL)
+        simulation.set_state(q=GOAL)
         there = simulation.pose('tool')[:3, 3]
-        simulation.set_state(position=START)
+        simulation.set_state(q=START)
 
         def control(seen, motion=motion, efforts=efforts):
             place, speed, _ = motion.sample(seen.time)

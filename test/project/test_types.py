@@ -36,7 +36,7 @@ reveal_type(sim.hard_steps)
 reveal_type(frs.modes(arm, joints='free').frequencies)
 reveal_type(frs.linearise(arm).outputs)
 reveal_type(frs.equilibrium(arm).effort)
-reveal_type(frs.mass_matrix(arm, sim.coordinates))
+reveal_type(frs.mass_matrix(arm, sim.q))
 reveal_type(frs.read_description('rig').link('beam').beam)
 
 frs.lode('two_link')

@@ -155,7 +155,7 @@ def test_lockstep_is_the_same_as_a_plain_simulation_bit_for_bit(make_loop, arm):
         loop.turn()
         plain.effort = [0.0, *efforts]
         plain.step()
-    assert np.array_equal(loop.simulation.coordinates, plain.coordinates)
+    assert np.array_equal(loop.simulation.q, plain.q)
 
 
 @pytest.mark.parametrize('pacing', ['real_time', 'fast', 'lockstep'])
@@ -199,7 +199,7 @@ def test_a_reset_puts_the_arm_back_and_time_runs_on(make_loop, pacing):
     assert time > 0.04
     loop.reset()
     assert loop.simulation.position.tolist() == list(home)
-    assert not loop.simulation.rates.any() and loop.simulation.time == time
+    assert not loop.simulation.v.any() and loop.simulation.time == time
     clock.now += 1e-3
     loop.turn()
     if pacing != 'lockstep':
@@ -230,13 +230,13 @@ def test_a_refused_command_does_not_move_a_lockstep(make_loop):
 def test_a_lost_state_stops_says_so_keeps_the_last_good_one_and_ends_with_a_reset(make_loop):
     loop, clock = make_loop()
     run_until(loop, clock, 50.01)
-    good = loop.simulation.coordinates
+    good = loop.simulation.q
     loop.command(['elbow'], [1e300])
     sent = []
-    loop.add_output(1000.0, lambda simulation, effort: sent.append(simulation.coordinates))
+    loop.add_output(1000.0, lambda simulation, effort: sent.append(simulation.q))
     run_until(loop, clock, 50.1)
-    assert loop.state == FAILED and np.isfinite(loop.simulation.coordinates).all()
-    assert np.allclose(loop.simulation.coordinates, good, atol=1e-3)
+    assert loop.state == FAILED and np.isfinite(loop.simulation.q).all()
+    assert np.allclose(loop.simulation.q, good, atol=1e-3)
     assert np.isfinite(sent).all()
     (level, line), = [event for event in lines(loop) if event[0] == 'error']
     assert 'not finite' in line and line.endswith('Call the reset service to go on')
@@ -448,13 +448,13 @@ def test_outputs_tell_the_effort_that_the_motor_gives_and_not_the_command():
     loop, told = SimulationLoop(simulation, LoopSettings(), LIMITS, Clock()), []
     loop.add_output(1000.0, lambda _, effort: told.append(effort.tolist()))
     loop.command(['waist'], [8.0])
-    waist = [0, frs.driven_coordinates(arm)[0]]         # link and rotor
+    waist = [0, frs.actuated_coordinates(arm)[0]]         # link and rotor
 
     def momentum():
-        return (frs.mass_matrix(arm, simulation.coordinates)[waist] @ simulation.rates).sum()
+        return (frs.mass_matrix(arm, simulation.q)[waist] @ simulation.v).sum()
 
     for rate, given in ((0.0, 8.0), (3.5, 0.0)):        # the URDF allows it 3 rad/s
-        simulation.set_state(velocity=[rate, 0.0, 0.0])
+        simulation.set_state(v=[rate, 0.0, 0.0])
         before = momentum()
         loop.step() if loop.state == PAUSED else loop.turn()
         assert told[-1] == pytest.approx([given, 0.0, 0.0])

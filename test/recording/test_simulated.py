@@ -44,7 +44,7 @@ def test_the_recorded_robot_makes_the_recorded_pose(files):
         RecordingReader(files / 'run.mcap')).tables}
     arm = frs.load(str(tables['/robot_description'].columns['data'][0]))
     simulation = frs.Simulation(arm)
-    simulation.set_state(coordinates=[
+    simulation.set_state(q=[
         tables[topic].columns[name][-1] for topic in ('/joint_states', '/motor_states',
                                                       '/flex_states') if topic in tables
         for name in tables[topic].columns if name.startswith('position/')])

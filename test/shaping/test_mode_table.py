@@ -52,12 +52,12 @@ def test_payload_lowers_the_frequencies_as_a_simulation_rings():
     simulation = frs.Simulation(arm)
     simulation.set_payload('tool', 0.2)
     simulation.prescribe('motor', lambda t: (0.0, 0.0))
-    rest = frs.equilibrium(heavy).coordinates
-    simulation.set_state(coordinates=rest + np.array([0.0, 1e-3, 0.0]))
+    rest = frs.equilibrium(heavy).q
+    simulation.set_state(q=rest + np.array([0.0, 1e-3, 0.0]))
     values = []
     for _ in range(6000):
         simulation.step()
-        values.append(simulation.coordinates[1] - rest[1])
+        values.append(simulation.q[1] - rest[1])
     values = np.array(values)
     up = np.flatnonzero((values[:-1] < 0) & (values[1:] >= 0))
     places = up - values[up] / (values[up + 1] - values[up])

@@ -36,7 +36,7 @@ def best(arm):
 def swing(arm, samples, **settings):
     """Largest distance of the tool from its rest after set points (k, joints), by `prescribe`."""
     simulation = frs.Simulation(arm, SimulationSettings(time_step=STEP, **settings))
-    simulation.set_state(coordinates=frs.equilibrium(arm, samples[0]).coordinates)
+    simulation.set_state(q=frs.equilibrium(arm, samples[0]).q)
     rates = np.gradient(samples, STEP, axis=0)
     rates[[0, -1]] = 0.0
     for j, name in enumerate(arm.joint_names):
@@ -45,7 +45,7 @@ def swing(arm, samples, **settings):
             return samples[k, j], rates[k, j]
         simulation.prescribe(name, along)
     simulation.step(len(samples) - 1)
-    rest = frs.pose(arm, frs.equilibrium(arm, samples[-1]).coordinates, 'tool')[:3, 3]
+    rest = frs.pose(arm, frs.equilibrium(arm, samples[-1]).q, link='tool')[:3, 3]
     largest = 0.0
     for _ in range(int(1 / frs.frequencies(arm, samples[-1])[0] / STEP)):
         simulation.step()
@@ -64,13 +64,13 @@ def test_drives_that_follow_samples_are_those_that_are_prescribed(arm):
         simulation = frs.Simulation(arm, SimulationSettings(time_step=STEP))
         if follows:
             seen = simulation.follow(places, rates)
-            assert (seen[-1] == simulation.coordinates).all()
+            assert (seen[-1] == simulation.q).all()
         else:
             for j, name in enumerate(arm.joint_names):
                 simulation.prescribe(name, lambda t, j=j: (
                     places[round(t / STEP), j], rates[round(t / STEP), j]))
             simulation.step(len(t) - 1)
-        ends.append(np.concatenate([simulation.coordinates, simulation.rates]))
+        ends.append(np.concatenate([simulation.q, simulation.v]))
         assert simulation.time == pytest.approx(t[-1])
     assert ends[0] == pytest.approx(ends[1], rel=1e-9, abs=1e-12)
 

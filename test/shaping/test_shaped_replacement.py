@@ -97,7 +97,7 @@ def test_a_straight_way_of_one_joint_is_not_left(arm):
 def test_the_deviation_is_the_distance_to_the_nearest_place_of_the_path(arm):
     def place(row):
         simulation = frs.Simulation(arm)
-        simulation.set_state(position=row)
+        simulation.set_state(q=row)
         return simulation.pose('tool')[:3, 3]
     path = np.linspace([0.0, 0.5, 0.5], [0.5, 0.5, 0.5], 150)
     off = np.array([[0.25, 0.6, 0.5]])

@@ -38,7 +38,7 @@ def in_motion(arm, seed, state=None, steps=17, **settings):
     joints, links = len(arm.joint_names), [name for name, frame in arm.frames.items()
                                            if frame.body >= 0]
     if state is not None:
-        sim.set_state(coordinates=state[0], rates=state[1])
+        sim.set_state(q=state[0], v=state[1])
     sim.hold(rng.uniform(-0.3, 0.3, joints), 5.0, 0.5)
     sim.push(links[-1], 0.3 * rng.normal(size=3), 0.1 * rng.normal(size=3), (0.1, 0.0, 0.0))
     sim.push(links[0], 0.3 * rng.normal(size=3), follows=True)
@@ -60,7 +60,7 @@ def spoil_scratch(sim):
 def seen(sim):
     """Return all query results of a Simulation that depend on its state."""
     links = [*sim.arm.frames]
-    return [sim.time, sim.coordinates, sim.rates, [*sim.energy()], sim.mean_effort,
+    return [sim.time, sim.q, sim.v, [*sim.energy()], sim.mean_effort,
             sim.applied_effort, sim.twist_rate(links[-1]), sim.hard_steps, sim.corrected_energy,
             *sim.reports]
 
@@ -218,7 +218,7 @@ def test_a_push_stays_as_it_is_when_the_caller_writes_into_its_array():
     for sim in (one, other):
         sim.push('forearm', (0.1, 0.0, 0.0))        # loads of all pushes are made again
         sim.step(20)
-    np.testing.assert_array_equal(one.coordinates, other.coordinates)
+    np.testing.assert_array_equal(one.q, other.q)
 
 
 def test_attributes_added_by_a_user_are_copied():

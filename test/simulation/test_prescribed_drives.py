@@ -111,7 +111,7 @@ def test_an_invalid_motion_is_refused():
 
 def test_a_servo_damps_against_the_rate_of_its_target():
     simulation = hinge()
-    simulation.set_state(velocity=[0.7])
+    simulation.set_state(v=[0.7])
     for _ in range(500):
         simulation.hold([0.7 * simulation.time], 50.0, 20.0, [0.7])
         simulation.step()
@@ -164,7 +164,7 @@ def test_queries_during_motion_change_nothing():
         if with_queries:
             thread.join()
             assert results
-        return simulation.coordinates
+        return simulation.q
 
     np.testing.assert_array_equal(final_coordinates(True), final_coordinates(False))
 
@@ -264,7 +264,7 @@ def test_the_applied_effort_respects_the_velocity_limit():
     simulation = hinge(drive_limits=True)
     # 2 rad/s is its limit, and 2 % of that is what it ceases to push in
     for rate, share in ((1.0, 1.0), (2.0, 1.0), (2.02, 0.5), (2.5, 0.0), (-2.5, 1.0)):
-        simulation.set_state(velocity=[rate])
+        simulation.set_state(v=[rate])
         simulation.hold([0.0], 0.0, 0.0)
         simulation.effort = [8.0]
         assert simulation.applied_effort == pytest.approx([8.0 * share], rel=1e-9)
@@ -273,7 +273,7 @@ def test_the_applied_effort_respects_the_velocity_limit():
         assert simulation.applied_effort == pytest.approx([8.0 * share], rel=1e-9)
         simulation.effort = [80.0]
         assert simulation.applied_effort == pytest.approx([10.0 * share], rel=1e-9)
-    simulation.set_state(velocity=[2.5])
+    simulation.set_state(v=[2.5])
     simulation.step()
     assert simulation.velocity == pytest.approx([2.5]) and not simulation.mean_effort.any()
     simulation.reset()

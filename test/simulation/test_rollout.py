@@ -19,14 +19,14 @@ def servo(time, simulation):
 
 def step_by_step(simulation, controller, steps, period, delay):
     """Return the coordinates after every step of a loop in which each step asks what is due."""
-    due, rows = {}, [simulation.coordinates]
+    due, rows = {}, [simulation.q]
     for k in range(steps):
         if k % period == 0:
             due[k + delay] = controller(simulation.time, simulation)
         if k in due:
             simulation.effort = due[k]
         simulation.step()
-        rows.append(simulation.coordinates)
+        rows.append(simulation.q)
     return np.array(rows)
 
 
@@ -57,7 +57,7 @@ def test_without_a_controller_the_arm_moves_as_by_its_own_steps():
     simulation.effort = other.effort = [0.2, -1.0, 0.4]
     rollout(simulation, None, 0.03)
     other.step(30)
-    np.testing.assert_array_equal(simulation.coordinates, other.coordinates)
+    np.testing.assert_array_equal(simulation.q, other.q)
 
 
 def test_a_controller_may_set_the_inputs_itself():
@@ -67,7 +67,7 @@ def test_a_controller_may_set_the_inputs_itself():
     for _ in range(20):
         other.hold(GOAL * (1 + other.time), 50.0, 2.0)
         other.step()
-    np.testing.assert_array_equal(simulation.coordinates, other.coordinates)
+    np.testing.assert_array_equal(simulation.q, other.q)
 
 
 def test_a_loop_in_two_parts_keeps_its_samples_and_its_delay():
@@ -78,14 +78,14 @@ def test_a_loop_in_two_parts_keeps_its_samples_and_its_delay():
     loop = ControlLoop(parts, servo, timing, lambda arm: rows.append(arm.time))
     loop.advance(13)
     loop.advance(17)
-    np.testing.assert_allclose(parts.coordinates, whole.coordinates, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(parts.q, whole.q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(rows, H * np.arange(0, 30, 4), atol=1e-12)
 
 
 def test_a_batch_moves_as_its_members_do():
     arm = frs.load('two_link')
     rows, = rollout(frs.Batch(arm, 2), servo, 0.02, LoopTiming(2 * H, 0.0),
-                    lambda batch: [batch.coordinates])
+                    lambda batch: [batch.q])
     _, q, *_ = rollout(frs.Simulation(arm), servo, 0.02, LoopTiming(2 * H, 0.0))
     for member in (0, 1):
         np.testing.assert_array_equal(rows[:, member], q)

@@ -28,12 +28,12 @@ def test_advance_to_takes_the_nearest_whole_step(simulation):
 def test_one_call_of_many_steps_is_many_calls_of_one():
     runs = [Simulation(swinging_arm()) for _ in range(2)]
     for run in runs:
-        run.set_state(velocity=[1.0, -0.5])
+        run.set_state(v=[1.0, -0.5])
     runs[0].step(500)
     for _ in range(500):
         runs[1].step()
-    np.testing.assert_array_equal(runs[0].coordinates, runs[1].coordinates)
-    np.testing.assert_array_equal(runs[0].rates, runs[1].rates)
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    np.testing.assert_array_equal(runs[0].v, runs[1].v)
     assert runs[0].time == pytest.approx(runs[1].time, rel=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_the_state_of_an_interrupted_run_matches_its_time(scheme, steps):
         taken = round(run.time / 1e-5)
         assert run.time == pytest.approx(taken * 1e-5, rel=1e-9) and taken > 1
         fresh.step(taken - 1)
-        np.testing.assert_array_equal(run.coordinates, fresh.coordinates)
+        np.testing.assert_array_equal(run.q, fresh.q)
         assert run.energy() == fresh.energy()
 
 
@@ -68,34 +68,34 @@ def test_reset_goes_back_to_rest_and_time_runs_on(simulation):
     assert simulation.reports
     simulation.reset()
     assert simulation.time == pytest.approx(0.3)
-    assert not simulation.coordinates.any()
-    assert not simulation.rates.any()
+    assert not simulation.q.any()
+    assert not simulation.v.any()
     assert not simulation.applied_effort.any()
     assert simulation.reports == []
     fresh = Simulation(swinging_arm())
     for run in (simulation, fresh):
         run.step(100)
-    np.testing.assert_array_equal(simulation.coordinates, fresh.coordinates)
+    np.testing.assert_array_equal(simulation.q, fresh.q)
     assert simulation.energy() == fresh.energy()
 
 
 def test_a_position_sets_both_sides_of_a_gear():
     arm = swinging_arm(gear='stiffness="400" rotor_inertia="1" gear_ratio="1"')
     simulation = Simulation(arm)
-    simulation.set_state(position=[0.2, 0.3], velocity=[0.4, 0.5])
+    simulation.set_state(q=[0.2, 0.3], v=[0.4, 0.5])
     np.testing.assert_array_equal(simulation.position, [0.2, 0.3])
     np.testing.assert_array_equal(simulation.motor_position, [0.2, 0.3])
     np.testing.assert_array_equal(simulation.velocity, [0.4, 0.5])
     np.testing.assert_array_equal(simulation.motor_velocity, [0.4, 0.5])
-    assert not simulation.coordinates[4:].any()
-    simulation.set_state(coordinates=np.arange(arm.size), rates=-np.arange(arm.size))
+    assert not simulation.q[4:].any()
+    simulation.set_state(q=np.arange(arm.size), v=-np.arange(arm.size))
     np.testing.assert_array_equal(simulation.motor_position, [2.0, 3.0])
     np.testing.assert_array_equal(simulation.velocity, [0.0, -1.0])
 
 
 def test_properties_return_copies(simulation):
-    for name in ('position', 'velocity', 'motor_position', 'motor_velocity', 'coordinates',
-                 'rates', 'applied_effort'):
+    for name in ('position', 'velocity', 'motor_position', 'motor_velocity', 'q',
+                 'v', 'applied_effort'):
         getattr(simulation, name)[:] = 7.0
         assert not getattr(simulation, name).any()
 
@@ -103,7 +103,7 @@ def test_properties_return_copies(simulation):
 def test_pose_and_deflection_agree():
     simulation = Simulation(swinging_arm())
     rng = np.random.default_rng(2)
-    simulation.set_state(coordinates=rng.uniform(-0.1, 0.1, simulation.arm.size))
+    simulation.set_state(q=rng.uniform(-0.1, 0.1, simulation.arm.size))
     root, tool = simulation.pose('forearm'), simulation.pose('tool')
     moved = simulation.deflection['forearm']
     expected = np.eye(4)
@@ -130,13 +130,13 @@ def test_runs_are_equal_bit_for_bit_and_independent():
     for _ in range(5):
         for run in (first, other, second):
             run.step(40)
-    np.testing.assert_array_equal(first.coordinates, second.coordinates)
-    np.testing.assert_array_equal(first.rates, second.rates)
+    np.testing.assert_array_equal(first.q, second.q)
+    np.testing.assert_array_equal(first.v, second.v)
     assert first.energy() == second.energy()
-    assert np.abs(first.coordinates - other.coordinates).max() > 1e-3
+    assert np.abs(first.q - other.q).max() > 1e-3
     alone = Simulation(arm)
     alone.step(200)
-    np.testing.assert_allclose(alone.coordinates, first.coordinates, rtol=0, atol=0)
+    np.testing.assert_allclose(alone.q, first.q, rtol=0, atol=0)
 
 
 @pytest.mark.slow
@@ -144,9 +144,9 @@ def test_threads_do_not_disturb_each_other():
     # the compiled steps run without the GIL, so that these overlap
     def run(speed):
         simulation = Simulation(swinging_arm())
-        simulation.set_state(velocity=[speed, -speed])
+        simulation.set_state(v=[speed, -speed])
         simulation.step(3000)
-        return simulation.coordinates
+        return simulation.q
 
     speeds = [0.5, 1.0, 1.5]
     one_by_one = [run(speed) for speed in speeds]

@@ -44,14 +44,11 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
     (lambda s: setattr(s, 'effort', [1.0]), f'effort {WAIST_ELBOW}'),
     (lambda s: setattr(s, 'effort', [1.0, float('inf')]), f'effort {WAIST_ELBOW}'),
     (lambda s: setattr(s, 'effort', 'much'), f'effort {WAIST_ELBOW}'),
-    (lambda s: s.set_state([1.0]), f'position {WAIST_ELBOW}'),
-    (lambda s: s.set_state(velocity=[1.0, float('nan')]), f'velocity {WAIST_ELBOW}'),
-    (lambda s: s.set_state([0.0, 0.0], coordinates=np.zeros(6)),
-     'position and coordinates say the same: give one of them'),
-    (lambda s: s.set_state(velocity=[0.0, 0.0], rates=np.zeros(6)),
-     'velocity and rates say the same: give one of them'),
-    (lambda s: s.set_state(coordinates=np.zeros(5)),
-     'coordinates must be 6 finite numbers, in this order: waist, elbow, arm/bending_y_1, '
+    (lambda s: s.set_state([1.0]), f'q {WAIST_ELBOW}; or all 6 coordinates'),
+    (lambda s: s.set_state(v=[1.0, float('nan')]), f'v {WAIST_ELBOW}; or all 6 coordinates'),
+    (lambda s: s.set_state(q=np.zeros(5)), f'q {WAIST_ELBOW}; or all 6 coordinates'),
+    (lambda s: s.set_state(v=np.full(6, np.nan)),
+     'v must be 6 finite numbers, in this order: waist, elbow, arm/bending_y_1, '
      'arm/bending_z_1, forearm/bending_y_1, forearm/bending_z_1'),
     (lambda s: s.hold([1.0], 1.0, 1.0), f'target {WAIST_ELBOW}'),
     (lambda s: s.hold([1.0, 2.0], [1.0], 1.0), f'stiffness {WAIST_ELBOW}'),
@@ -97,7 +94,7 @@ def test_an_invalid_argument_is_refused_without_effect(simulation, call, expecte
     fresh = Simulation(swinging_arm())
     for run in (simulation, fresh):
         run.step(20)
-    np.testing.assert_array_equal(simulation.coordinates, fresh.coordinates)
+    np.testing.assert_array_equal(simulation.q, fresh.q)
     assert simulation.energy() == fresh.energy()
 
 
@@ -109,24 +106,24 @@ def test_an_effort_that_is_not_finite_is_refused(simulation):
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
 def test_before_a_non_finite_state_the_last_good_one_is_kept(scheme):
     simulation = Simulation(swinging_arm(), SimulationSettings(scheme=scheme))
-    simulation.set_state(velocity=[1.0, 0.0])
+    simulation.set_state(v=[1.0, 0.0])
     simulation.step(100)
-    coordinates, rates, energy = simulation.coordinates, simulation.rates, simulation.energy()
+    coordinates, rates, energy = simulation.q, simulation.v, simulation.energy()
     simulation.effort = [1e200, 0.0]
     assert message(SimulationError, simulation.step, 50) == (
         'the state is not finite after 0.1 s; the last good one is kept. Take a shorter time_step '
         'or smaller efforts')
     assert simulation.time == pytest.approx(0.1)
-    np.testing.assert_array_equal(simulation.coordinates, coordinates)
-    np.testing.assert_array_equal(simulation.rates, rates)
+    np.testing.assert_array_equal(simulation.q, coordinates)
+    np.testing.assert_array_equal(simulation.v, rates)
     assert simulation.energy() == energy
     # and from there it goes on as if nothing had been
     simulation.effort = [0.0, 0.0]
     simulation.step(50)
     fresh = Simulation(swinging_arm(), SimulationSettings(scheme=scheme))
-    fresh.set_state(coordinates=coordinates, rates=rates)
+    fresh.set_state(q=coordinates, v=rates)
     fresh.step(50)
-    np.testing.assert_array_equal(simulation.coordinates, fresh.coordinates)
+    np.testing.assert_array_equal(simulation.q, fresh.q)
 
 
 def test_an_arm_without_joints():

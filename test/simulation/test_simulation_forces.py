@@ -19,7 +19,7 @@ def at_rest(**options):
     arm, pose = swinging_arm(**options), [0.4, -0.3]
     rest = equilibrium(arm, pose)
     simulation = Simulation(arm)
-    simulation.set_state(coordinates=rest.coordinates)
+    simulation.set_state(q=rest.q)
     simulation.effort = rest.effort
     return simulation
 
@@ -35,10 +35,10 @@ def settled(arm, *pushes, seconds=8.0):
 
 def test_an_arm_in_equilibrium_stays_there():
     simulation = at_rest()
-    before = simulation.coordinates
+    before = simulation.q
     simulation.step(200)
     # the search stops at 1e-10 or so; 0.2 s of unstable balance make little more of that
-    np.testing.assert_allclose(simulation.coordinates, before, atol=1e-8)
+    np.testing.assert_allclose(simulation.q, before, atol=1e-8)
 
 
 def test_a_damped_beam_comes_to_rest_in_the_equilibrium():
@@ -47,7 +47,7 @@ def test_a_damped_beam_comes_to_rest_in_the_equilibrium():
     simulation = settled(arm, push)
     rest = equilibrium(arm, pushes=[push])
     # after 8 s of damping at half the critical one (first rate 8 rad/s) e^-30 is left
-    np.testing.assert_allclose(simulation.coordinates, rest.coordinates, atol=1e-10)
+    np.testing.assert_allclose(simulation.q, rest.q, atol=1e-10)
 
 
 def test_a_dead_load_bends_a_beam_by_F_L3_over_3EI():
@@ -135,7 +135,7 @@ def _axis(simulation, name, count):
     arm, root = simulation.arm, simulation.pose(name)
     body, = arm.segments[name]
     piece, first = arm.beams[body], arm.arrays.first[body]
-    e = simulation.coordinates[first:first + piece.size]
+    e = simulation.q[first:first + piece.size]
     for x in (np.arange(count) + 0.5) / count:
         at = piece.shape(x) @ e + [x, 0.0, 0.0]
         at[0] -= 0.5 * e @ piece.shortening(x) @ e
@@ -155,7 +155,7 @@ def test_energy_adds_up_with_all_kinds_of_loads():
     arm = swinging_arm(damping='0.02', friction='0.3',
                        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
     simulation = Simulation(arm, SimulationSettings(time_step=5e-4, scheme='rk4'))
-    simulation.set_state(position=[0.3, -0.2], velocity=[1.0, 0.5])
+    simulation.set_state(q=[0.3, -0.2], v=[1.0, 0.5])
     changes = (lambda: simulation.push('tool', force=(2.0, 5.0, 1.0), point=(0.1, 0.0, 0.0)),
                lambda: simulation.hold([0.5, 0.1], 50.0, 5.0),
                lambda: simulation.set_payload('tool', 0.7, (0.0, 0.1, 0.0), np.eye(3) * 1e-2),
@@ -173,5 +173,5 @@ def test_energy_adds_up_with_all_kinds_of_loads():
         assert abs(energy.balance) < 1e-8 * scale
     assert energy.dissipated > 0.01 * scale
     assert abs(energy.work) > 0.1 * scale
-    simulation.set_state(velocity=[2.0, 0.0])
+    simulation.set_state(v=[2.0, 0.0])
     assert simulation.energy()[3:] == (0.0, 0.0, 0.0)

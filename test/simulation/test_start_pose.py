@@ -65,17 +65,17 @@ def test_a_given_position_replaces_the_line_about_the_start():
     sim.set_state([0.0, 0.0])
     assert sim.position.tolist() == [0.0, 0.0]
     assert sim.reports == [f'the state has {BEYOND}; its stop pushes it back']
-    sim.set_state(coordinates=np.zeros(sim.arm.size))
+    sim.set_state(q=np.zeros(sim.arm.size))
     assert sim.reports == [f'the state has {BEYOND}; its stop pushes it back']
 
 
 def test_a_batch_starts_as_a_simulation_does():
     arm = frs.load(OFFSET)
     batch, sim = Batch(arm, 3), frs.Simulation(arm)
-    assert (batch.coordinates == sim.coordinates).all() and batch.reports == [(0, NOTE)]
+    assert (batch.q == sim.q).all() and batch.reports == [(0, NOTE)]
     batch.step(200)
     sim.step(200)
-    assert (batch.coordinates == sim.coordinates).all()
+    assert (batch.q == sim.q).all()
     batch.reset([1])
     assert batch.position[1].tolist() == START
     batch.set_state([[0.0, 1.0], [0.0, 0.0]], members=[0, 2])
@@ -101,7 +101,7 @@ def test_a_given_initial_position_of_the_loop_is_kept():
 
 def test_equilibrium_and_modes_are_those_of_the_start():
     arm = frs.load(OFFSET)
-    assert equilibrium(arm).coordinates.tolist() == equilibrium(arm, START).coordinates.tolist()
+    assert equilibrium(arm).q.tolist() == equilibrium(arm, START).q.tolist()
     assert modes(arm).note == ''
     assert modes(arm, [0.0, 0.0]).note == (
         f'{BEYOND}; the stiffness of its stop is part of the modes')
@@ -137,7 +137,7 @@ def test_a_sweep_starts_within_limits_and_says_so():
 def test_all_shipped_robots_start_in_their_zero_pose():
     for name in shipped_robots():
         sim = frs.Simulation(frs.load(name))
-        assert not sim.coordinates.any() and sim.reports == [], name
+        assert not sim.q.any() and sim.reports == [], name
 
 
 def public_robots():

@@ -221,7 +221,7 @@ def reach_of(case):
 
 
 def reach(arm):
-    return frs.pose(arm, np.zeros(arm.size), 'tool')[0, 3]
+    return frs.pose(arm, np.zeros(arm.size), link='tool')[0, 3]
 
 
 def test_a_thread_may_build_another_robot_while_one_looks_for_its_own():

@@ -49,9 +49,9 @@ if __name__ == '__main__':
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         found, moved, many = pool.submit(frs.modes, arm), *(
             pool.submit(stepped, moving) for moving in (sim, batch))
-        answers = [found.result().frequencies, moved.result().coordinates,
-                   many.result().coordinates]
-    own = [frs.modes(arm).frequencies, stepped(sim).coordinates, stepped(batch).coordinates]
+        answers = [found.result().frequencies, moved.result().q,
+                   many.result().q]
+    own = [frs.modes(arm).frequencies, stepped(sim).q, stepped(batch).q]
     print(*(bool((a == b).all()) for a, b in zip(answers, own)))
 """
 

@@ -82,7 +82,7 @@ def test_the_text_of_an_arm_says_what_it_is():
 
 def test_the_text_of_a_simulation_says_where_it_is():
     sim = frs.Simulation(frs.load('two_link'))
-    sim.set_state(position=[0.25, 0.5, -0.75])
+    sim.set_state(q=[0.25, 0.5, -0.75])
     sim.step(3)
     sim.push('tool', (1.0, 0.0, 0.0))
     text = repr(sim)
@@ -93,9 +93,9 @@ def test_the_text_of_a_simulation_says_where_it_is():
 def test_an_object_without_rows_of_its_own_shows_its_fields():
     text = repr(frs.Equilibrium(np.arange(30.0), np.zeros(30), np.array([0.25])))
     assert text == ('Equilibrium\n'
-                    '  coordinates  0, 1, 2, 3, 4, 5, 6, 7 and 22 more\n'
-                    '  rates        0, 0, 0, 0, 0, 0, 0, 0 and 22 more\n'
-                    '  effort       0.25')
+                    '  q       0, 1, 2, 3, 4, 5, 6, 7 and 22 more\n'
+                    '  v       0, 0, 0, 0, 0, 0, 0, 0 and 22 more\n'
+                    '  effort  0.25')
 
 
 def test_names_of_a_robot_cannot_write_into_a_notebook():

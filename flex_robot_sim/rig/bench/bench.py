@@ -117,7 +117,7 @@ class Bench:
     @property
     def curvatures(self) -> np.ndarray:
         """Mean curvature of each flex sensor, (2,) [1/m]."""
-        return self._curvature @ self.simulation.coordinates
+        return self._curvature @ self.simulation.q
 
     @property
     def lost_steps(self) -> float:
@@ -146,7 +146,7 @@ class Bench:
 
     def copy_state(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
         """Take over another bench's state; coordinates and rates (n,) are those of this arm."""
-        self.simulation.set_state(coordinates=coordinates, rates=rates)
+        self.simulation.set_state(q=coordinates, v=rates)
         self.simulation.time = other.simulation.time
         self._steps, self._zero_angle = other._steps, other._zero_angle
         self._start, self._last_counts = other._start, list(other._last_counts)

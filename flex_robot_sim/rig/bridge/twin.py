@@ -123,14 +123,14 @@ class Twin:
         return residual
 
     @property
-    def coordinates(self) -> np.ndarray:
+    def q(self) -> np.ndarray:
         """Coordinates of the twin, (n,)."""
-        return self._bench.simulation.coordinates
+        return self._bench.simulation.q
 
     @property
-    def rates(self) -> np.ndarray:
+    def v(self) -> np.ndarray:
         """Rates of the coordinates of the twin, (n,)."""
-        return self._bench.simulation.rates
+        return self._bench.simulation.v
 
     @property
     def applied_effort(self) -> np.ndarray:
@@ -141,7 +141,7 @@ class Twin:
         """Switch to the offered parameters."""
         old, new, self._offered_bench = self._bench, self._offered_bench, None
         to_new = state_map(self._arm, new.arm)
-        new.copy_state(old, to_new @ self.coordinates, to_new @ self.rates)
+        new.copy_state(old, to_new @ self.q, to_new @ self.v)
         self._bench, self._arm = new, new.arm
         self._curvature = flex_sensors(new.arm).matrix
         self._to_twin = state_map(self._estimator_arm, new.arm)
@@ -156,8 +156,8 @@ class Twin:
         elastic = shape.elastic if shape.is_known else np.zeros(self._elastic_count)
         rates = shape.elastic_rate if shape.is_known else np.zeros(self._elastic_count)
         self._bench.simulation.set_state(
-            coordinates=self._twin_coordinates(state.position, elastic),
-            rates=self._twin_coordinates(state.velocity, rates))
+            q=self._twin_coordinates(state.position, elastic),
+            v=self._twin_coordinates(state.velocity, rates))
         self._bench.align_stepper(message.step_position * self._scale)
         self._time_remainder, self._step_phase = 0.0, message.step_position + 0.5
 
@@ -181,7 +181,7 @@ class Twin:
 
     def _residual(self, state, shape):
         simulation = self._bench.simulation
-        q = simulation.coordinates
+        q = simulation.q
         tip = tip_deflection(self._arm, self._link, q)[1]
         return Residual(state.position - simulation.position, state.velocity - simulation.velocity,
                         shape.curvature - self._curvature @ q, shape.tip[1] - tip,
@@ -192,14 +192,14 @@ class Twin:
         constant = self.settings.twin_time_constant
         share = 1.0 if constant == 0.0 else 1.0 - np.exp(-state.duration / constant)
         simulation = self._bench.simulation
-        q, qd = simulation.coordinates, simulation.rates
+        q, qd = simulation.q, simulation.v
         velocity = np.array(state.velocity)
         if self._drive.stepper:
             # the field holds the rotor; the estimated velocity omits its vibration
             velocity[TURN] = simulation.velocity[TURN]
         simulation.set_state(
-            coordinates=q + share * (self._twin_coordinates(state.position, shape.elastic) - q),
-            rates=qd + share * (self._twin_coordinates(velocity, shape.elastic_rate) - qd))
+            q=q + share * (self._twin_coordinates(state.position, shape.elastic) - q),
+            v=qd + share * (self._twin_coordinates(velocity, shape.elastic_rate) - qd))
         if not self._drive.stepper:
             # when switched on, the field aligns at the position of the bench
             self._bench.align_stepper(self._drive.steps)

@@ -166,7 +166,7 @@ class ShapeFilter:
         if self._pose is None or np.abs(position - self._pose).max() > self.settings.pose_change:
             self._pose = position.copy()
             linear = linearise(self._arm, self._pose)
-            equilibrium = np.concatenate([linear.coordinates, linear.rates])
+            equilibrium = np.concatenate([linear.q, linear.v])
             self._A, self._B = linear.A - linear.B @ self._gains, linear.B
             self._drift = -linear.A @ equilibrium - linear.B @ linear.effort
             self._steps.clear()

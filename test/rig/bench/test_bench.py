@@ -226,7 +226,7 @@ def test_same_calls_give_the_same_bench(arm):
     for _ in range(2):
         bench = Bench(arm, PARTS, seed=5)
         run(bench, Drive(duty=0.7, bridge=True, steps=10, step_rate=100.0, stepper=True), 0.3)
-        readings.append((bench.read(), *bench.simulation.coordinates))
+        readings.append((bench.read(), *bench.simulation.q))
     assert readings[0] == readings[1]
 
 

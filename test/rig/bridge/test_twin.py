@@ -117,7 +117,7 @@ def test_queries_do_not_change_the_motion_of_the_twin(same):
         shapes.take(state)
         assert queried.take(state, shapes.link_state) is not None
         assert silent.take(state, shapes.link_state, False) is None
-    assert silent.coordinates.tolist() == queried.coordinates.tolist()
+    assert silent.q.tolist() == queried.q.tolist()
 
 
 def test_the_twin_is_corrected_towards_the_bench(other):
@@ -271,7 +271,7 @@ def test_setting_equal_parameters_does_not_change_the_twin(same):
             if offers and k == 200:
                 twin.offer(frs.load(RIG))
             twin.take(state, shapes.link_state, False)
-        ways.append(twin.coordinates)
+        ways.append(twin.q)
     # the correction at every reading restarts the step, too
     assert ways[1] == pytest.approx(ways[0], abs=1e-9)
 

@@ -160,9 +160,9 @@ def test_insufficient_sensor_data_are_rejected(curvatures, read, message):
 
 @pytest.mark.parametrize('how', ['force', 'displacement'])
 def test_curvature_of_a_known_load_is_that_of_the_static_arm(arm, how):
-    rest = frs.equilibrium(arm, pushes=[Push('tool', force=(0.0, 0.02, 0.0))]).coordinates
+    rest = frs.equilibrium(arm, pushes=[Push('tool', force=(0.0, 0.02, 0.0))]).q
     sim = frs.Simulation(arm)
-    sim.set_state(coordinates=rest)
+    sim.set_state(q=rest)
     known = {'force': 0.02} if how == 'force' else {'displacement': sim.deflection['strip'][1]}
     beam = arm.description.link('strip').beam
     for sensor, seen in zip(beam.sensors, flex_sensors(arm).matrix @ rest):

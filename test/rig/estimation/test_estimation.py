@@ -201,9 +201,9 @@ def test_the_tip_map_is_the_derivative_of_the_tip_deflection(robot):
         for k in range(arm.size):
             q = np.zeros(arm.size)
             q[k] = 1e-6
-            sim.set_state(coordinates=q)
+            sim.set_state(q=q)
             ahead = sim.deflection[link][:3]
-            sim.set_state(coordinates=-q)
+            sim.set_state(q=-q)
             slope = (ahead - sim.deflection[link][:3]) / 2e-6
             # a central difference; the even shortening cancels, rotations add 1e-12
             assert tip_map(arm, link)[:, k] == pytest.approx(slope, abs=1e-8)
@@ -284,11 +284,11 @@ def test_a_hanging_arm_rests_in_its_gravity_deflection():
                             '<link name="strip" end="0.4 0 0" y_axis="0 0 1">'))
     rest = frs.equilibrium(arm, [0.1, 0.0])
     shape_filter = ShapeFilter(arm, 'strip', [1e-6, 1e-4], 1e-3, [1e6, 1e3], [1e3, 1.0])
-    seen = flex_sensors(arm).matrix @ rest.coordinates
+    seen = flex_sensors(arm).matrix @ rest.q
     hold = rest.effort
     for _ in range(300):
         shape_filter.predict(PERIOD, effort=hold, target=[0.1, 0.0])
         shape_filter.correct([0.1, 0.0], seen)
-    expected = tip_map(arm, 'strip') @ rest.coordinates
+    expected = tip_map(arm, 'strip') @ rest.q
     assert abs(expected[1]) > 1e-3
     assert shape_filter.shape.tip == pytest.approx(expected, abs=1e-6)  # converged by then

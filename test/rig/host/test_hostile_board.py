@@ -157,5 +157,5 @@ def test_random_telemetry_causes_no_nan_in_states_and_set_points(
             if shape.is_known:
                 assert np.isfinite(shape.tip).all()
             twin.take(state, shape)
-            assert np.isfinite(twin.coordinates).all() and np.isfinite(twin.rates).all()
+            assert np.isfinite(twin.q).all() and np.isfinite(twin.v).all()
     assert 'callback' not in caplog.text, caplog.text
