@@ -27,7 +27,18 @@ if TYPE_CHECKING:
     from flex_robot_sim.analysis.twists import convert_rate, convert_twist, convert_wrench
     from flex_robot_sim.batch.batch import Batch
     from flex_robot_sim.description import RobotDescription, read_description
+    from flex_robot_sim.description.geometry import (
+        Box,
+        Cylinder,
+        Material,
+        Rectangle,
+        Rod,
+        SectionStiffness,
+        Sphere,
+        Tube,
+    )
     from flex_robot_sim.dynamics.loads import Push
+    from flex_robot_sim.model.arm_builder import ArmBuilder
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.model.payload import with_payload
@@ -56,10 +67,13 @@ _LATER = {
     'analysis.statics': ('Equilibrium', 'equilibrium'),
     'analysis.twists': ('convert_rate', 'convert_twist', 'convert_wrench'),
     'batch.batch': ('Batch',),
+    'model.arm_builder': ('ArmBuilder',),
     'model.assembly': ('load',),
     'dynamics.loads': ('Push',),
     'model.arm_model': ('ArmModel',),
     'description': ('RobotDescription', 'read_description'),
+    'description.geometry': ('Box', 'Cylinder', 'Material', 'Rectangle', 'Rod',
+                             'SectionStiffness', 'Sphere', 'Tube'),
     'util.exceptions': ('DescriptionError', 'FlexRobotSimError', 'SettingError',
                         'SimulationError'),
     'util.settings': ('SimulationSettings',),
@@ -71,13 +85,14 @@ _LATER = {
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
-    'ArmModel', 'Batch', 'DescriptionError', 'Equilibrium', 'FlexRobotSimError', 'LinearModel',
-    'Manoeuvre', 'Modes', 'Push', 'RobotDescription', 'SettingError', 'Simulation',
-    'SimulationError', 'SimulationSettings', 'nonlinear_effects', 'convert_rate', 'convert_twist',
-    'convert_wrench', 'curvatures', 'actuated_coordinates', 'equilibrium', 'forward_dynamics',
+    'ArmBuilder', 'ArmModel', 'Batch', 'Box', 'Cylinder', 'DescriptionError', 'Equilibrium',
+    'FlexRobotSimError', 'LinearModel', 'Manoeuvre', 'Material', 'Modes', 'Push', 'Rectangle',
+    'RobotDescription', 'Rod', 'SectionStiffness', 'SettingError', 'Simulation', 'SimulationError',
+    'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates', 'convert_rate',
+    'convert_twist', 'convert_wrench', 'curvatures', 'equilibrium', 'forward_dynamics',
     'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load',
-    'mass_matrix', 'modes', 'pose', 'read_description', 'robots', 'sweep', 'twist', 'twist_rate',
-    'with_payload',
+    'mass_matrix', 'modes', 'nonlinear_effects', 'pose', 'read_description', 'robots', 'sweep',
+    'twist', 'twist_rate', 'with_payload',
 ]
 
 

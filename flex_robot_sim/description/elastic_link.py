@@ -60,16 +60,29 @@ def _beam_frame(document, element, link, values):
     if length < 1e-12:
         raise document.error(element, f'flexible link "{link.name}" has the length zero',
                              'Give the far end of the beam: end="x y z" [m]')
-    x = end / length
-    transverse = np.array(values['y_axis']) - (x @ values['y_axis']) * x
-    if np.sqrt(transverse @ transverse) < 1e-6:
+    axes = beam_axes(end, np.array(values['y_axis']))
+    if axes is None:
+        x = end / length
         what = 'y_axis' if 'y_axis' in element.attrib else 'the default y_axis 0 1 0'
         # the axis of the link closest to perpendicular, y before z before x
         suggestion = min(('0 1 0', '0 0 1', '1 0 0'), key=lambda axis: abs(x @ _vector(axis)))
         raise document.error(element, f'{what} lies along the beam of "{link.name}"',
                              f'Give a y_axis across the beam, for instance y_axis="{suggestion}"')
+    return axes, length
+
+
+def beam_axes(end: np.ndarray, y_axis: np.ndarray) -> np.ndarray | None:
+    """
+    Return the axes (3, 3) of a beam in its link frame; None if its y_axis lies along it.
+
+    :param end: far end of the beam, (3,) [m]; y_axis: unit vector (3,), see words.py.
+    """
+    x = end / np.sqrt(end @ end)
+    transverse = y_axis - (x @ y_axis) * x
+    if np.sqrt(transverse @ transverse) < 1e-6:
+        return None
     y = transverse / np.sqrt(transverse @ transverse)
-    return np.column_stack([x, y, np.cross(x, y)]), length
+    return np.column_stack([x, y, np.cross(x, y)])
 
 
 def _vector(text):

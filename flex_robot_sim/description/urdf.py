@@ -13,6 +13,7 @@ from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.values import only, read_attributes, read_children
 
 FULL_TURN_RAD = 6.3         # larger angles of an origin are probably degrees
+MIN_COS_PITCH = 1e-9        # below it, x points straight up or down
 
 _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 
@@ -153,6 +154,15 @@ def turned_by(rpy: ArrayLike) -> np.ndarray:
     return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
                      [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
                      [-sp, cp * sr, cp * cr]])
+
+
+def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
+    """Return roll, pitch and yaw about fixed axes (3,) [rad] of a rotation matrix (3, 3)."""
+    cos_pitch = np.hypot(R[0, 0], R[1, 0])
+    pitch = np.arctan2(-R[2, 0], cos_pitch)
+    if cos_pitch < MIN_COS_PITCH:       # only roll - yaw or roll + yaw is determined
+        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
 def _read_mimic(document, element, name, kind, mimic):

@@ -10,7 +10,7 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.joint_types import JOINT_TYPES
-from flex_robot_sim.description.words import REQUIRED, Element
+from flex_robot_sim.description.words import REQUIRED, Attribute, Element
 from flex_robot_sim.util.exceptions import DescriptionError
 
 MAX_VALUE = 1e30      # products of a few larger values are not finite
@@ -85,6 +85,19 @@ def unknown_name(document: Document, line: int | None, problem: str, name: str,
                              'Correct the name, or add what is missing')
 
 
+def violated_bound(value: float, attribute: Attribute) -> str | None:
+    """Return the bound that a number violates, as text; None if it is within all."""
+    if attribute.above is not None and not value > attribute.above:
+        return f'> {attribute.above:g}'
+    if attribute.at_least is not None and not value >= attribute.at_least:
+        return f'>= {attribute.at_least:g}'
+    if attribute.below is not None and not value < attribute.below:
+        return f'< {attribute.below:g}'
+    if attribute.at_most is not None and not value <= attribute.at_most:
+        return f'<= {attribute.at_most:g}'
+    return None
+
+
 def _report_unknown(document, element, what, word, known, unknown):
     known_text = f'Known here: {", ".join(known) or "nothing"}'
     suggestion = closest(word, known, 0.6 if unknown == 'error' else 0.8)
@@ -120,7 +133,7 @@ def _read_name(document, element, name, attribute, text):
 
 def _read_number(document, element, name, attribute, text):
     value = _read_finite(document, element, name, attribute, text)
-    bound = _violated_bound(value, attribute)
+    bound = violated_bound(value, attribute)
     if bound:
         unit = f' [{_unit(element, attribute)}]' if attribute.unit else ''
         raise document.error(element, f'{name} = {text} must be {bound}',
@@ -146,7 +159,7 @@ def _read_axis(document, element, name, attribute, text):
 
 
 def _read_count(document, element, name, attribute, text):
-    if not re.fullmatch(r'\d{1,9}', text, re.ASCII) or _violated_bound(int(text), attribute):
+    if not re.fullmatch(r'\d{1,9}', text, re.ASCII) or violated_bound(int(text), attribute):
         words = ''.join(f' or "{word}"' for word in attribute.choices)
         raise document.error(
             element, f'{name} = {text[:40]} is no whole number from {attribute.at_least} to '
@@ -200,18 +213,6 @@ def _remedy(text, usual):
     if '${' in text or '$(' in text:
         return 'Only xacro files are expanded: name the file .xacro, or write the value'
     return usual
-
-
-def _violated_bound(value, attribute):
-    if attribute.above is not None and not value > attribute.above:
-        return f'> {attribute.above:g}'
-    if attribute.at_least is not None and not value >= attribute.at_least:
-        return f'>= {attribute.at_least:g}'
-    if attribute.below is not None and not value < attribute.below:
-        return f'< {attribute.below:g}'
-    if attribute.at_most is not None and not value <= attribute.at_most:
-        return f'<= {attribute.at_most:g}'
-    return None
 
 
 _READERS = {'name': _read_name, 'number': _read_number, 'vector': _read_vector,

@@ -20,8 +20,8 @@ deflection.
 import numpy as np
 
 from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.urdf import roll_pitch_yaw
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
-from flex_robot_sim.display.turns import roll_pitch_yaw
 from flex_robot_sim.display.visuals import read_visuals
 from flex_robot_sim.model.arm_model import ArmModel
 

@@ -6,8 +6,6 @@ SciPy has these functions, too, but importing it takes longer than the rest of a
 
 import numpy as np
 
-MIN_COS_PITCH = 1e-9        # below it, x points straight up or down
-
 # 4 q q^T of a quaternion q = (x, y, z, w), row by row, as sums over the rotation matrix R row by
 # row: 4 x x = 1 + R00 - R11 - R22, 4 x y = R01 + R10, 4 x w = R21 - R12, ...
 _PRODUCTS = np.zeros((9, 4, 4))
@@ -44,15 +42,6 @@ def quaternion_about(turn: np.ndarray) -> np.ndarray:
     half = np.sqrt(turn @ turn) / 2
     # sinc is that of numpy, sin(pi x) / (pi x), and 1 at zero
     return np.append(turn / 2 * np.sinc(half / np.pi), np.cos(half))
-
-
-def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
-    """Return roll, pitch and yaw about fixed axes (3,) [rad] of a rotation matrix (3, 3)."""
-    cos_pitch = np.hypot(R[0, 0], R[1, 0])
-    pitch = np.arctan2(-R[2, 0], cos_pitch)
-    if cos_pitch < MIN_COS_PITCH:       # only roll - yaw or roll + yaw is determined
-        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
-    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
 def rotation(turn: np.ndarray) -> np.ndarray:

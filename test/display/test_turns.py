@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from flex_robot_sim.description.urdf import turned_by
+from flex_robot_sim.description.urdf import roll_pitch_yaw, turned_by
 from flex_robot_sim.display.turns import (
     quaternion,
     quaternion_about,
     quaternions,
-    roll_pitch_yaw,
     rotation,
 )
 

@@ -1,0 +1,52 @@
+"""Reading of a URDF that was built from code: messages name arguments instead of lines."""
+
+import re
+from dataclasses import replace
+
+from flex_robot_sim.description import TEXT_SOURCE, read_text
+from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.flexibility import add_flexibility
+from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.urdf import read_robot
+from flex_robot_sim.util.exceptions import DescriptionError, SettingError
+
+# words of the reader's messages about XML, and those of the calls of `ArmBuilder`
+_ARGUMENT_OF_WORD = (
+    (r', or remove (it|the joint) from <flexibility>', ''),
+    (r'Remove it from <flexibility>', 'Give it a type that moves'),
+    (r"the friction into the joint's <dynamics>", 'the friction into viscous_friction'),
+    (r' in its <dynamics>', ''), (r' in <(modes|elements)>', ''), (r'(\w+)="0"', r'\1=0'),
+    (r'0 <= from <= to <= length', '0 <= start <= end <= length'),
+    (r'(an|the) <inertial>( of)?', r'mass and inertia\2'), (r'<origin>', 'xyz'),
+    (r'end="x y z"', 'length or end'), (r'="([-\d.]+) ([-\d.]+) ([-\d.]+)"', r'=(\1, \2, \3)'),
+    (r'<(\w+)>', r'\1'))
+
+_PLACE = re.compile(rf'^{TEXT_SOURCE}(:\d+)?: ')
+
+
+def expect_valid_parts(text: str) -> None:
+    """Raise SettingError if links and joints of a text are unusable; they may lack parents."""
+    document = Document(TEXT_SOURCE, text.encode())
+    try:
+        _, links, joints, flexibility = read_robot(document)
+        add_flexibility(document, flexibility, links, joints)
+    except DescriptionError as error:
+        raise SettingError(_about_arguments(error)) from None
+
+
+def read_built(text: str, source: str, tool: str) -> RobotDescription:
+    """Return the RobotDescription of a text; its source is named in messages."""
+    try:
+        description = read_text(text, tool)
+    except DescriptionError as error:
+        raise SettingError(f'{source}: {_about_arguments(error)}') from None
+    warnings = [f'{source}: {_about_arguments(line)}' for line in description.warnings]
+    return replace(description, source=source, warnings=tuple(warnings))
+
+
+def _about_arguments(message):
+    """Return a message of the reader without its line, in words of the builder."""
+    text = _PLACE.sub('', str(message))
+    for pattern, replacement in _ARGUMENT_OF_WORD:
+        text = re.sub(pattern, replacement, text)
+    return text

@@ -1,0 +1,215 @@
+"""
+Shapes of rigid bodies and cross-sections of beams, with the masses that follow from density.
+
+Names and fields of the cross-sections are the words of `<flexibility>`; see words.py.
+"""
+
+from collections.abc import Sequence
+from math import pi
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from flex_robot_sim.elastic.section import Outline, rectangle, rod, tube
+
+
+class Box(NamedTuple):
+    """
+    Solid box, centred in its frame.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_rigid('tool', shape=frs.Box(0.1, 0.05, 0.02), mass=0.3)
+    """
+
+    x: float                # edge lengths  [m]
+    y: float
+    z: float
+
+    @property
+    def volume(self) -> float:
+        """Volume [m3]."""
+        return self.x * self.y * self.z
+
+    @property
+    def gyration(self) -> np.ndarray:
+        """Moments of inertia about x, y, z through the centre over the mass, (3,) [m2]."""
+        x, y, z = self.x**2, self.y**2, self.z**2
+        return np.array([y + z, x + z, x + y]) / 12
+
+
+class Cylinder(NamedTuple):
+    """
+    Solid cylinder, centred in its frame, its axis along z.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_rigid(
+            'motor', shape=frs.Cylinder(radius=0.03, length=0.05), density=7850)
+    """
+
+    radius: float           # [m]
+    length: float           # [m]
+
+    @property
+    def volume(self) -> float:
+        """Volume [m3]."""
+        return pi * self.radius**2 * self.length
+
+    @property
+    def gyration(self) -> np.ndarray:
+        """Moments of inertia about x, y, z through the centre over the mass, (3,) [m2]."""
+        across = self.radius**2 / 4 + self.length**2 / 12
+        return np.array([across, across, self.radius**2 / 2])
+
+
+class Sphere(NamedTuple):
+    """
+    Solid sphere.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_rigid('ball', shape=frs.Sphere(0.02), density=7850)
+    """
+
+    radius: float           # [m]
+
+    @property
+    def volume(self) -> float:
+        """Volume [m3]."""
+        return 4 / 3 * pi * self.radius**3
+
+    @property
+    def gyration(self) -> np.ndarray:
+        """Moments of inertia about x, y, z through the centre over the mass, (3,) [m2]."""
+        return np.full(3, 2 / 5 * self.radius**2)
+
+
+class Rectangle(NamedTuple):
+    """
+    Solid rectangular cross-section of a beam.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_beam(
+            'arm', length=0.5, section=frs.Rectangle(width=0.003, height=0.03),
+            material='steel')
+    """
+
+    width: float            # along the y axis of the section   [m]
+    height: float           # along its z axis                  [m]
+
+    @property
+    def outline(self) -> Outline:
+        """Area, second moments and torsion constant."""
+        return rectangle(self.width, self.height)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Outer size along y and z [m]."""
+        return self.width, self.height
+
+
+class Tube(NamedTuple):
+    """
+    Round hollow cross-section of a beam.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_beam(
+            'arm', length=0.5, section=frs.Tube(outer=0.03, wall=0.002), material='aluminium')
+    """
+
+    outer: float            # outer diameter                            [m]
+    wall: float             # its thickness, at most half the diameter  [m]
+
+    @property
+    def outline(self) -> Outline:
+        """Area, second moments and torsion constant."""
+        return tube(self.outer, self.wall)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Outer size along y and z [m]."""
+        return self.outer, self.outer
+
+
+class Rod(NamedTuple):
+    """
+    Round solid cross-section of a beam.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_beam(
+            'arm', length=0.5, section=frs.Rod(diameter=0.01), material='steel')
+    """
+
+    diameter: float         # [m]
+
+    @property
+    def outline(self) -> Outline:
+        """Area, second moments and torsion constant."""
+        return rod(self.diameter)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Outer size along y and z [m]."""
+        return self.diameter, self.diameter
+
+
+class SectionStiffness(NamedTuple):
+    """
+    Stiffnesses of the cross-section of a beam; each elastic direction needs one.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_beam(
+            'arm', length=0.5, section=frs.SectionStiffness(EIz=12.0), mass=0.2,
+            bending_z=0, torsion=0)
+    """
+
+    EIy: float | None = None    # about y: resists bending_z    [N m2]
+    EIz: float | None = None    # about z: resists bending_y    [N m2]
+    GJ: float | None = None     # torsion                       [N m2]
+    EA: float | None = None     # stretch                       [N]
+
+
+class Material(NamedTuple):
+    """
+    Elastic moduli and density of a beam.
+
+    Example::
+
+        cfrp = frs.Material(E=1.1e11, G=5e9, density=1600)
+        builder = frs.ArmBuilder().add_beam(
+            'arm', length=0.5, section=frs.Tube(outer=0.03, wall=0.001), material=cfrp)
+    """
+
+    E: float                        # Young's modulus                       [Pa]
+    G: float | None = None          # shear modulus; torsion needs it       [Pa]
+    density: float | None = None    # without it, the beam needs a mass     [kg/m3]
+
+
+# typical values of structural alloys: EN AW-6060, S235, Ti-6Al-4V
+MATERIALS = {'aluminium': Material(7.0e10, 2.6e10, 2700.0),
+             'steel': Material(2.1e11, 8.0e10, 7850.0),
+             'titanium': Material(1.14e11, 4.3e10, 4430.0)}
+
+Shape: TypeAlias = Box | Cylinder | Sphere
+SolidSection: TypeAlias = Rectangle | Tube | Rod
+
+
+def polar_moments(section: SolidSection, mass: float, length: float) -> np.ndarray:
+    """Moments of inertia of a unit of length about x, y, z, of a homogeneous beam (3,) [kg m]."""
+    area, Iy, Iz, _ = section.outline
+    return mass / (area * length) * np.array([Iy + Iz, Iy, Iz])
+
+
+def beam_inertia(mass: float, length: float, section_inertia: Sequence[float] | np.ndarray,
+                 ) -> np.ndarray:
+    """
+    Moments of inertia of a straight uniform beam about its centre, along its axes (3,) [kg m2].
+
+    :param section_inertia: of a unit of length about x, y, z, (3,) [kg m].
+    """
+    return np.asarray(section_inertia) * length + mass * length**2 / 12 * np.array([0, 1, 1])

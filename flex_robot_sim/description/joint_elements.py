@@ -1,0 +1,72 @@
+"""Elements of a joint: itself, and its gear, friction and spring in `<flexibility>`."""
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.description.attribute_text import (
+    attribute_text,
+    attribute_texts,
+    expect_one_of,
+)
+from flex_robot_sim.description.urdf_elements import add_element, add_origin
+from flex_robot_sim.description.words import FLEXIBILITY, URDF
+from flex_robot_sim.util.exceptions import SettingError
+
+_FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
+_IN_FLEXIBILITY = ('static_friction', 'stribeck_rate', 'spring_stiffness', 'spring_reference')
+
+
+def joint_elements(name: str, parent: str, child: str, kind: str, axis: str | ArrayLike, xyz: str,
+                   rpy: ArrayLike, limits: Mapping[str, Any], friction: Mapping[str, Any],
+                   ) -> tuple[Element, dict[str, str]]:
+    """
+    Return the <joint>, and attributes of that in <flexibility>, of `ArmBuilder.add_joint`.
+
+    :param xyz: position, as text.
+    :param limits: lower, upper, effort, velocity.
+    :param friction: viscous_friction and other arguments about friction and spring.
+    """
+    owner = f'joint "{name}"'
+    expect_one_of(owner, 'type', kind, URDF['joint'].attributes['type'].choices)
+    flexible = attribute_texts(owner, FLEXIBILITY['joint'],
+                               {word: friction[word] for word in _IN_FLEXIBILITY})
+    dynamics = attribute_texts(owner, URDF['dynamics'], {
+        word: friction[argument] for word, argument in _FRICTION.items()}, _FRICTION)
+    limit = attribute_texts(owner, URDF['limit'], limits)
+    if kind == 'fixed' and (flexible or dynamics or limit):
+        raise SettingError(f'{owner} is fixed: leave out its limits, friction and spring, or give '
+                           'another type')
+    kind, limit = _limits(owner, kind, limit)
+    joint = Element('joint', name=name, type=kind)
+    add_origin(joint, xyz, attribute_text(owner, 'rpy', rpy, URDF['origin'].attributes['rpy']))
+    add_element(joint, 'parent', link=parent)
+    add_element(joint, 'child', link=child)
+    if kind != 'fixed':
+        add_element(joint, 'axis', xyz=attribute_text(owner, 'axis', axis,
+                                                      URDF['axis'].attributes['xyz']))
+    for tag, attributes in (('limit', limit), ('dynamics', dynamics)):
+        if attributes:
+            add_element(joint, tag, **attributes)
+    return joint, flexible
+
+
+def _limits(owner, kind, limits):
+    """Return the type of a joint in URDF and its <limit>."""
+    if kind == 'fixed':
+        return kind, {}
+    has_range = 'lower' in limits, 'upper' in limits
+    if any(has_range) and not all(has_range):
+        raise SettingError(f'lower and upper of {owner}: give both, or none')
+    if kind == 'continuous' and any(has_range):
+        raise SettingError(f'{owner} is continuous and has no lower and upper: leave them out, '
+                           'or make it revolute')
+    if not any(has_range):
+        if kind == 'prismatic':
+            raise SettingError(f'lower and upper of {owner} are missing: a prismatic joint needs '
+                               'both [m]')
+        kind = 'continuous'
+    # below 0: no limit; other tools need both
+    return kind, limits and {'effort': '-1', 'velocity': '-1', **limits}

@@ -1,0 +1,394 @@
+"""An arm from code: links, joints, gears and flex sensors, without XML."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.description.argument_errors import expect_valid_parts, read_built
+from flex_robot_sim.description.attribute_text import (
+    attribute_text,
+    attribute_texts,
+    expect_one_of,
+    name_text,
+    number,
+    vector_text,
+)
+from flex_robot_sim.description.beam_link import beam_link
+from flex_robot_sim.description.joint_elements import joint_elements
+from flex_robot_sim.description.rigid_link import rigid_link
+from flex_robot_sim.description.urdf_elements import (
+    flexible_element,
+    link_element,
+    renamed,
+    robot_text,
+)
+from flex_robot_sim.description.words import FLEXIBILITY, URDF
+from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.util.exceptions import SettingError, shortened
+from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from flex_robot_sim.description.geometry import (
+        Material,
+        SectionStiffness,
+        Shape,
+        SolidSection,
+    )
+    from flex_robot_sim.description.robot import RobotDescription
+    from flex_robot_sim.model.arm_model import ArmModel
+
+ZERO = (0.0, 0.0, 0.0)
+
+
+@summarized
+class ArmBuilder:
+    """
+    Description of an arm, link by link and joint by joint.
+
+    The arm is a tree of links on the fixed link `base`, which exists from the start. Each other
+    link needs one joint, by `add_joint` or `attach`. Every method returns the builder. Units are
+    SI; frames are those of URDF. A refused call leaves the builder as it is.
+
+    Example::
+
+        builder = frs.ArmBuilder('lamp')
+        builder.add_beam('pole', length=0.5, section=frs.Tube(0.03, 0.002), material='aluminium')
+        builder.add_joint('shoulder', parent='base', child='pole', axis='y')
+        builder.add_gear('shoulder', gear_ratio=50, rotor_inertia=1e-5, stiffness=900)
+        frs.frequencies(builder.build(), [0.0])
+    """
+
+    def __init__(self, name: str = 'arm', *, base: str = 'base') -> None:
+        """
+        Start with the fixed base.
+
+        :param name: of the arm.
+        :param base: name of its fixed link.
+        """
+        self._name, self._base = name_text('name', name), name_text('base', base)
+        self._links: dict[str, Element] = {}
+        self._beams: dict[str, Element] = {}        # of the flexible ones, in <flexibility>
+        self._joints: dict[str, Element] = {}
+        self._gears: dict[str, Element] = {}        # of joints that <flexibility> describes
+        self._parents: dict[str, str] = {}          # link -> parent
+        self._links[base] = link_element(base, ())
+
+    def add_rigid(self, name: str, *, shape: Shape | None = None, mass: float | None = None,
+                  density: float | None = None, centre: ArrayLike = ZERO, rpy: ArrayLike = ZERO,
+                  inertia: ArrayLike | None = None) -> ArmBuilder:
+        """
+        Add a rigid link: a shape, a body with given inertia, or a frame without mass.
+
+        :param name: of the link.
+        :param shape: Box, Cylinder or Sphere; it determines the inertia, and viewers draw it.
+        :param mass: [kg]; without a shape and an inertia, it is that of a point.
+        :param density: of the shape, instead of its mass [kg/m3].
+        :param centre: of mass, in the link frame (3,) [m].
+        :param rpy: roll, pitch, yaw of the axes of shape and inertia in the link frame [rad].
+        :param inertia: about the centre, (3, 3) or its diagonal (3,) [kg m2]; default: that of
+            the shape.
+
+        Example::
+
+            builder = frs.ArmBuilder()
+            builder.add_rigid('tool', shape=frs.Sphere(0.03), mass=0.4)
+            builder.add_rigid('camera', mass=0.1, inertia=(1e-5, 1e-5, 2e-5))
+        """
+        self._new('link', name, self._links)
+        self._links[name] = rigid_link(name, shape, mass, density, centre, rpy, inertia)
+        return self
+
+    def add_beam(self, name: str, *, section: SolidSection | SectionStiffness,
+                 material: str | Material | None = None, length: float | None = None,
+                 end: ArrayLike | None = None, y_axis: str | ArrayLike = 'y',
+                 mass: float | None = None, section_inertia: ArrayLike | None = None,
+                 bending_y: int | str | None = None, bending_z: int | str | None = None,
+                 torsion: int | str | None = None, stretch: int | str | None = None,
+                 elements: int | None = None, segments: int = 1, boundary: str | None = None,
+                 damping_ratio: float | None = None, damping_time: float | None = None,
+                 ) -> ArmBuilder:
+        """
+        Add a flexible link: a uniform elastic beam from the origin of the link to its end.
+
+        :param name: of the link.
+        :param section: Rectangle, Tube or Rod, with a material; or SectionStiffness, with a mass.
+        :param material: 'aluminium', 'steel', 'titanium', or a Material.
+        :param length: along the x axis of the link [m]; or `end`: far end in any direction,
+            in the link frame (3,) [m].
+        :param y_axis: direction of the y axis of the section: 'x', 'y', 'z' or (3,).
+        :param mass: of the beam [kg]; default: by the density of the material.
+        :param section_inertia: moments of inertia of a unit of length about x, y, z of the beam,
+            (3,) [kg m]; default: those of the solid section, 0 for SectionStiffness.
+        :param bending_y, bending_z, torsion, stretch: number of assumed modes (default 2, 2,
+            1, 0), or of finite elements' coordinates (default 'all', 'all', 'all', 0).
+        :param elements: finite elements per segment; default: assumed modes.
+        :param segments: flexible bodies in series, for large deflections.
+        :param boundary: of assumed modes: 'static' (default), 'free', 'mass' or 'inertia'.
+        :param damping_ratio: of every mode of the arm; or `damping_time`: damping over
+            stiffness (Kelvin-Voigt) [s]. Default: no damping.
+
+        Example::
+
+            frs.ArmBuilder().add_beam('strip', length=0.5, material='steel', torsion=0,
+                                      section=frs.Rectangle(width=0.002, height=0.03))
+        """
+        self._new('link', name, self._links)
+        link, beam = beam_link(
+            name, section, material, length, end, y_axis, mass, section_inertia,
+            {'bending_y': bending_y, 'bending_z': bending_z, 'torsion': torsion,
+             'stretch': stretch, 'elements': elements, 'segments': segments,
+             'boundary': boundary},
+            {'damping_ratio': damping_ratio, 'damping_time': damping_time})
+        expect_valid_parts(robot_text(self._name, [link], [beam]))
+        self._links[name], self._beams[name] = link, beam
+        return self
+
+    def add_joint(self, name: str, *, parent: str, child: str, type: str = 'revolute',
+                  axis: str | ArrayLike = 'z', xyz: ArrayLike | None = None,
+                  rpy: ArrayLike = ZERO, station: float | None = None,
+                  lower: float | None = None, upper: float | None = None,
+                  effort: float | None = None, velocity: float | None = None,
+                  viscous_friction: float | None = None, coulomb_friction: float | None = None,
+                  static_friction: float | None = None, stribeck_rate: float | None = None,
+                  spring_stiffness: float | None = None, spring_reference: float | None = None,
+                  ) -> ArmBuilder:
+        """
+        Connect two links by a joint with a motor. Its frame is that of the child at zero.
+
+        :param name: of the joint.
+        :param parent, child: names of links of this arm.
+        :param type: 'revolute', 'prismatic', 'continuous' or 'fixed'.
+        :param axis: direction of the motion in the joint frame: 'x', '-y', ... or (3,).
+        :param xyz, rpy: pose of the joint in the frame of the parent, (3,) [m] and (3,) [rad];
+            default of xyz: the end of a flexible parent, the origin of a rigid one.
+        :param station: distance along a flexible parent, instead of xyz [m].
+        :param lower, upper: limits [rad or m]; default of a revolute joint: none.
+        :param effort: largest effort of the motor [N m or N]; default: no limit.
+        :param velocity: largest speed [rad/s or m/s]; default: no limit.
+        :param viscous_friction: [N m s/rad or N s/m].
+        :param coulomb_friction: dry friction in motion, static_friction: at rest [N m or N].
+        :param stribeck_rate: of the decay from one to the other [rad/s or m/s].
+        :param spring_stiffness: of a spring across the joint [N m/rad or N/m].
+        :param spring_reference: its position without force [rad or m].
+
+        Example::
+
+            builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
+            builder.add_joint('hinge', parent='base', child='arm', axis='y', viscous_friction=0.1)
+        """
+        self._new('joint', name, self._joints)
+        self._expect_tree(parent, child)
+        joint, gear = joint_elements(
+            name, parent, child, type, axis, self._position(name, parent, xyz, station), rpy,
+            {'lower': lower, 'upper': upper, 'effort': effort, 'velocity': velocity},
+            {'viscous_friction': viscous_friction, 'coulomb_friction': coulomb_friction,
+             'static_friction': static_friction, 'stribeck_rate': stribeck_rate,
+             'spring_stiffness': spring_stiffness, 'spring_reference': spring_reference})
+        self._keep_joint(name, joint, gear)
+        return self
+
+    def attach(self, child: str | ArmBuilder, *, parent: str, xyz: ArrayLike | None = None,
+               rpy: ArrayLike = ZERO, station: float | None = None, name: str | None = None,
+               prefix: str = '') -> ArmBuilder:
+        """
+        Fix a link, or the base of another arm with all that it carries, to a link.
+
+        :param child: name of a link of this arm, or an ArmBuilder, which is copied.
+        :param parent: name of a link of this arm.
+        :param xyz, rpy, station: place on the parent, as for `add_joint`.
+        :param name: of the fixed joint; default: that of the child with `_mount`.
+        :param prefix: before all names of links and joints of the other arm.
+
+        Example::
+
+            finger = frs.ArmBuilder('finger', base='knuckle').add_rigid('nail', mass=0.1)
+            finger.add_joint('bend', parent='knuckle', child='nail', xyz=(0.05, 0, 0))
+            hand = frs.ArmBuilder('hand')
+            hand.attach(finger, parent='base', prefix='left_')
+        """
+        if not isinstance(child, ArmBuilder):
+            return self.add_joint(name or f'{child}_mount', parent=parent, child=child,
+                                  type='fixed', xyz=xyz, rpy=rpy, station=station)
+        joined = deepcopy(self)
+        joined._include(child, prefix)
+        link = f'{prefix}{child._base}'
+        joined.add_joint(name or f'{link}_mount', parent=parent, child=link, type='fixed',
+                         xyz=xyz, rpy=rpy, station=station)
+        self.__dict__.update(joined.__dict__)
+        return self
+
+    def add_gear(self, joint: str, *, gear_ratio: float = 1.0, rotor_inertia: float = 0.0,
+                 stiffness: float | None = None, damping: float | None = None) -> ArmBuilder:
+        """
+        Add a gear and the rotor of the motor to a joint.
+
+        :param joint: name of a joint that moves.
+        :param gear_ratio: motor speed over joint speed [1 or rad/m].
+        :param rotor_inertia: of the motor about its own axis [kg m2].
+        :param stiffness: of the gear, between motor side and link side [N m/rad or N/m];
+            default: rigid.
+        :param damping: parallel to this stiffness [N m s/rad or N s/m].
+
+        Example::
+
+            builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
+            builder.add_joint('hinge', parent='base', child='arm', axis='y')
+            builder.add_gear('hinge', gear_ratio=100, rotor_inertia=2e-5, stiffness=1e4)
+        """
+        expect_one_of('', 'joint', joint, self._joints)
+        gear = dict(self._gears[joint].attrib) if joint in self._gears else {}
+        if 'gear_ratio' in gear:
+            raise SettingError(f'joint "{joint}" has a gear: call add_gear once for each joint')
+        gear |= attribute_texts(f'joint "{joint}"', FLEXIBILITY['joint'], {
+            'gear_ratio': gear_ratio, 'rotor_inertia': rotor_inertia, 'stiffness': stiffness,
+            'damping': damping})
+        self._keep_joint(joint, self._joints[joint], gear)
+        return self
+
+    def add_flex_sensor(self, link: str, name: str, *, start: float, end: float,
+                        plane: str) -> ArmBuilder:
+        """
+        Add a sensor of the mean curvature of a flexible link between two stations.
+
+        :param link: name of a flexible link.
+        :param name: of the sensor; outputs are called `<link>/<name>`.
+        :param start, end: first and last station, from the origin of the link [m].
+        :param plane: in which it bends: 'xy' (bending_y) or 'xz' (bending_z).
+
+        Example::
+
+            builder = frs.ArmBuilder().add_beam('strip', length=0.5, material='steel',
+                                                section=frs.Rectangle(0.002, 0.03))
+            builder.add_flex_sensor('strip', 'root', start=0.02, end=0.05, plane='xy')
+        """
+        expect_one_of('', 'link', link, self._beams)
+        sensor = attribute_texts(f'sensor "{name}"', FLEXIBILITY['flex_sensor'], {
+            'name': name, 'from': start, 'to': end, 'plane': plane},
+            {'from': 'start', 'to': 'end'})
+        beam = deepcopy(self._beams[link])
+        beam.append(flexible_element('flex_sensor', sensor, {}))
+        expect_valid_parts(robot_text(
+            self._name, [self._links[link]], [beam]))
+        self._beams[link] = beam
+        return self
+
+    def build(self, *, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY,
+              tool: str = '') -> ArmModel:
+        """
+        Return the ArmModel.
+
+        :param coupling: 'shortening', or 'zero_order' to leave it out.
+        :param gravity: in the base frame, (3,) [m/s2].
+        :param tool: tool link; '': found by name and position, as `frs.load` does.
+
+        Example::
+
+            builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
+            builder.add_joint('hinge', parent='base', child='arm', axis='y')
+            sim = frs.Simulation(builder.build(gravity=(0, 0, -1.62)))
+        """
+        return build_arm(self._description(tool), coupling, gravity)
+
+    def to_urdf(self) -> str:
+        """
+        Return the arm as the text of a URDF with `<flexibility>`.
+
+        `frs.load` reads the same arm from it; other URDF tools read it with rigid links.
+
+        Example::
+
+            builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
+            builder.add_joint('hinge', parent='base', child='arm', axis='y')
+            arm = frs.load(builder.to_urdf())
+        """
+        return self._description('').text
+
+    def _description(self, tool: str) -> RobotDescription:
+        text = robot_text(
+            self._name, [*self._links.values(), *self._joints.values()],
+            [*self._beams.values(), *self._gears.values()])
+        return read_built(text, f'ArmBuilder("{self._name}")', tool)
+
+    def _new(self, kind, name, known):
+        """Return a checked name that no link or joint has yet."""
+        if name_text('name', name) in known:
+            raise SettingError(f'name = "{name}": the arm has a {kind} of this name. Give another '
+                               'one')
+        return name
+
+    def _expect_tree(self, parent, child):
+        expect_one_of('', 'parent', parent, self._links)
+        expect_one_of('', 'child', child, self._links)
+        if child == self._base:
+            raise SettingError(f'child = "{child}" is the fixed base: give a link that moves, or '
+                               'exchange parent and child')
+        if child in self._parents:
+            raise SettingError(f'child = "{child}" has the parent "{self._parents[child]}": links '
+                               'form a tree, so give another child')
+        above = parent
+        while above is not None:
+            if above == child:
+                raise SettingError(f'child = "{child}" carries the parent "{parent}": links form '
+                                   'a tree, so give another child')
+            above = self._parents.get(above)
+
+    def _position(self, name, parent, xyz, station):
+        """Return the text of the position of a joint in the frame of its parent."""
+        owner = f'joint "{name}"'
+        if xyz is not None and station is not None:
+            raise SettingError(f'xyz and station of {owner}: give one of them')
+        if xyz is not None:
+            return attribute_text(owner, 'xyz', xyz, URDF['origin'].attributes['xyz'])
+        if parent not in self._beams:
+            if station is not None:
+                raise SettingError(f'station of {owner}: link "{parent}" is rigid. Give xyz')
+            return vector_text(np.zeros(3))
+        end_text = self._beams[parent].attrib['end']
+        if station is None:
+            return end_text
+        end = np.array(end_text.split(), float)
+        length = np.sqrt(end @ end)
+        along = number(owner, 'station', station, 'm')
+        if not 0 <= along <= length:
+            raise SettingError(f'station = {along:g} of {owner} must be from 0 to {length:g} m, '
+                               f'the length of link "{parent}"')
+        return vector_text(along / length * end)
+
+    def _keep_joint(self, name, joint, gear):
+        """Check a joint with its parent, and keep it."""
+        parent, child = (joint.find(tag).attrib['link'] for tag in ('parent', 'child'))
+        flexible = [self._beams[link] for link in (parent, child) if link in self._beams]
+        element = gear and flexible_element('joint', {'name': name, **gear}, {})
+        expect_valid_parts(robot_text(
+            self._name, [self._links[parent], self._links[child], joint],
+            [*flexible, *([element] if gear else [])]))
+        self._joints[name], self._parents[child] = joint, parent
+        if gear:
+            self._gears[name] = element
+
+    def _include(self, other, prefix):
+        """Copy links and joints of another builder, with a prefix to their names."""
+        if not isinstance(prefix, str):
+            raise SettingError(f'prefix = {shortened(repr(prefix), 60)} must be a text')
+        for name in other._links:
+            self._new('link', f'{prefix}{name}', self._links)
+        for name in other._joints:
+            self._new('joint', f'{prefix}{name}', self._joints)
+        for table in ('_links', '_joints', '_beams', '_gears'):
+            for name, element in getattr(other, table).items():
+                getattr(self, table)[f'{prefix}{name}'] = renamed(element, prefix)
+        self._parents.update({f'{prefix}{link}': f'{prefix}{parent}'
+                              for link, parent in other._parents.items()})
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        rows = [('links', [name for name in self._links if name not in self._beams]),
+                ('flexible links', list(self._beams)), ('joints', list(self._joints))]
+        heading = (f'ArmBuilder of "{self._name}": {counted(len(self._links), "link")}, '
+                   f'{counted(len(self._joints), "joint")}')
+        return heading, [(label, listed(names)) for label, names in rows if names]
