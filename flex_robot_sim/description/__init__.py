@@ -21,7 +21,8 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.util.exceptions import DescriptionError
 from flex_robot_sim.util.share import shipped_robots
 
-__all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', 'read_urdf']
+__all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', 'read_urdf',
+           'with_tool']
 
 TEXT_SOURCE = '<text>'      # source of a description without a file
 
@@ -43,7 +44,7 @@ def read_description(source: str | Path, xacro_arguments: Mapping[str, str] | No
         description = frs.read_description('two_link')
         length = description.beam('forearm').length
     """
-    return _with_tool(_read_source(source, xacro_arguments), tool)
+    return with_tool(_read_source(source, xacro_arguments), tool)
 
 
 def _read_source(source, xacro_arguments):
@@ -77,10 +78,10 @@ def read_text(text: str, tool: str = '') -> RobotDescription:
     if '<' not in text:
         raise DescriptionError(TEXT_SOURCE, None, 'this is no text of a robot',
                                'Give the text of a URDF, with xacro expanded')
-    return _with_tool(_read(_parse_text(text)), tool)
+    return with_tool(_read(_parse_text(text)), tool)
 
 
-def _with_tool(description, tool):
+def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
     """Return the RobotDescription with the tool of this name; SettingError if no such link."""
     if not tool:
         return description

@@ -41,10 +41,10 @@ def vector(owner: str, argument: str, value: Any, unit: str) -> np.ndarray:
     return array
 
 
-def number(owner: str, argument: str, value: Any, unit: str, above: float | None = None) -> float:
-    """Return a finite number, above a bound."""
-    return float(attribute_text(owner, argument, value, Attribute(
-        'number', unit, None, '', above=above)))
+def number(owner: str, argument: str, value: Any, unit: str, **bounds: float) -> float:
+    """Return a finite number within bounds, which are those of words.Attribute."""
+    return float(attribute_text(owner, argument, value, Attribute('number', unit, None, '',
+                                                                  **bounds)))
 
 
 def vector_text(values: np.ndarray) -> str:
@@ -69,7 +69,7 @@ def expect_one_of(owner: str, argument: str, value: object, known: Mapping[str, 
     suggestion = closest(value, known) if isinstance(value, str) else None
     remedy = f'Did you mean "{suggestion}"' if suggestion else f'Known: {", ".join(known)}'
     raise SettingError(f'{argument} = {shortened(repr(value), 60)}{owner and f" of {owner}"} is '
-                       f'unknown. {remedy}.')
+                       f'unknown. {remedy}')
 
 
 def unusable(owner: str, argument: str, value: object, wanted: str) -> SettingError:

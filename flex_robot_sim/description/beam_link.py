@@ -59,10 +59,12 @@ def beam_link(name: str, section: SolidSection | SectionStiffness, material: str
         raise unusable(owner, 'section', section,
                        'a Rectangle, a Tube, a Rod or a SectionStiffness')
     tag = _TAGS[type(section)]
-    parts = {tag: attribute_texts(owner, FLEXIBILITY[tag], section._asdict())}
+    parts = {tag: attribute_texts(f'the section of {owner}', FLEXIBILITY[tag],
+                                  section._asdict())}
     constants = _material(owner, section, material)
     if constants is not None:
-        parts['material'] = attribute_texts(owner, FLEXIBILITY['material'], constants._asdict())
+        parts['material'] = attribute_texts(f'the material of {owner}', FLEXIBILITY['material'],
+                                            constants._asdict())
     parts |= _discretisation(owner, counts) | _damping(owner, damping)
     weight, moments = _mass(owner, section, constants, mass, section_inertia, tip)
     if not moments[0] and counts['torsion'] != 0:

@@ -10,6 +10,7 @@ from flex_robot_sim.description.attribute_text import (
     attribute_text,
     attribute_texts,
     expect_one_of,
+    number,
 )
 from flex_robot_sim.description.urdf_elements import add_element, add_origin
 from flex_robot_sim.description.words import FLEXIBILITY, URDF
@@ -35,6 +36,9 @@ def joint_elements(name: str, parent: str, child: str, kind: str, axis: str | Ar
                                {word: friction[word] for word in _IN_FLEXIBILITY})
     dynamics = attribute_texts(owner, URDF['dynamics'], {
         word: friction[argument] for word, argument in _FRICTION.items()}, _FRICTION)
+    for word in ('effort', 'velocity'):
+        if limits[word] is not None:        # in a URDF, one below zero is none
+            number(owner, word, limits[word], URDF['limit'].attributes[word].unit, at_least=0.0)
     limit = attribute_texts(owner, URDF['limit'], limits)
     if kind == 'fixed' and (flexible or dynamics or limit):
         raise SettingError(f'{owner} is fixed: leave out its limits, friction and spring, or give '

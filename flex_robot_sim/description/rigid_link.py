@@ -27,7 +27,7 @@ def rigid_link(name: str, shape: Shape | None, mass: float | None, density: floa
         if not isinstance(shape, (Box, Cylinder, Sphere)):
             raise unusable(owner, 'shape', shape, 'a Box, a Cylinder or a Sphere')
         for field, size in shape._asdict().items():
-            number(owner, f'{field} of shape', size, 'm', above=0.0)
+            number(f'the shape of {owner}', field, size, 'm', above=0.0)
     weight, parts = _mass(owner, shape, mass, density, inertia), []
     if weight is not None:
         parts.append(inertial_element(weight, position, turn,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.description import read_description
+from flex_robot_sim.description import read_description, with_tool
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
@@ -28,12 +28,14 @@ STOP_DEPTH = 1e-3       # penetration that raises the damping of a stop to full 
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY,
-         xacro_arguments: Mapping[str, str] | None = None, tool: str = '') -> ArmModel:
+def load(source: str | Path | RobotDescription, coupling: str = 'shortening',
+         gravity: ArrayLike = GRAVITY, xacro_arguments: Mapping[str, str] | None = None,
+         tool: str = '') -> ArmModel:
     """
     Return the ArmModel of a robot.
 
-    :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
+    :param source: path of a URDF or xacro file, its text, the name of a shipped robot, or a
+        RobotDescription.
     :param coupling: 'shortening', or 'zero_order' to leave it out.
     :param gravity: in the base frame, (3,) [m/s2].
     :param xacro_arguments: {name: value} for a xacro file.
@@ -44,7 +46,11 @@ def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = 
         arm = frs.load('two_link', gravity=(0.0, 0.0, -1.62))       # on the moon
         assert arm.joint_names == ('waist', 'shoulder', 'elbow')
     """
-    return build_arm(read_description(source, xacro_arguments, tool), coupling, gravity)
+    if not isinstance(source, RobotDescription):
+        source = read_description(source, xacro_arguments, tool)
+    elif xacro_arguments:
+        raise SettingError('xacro_arguments belong to a file: read_description takes them')
+    return build_arm(with_tool(source, tool), coupling, gravity)
 
 
 def build_arm(description: RobotDescription, coupling: str = 'shortening',
