@@ -8,11 +8,11 @@ import numpy as np
 import flex_robot_sim as frs
 
 arm = (frs.ArmBuilder('lamp')
-       .add_beam('boom', length=0.5, section=frs.Tube(outer=0.02, wall=0.001), material='aluminium')
+       .add_beam('rod', length=0.5, section=frs.Tube(outer=0.02, wall=0.001), material='aluminium')
        .add_beam('neck', length=0.4, section=frs.Tube(outer=0.01, wall=0.001), material='steel')
        .add_rigid('tool', shape=frs.Sphere(radius=0.03), density=2700)
-       .add_joint('shoulder', parent='base', child='boom', axis='y')
-       .add_joint('elbow', parent='boom', child='neck', axis='y', rpy=(0.0, 0.5, 0.0))
+       .add_joint('shoulder', parent='base', child='rod', axis='y')
+       .add_joint('elbow', parent='rod', child='neck', axis='y', rpy=(0.0, 0.5, 0.0))
        .attach('tool', parent='neck')
        .add_gear('shoulder', gear_ratio=100, rotor_inertia=2e-5, stiffness=900, damping=0.5)
        .build(gravity=(0.0, 0.0, 0.0)))

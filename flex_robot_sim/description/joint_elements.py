@@ -13,9 +13,11 @@ from flex_robot_sim.description.attribute_text import (
     number,
 )
 from flex_robot_sim.description.urdf_elements import add_element, add_origin
+from flex_robot_sim.description.values import MAX_VALUE
 from flex_robot_sim.description.words import FLEXIBILITY, URDF
 from flex_robot_sim.util.exceptions import SettingError
 
+_NO_LIMIT = repr(MAX_VALUE)
 _FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
 _IN_FLEXIBILITY = ('static_friction', 'stribeck_rate', 'spring_stiffness', 'spring_reference')
 
@@ -37,7 +39,7 @@ def joint_elements(name: str, parent: str, child: str, kind: str, axis: str | Ar
     dynamics = attribute_texts(owner, URDF['dynamics'], {
         word: friction[argument] for word, argument in _FRICTION.items()}, _FRICTION)
     for word in ('effort', 'velocity'):
-        if limits[word] is not None:        # in a URDF, one below zero is none
+        if limits[word] is not None:        # in a URDF, one below zero means no limit
             number(owner, word, limits[word], URDF['limit'].attributes[word].unit, at_least=0.0)
     limit = attribute_texts(owner, URDF['limit'], limits)
     if kind == 'fixed' and (flexible or dynamics or limit):
@@ -72,5 +74,5 @@ def _limits(owner, kind, limits):
             raise SettingError(f'lower and upper of {owner} are missing: a prismatic joint needs '
                                'both [m]')
         kind = 'continuous'
-    # below 0: no limit; other tools need both
-    return kind, limits and {'effort': '-1', 'velocity': '-1', **limits}
+    # other tools need both
+    return kind, limits and {'effort': _NO_LIMIT, 'velocity': _NO_LIMIT, **limits}

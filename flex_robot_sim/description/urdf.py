@@ -10,7 +10,7 @@ from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
-from flex_robot_sim.description.values import only, read_attributes, read_children
+from flex_robot_sim.description.values import MAX_VALUE, only, read_attributes, read_children
 
 FULL_TURN_RAD = 6.3         # larger angles of an origin are probably degrees
 MIN_COS_PITCH = 1e-9        # below it, x points straight up or down
@@ -187,7 +187,7 @@ def _read_limits(document, element, name, kind, limit, mimic):
             document.line(element), f'the <limit> of joint "{name}" has no '
             f'{" and no ".join(missing)}', 'Write both: other URDF tools refuse the file')
     limits = {key: limit[key] for key in ('effort', 'velocity')
-              if limit[key] is not None and limit[key] >= 0}
+              if limit[key] is not None and 0 <= limit[key] < MAX_VALUE}
     if JOINT_TYPES[kind].needs_limit:
         if limit['lower'] > limit['upper']:
             raise document.error(

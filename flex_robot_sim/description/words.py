@@ -210,8 +210,9 @@ URDF = {
     'limit': Element('the range of the joint; required for revolute and prismatic joints', {
         'lower': _number('rad or m', 0.0, 'smallest position'),
         'upper': _number('rad or m', 0.0, 'largest position'),
-        'effort': _number('N m or N', None, 'largest effort of the motor; below 0: no limit'),
-        'velocity': _number('rad/s or m/s', None, 'largest speed; below 0: no limit'),
+        'effort': _number('N m or N', None, 'largest effort of the motor; below 0, or 1e30: no '
+                          'limit'),
+        'velocity': _number('rad/s or m/s', None, 'largest speed; below 0, or 1e30: no limit'),
     }),
     'dynamics': Element('friction of the joint', {
         'damping': _number('N m s/rad or N s/m', 0.0, 'viscous friction', at_least=0.0),

@@ -79,6 +79,12 @@ def test_stop_ringing(output):
     assert after < 0.02 * before
 
 
+def test_arm_from_code(output):
+    [[found, first, second]] = output('arm_from_code')
+    # the simulated arm against its linear model; the second mode is across the push
+    assert found == pytest.approx(first, abs=0.05) and found < second
+
+
 def test_spin_up(output):
     [[lag, end], [away]] = output('spin_up')
     # Kane, Ryan and Banerjee (1987) show half a metre for this beam, and a linear model that
