@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.attribute_text import number, unusable, vector, vector_text
-from flex_robot_sim.description.bodies import ROUNDING_TOLERANCE, impossibility
+from flex_robot_sim.description.bodies import (
+    IDENTIFICATION_TOLERANCE,
+    ROUNDING_TOLERANCE,
+    impossibility,
+)
 from flex_robot_sim.description.geometry import Box, Cylinder, Shape, Sphere
 from flex_robot_sim.description.urdf_elements import (
     add_element,
@@ -68,7 +72,7 @@ def _inertia(owner, mass, inertia, shape):
             np.abs(moments - moments.T).max() > ROUNDING_TOLERANCE * np.abs(moments).max()):
         raise SettingError(f'inertia of {owner} {wanted}')
     moments = (moments + moments.T) / 2
-    reason = impossibility(mass, moments, ROUNDING_TOLERANCE)
+    reason = impossibility(mass, moments, IDENTIFICATION_TOLERANCE)
     if reason:
         raise SettingError(f'inertia of {owner} {reason}: no body has it')
     return moments

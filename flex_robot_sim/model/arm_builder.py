@@ -100,7 +100,7 @@ class ArmBuilder:
             builder.add_rigid('tool', shape=frs.Sphere(0.03), mass=0.4)
             builder.add_rigid('camera', mass=0.1, inertia=(1e-5, 1e-5, 2e-5))
         """
-        self._new('link', name, self._links)
+        self._expect_new('link', name, self._links)
         self._links[name] = rigid_link(name, shape, mass, density, centre, rpy, inertia)
         return self
 
@@ -118,7 +118,7 @@ class ArmBuilder:
 
         :param name: of the link.
         :param section: Rectangle, Tube or Rod, with a material; or SectionStiffness, with a mass.
-        :param material: 'aluminium', 'steel', 'titanium', or a Material.
+        :param material: 'aluminium', 'steel', 'titanium' with typical values, or a Material.
         :param length: along the x axis of the link [m]; or `end`: far end in any direction,
             in the link frame (3,) [m].
         :param y_axis: direction of the y axis of the section: 'x', 'y', 'z' or (3,).
@@ -138,7 +138,7 @@ class ArmBuilder:
             frs.ArmBuilder().add_beam('strip', length=0.5, material='steel', torsion=0,
                                       section=frs.Rectangle(width=0.002, height=0.03))
         """
-        self._new('link', name, self._links)
+        self._expect_new('link', name, self._links)
         link, beam = beam_link(
             name, section, material, length, end, y_axis, mass, section_inertia,
             {'bending_y': bending_y, 'bending_z': bending_z, 'torsion': torsion,
@@ -182,7 +182,7 @@ class ArmBuilder:
             builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
             builder.add_joint('hinge', parent='base', child='arm', axis='y', viscous_friction=0.1)
         """
-        self._new('joint', name, self._joints)
+        self._expect_new('joint', name, self._joints)
         self._expect_tree(parent, child)
         joint, gear = joint_elements(
             name, parent, child, type, axis, self._position(name, parent, xyz, station), rpy,
@@ -273,8 +273,7 @@ class ArmBuilder:
             {'from': 'start', 'to': 'end'})
         beam = deepcopy(self._beams[link])
         beam.append(flexible_element('flex_sensor', sensor, {}))
-        expect_valid_parts(robot_text(
-            self._name, [self._links[link]], [beam]))
+        expect_valid_parts(robot_text(self._name, [self._links[link]], [beam]))
         self._beams[link] = beam
         return self
 
@@ -315,12 +314,11 @@ class ArmBuilder:
             [*self._beams.values(), *self._gears.values()])
         return read_built(text, f'ArmBuilder("{self._name}")', tool)
 
-    def _new(self, kind, name, known):
-        """Return a checked name that no link or joint has yet."""
+    def _expect_new(self, kind, name, known):
+        """Raise SettingError for what is no name, and for one that is in use."""
         if name_text('name', name) in known:
             raise SettingError(f'name = "{name}": the arm has a {kind} of this name. Give another '
                                'one')
-        return name
 
     def _expect_tree(self, parent, child):
         expect_one_of('', 'parent', parent, self._links)
@@ -377,9 +375,9 @@ class ArmBuilder:
         if not isinstance(prefix, str):
             raise SettingError(f'prefix = {shortened(repr(prefix), 60)} must be a text')
         for name in other._links:
-            self._new('link', f'{prefix}{name}', self._links)
+            self._expect_new('link', f'{prefix}{name}', self._links)
         for name in other._joints:
-            self._new('joint', f'{prefix}{name}', self._joints)
+            self._expect_new('joint', f'{prefix}{name}', self._joints)
         for table in ('_links', '_joints', '_beams', '_gears'):
             for name, element in getattr(other, table).items():
                 getattr(self, table)[f'{prefix}{name}'] = renamed(element, prefix)

@@ -10,6 +10,9 @@ from arms import flexibility, robot
 from scipy.optimize import brentq
 
 import flex_robot_sim as frs
+from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.words import FLEXIBILITY
+from flex_robot_sim.display.visuals import read_visuals, section_of
 
 SEEDS = range(6)
 ROTOR, RATIO = 1e-5, 50.0       # of each moving joint of a random arm    [kg m2], [1]
@@ -260,6 +263,38 @@ def test_the_description_has_all_arguments_of_the_calls():
     assert (elbow.kind, tuple(elbow.axis)) == ('continuous', (-1, 0, 0))
     assert (elbow.effort, elbow.velocity, elbow.lower) == (np.inf, 3, -np.inf)
     assert tuple(elbow.position) == (0, 0, 0)
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_viewers_draw_a_beam_with_its_section_along_its_axis(seed):
+    description = frs.read_description(random_builder(seed).to_urdf())
+    root = Document('text', description.text.encode()).root
+    for beam in [link.beam for link in description.links if link.beam]:
+        name, = (link.name for link in description.links if link.beam is beam)
+        size, is_round = section_of(read_visuals(root, name, beam), beam)
+        assert size == pytest.approx(beam.size, rel=1e-9) and is_round == beam.is_round
+
+
+def test_calls_reach_all_words_of_flexibility():
+    builder = frs.ArmBuilder()
+    for k, section in enumerate((frs.SectionStiffness(1, 1, 1, 1), frs.Rod(0.01),
+                                 frs.Tube(0.01, 0.001), frs.Rectangle(0.01, 0.01))):
+        has_stiffness = k == 0
+        builder.add_beam(
+            f'beam_{k}', length=1, section=section, mass=1.0 if has_stiffness else None,
+            material=None if has_stiffness else 'steel', section_inertia=(1e-4, 0, 0),
+            bending_y=1, bending_z=1, torsion=1, stretch=1, elements=(1, None)[k % 2],
+            boundary=(None, 'mass')[k % 2], **{('damping_ratio', 'damping_time')[k % 2]: 1e-3})
+        builder.add_joint(f'joint_{k}', parent=f'beam_{k - 1}' if k else 'base',
+                          child=f'beam_{k}', static_friction=1, stribeck_rate=1,
+                          spring_stiffness=1, spring_reference=1)
+        builder.add_gear(f'joint_{k}', gear_ratio=2, rotor_inertia=1, stiffness=1, damping=1)
+        builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')
+    flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
+    written = {}
+    for element in flexibility_element.iter('*'):
+        written.setdefault(element.tag, set()).update(element.attrib)
+    assert written == {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
 
 
 def test_the_same_arm_written_by_hand_has_the_same_mass_matrix():
