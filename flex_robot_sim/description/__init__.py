@@ -18,7 +18,7 @@ from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.tree import order
 from flex_robot_sim.description.urdf import read_robot
 from flex_robot_sim.description.values import closest
-from flex_robot_sim.util.exceptions import DescriptionError
+from flex_robot_sim.util.exceptions import DescriptionError, SettingError, shortened
 from flex_robot_sim.util.share import shipped_robots
 
 __all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', 'read_urdf',
@@ -83,6 +83,8 @@ def read_text(text: str, tool: str = '') -> RobotDescription:
 
 def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
     """Return the RobotDescription with the tool of this name; SettingError if no such link."""
+    if not isinstance(tool, str):
+        raise SettingError(f'tool = {shortened(repr(tool), 60)} must be the name of a link')
     if not tool:
         return description
     described = replace(description, requested_tool=tool)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.description.values import MAX_VALUE, closest, violated_bound
-from flex_robot_sim.description.words import Attribute, Element
+from flex_robot_sim.description.words import REQUIRED, Attribute, Element
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 VECTOR_LETTERS = {'x': (1.0, 0.0, 0.0), 'y': (0.0, 1.0, 0.0), 'z': (0.0, 0.0, 1.0)}
@@ -15,7 +15,7 @@ VECTOR_LETTERS = {'x': (1.0, 0.0, 0.0), 'y': (0.0, 1.0, 0.0), 'z': (0.0, 0.0, 1.
 def attribute_texts(owner: str, element: Element, values: Mapping[str, Any],
                     arguments: Mapping[str, str] | None = None) -> dict[str, str]:
     """
-    Return the texts {attribute: text} of the values that are not None.
+    Return the texts {attribute: text} of the values; None leaves an optional attribute out.
 
     :param owner: of the values, as messages name it, for instance `joint "elbow"`.
     :param element: words.Element that lists the attributes.
@@ -25,7 +25,8 @@ def attribute_texts(owner: str, element: Element, values: Mapping[str, Any],
     names = {attribute: attribute for attribute in values} | dict(arguments or {})
     return {attribute: attribute_text(owner, names[attribute], value,
                                       element.attributes[attribute])
-            for attribute, value in values.items() if value is not None}
+            for attribute, value in values.items()
+            if value is not None or element.attributes[attribute].default is REQUIRED}
 
 
 def attribute_text(owner: str, argument: str, value: Any, attribute: Attribute) -> str:

@@ -64,7 +64,7 @@ def _inertia(owner, mass, inertia, shape):
     wanted = 'must be a symmetric inertia (3, 3), or its diagonal (3,) [kg m2]'
     try:
         moments = np.array(inertia, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SettingError(f'inertia of {owner} {wanted}') from None
     if moments.shape == (3,):
         moments = np.diag(moments)

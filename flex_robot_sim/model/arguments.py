@@ -46,7 +46,7 @@ def array_or_nan(values: ArrayLike) -> np.ndarray:
     """Return a new array of numbers for further checks; anything else becomes a single NaN."""
     try:
         return np.array(values, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.array(np.nan)
 
 

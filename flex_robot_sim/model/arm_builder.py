@@ -213,13 +213,12 @@ class ArmBuilder:
             hand.attach(finger, parent='base', prefix='left_')
         """
         if not isinstance(child, ArmBuilder):
-            return self.add_joint(name or f'{child}_mount', parent=parent, child=child,
-                                  type='fixed', xyz=xyz, rpy=rpy, station=station)
+            return self.add_joint(f'{child}_mount' if name is None else name, parent=parent,
+                                  child=child, type='fixed', xyz=xyz, rpy=rpy, station=station)
         joined = deepcopy(self)
         joined._include(child, prefix)
         link = f'{prefix}{child._base}'
-        joined.add_joint(name or f'{link}_mount', parent=parent, child=link, type='fixed',
-                         xyz=xyz, rpy=rpy, station=station)
+        joined.attach(link, parent=parent, xyz=xyz, rpy=rpy, station=station, name=name)
         self.__dict__.update(joined.__dict__)
         return self
 

@@ -13,7 +13,7 @@ from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.elastic.section import DIRECTIONS
-from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
 from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
@@ -62,7 +62,7 @@ def build_arm(description: RobotDescription, coupling: str = 'shortening',
         raise SettingError(f'{description.source} has {total} elastic coordinates, and at most '
                            f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, '
                            'modes or elements')
-    if coupling not in COUPLINGS:
+    if not is_known(coupling, COUPLINGS):
         raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')
     gravity = array_or_nan(gravity)
     if gravity.shape != (3,) or not np.isfinite(gravity).all():

@@ -503,6 +503,8 @@ MISTAKES = [
     (lambda b: b.add_flex_sensor('tool', 'x', **CURVE), "link = 'tool' is unknown. Known: arm"),
     (lambda b: b.add_flex_sensor('arm', 'x', **CURVE | {'end': 0.9}), 'flex sensor "x" reaches '
      'from 0.1 to 0.9 m on a beam of 0.5 m. Give 0 <= start <= end <= length.'),
+    (lambda b: b.add_beam('x', length=1, section=frs.Rod(1e-200), material='steel'),
+     'the section of link "x" is out of all proportion: give its sizes in m'),
     (lambda b: b.attach(two_links(), parent='arm'), 'name = "base": the arm has a link of this '
      'name. Give another one'),
     (lambda b: b.build(), 'ArmBuilder("lamp"): the robot has several bases: "base", "tool", '
