@@ -42,10 +42,11 @@ def vector(owner: str, argument: str, value: Any, unit: str) -> np.ndarray:
     return array
 
 
-def number(owner: str, argument: str, value: Any, unit: str, **bounds: float) -> float:
-    """Return a finite number within bounds, which are those of words.Attribute."""
-    return float(attribute_text(owner, argument, value, Attribute('number', unit, None, '',
-                                                                  **bounds)))
+def number(owner: str, argument: str, value: Any, unit: str, above: float | None = None,
+           at_least: float | None = None) -> float:
+    """Return a finite number within bounds."""
+    return float(attribute_text(owner, argument, value, Attribute(
+        'number', unit, None, '', above=above, at_least=at_least)))
 
 
 def vector_text(values: np.ndarray) -> str:

@@ -61,7 +61,8 @@ def beam_link(name: str, section: SolidSection | SectionStiffness, material: str
     tag = _TAGS[type(section)]
     parts = {tag: attribute_texts(f'the section of {owner}', FLEXIBILITY[tag],
                                   section._asdict())}
-    if tag != 'section' and not 0 < min(section.outline) <= max(section.outline) < np.inf:
+    if not isinstance(section, SectionStiffness) and not (
+            0 < min(section.outline) <= max(section.outline) < np.inf):
         raise SettingError(f'the section of {owner} is out of all proportion: give its sizes in m')
     constants = _material(owner, section, material)
     if constants is not None:

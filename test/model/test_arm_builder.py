@@ -387,7 +387,7 @@ def test_a_beam_without_a_motor_may_carry_joints_along_it():
                                                         station=station)
     arm = builder.build()
     for k, station in enumerate((0.0, 0.2, 0.8)):
-        assert frs.pose(arm, np.zeros(arm.nq), f'cart_{k}')[:3, 3] == pytest.approx(
+        assert frs.pose(arm, np.zeros(arm.nq), link=f'cart_{k}')[:3, 3] == pytest.approx(
             [0, station, 0], abs=1e-14)
 
 
