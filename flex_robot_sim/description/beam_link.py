@@ -135,13 +135,14 @@ def _mass(owner, section, material, mass, section_inertia, end):
         if density is not None:
             raise SettingError(f'mass of {owner}: the density of its material determines it. '
                                'Leave one of them out')
-        weight = number(owner, 'mass', mass, 'kg', above=0.0)
+        weight = mass
     elif density is not None:
         weight = density * section.outline.area * length
     else:
         raise SettingError(f'mass of {owner} is missing [kg]'
                            + ('' if material is None else ': give it, or the density of the '
                               'material'))
+    weight = number(owner, 'mass', weight, 'kg', above=0.0)
     if section_inertia is not None:
         moments = vector(owner, 'section_inertia', section_inertia, 'kg m')
         if moments.min() < 0:
@@ -162,11 +163,11 @@ def _link(name, end, y_axis, mass, moments, section):
     inertia = axes @ np.diag(beam_inertia(mass, length, moments)) @ axes.T
     parts = [inertial_element(mass, end / 2, np.zeros(3), inertia)]
     if isinstance(section, (Rectangle, Tube, Rod)):
-        parts.append(_beamvisual_element(section, end, length, axes))
+        parts.append(_visual_of(section, end, length, axes))
     return link_element(name, parts)
 
 
-def _beamvisual_element(section, end, length, axes):
+def _visual_of(section, end, length, axes):
     is_round = not isinstance(section, Rectangle)
     # the axis of a cylinder is z
     turn = roll_pitch_yaw(np.roll(axes, -1, axis=1) if is_round else axes)

@@ -48,7 +48,7 @@ def _mass(owner, shape, mass, density, inertia):
     if density is not None:
         if shape is None:
             raise SettingError(f'density of {owner} needs a shape')
-        return number(owner, 'density', density, 'kg/m3', above=0.0) * shape.volume
+        mass = number(owner, 'density', density, 'kg/m3', above=0.0) * shape.volume
     if mass is not None:
         return number(owner, 'mass', mass, 'kg', above=0.0)
     if shape is not None or inertia is not None:
@@ -87,5 +87,5 @@ def _visual_of(shape: Shape, centre: np.ndarray, rpy: np.ndarray) -> Element:
         add_element(geometry, 'sphere', radius=repr(float(shape.radius)))
     else:
         add_element(geometry, 'cylinder', radius=repr(float(shape.radius)),
-             length=repr(float(shape.length)))
+                    length=repr(float(shape.length)))
     return visual

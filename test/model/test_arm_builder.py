@@ -1,8 +1,10 @@
 """Arms from code: the same as by hand, as Pinocchio builds them, and as closed forms say."""
 
 import copy
+import inspect
 import io
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -532,6 +534,28 @@ def test_a_refused_call_leaves_the_builder_as_it_is():
         builder.attach('tool', parent='arm').attach('post', parent='tool')
         assert builder.to_urdf() == (two_links().attach('tool', parent='arm')
                                      .attach('post', parent='tool').to_urdf())
+
+
+VALID = {
+    'add_rigid': {'name': 'x', 'shape': frs.Sphere(0.1), 'mass': 1.0},
+    'add_beam': {'name': 'x', 'length': 0.3, 'section': frs.Rod(0.01), 'material': 'steel'},
+    'add_joint': {'name': 'x', **TO_TOOL}, 'attach': TO_TOOL,
+    'add_gear': {'joint': 'shoulder', 'rotor_inertia': 1e-5},
+    'add_flex_sensor': {'link': 'arm', 'name': 'x', **CURVE}}
+WILD = (None, True, -1, 0, 1.5, np.nan, np.inf, 1e31, 10**400, '', 'tool', b'x', {}, (1, 2),
+        (np.nan, 0, 0), (1e300, 0, 0), -np.eye(3), 1j, frs.Tube(None, 'x'), frs.Material(None),
+        frs.Rod(1e-200), frs.Rod(1e20), frs.Box(1, 'x', np.nan), np.array(['x', 1], object))
+
+
+@pytest.mark.parametrize('method', VALID)
+def test_any_value_of_any_argument_is_used_or_refused_in_one_line(method):
+    for argument in list(inspect.signature(getattr(frs.ArmBuilder, method)).parameters)[1:]:
+        for value in WILD:
+            builder = two_links()
+            try:
+                getattr(builder, method)(**VALID[method] | {argument: value})
+            except frs.SettingError as error:
+                assert len(str(error)) < 300 and not re.search(r'\n|</?\w|:\d+:', str(error))
 
 
 def test_warnings_name_no_line_of_a_file():
