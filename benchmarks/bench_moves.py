@@ -62,7 +62,8 @@ def turns(start, end, duration):
     shaped = shaped_samples(choice.shaper, plain[:, None], PERIOD)[:, 0]
     # the screw carries what the strip pulls with, and its motor none of it
     plan = plan_move(_led_by_field(), [SLIDE, start], [SLIDE, end],
-                     duration + 0.5 * choice.shaper.duration, PlanLimits(effort=(1e3, 0.4)))
+                     duration=duration + 0.5 * choice.shaper.duration,
+                     limits=PlanLimits(effort=(1e3, 0.4)))
     return {'unshaped': plain, 'shaped': shaped,
             'planned': _sampled(plan.motion, plan.duration, 1)}
 

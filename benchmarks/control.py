@@ -39,7 +39,7 @@ from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import KINDS, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
+from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, si
 
 PERIOD = 1e-3
 
@@ -73,7 +73,7 @@ def linear_residual(quick):
             shaper = for_modes(kind, modes)
             zeros += [left_by(shaper, *mode) for mode in modes]
     for low, high in ((0.8, 1.2), (2.0, 4.0)):
-        shaper = shortest([Band(low, high, 0.01)])
+        shaper = si([Band(low, high, 0.01)])
         beyond += [left_by(shaper, f, 0.01) - 0.05 for f in np.linspace(low, high, 101)]
     return {'zeros': max(zeros), 'beyond_tolerance': max(beyond)}
 
@@ -183,7 +183,7 @@ def shaper_tick_us(quick):
     for _ in range(2 if quick else 6):
         for sample in samples:
             started = perf_counter()
-            shaper.tick(sample)
+            shaper.step(sample)
             times.append(perf_counter() - started)
     times = 1e6 * np.array(times[len(samples):])
     return {'median': float(np.median(times)), 'p99': float(np.percentile(times, 99))}

@@ -15,13 +15,13 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia, rigid_inertia
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
-from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
+from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.motion.joint_motion import minimum_jerk_motion
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
-from flex_robot_sim.motion.spline_path import plain_motion
 from flex_robot_sim.planning.iterative_learning import RepeatedMove
 from flex_robot_sim.planning.rest_to_rest import plan_move
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
@@ -51,7 +51,7 @@ def damping_added(quick):
         arm = frs.load(name)
         servo = servo_of(name, arm)
         for kind in KINDS:
-            design = design_damping(arm, pose, *servo, kind, LOOP)
+            design = design_damping(arm, pose, gains=servo, kind=kind, **LOOP._asdict())
             first = design.before[0]
             out[f'{name} {kind}'] = {
                 'before': round(float(-first.real / abs(first)), 4),
@@ -92,7 +92,8 @@ def lqg_settling_periods(quick):
     arm = build_arm(frs.read_description(text.replace('bending_y="2"', 'bending_y="4"')))
     first, out = frs.frequencies(arm)[0], {}
     for sensors in ('all', 'encoders'):
-        design = design_lqg(arm, [0.0], LATE, modes=1, sensors=sensors, stiffness=(0.3, 1.5))
+        design = design_lqg(arm, [0.0], **LATE._asdict(), modes=1, sensors=sensors,
+                            stiffness_range=(0.3, 1.5))
         for factor in (0.3, 0.5, 0.8, 1.0, 1.25, 1.5):
             periods, last = _settled(with_stiffness(arm, factor), design, first)
             out[f'{sensors}, stiffness {factor:g}'] = {
@@ -103,7 +104,7 @@ def lqg_settling_periods(quick):
 def _settled(arm, design, first):
     law, simulation = Lqg(arm, design), frs.Simulation(arm)
     start, goal, end = np.zeros(1), np.array([0.6]), 1.4
-    motion = plain_motion(start, goal, 1.2, 0.2)
+    motion = minimum_jerk_motion(start, goal, duration=1.2, begin=0.2)
     simulation.set_state(q=goal)
     there = simulation.pose('tool')[:3, 3]
     simulation.set_state(q=start)
@@ -131,11 +132,11 @@ def planned_residual(quick):
         for _ in range(2 if quick else 6):
             start, goal, duration = _drawn(arm, random)
             extra = 0.5 / frs.frequencies(arm, goal)[0]
-            plain = _rings(arm, servo, plain_motion(start, goal, duration), None, start, goal,
-                           duration)
+            motion = minimum_jerk_motion(start, goal, duration=duration)
+            plain = _rings(arm, servo, motion, None, start, goal, duration)
             for key, time in (('no extra time', duration), ('time of zv', duration + extra)):
                 try:
-                    plan = plan_move(arm, start, goal, time)
+                    plan = plan_move(arm, start, goal, duration=time)
                 except frs.SettingError:
                     refused += 1
                     continue
@@ -184,12 +185,13 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
 def learning(quick):
     """Root mean square of what the tip misses, over the first trial, by stiffness."""
     arm, out = frs.load('single_link'), {}
-    motion = plain_motion(np.zeros(1), np.array([0.4]), 1.2, 0.25)
-    trials = SimulatedTrials(arm, 'tool', motion, 2.05, *servo_of('single_link', arm), LOOP)
-    gain = RepeatedMove(motion, 2.05, 1, 16).model(
-        lambda reference: trials.run(arm, reference), 0.01)
+    motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=1.2, begin=0.25)
+    trials = SimulatedTrials(arm, motion, duration=2.05, gains=servo_of('single_link', arm),
+                             **LOOP._asdict())
+    gain = RepeatedMove(motion, duration=2.05, count=16).model(
+        lambda reference: trials.run(arm, reference), nudge=0.01)
     for factor in (0.9, 1.1):
-        move = RepeatedMove(motion, 2.05, 1, 16)
+        move = RepeatedMove(motion, duration=2.05, count=16)
         move.gain = gain
         for _ in range(16):
             move.learn(trials.run(with_stiffness(arm, factor), move.reference()))

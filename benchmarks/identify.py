@@ -228,9 +228,8 @@ def excitation_gain(quick):
                   for begin in (low, 0.5 * locked_frequencies(arm, pose)[0])]
         found = {}
         for key, for_energy in (('equal energy', True), ('equal limits', False)):
-            best = design_experiment(arm, 'fourier', length, period, free, pose,
-                                     tries=2 if quick else 8,
-                                     for_energy=for_energy)
+            best = design_experiment(arm, seconds=length, period=period, free=free, pose=pose,
+                                     tries=2 if quick else 8, for_energy=for_energy)
             rows = []
             for sweep in sweeps:
                 pair = [best.trial, sweep]

@@ -12,7 +12,7 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.precision import TOLERANCE, extrapolated, longest_step
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 SAMPLE = 0.05               # time between two points of the path [s]
@@ -38,7 +38,7 @@ def run(arm, time_step, sample=SAMPLE):
     """
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=time_step))
     simulation.set_state(START)
-    servo, wall, targets = fitting_servo(arm), 0.0, dict(TARGETS)
+    servo, wall, targets = design_servo(arm), 0.0, dict(TARGETS)
     path = [simulation.pose('tool')[:3, 3]]
     for k in range(round(END / sample)):
         target = targets.get(round(k * sample, 9))

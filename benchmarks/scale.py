@@ -16,6 +16,7 @@ from benchmarks.timing import in_turns, median_ratio, seconds
 from flex_robot_sim.description import read_description
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.sweeps import Manoeuvre
 from flex_robot_sim.sweeps.journal import Journal
 from flex_robot_sim.sweeps.plan import make_plan, run_part
 
@@ -27,7 +28,7 @@ def measure(quick=False):
     """Return the figures of this page."""
     robot, arm = read_description(ROBOT), frs.load(ROBOT)
     plan = make_plan(robot, {'payload': 'uniform:0,0.2'}, {'forearm.EIz': 'uniform:0.9,1.1'},
-                     frs.Manoeuvre(seconds=0.01), 'random', RUNS, 0, 'shortening', (0, 0, -9.81))
+                     Manoeuvre(seconds=0.01), 'random', RUNS, 0, 'shortening', (0, 0, -9.81))
     runs = [*range(2 if quick else RUNS)]
     part, (done, _) = plan.part(runs), run_part(plan.part(runs), runs)
     with tempfile.TemporaryDirectory() as folder:

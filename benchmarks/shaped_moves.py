@@ -14,7 +14,7 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.model.payload import make_payload
 from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
@@ -37,7 +37,7 @@ DESIGNS = 'zv, one frequency', 'zv', 'ei', 'recommended'
 @cache
 def servo(name):
     """Gains (stiffness, damping) that a stiff servo of a robot has."""
-    found = fitting_servo(frs.load(name), frequency=SERVO)
+    found = design_servo(frs.load(name), frequency=SERVO)
     return found.stiffness, found.damping
 
 

@@ -3,7 +3,7 @@ Many short runs as a sweep, with a folder that keeps them, beside a plain loop t
 
 `python -m benchmarks.sweep_time`
 
-Both are one process and one thread; the loop is what one writes without `frs.sweep`: a Simulation
+Both are one process and one thread; the loop is what one writes without `frs.sweeps`: a Simulation
 for each run, its figures, and a CSV file at the end.
 """
 
@@ -17,7 +17,8 @@ import flex_robot_sim as frs
 from benchmarks.timing import median_ratio, seconds
 from flex_robot_sim.analysis.deflection import tip_translations
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
+from flex_robot_sim.sweeps import Manoeuvre, sweep
 
 RUNS, QUICK_RUNS, BLOCKS = 10_000, 300, 10
 SECONDS, LOOK = 0.1, 0.01
@@ -27,7 +28,7 @@ VARY = {'payload': 'uniform:0,0.2', 'elbow.to': 'uniform:-0.1,0.1'}
 def plain_loop(payloads, goals, path):
     """Make runs one by one, and write what they came to."""
     arm = frs.load('two_link')
-    servo = fitting_servo(arm)
+    servo = design_servo(arm)
     with open(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file)
         for payload, goal in zip(payloads, goals):
@@ -50,9 +51,9 @@ def plain_loop(payloads, goals, path):
 
 def swept(count, seed, folder):
     """Make as many runs as a sweep."""
-    return frs.sweep('two_link', VARY, run=frs.Manoeuvre(seconds=SECONDS, at_rest=False,
-                                                        rate=1 / LOOK),
-                     method='random', count=count, seed=seed, folder=folder)
+    move = Manoeuvre(seconds=SECONDS, at_rest=False, rate=1 / LOOK)
+    return sweep('two_link', vary=VARY, run=move, method='random', count=count, seed=seed,
+                 folder=folder)
 
 
 def measure(quick=False):

@@ -6,7 +6,7 @@ import gymnasium
 import matplotlib.pyplot as plt
 import numpy as np
 
-from flex_robot_sim.environments.tasks import cost_of_tips
+from flex_robot_sim.environments import cost_of_tips
 
 POPULATION, EPISODES, BEST, GENERATIONS, STEPS = 16, 3, 4, 7, 150
 TRAINING_SEED, TEST_SEED = 0, 10_000    # of which the second is never seen while it learns

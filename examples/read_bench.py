@@ -14,9 +14,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
-from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
-from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
+from flex_robot_sim.rig import (
+    BridgeSettings,
+    EmulatorProcess,
+    RigBridge,
+    ShapeTracker,
+    calibration_of,
+)
 
 SECONDS = 2.0
 

@@ -6,18 +6,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.shaping.impulses import of_kind
-from flex_robot_sim.shaping.shaped_samples import shaped_samples
 
 PERIOD, SERVO = 1e-3, (400.0, 20.0)     # [s], gains of the motor
 
 arm = frs.load('single_link')
 mode = frs.modes(arm, gains=SERVO)
-shaper = of_kind('zvd', mode.frequencies[0], mode.damping_ratios[0])
+shaper = frs.shaping.zvd(mode.frequencies[0], damping_ratios=mode.damping_ratios[0])
 times = np.arange(0.0, 4.0, PERIOD)
 move = np.minimum(times / 0.5, 1.0)[:, None]            # one radian within half a second
 
-for label, target in (('as it is', move), ('shaped', shaped_samples(shaper, move, PERIOD))):
+for label, target in (('as it is', move), ('shaped', shaper.shape(times, move).positions)):
     sim, swing = frs.Simulation(arm), []
     for set_point, t in zip(target[:len(times)], times):
         sim.hold(set_point, stiffness=SERVO[0], damping=SERVO[1])

@@ -7,10 +7,12 @@ Robot arms whose links bend and twist, and whose joints give, from one URDF.
     sim.advance_to(2.0)
 """
 
+from flex_robot_sim.util.lazy_names import lazy_names
 from flex_robot_sim.version import __version__ as __version__
 
 TYPE_CHECKING = False       # True for static tools, as `typing` has it
 if TYPE_CHECKING:
+    from flex_robot_sim import control, feedback, identification, planning, shaping, sweeps
     from flex_robot_sim.analysis.equations import (
         actuated_coordinates,
         forward_dynamics,
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.model.payload import with_payload
     from flex_robot_sim.simulation.simulation import Simulation
-    from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
-    from flex_robot_sim.sweeps.sweep import sweep
     from flex_robot_sim.util.exceptions import (
         DescriptionError,
         FlexRobotSimError,
@@ -79,33 +79,20 @@ _LATER = {
     'util.settings': ('SimulationSettings',),
     'util.share': ('robots',),
     'simulation.simulation': ('Simulation',),
-    'sweeps.manoeuvre': ('Manoeuvre',),
-    'sweeps.sweep': ('sweep',),
 }
-_MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
+_PACKAGES = ('control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps')
 
 __all__ = [
     'ArmBuilder', 'ArmModel', 'Batch', 'Box', 'Cylinder', 'DescriptionError', 'Equilibrium',
-    'FlexRobotSimError', 'LinearModel', 'Manoeuvre', 'Material', 'Modes', 'Push', 'Rectangle',
+    'FlexRobotSimError', 'LinearModel', 'Material', 'Modes', 'Push', 'Rectangle',
     'RobotDescription', 'Rod', 'SectionStiffness', 'SettingError', 'Simulation', 'SimulationError',
     'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates', 'convert_rate',
     'convert_twist', 'convert_wrench', 'curvatures', 'equilibrium', 'forward_dynamics',
     'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load',
-    'mass_matrix', 'modes', 'nonlinear_effects', 'pose', 'read_description', 'robots', 'sweep',
-    'twist', 'twist_rate', 'with_payload',
+    'mass_matrix', 'modes', 'nonlinear_effects', 'pose', 'read_description', 'robots', 'twist',
+    'twist_rate', 'with_payload',
 ]
-
+__all__ += ['control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps']
 
 if not TYPE_CHECKING:       # or a static tool would take any name for one of ours
-    def __getattr__(name):
-        if name in _MODULE_OF:
-            from importlib import import_module
-
-            from flex_robot_sim.util.garbage import collected_seldom
-            with collected_seldom():
-                return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULE_OF])
+    __getattr__, __dir__ = lazy_names(__name__, _LATER, _PACKAGES)

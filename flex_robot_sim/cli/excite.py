@@ -83,8 +83,9 @@ def run(arguments: Namespace) -> int:
     period = max(4e-3, arguments.seconds / 1e4)
     with show_progress('designing the motion'):
         design = design_experiment(
-            arm, arguments.kind, arguments.seconds, period, free, arguments.pose, arguments.tries,
-            arguments.seed, arguments.for_energy, signals=arguments.signal)
+            arm, seconds=arguments.seconds, period=period, kind=arguments.kind, free=free,
+            pose=arguments.pose, tries=arguments.tries, seed=arguments.seed,
+            for_energy=arguments.for_energy, signals=arguments.signal)
         if arguments.size < 1.0:
             design = scaled_design(arm, design, arguments.size, free)
         open_loop_limit = open_loop(arm, design.trial)

@@ -99,8 +99,9 @@ def run(arguments: Namespace) -> int:
                  calibration_of_logs([*paths, *arguments.validate]))
         if bench is not None:
             calibrated = known_numbers(arm, bench)
-        logs = [read_log(path, arguments.signal, bench) for path in paths]
-        validation_logs = [read_log(path, arguments.signal, bench) for path in arguments.validate]
+        logs = [read_log(path, arguments.signal, calibration=bench) for path in paths]
+        validation_logs = [read_log(path, arguments.signal, calibration=bench)
+                           for path in arguments.validate]
     field = f'field/{arm.joint_names[-1]}'
     if bench is not None and all(field in log.columns for log in [*logs, *validation_logs]):
         model = build_arm(with_stepper(arm.description, bench), arguments.coupling,

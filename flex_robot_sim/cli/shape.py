@@ -124,8 +124,8 @@ def _from_robot(arguments):
     payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
     with show_progress('trying shapers, on linear models and in moves'):
         cases, candidates, best, moves, why = recommend(
-            arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
-            arguments.fixed)
+            arm, poses, payloads=payloads, gains=gains, uncertainty=uncertainty,
+            tolerance=arguments.tolerance, allowed=arguments.allowed, fixed=arguments.fixed)
     summary = {'of': arm.description.name, 'is_flexible': bool(arm.tips or arm.motor_names),
                'uncertainty': uncertainty, 'trial_moves': moves,
                'why': why, 'gains': servo and servo_line(arm, servo),
@@ -161,8 +161,8 @@ def _servo(arguments, arm):
     """Return the Servo that holds the joints, or None without --servo."""
     if not arguments.servo:
         return None
-    from flex_robot_sim.control.servo import fitting_servo
-    return fitting_servo(arm)
+    from flex_robot_sim.control.servo import design_servo
+    return design_servo(arm)
 
 
 def _from_log(arguments):

@@ -36,7 +36,7 @@ from flex_robot_sim.cli.simulation_table import (
 )
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.control.gains import Servo, carrying_efforts
-from flex_robot_sim.control.servo import fitting_servo, servo_line
+from flex_robot_sim.control.servo import design_servo, servo_line
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
 from flex_robot_sim.model.arguments import checked
@@ -298,7 +298,7 @@ def _set_servo(simulation, arguments):
     has_efforts = arguments.effort or arguments.effort_table
     if _needs_closed_loop_move(arguments) and has_efforts:
         raise UsageError('--shaper, --feedback, --integral and --within go without --effort.')
-    servo = fitting_servo(simulation.arm)
+    servo = design_servo(simulation.arm)
     for name in ('stiffness', 'damping'):
         values = getattr(arguments, name)
         if values is not None:

@@ -16,11 +16,11 @@ from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.description import read_description
 from flex_robot_sim.sweeps.cluster import cluster
+from flex_robot_sim.sweeps.execution import run_plan
 from flex_robot_sim.sweeps.journal import count_written_runs
 from flex_robot_sim.sweeps.manoeuvre import SHAPERS, Manoeuvre
 from flex_robot_sim.sweeps.plan import make_plan
 from flex_robot_sim.sweeps.pools import processes
-from flex_robot_sim.sweeps.sweep import run_plan
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.table_files import has_parquet
 from flex_robot_sim.util.xacro_arguments import xacro_arguments

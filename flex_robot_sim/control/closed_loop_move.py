@@ -117,12 +117,13 @@ def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,
     """Law of one of FEEDBACKS beside a servo, at a step [s]; slow. SettingError if none."""
     loop = LoopTiming(sample_period(step), 0.0)
     if kind in KINDS:
-        return StrainFeedback(arm, design_damping(arm, goal, *servo, kind, loop))
+        return StrainFeedback(arm, design_damping(arm, goal, gains=servo, kind=kind,
+                                                  **loop._asdict()))
     axes = [np.unique(np.linspace(min(ends), max(ends), POSES_PER_JOINT))
             for ends in zip(start, goal)]
     if np.prod([axis.size for axis in axes]) > MAX_POSES:
         axes = [np.array([position]) for position in goal]
-    return Lqg(arm, design_lqg(arm, axes, loop))
+    return Lqg(arm, design_lqg(arm, axes, **loop._asdict()))
 
 
 def integral_rates(arm: ArmModel, servo: tuple[np.ndarray, np.ndarray], share: float,

@@ -12,13 +12,27 @@ from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 @dataclass(frozen=True, eq=False)
 class Servo:
-    """PD gains of the joints of an arm, and integral rates."""
+    """
+    PD gains of the joints of an arm, and integral rates.
+
+    Example::
+
+        servo = frs.control.design_servo(frs.load('two_link'))
+        servo.frequency, servo.complaint
+        sim = frs.Simulation(frs.load('two_link'))
+        sim.hold([0.0, 0.5, -0.8], *servo.gains)
+    """
 
     stiffness: np.ndarray       # (joints,)                                 [N m/rad, N/m]
     damping: np.ndarray         # (joints,)                                 [N m s/rad, N s/m]
     frequency: float            # of the slowest closed joint if the arm were rigid         [Hz]
     complaint: str = ''         # why the gains do not hold the arm, and a remedy
     integral: np.ndarray | None = None  # (joints,)  rates of an integral action         [1/s]
+
+    @property
+    def gains(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness and damping, as `modes` and `linearise` take them."""
+        return self.stiffness, self.damping
 
 
 def fitting_gains(arm: ArmModel, frequency: float = 1.0,

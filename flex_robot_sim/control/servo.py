@@ -19,6 +19,7 @@ the frequency against viscous friction, and a small error at rest against dry fr
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 
@@ -30,10 +31,12 @@ from flex_robot_sim.control.steady_state_error import friction_band, hold_tolera
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.model.arguments import expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import VISCOUS, has_friction, static_frictions
-from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.eigenproblem import eigvalsh
+from flex_robot_sim.util.exceptions import SettingError
 
 # frequency [Hz] and damping ratio of a closed joint, alone and rigid
 DEFAULT_FREQUENCY, DEFAULT_RATIO = 1.0, 0.7
@@ -299,15 +302,35 @@ class _SampledPose:
         return math.log(np.abs(values).max()) / period if period else values.real.max()
 
 
-def fitting_servo(arm: ArmModel, sampling: LoopTiming = CONTINUOUS,
-                  frequency: float = DEFAULT_FREQUENCY, ratio: float = DEFAULT_RATIO) -> Servo:
+def design_servo(arm: ArmModel, *, frequency: float = DEFAULT_FREQUENCY,
+                 damping_ratio: float = DEFAULT_RATIO, period: float = 0.0,
+                 delay: float = 0.0) -> Servo:
     """
-    Return the Servo that holds an ArmModel in all its poses; see ServoFit.
+    Design PD gains of the joints that hold an arm in all its poses.
 
-    Without frequency and ratio, these are the default gains of all commands and nodes.
+    Without arguments, these are the default gains of all commands and nodes.
+
+    :param frequency: of a closed joint, if it were alone and the arm rigid [Hz]. It is higher if
+        the weight needs it, and lower if the period is too long for it.
+    :param damping_ratio: of such a joint.
+    :param period: between two samples; 0: continuous [s]. delay: 0 or one period [s].
+
+    Example::
+
+        arm = frs.load('two_link')
+        servo = frs.control.design_servo(arm, frequency=2.0)
+        servo.stiffness, servo.damping, servo.complaint
+        modes = frs.modes(arm, [0.0, 0.5, -0.8], gains=servo.gains)
     """
-    fit = ServoFit(arm, sampling)
-    return fit.with_default_integral(fit.servo(frequency, ratio))
+    expect_arm(arm)
+    for name, value in (('frequency', frequency), ('damping_ratio', damping_ratio)):
+        if not isinstance(value, Real) or not 0.0 < value < math.inf:
+            raise SettingError(f'{name} = {value!r} must be above 0 and finite')
+    timing = CONTINUOUS if period == 0.0 == delay else checked_timing(LoopTiming(period, delay))
+    if timing.delay not in (0.0, timing.period):
+        raise SettingError(f'delay = {delay!r} must be 0 or the period of {timing.period:g} s')
+    fit = ServoFit(arm, timing)
+    return fit.with_default_integral(fit.servo(frequency, damping_ratio))
 
 
 def servo_line(arm: ArmModel, servo: Servo, ratio: float = DEFAULT_RATIO) -> str:

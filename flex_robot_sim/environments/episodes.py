@@ -17,7 +17,7 @@ from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.environments import tasks
@@ -93,7 +93,7 @@ class Episodes:
         self._count, self._laws = count, Laws(description, vary, scale)
         self._reward = reward or self.task.reward
         self._observe = observation or tasks.bench_observation
-        servo = fitting_servo(self.arm)
+        servo = design_servo(self.arm)
         limits = effort_limits(self.arm)
         self._efforts = self.settings.strength * np.where(
             np.isfinite(limits), limits, UNLIMITED_SERVO_ERROR * servo.stiffness)

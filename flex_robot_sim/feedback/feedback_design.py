@@ -97,13 +97,14 @@ def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike]
         like = min(table, key=lambda other: np.abs(np.subtract(other, corner)).sum(),
                    default=None)
         pose = [axis[k] for axis, k in zip(axes, corner)]
-        table[corner] = design_damping(arm, pose, *gains, kind, loop, feedback=feedback,
-                                       late=late, like=None if like is None else table[like])
+        table[corner] = design_damping(arm, pose, gains=gains, kind=kind, **loop._asdict(),
+                                       feedback=feedback, late=late,
+                                       like=None if like is None else table[like])
         if progress is not None:
             progress(len(table), len(corners))
     _refuse_if_worse(arm, kind, axes, table, gains, feedback)
     complaint = max(table.values(), key=lambda design: -design.ratio).complaint
-    law = StrainFeedback(arm, DampingTable(axes, table, complaint), limits)
+    law = StrainFeedback(arm, DampingTable(axes, table, complaint), limits=limits)
     return Feedback(law, timing.period, True, False, _strain_timeout(timing), complaint)
 
 
@@ -114,8 +115,8 @@ def _lqg(arm, axes, timing, limits, feedback):
     # strain arrives after the effort for its state, and is used with the next state
     is_paired = has_strain and timing.strain_period > 0.0
     late = timing.period if is_paired else 0.0
-    design = design_lqg(arm, axes, LoopTiming(period, timing.delay + late), feedback=feedback)
-    return Feedback(Lqg(arm, design, limits), period, has_strain, is_paired,
+    design = design_lqg(arm, axes, period=period, delay=timing.delay + late, feedback=feedback)
+    return Feedback(Lqg(arm, design, limits=limits), period, has_strain, is_paired,
                     _strain_timeout(timing), '')
 
 

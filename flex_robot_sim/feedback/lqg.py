@@ -10,6 +10,7 @@ reference, and the difference of the efforts fades out.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -18,9 +19,12 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.feedback.gain_table import GainTable
 from flex_robot_sim.feedback.lqg_design import LqgDesign
 from flex_robot_sim.feedback.lqg_gains import LqgGains
+from flex_robot_sim.feedback.measurement import Measurement, checked_curvature, checked_field
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.motion.reference_function import ReferenceFunction
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable
 
@@ -28,12 +32,31 @@ MAX_MEASUREMENT = 1e9   # larger measurements are refused         [rad, m, 1/m]
 
 
 class Lqg(Serializable):
-    """Efforts of an LqgDesign; `effort` is the newest, (joints,) [N m, N]."""
+    """
+    Linear quadratic Gaussian controller (LQG); `effort` is the newest, (joints,) [N m, N].
+
+    Example::
+
+        arm = frs.load('single_link')
+        design = frs.feedback.design_lqg(arm, [0.0], period=5e-3, delay=5e-3)
+        law = frs.feedback.Lqg(arm, design, reference=[0.1])
+        measured = frs.feedback.Measurement(0.0, position=[0.0], curvature=[0.0, 0.0])
+        effort = law.step(measured)                 # once in each design.loop.period
+    """
 
     adds_to_servo = False
 
-    def __init__(self, arm: ArmModel, design: LqgDesign, limits: ArrayLike | None = None) -> None:
-        """Get ready, switched off; limits (joints,) [N m, N], default: those of the motors."""
+    def __init__(self, arm: ArmModel, design: LqgDesign, *, limits: ArrayLike | None = None,
+                 reference: ArrayLike | Motion | Callable[[float], ArrayLike] | None = None,
+                 ) -> None:
+        """
+        Get ready, switched off.
+
+        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        :param reference: for `step`: a pose (joints,) [rad, m], a Motion, or a function of time
+            that returns positions, velocities and accelerations (3, joints); default: the first
+            pose of the design.
+        """
         if design.complaint:
             raise SettingError(design.complaint)
         names = arm.joint_names
@@ -68,6 +91,7 @@ class Lqg(Serializable):
         self._fade_factor = math.exp(-design.loop.period * 2 * math.pi * design.bandwidth)
         self._reference = np.zeros((3, m))
         self._is_starting = False
+        self.reference = ReferenceFunction(self._pose if reference is None else reference, names)
 
     @property
     def estimate(self) -> np.ndarray:
@@ -93,6 +117,18 @@ class Lqg(Serializable):
         """Switch off: from now on call `watch`."""
         self.is_on = self._is_starting = False
 
+    def step(self, measurement: Measurement) -> np.ndarray:
+        """
+        Efforts for a Measurement, (joints,) [N m, N]; the first call switches it on.
+
+        It uses time, positions and, if the design does, curvatures.
+        """
+        position = checked_field(measurement, 'position', self.reference.names)
+        count = self._y.size - self._m
+        curvature = checked_curvature(measurement, count) if count else self._y[:0]
+        self.start(position, effort=None if self._is_uninitialised else self.effort)
+        return self.update(position, None, curvature, self.reference(measurement.time)).copy()
+
     def reset(self) -> None:
         """Switch off and discard the state, after another controller has moved the arm."""
         self.stop()
@@ -109,7 +145,7 @@ class Lqg(Serializable):
         self.effort[:] = effort
         self._store_effort()
 
-    def update(self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray,
+    def update(self, position: np.ndarray, velocity: np.ndarray | None, curvature: np.ndarray,
                reference: np.ndarray) -> np.ndarray:
         """
         Efforts at a sample, (joints,) [N m, N]; overwritten by the next call.

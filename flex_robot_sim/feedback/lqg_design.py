@@ -17,9 +17,10 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law, outputs_of
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import summarized
 
 SENSORS = ('encoders', 'all')
@@ -33,7 +34,14 @@ STIFFNESS_SAMPLES = 5       # stiffnesses of the plants, in addition to the nomi
 @summarized
 @dataclass(frozen=True, eq=False)
 class LqgDesign:
-    """Gains over a grid of poses."""
+    """
+    Gains of an LQG over a grid of poses.
+
+    Example::
+
+        design = frs.feedback.design_lqg(frs.load('single_link'), [0.0], period=5e-3, delay=5e-3)
+        design.bandwidth, design.slowest, design.complaint
+    """
 
     loop: LoopTiming
     late: int                   # delay in the law, in periods
@@ -46,22 +54,35 @@ class LqgDesign:
     complaint: str = ''
 
 
-def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray],
-               loop: LoopTiming | None = None, bandwidth: float | None = None,
+def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
+               period: float = 2e-3, delay: float = 2e-3, bandwidth: float | None = None,
                modes: int | None = None, sensors: str | None = None,
-               stiffness: Sequence[float] = (0.8, 1.25),
+               stiffness_range: Sequence[float] = (0.8, 1.25),
                feedback: str = 'motor') -> LqgDesign:
     """
-    Return the LqgDesign of an ArmModel.
+    Design a linear quadratic Gaussian controller (LQG) that is stable for all plants of a range.
+
+    Pass the result to Lqg.
 
     :param poses: one pose (joints,), or an array of grid positions per joint [rad, m].
+    :param period: between two samples [s]; delay: from a sample to the resulting effort [s].
     :param bandwidth: to begin with [Hz]; None: the first natural frequency with locked drives.
     :param modes: number of modes in the law; None: those below an eighth of the sampling rate,
         and at least one.
     :param sensors: 'encoders' or 'all'; None: all available ones.
-    :param stiffness: smallest and largest one with a stable loop, over that of the description.
+    :param stiffness_range: smallest and largest stiffness of links and gears for which the loop
+        is stable, over that of the description.
+    :param feedback: side of the drives that the encoders measure, 'motor' or 'link'.
+
+    Example::
+
+        arm = frs.load('single_link')
+        design = frs.feedback.design_lqg(arm, [0.0], period=5e-3, delay=5e-3)
+        design.bandwidth, design.complaint          # [Hz], and why it is not usable
+        law = frs.feedback.Lqg(arm, design)
     """
-    loop = checked_timing(loop or LoopTiming(2e-3, 2e-3))
+    expect_arm(arm)
+    loop = checked_timing(LoopTiming(period, delay))
     has_gauges = bool(flex_sensors(arm).names)
     sensors = sensors or ('all' if has_gauges else 'encoders')
     if sensors not in SENSORS:
@@ -69,10 +90,7 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray],
     if sensors == 'all' and not has_gauges:
         raise SettingError(f'{arm.description.name} has no flex sensors: take sensors = encoders, '
                            'or give <flex_sensor> to a flexible link')
-    low, high = (float(value) for value in stiffness)
-    if not 0.0 < low <= 1.0 <= high < np.inf:
-        raise SettingError(f'stiffness = {stiffness!r} must be two factors, the one > 0 and at '
-                           'most 1, the other at least 1')
+    low, high = _checked_range(stiffness_range)
     axes = _axes(arm, poses)
     middle = np.array([axis[axis.size // 2] for axis in axes])
     natural = frequencies(arm, middle)
@@ -147,6 +165,14 @@ def _slowest_decay(plants, gains, late, wanted):
             return None
         slowest = min(slowest, decay)
     return slowest
+
+
+def _checked_range(stiffness_range):
+    values = array_or_nan(stiffness_range)
+    if values.shape != (2,) or not 0.0 < values[0] <= 1.0 <= values[1] < np.inf:
+        raise SettingError(f'stiffness_range = {shortened(repr(stiffness_range), 60)} must be two '
+                           'factors, the one > 0 and at most 1, the other at least 1')
+    return values.tolist()
 
 
 def _axes(arm, poses):

@@ -55,8 +55,8 @@ def gains_at(model: PoseModel, loop: LoopTiming, bandwidth: float, first: float,
     w, tracking_rate = 2 * np.pi * bandwidth, 2 * np.pi * REFERENCE_BANDWIDTH * first
     C = outputs_of(model, sensors)
     return LqgGains(
-        A, B, C, _regulator(model, A, B, J, w, 1.0),
-        _regulator(model, A, B, J, tracking_rate, REFERENCE_ELASTIC_WEIGHT),
+        A, B, C, energy_regulator(model, A, B, J, w),
+        energy_regulator(model, A, B, J, tracking_rate, REFERENCE_ELASTIC_WEIGHT),
         _filter(model, A, B, C, J, w, loop.period, p, joints), model.M[:joints, :joints],
         np.concatenate([model.encoders_rest, model.gauges_rest])[:len(C)], model.effort)
 
@@ -67,15 +67,21 @@ def outputs_of(model: PoseModel, sensors: str) -> np.ndarray:
     return np.hstack([rows, np.zeros_like(rows)])
 
 
-def _regulator(model, A, B, J, w, steady):
-    """Gains (joints, s) of (C22)."""
+def energy_regulator(model: PoseModel, A: np.ndarray, B: np.ndarray, J: np.ndarray, w: float,
+                     elastic_weight: float = 1.0) -> np.ndarray:
+    """
+    Gains (joints, s) of (C22), for a reduced PoseModel.
+
+    :param A: (s, s), B: (s, joints) over one period; J: inertia at the drives, (joints,).
+    :param w: bandwidth [rad/s]; elastic_weight: of the cost of elastic motion.
+    """
     from scipy.linalg import block_diag, solve_discrete_are  # late: a fifth of a start
 
     joints = J.size
     K = model.K_symmetric.copy()
     K[range(joints), range(joints)] += J * w * w
     Q = block_diag(K, model.M)
-    Q[joints:, joints:] *= steady
+    Q[joints:, joints:] *= elastic_weight
     # scaled to values of about one
     x = np.sqrt(np.concatenate([J * w * w, np.diag(model.K)[joints:] + np.diag(model.M)[joints:]
                                 * w * w, np.diag(model.M)]))

@@ -1,33 +1,46 @@
-"""Measurement of the encoders and flex sensors of an arm, for sampled control laws."""
+"""Measurement of the sensors of an arm, as all sampled control laws take it."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.limits import effort_limits
-from flex_robot_sim.simulation.rollout import Controller
-from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.model.arguments import array_or_nan, checked
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 
 class Measurement(NamedTuple):
-    """Sample of the sensors of an arm."""
+    """
+    Sample of the sensors of an arm, of a simulation or of any other plant.
 
-    time: float
-    position: np.ndarray        # (joints,) of the encoders, motor side [rad, m]
-    velocity: np.ndarray        # (joints,)                     [rad/s, m/s]
-    curvature: np.ndarray       # (k,)                          [1/m]
+    A law only checks and uses what it needs: encoders, flex sensors or the whole state.
+
+    Example::
+
+        measured = frs.feedback.Measurement(0.0, position=[0.1], velocity=[0.0],
+                                            curvature=[0.02, 0.01])
+    """
+
+    time: float                 # [s]
+    position: ArrayLike = ()    # (joints,)  of the encoders                           [rad, m]
+    velocity: ArrayLike = ()    # (joints,)                                        [rad/s, m/s]
+    curvature: ArrayLike = ()   # (k,)       of all flex sensors                          [1/m]
+    q: ArrayLike = ()           # (nq,)      all coordinates, for state feedback       [rad, m]
+    v: ArrayLike = ()           # (nv,)      their rates                           [rad/s, m/s]
 
 
-def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> Controller:
-    """Return a controller that limits efforts (joints,) [N m, N] of a law, for a rollout."""
-    gauges, limits = flex_sensors(arm).matrix, effort_limits(arm)
+def checked_field(measurement: Measurement, field: str, names: Sequence[str]) -> np.ndarray:
+    """Return a field of a Measurement as an array of one finite number per name."""
+    if not isinstance(measurement, Measurement):
+        raise SettingError(f'measurement = {shortened(repr(measurement), 60)} must be a '
+                           'flex_robot_sim.feedback.Measurement')
+    return checked(field, getattr(measurement, field), names)
 
-    def controller(time: float, simulation: Simulation) -> np.ndarray:
-        effort = law(Measurement(time, simulation.motor_position, simulation.motor_velocity,
-                                 gauges @ simulation.q))
-        return np.minimum(np.maximum(effort, -limits), limits)
 
-    return controller
+def checked_curvature(measurement: Measurement, count: int) -> np.ndarray:
+    """Return the curvatures (k,) of a Measurement, of `count` flex sensors."""
+    curvature = array_or_nan(measurement.curvature)
+    if curvature.shape != (count,) or not np.isfinite(curvature).all():
+        raise SettingError(f'curvature must be {count} finite numbers, one per flex sensor [1/m]')
+    return curvature

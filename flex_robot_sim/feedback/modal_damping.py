@@ -19,13 +19,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.operating_point import servo_gains
 from flex_robot_sim.feedback.pose_model import PoseModel, closed_loop_step, pose_model, rates_of
-from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arguments import checked, expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.exceptions import SettingError
@@ -79,7 +81,15 @@ def _filter(r, z, mean, period):
 @summarized
 @dataclass(frozen=True, eq=False)
 class DampingDesign:
-    """Channels for an arm at a pose, and their effect on its modes."""
+    """
+    Channels for an arm at a pose, and their effect on its modes.
+
+    Example::
+
+        design = frs.feedback.design_damping(frs.load('single_link'), [0.0], gains=(60.0, 0.18))
+        design.ratio, design.lost, design.complaint
+        design.before[0], design.after[0]           # rates of the loop [1/s]
+    """
 
     kind: str
     loop: LoopTiming
@@ -96,32 +106,44 @@ class DampingDesign:
     numbers: tuple = ()         # search variables of each channel
 
 
-def design_damping(arm: ArmModel, position: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
-                   kind: str = 'strain', loop: LoopTiming | None = None,
-                   wanted: float = DEFAULT_RATIO, modes: int | None = None,
+def design_damping(arm: ArmModel, q: ArrayLike, *, gains: tuple[ArrayLike, ArrayLike],
+                   kind: str = 'strain', period: float = 1e-3, delay: float = 1e-3,
+                   damping_ratio: float = DEFAULT_RATIO, modes: int | None = None,
                    feedback: str = 'motor', late: int = 0,
                    like: DampingDesign | None = None) -> DampingDesign:
     """
-    Return the DampingDesign for an ArmModel in a pose, held by a servo.
+    Design strain feedback or positive position feedback for an arm in a pose, held by a servo.
 
-    :param position: of the joints, (joints,) [rad, m].
-    :param stiffness: of the servo, (joints,) [N m/rad, N/m]; damping: (joints,) [N m s/rad,
-        N s/m].
-    :param kind: 'strain' or 'ppf'.
-    :param wanted: damping ratio; modes: number of damped modes; None: those near the first one.
+    Pass the result to StrainFeedback.
+
+    :param q: positions of the joints, (joints,) [rad, m].
+    :param gains: (stiffness, damping) of the servo, numbers or (joints,) each
+        [N m/rad, N m s/rad; N/m, N s/m].
+    :param kind: 'strain', or 'ppf' for positive position feedback.
+    :param period: between two samples [s]; delay: from a sample to the resulting effort [s].
+    :param damping_ratio: of the damped modes.
+    :param modes: number of damped modes; None: those near the first one.
+    :param feedback: side of the drives that the encoders measure, 'motor' or 'link'.
     :param late: periods by which flex sensors are later than encoders.
     :param like: DampingDesign at another pose, the start of the search.
+
+    Example::
+
+        arm = frs.load('single_link')
+        design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18), kind='ppf')
+        design.ratio, design.complaint              # damping ratio that it reaches
+        law = frs.feedback.StrainFeedback(arm, design)
     """
+    expect_arm(arm)
     if kind not in KINDS:
         raise SettingError(f'kind = {kind!r} must be one of {", ".join(KINDS)}')
-    if not 0.0 < wanted < 1.0:
-        raise SettingError(f'the wanted damping ratio = {wanted!r} must be between 0 and 1')
+    if not isinstance(damping_ratio, Real) or not 0.0 < damping_ratio < 1.0:
+        raise SettingError(f'damping_ratio = {damping_ratio!r} must be between 0 and 1')
     refuse_without_sensors(arm, kind)
-    loop = checked_timing(loop or LoopTiming())
-    names = arm.joint_names
-    stiffness, damping = checked('stiffness', stiffness, names), checked('damping', damping, names)
-    model = pose_model(arm, position, feedback)
-    search = _Search(model, stiffness, damping, loop, kind, wanted, modes, late)
+    loop = checked_timing(LoopTiming(period, delay))
+    stiffness, damping = servo_gains(arm, gains)
+    model = pose_model(arm, checked('q', q, arm.joint_names), feedback)
+    search = _Search(model, stiffness, damping, loop, kind, float(damping_ratio), modes, late)
     channels, after, ratio, lost, complaint, numbers = search.solve(like.numbers if like else ())
     return DampingDesign(kind, loop, stiffness, damping, channels, model.gauges_rest,
                          search.before, after, ratio, lost, complaint, late, tuple(numbers))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.feedback.gain_table import GainTable
+from flex_robot_sim.feedback.measurement import Measurement, checked_curvature, checked_field
 from flex_robot_sim.feedback.modal_damping import DampingDesign, refuse_without_sensors
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
@@ -35,11 +36,23 @@ class DampingTable(NamedTuple):
 
 
 class StrainFeedback(Serializable):
-    """Damps the modes of its designs; `effort` is added to the servo, (joints,) [N m, N]."""
+    """
+    Strain feedback or positive position feedback: efforts to add to those of the servo.
+
+    `effort` is the newest, (joints,) [N m, N].
+
+    Example::
+
+        arm = frs.load('single_link')
+        design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18))
+        law = frs.feedback.StrainFeedback(arm, design)
+        measured = frs.feedback.Measurement(0.0, curvature=[0.02, 0.01])
+        added = law.step(measured)                  # once in each design.loop.period
+    """
 
     adds_to_servo = True
 
-    def __init__(self, arm: ArmModel, design: DampingDesign | DampingTable,
+    def __init__(self, arm: ArmModel, design: DampingDesign | DampingTable, *,
                  limits: ArrayLike | None = None) -> None:
         """Get ready, switched off; limits (joints,) [N m, N], default: those of the motors."""
         names = arm.joint_names
@@ -56,6 +69,7 @@ class StrainFeedback(Serializable):
                 or len(channels[0].drive_weights) != len(names)):
             raise SettingError(f'this design is not for {arm.description.name}')
         self.design, self.limits, self.loop = design, limits, first.loop
+        self._joint_names = names
         self.effort, self.saturated = np.zeros((2, len(names)))
         self.is_on, self.refused = False, 0
         P, Q = zip(*(channel.sampled(self.loop.period) for channel in channels))
@@ -81,6 +95,18 @@ class StrainFeedback(Serializable):
         """Whether it is off and has faded out."""
         return not self.is_on and self._share == 0.0
 
+    def step(self, measurement: Measurement) -> np.ndarray:
+        """
+        Efforts to add for a Measurement, (joints,) [N m, N]; the first call switches it on.
+
+        It uses the curvatures and, with designs for several poses, the positions.
+        """
+        position = (checked_field(measurement, 'position', self._joint_names)
+                    if len(self.design.designs) > 1 else None)
+        curvature = checked_curvature(measurement, self._curvature_change.size)
+        self.start()
+        return self.update(position, None, curvature).copy()
+
     def reset(self) -> None:
         """Switch off without a fade, after another controller has moved the arm."""
         self.is_on, self._share = False, 0.0
@@ -97,7 +123,8 @@ class StrainFeedback(Serializable):
         """Switch off: the added efforts fade out."""
         self.is_on = False
 
-    def update(self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray,
+    def update(self, position: np.ndarray | None, velocity: np.ndarray | None,
+               curvature: np.ndarray,
                reference: np.ndarray | None = None) -> np.ndarray:
         """
         Efforts to add at a sample, (joints,) [N m, N]; overwritten by the next call.

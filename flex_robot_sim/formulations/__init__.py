@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
 
+__all__ = [
+    'Formulation', 'covers', 'element_sum', 'make', 'paper_options', 'screw_kinematics',
+    'stiffened', 'wrench_dae', 'wrench_motion',
+]
+
+
 class Formulation(Protocol):
     """Equations of motion of one arm."""
 

@@ -150,7 +150,14 @@ def _regularized_eigen(F):
 
 
 class ExperimentDesign(NamedTuple):
-    """A designed experiment."""
+    """
+    A designed experiment.
+
+    Example::
+
+        # found = frs.identification.design_experiment(arm, seconds=6.0, period=5e-3)
+        # found.information.worst, found.trial.trajectory.position
+    """
 
     trial: SimulatedExperiment
     information: Information
@@ -219,16 +226,28 @@ def optimal_shares(matrices: np.ndarray, power: int = VARIANCE_POWER) -> np.ndar
     return shares
 
 
-def design_experiment(arm: ArmModel, kind: str, seconds: float, period: float,
+def design_experiment(arm: ArmModel, *, seconds: float, period: float, kind: str = 'fourier',
                       free: Iterable[str] = (), pose: np.ndarray | None = None, tries: int = 8,
                       seed: int = 0, for_energy: bool = False,
                       signals: Iterable[str] = ()) -> ExperimentDesign:
     """
     Return the ExperimentDesign of a kind with the most information about free parameters.
 
+    It takes minutes.
+
+    :param seconds: duration [s]; period: between two samples [s].
+    :param kind: 'fourier', 'decay', 'sweep' or 'multisine'.
+    :param free: paths of parameters, as of `identify_parameters`.
+    :param pose: about which it moves, (joints,) [rad, m]; None: the best of some.
     :param tries: number of compared sets of phases of a fourier.
     :param for_energy: whether to maximize information per energy instead of within limits.
     :param signals: additional signals, see `available_channels`.
+
+    Example::
+
+        # arm = frs.load('single_link')
+        # found = frs.identification.design_experiment(arm, seconds=6.0, period=5e-3)
+        # found.trial.trajectory.position, found.trial.log
     """
     signals = [*signals]
     free, attempts, best = [*free], 0, None

@@ -14,7 +14,14 @@ MIN_EXPLAINED_VARIANCE = 0.9    # of each channel in the validation of a good mo
 
 
 class EstimatedNumber(NamedTuple):
-    """Estimate of a parameter."""
+    """
+    Estimate of a parameter.
+
+    Example::
+
+        # for number in frs.identification.identify_parameters(arm, 'run.csv').numbers:
+        #     print(number.path, number.value, number.interval, number.unit)
+    """
 
     path: str
     unit: str
@@ -30,7 +37,14 @@ class EstimatedNumber(NamedTuple):
 @summarized
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """Result of an identification."""
+    """
+    Result of an identification.
+
+    Example::
+
+        # found = frs.identification.identify_parameters(arm, 'run.csv')
+        # found.values, found.held_out, found.is_good
+    """
 
     numbers: list[EstimatedNumber]
     explained: dict[str, float]             # share of the variance by channel, in the fit

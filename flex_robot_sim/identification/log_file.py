@@ -10,14 +10,16 @@ IMU. The option --signal assigns signal names to other columns.
 import csv
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.signal import butter, sosfilt
 
 from flex_robot_sim.description.robot_parameters import near
+from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import Table, read_tables
 from flex_robot_sim.rig.bench.parts import TURN
@@ -28,7 +30,7 @@ from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.ros import topics
-from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.exceptions import SettingError, UsageError, shortened
 from flex_robot_sim.util.summary import summarized
 
 MAX_BYTES = 512 * 2**20
@@ -55,21 +57,65 @@ class Column(NamedTuple):
 
 @summarized
 class Log(NamedTuple):
-    """A recording."""
+    """
+    A recording: signals by name.
+
+    Example::
+
+        times = np.arange(0.0, 2.0, 0.01)
+        log = frs.identification.make_log(times, {'position/motor': np.sin(times)})
+        log.columns['position/motor'].values
+    """
 
     path: str
     columns: dict[str, Column]      # by signal name, and by the name in the file
     notes: list[str]                # remarks about the file
 
 
-def read_log(path: str | Path, signals: Iterable[str] = (),
+def make_log(times: ArrayLike, signals: Mapping[str, ArrayLike], *, name: str = 'log') -> Log:
+    """
+    Return the Log of signals that were sampled at the same times.
+
+    :param times: rising (k,) [s].
+    :param signals: values (k,) by name: 'position/JOINT', 'motor/JOINT' and 'effort/JOINT',
+        'LINK/SENSOR' [1/m], 'tip/LINK/y' [m], 'gyro/LINK/x' [rad/s], 'acceleration/LINK/x' [m/s2].
+    :param name: of the log, in messages.
+
+    Example::
+
+        times = np.arange(0.0, 2.0, 0.01)
+        log = frs.identification.make_log(times, {'position/motor': np.sin(times),
+                                                  'effort/motor': np.cos(times)})
+    """
+    times = array_or_nan(times)
+    if times.ndim != 1 or not times.size or not (np.diff(times) > 0.0).all() or (
+            not np.isfinite(times).all()):
+        raise SettingError('times must be finite and rise, one number per sample [s]')
+    if not isinstance(signals, Mapping):
+        raise SettingError(f'signals = {shortened(repr(signals), 60)} must be values by name: '
+                           "{'position/elbow': values}")
+    columns = {}
+    for signal, values in signals.items():
+        values = array_or_nan(values)
+        if values.shape != times.shape or not np.isfinite(values).all():
+            raise SettingError(f'signals["{signal}"] must be {times.size} finite numbers, one '
+                               'per time')
+        columns[str(signal)] = Column(times, values)
+    return Log(name, columns, [])
+
+
+def read_log(path: str | Path, signals: Iterable[str] = (), *,
              calibration: Calibration | None = None) -> Log:
     """
-    Return the Log in a file; UsageError if the file is invalid.
+    Return the Log in a CSV or MCAP file; UsageError if the file is invalid.
 
     :param signals: `SIGNAL=COLUMN`, or `SIGNAL=COLUMN*FACTOR`, a number or one of UNIT_FACTORS.
     :param calibration: of the bench, replaces the one in the log. The log then contains only times
         at which the stepper rests, and an additional column `field/JOINT`.
+
+    Example::
+
+        # log = frs.identification.read_log('run.csv', ['position/elbow=q2*deg'])
     """
     path = Path(path)
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.identification.imu import imu_channel, imu_channels, is_imu_name
@@ -89,7 +89,7 @@ def simulate_experiment(arm: ArmModel, trajectory: ExcitationTrajectory, time_st
                         signals: Iterable[str] = ()) -> SimulatedExperiment:
     """Simulate an experiment, see `available_channels`; UsageError if the simulation diverges."""
     channels, sides = available_channels(arm, signals)
-    fit = fitting_servo(arm)
+    fit = design_servo(arm)
     servo = SoftServo(np.asarray(fit.stiffness, float), np.asarray(fit.damping, float))
     # the motion begins in equilibrium; initial sag would bias the estimates
     gravity_effort = np.tile(equilibrium(arm, trajectory.pose).effort, (trajectory.time.size, 1))

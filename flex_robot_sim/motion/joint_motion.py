@@ -11,8 +11,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from math import comb
+from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.util.exceptions import SettingError
 
 # rows: Bernstein coefficients from those of powers, by degree
 BERNSTEIN = {degree: np.array([[comb(i, j) / comb(degree, j) for j in range(degree + 1)]
@@ -21,7 +26,15 @@ NEGLIGIBLE = 1e-300     # over the largest coefficient
 
 
 class Motion:
-    """Positions, velocities and accelerations of n joints at any time."""
+    """
+    Positions, velocities and accelerations of n joints at any time.
+
+    Example::
+
+        motion = frs.planning.minimum_jerk_motion([0.0], [0.3], duration=0.8)
+        motion.end                                  # 0.8
+        motion.sample(0.2)                          # (3, 1)
+    """
 
     def __init__(self, knots: Sequence[float], pieces: Sequence[np.ndarray],
                  repeats_from: int | None = None) -> None:
@@ -201,6 +214,28 @@ def minimum_jerk(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """
     d = end - start
     return _piece(start, 0 * d, 0 * d, 10 * d, -15 * d, 6 * d)
+
+
+def minimum_jerk_motion(start: ArrayLike, goal: ArrayLike, *, duration: float,
+                        begin: float = 0.0) -> Motion:
+    """
+    Return the Motion of minimum jerk from rest to rest, independent of the arm.
+
+    :param start: positions (n,) [rad, m]; goal: (n,).
+    :param duration: from the start to the goal [s]; begin: time at the start [s].
+
+    Example::
+
+        motion = frs.planning.minimum_jerk_motion([0.0, 0.5], [0.3, -0.2], duration=0.8)
+        position, velocity, acceleration = motion.sample(0.4)
+        motion.samples(np.arange(0.0, 0.8, 1e-3)).shape         # (800, 3, 2)
+    """
+    start, goal = array_or_nan(start), array_or_nan(goal)
+    if start.ndim != 1 or start.shape != goal.shape or not np.isfinite([start, goal]).all():
+        raise SettingError('start and goal must be finite positions, one per joint each')
+    if not isinstance(duration, Real) or not 0.0 < duration < np.inf:
+        raise SettingError(f'duration = {duration!r} must be above 0 and finite [s]')
+    return Motion([begin, begin + duration], [rest(start), minimum_jerk(start, goal), rest(goal)])
 
 
 def _piece(*coefficients):

@@ -10,7 +10,7 @@ equivalent.
 import numpy as np
 from scipy.interpolate import BSpline, PPoly
 
-from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, rest
 
 DEGREE = 5
 END_SPLINES = 3     # at either end, with a position, velocity or acceleration there
@@ -45,9 +45,3 @@ class SplinePaths:
         tables[:, 0] += self.start
         return Motion([*(begin + duration * self.corners)], [rest(self.start), *tables,
                                                         rest(self.goal)])
-
-
-def plain_motion(start: np.ndarray, goal: np.ndarray, duration: float,
-                 begin: float = 0.0) -> Motion:
-    """Return the Motion of minimum jerk, independent of the flexibility of the arm."""
-    return Motion([begin, begin + duration], [rest(start), minimum_jerk(start, goal), rest(goal)])

@@ -81,7 +81,8 @@ class ShaperNode(Node):
         if settings.frequencies or self._arm is None:
             return design_for_modes(settings.shaper, settings.frequencies, settings.damping_ratios)
         try:
-            return design_for_arm(settings.shaper, self._arm, settings.payload, progress=progress)
+            return design_for_arm(self._arm, kind=settings.shaper, masses=settings.payload,
+                                  progress=progress)
         except SettingError as error:
             raise SettingError(f'{error}; or give the parameter frequencies [Hz]') from error
 

@@ -29,9 +29,19 @@ REJECTION_RATIO = 1.02      # error over the least one that rejects a trial
 
 
 class RepeatedMove:
-    """References of a move, trial by trial."""
+    """
+    Iterative learning control: references of a repeated move, trial by trial.
 
-    def __init__(self, motion: Motion, duration: float, joints: int, count: int,
+    Example::
+
+        motion = frs.planning.minimum_jerk_motion([0.0], [0.5], duration=0.6)
+        move = frs.planning.RepeatedMove(motion, duration=0.8, count=8)
+        times = np.linspace(0.0, 0.8, 40)
+        errors = lambda reference: [0.9 * reference(t)[0] - 0.5 for t in times]    # of a trial
+        move.model(errors, nudge=0.01), move.learn(errors(move.reference()))
+    """
+
+    def __init__(self, motion: Motion, *, duration: float, count: int = 16,
                  caution: float = DEFAULT_CAUTION) -> None:
         """
         Begin with an unchanged Motion.
@@ -39,7 +49,8 @@ class RepeatedMove:
         :param motion: of the drives, from 0 on.
         :param duration: of a whole trial; longer than the motion by a period or two of the first
             mode [s].
-        :param joints: number of joints; count: splines per joint.
+        :param count: splines per joint.
+        :param caution: R over the largest squared singular value of G, between 0 and 1.
         """
         if not motion.end <= duration < np.inf:
             raise SettingError(f'a trial of {duration!r} s must be finite and not shorter than '
@@ -49,6 +60,7 @@ class RepeatedMove:
         if not 0.0 < caution < 1.0:
             raise SettingError(f'caution = {caution!r} must be between 0 and 1')
         self.motion, self.duration = motion, float(duration)
+        joints = motion.corners.shape[1]
         self._paths = SplinePaths(np.zeros(joints), np.zeros(joints), count)
         self.weights = np.zeros((joints, count))
         self.gain: np.ndarray | None = None
@@ -64,7 +76,7 @@ class RepeatedMove:
         motion = self.motion
         return lambda t: motion.sample(t) + correction.sample(t)
 
-    def model(self, run: Callable[[Callable[[float], np.ndarray]], ArrayLike],
+    def model(self, run: Callable[[Callable[[float], np.ndarray]], ArrayLike], *,
               nudge: float) -> np.ndarray:
         """
         Determine the lifted gain by trials of a model, one for each weight.

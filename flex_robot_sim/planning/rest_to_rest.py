@@ -27,20 +27,20 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arguments import checked, expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
-from flex_robot_sim.motion.joint_motion import Motion
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk_motion
 from flex_robot_sim.motion.limits import (
     effort_limits,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_stops,
 )
-from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
+from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.planning.motion_response import MotionSimulator
-from flex_robot_sim.util.exceptions import SettingError, SimulationError
+from flex_robot_sim.util.exceptions import SettingError, SimulationError, shortened
 from flex_robot_sim.util.settings import Settings, setting
 from flex_robot_sim.util.summary import summarized
 
@@ -65,7 +65,13 @@ MAX_DURATION_RATIO = 64.0   # largest trial duration, over the first guess
 
 @dataclass(frozen=True)
 class PlanLimits(Settings):
-    """Limits of a plan; lists have one number per joint, none: the description, or free."""
+    """
+    Limits of a plan; lists have one number per joint, none: the description, or free.
+
+    Example::
+
+        limits = frs.planning.PlanLimits(acceleration=(12.0,), deflection=0.05)
+    """
 
     effort: tuple = setting((), 'largest effort of each motor', 'N m, N', above=0.0, of=float)
     velocity: tuple = setting((), 'of each joint', 'rad/s, m/s', above=0.0, of=float)
@@ -78,7 +84,14 @@ class PlanLimits(Settings):
 @summarized
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A planned motion that ends with the arm at rest."""
+    """
+    A planned motion that ends with the arm at rest.
+
+    Example::
+
+        plan = frs.planning.plan_move(frs.load('single_link'), [0.0], [0.3], duration=1.0)
+        plan.duration, plan.trajectory().times[-1]
+    """
 
     motion: Motion              # of the drives, which begins at 0
     duration: float             # [s]
@@ -100,16 +113,28 @@ class Plan:
         return Trajectory(self.joint_names, knots, rows[:, 0], rows[:, 1], rows[:, 2])
 
 
-def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, duration: float | None = None,
+def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: float | None = None,
               limits: PlanLimits | None = None,
               payload: Mapping[str, float] | None = None) -> Plan:
     """
-    Return a Plan from rest to rest; SettingError names a limit that prevents it.
+    Plan a move from rest to rest that leaves no vibration; SettingError names a limit in the way.
+
+    Without a duration it is the time-optimal one of its family of paths. It takes seconds.
 
     :param start: positions of the drives (joints,) [rad, m]; goal: (joints,) [rad, m].
     :param duration: [s]; None: as short as the limits allow.
     :param limits: PlanLimits; payload: link -> mass at its origin [kg].
+
+    Example::
+
+        arm, limits = frs.load('single_link'), frs.planning.PlanLimits(acceleration=(20.0,))
+        plan = frs.planning.plan_move(arm, [0.0], [0.3], duration=0.9, limits=limits)
+        plan.ringing, plan.use                      # vibration that is left; shares of the limits
+        plan.motion.sample(0.3), plan.effort(0.3)
     """
+    expect_arm(arm)
+    if limits is not None and not isinstance(limits, PlanLimits):
+        raise SettingError(f'limits = {shortened(repr(limits), 60)} must be PlanLimits(...)')
     for link, mass in (payload or {}).items():
         arm = with_payload(arm, link, mass)
     start, goal = (checked(name, value, arm.joint_names)
@@ -198,7 +223,8 @@ class _Planner:
         if not np.isfinite(np.concatenate([*self.limits.values(), [self.deflection]])).any():
             raise SettingError('nothing limits this move: give a duration, or limits of effort, '
                                'velocity, acceleration, jerk or deflection')
-        peaks = self._peaks(self._simulate(plain_motion(self.start, self.goal, 1.0), 1.0))
+        motion = minimum_jerk_motion(self.start, self.goal, duration=1.0)
+        peaks = self._peaks(self._simulate(motion, 1.0))
         velocity_shares = {name: share for name, share in peaks.items()
                            if name.startswith('velocity')}
         duration = max([*velocity_shares.values(),
@@ -236,7 +262,8 @@ class _Planner:
 
     def plan(self, duration):
         """Return the best Plan of a duration, also if it violates limits."""
-        minimum_jerk = self._simulate(plain_motion(self.start, self.goal, duration), duration)
+        minimum_jerk = self._simulate(
+            minimum_jerk_motion(self.start, self.goal, duration=duration), duration)
         unplanned = self._residual(minimum_jerk)
         amplitude = np.linalg.norm(unplanned)
         scale = amplitude if amplitude > 0.0 else 1.0

@@ -7,32 +7,48 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
+from flex_robot_sim.analysis.operating_point import servo_gains
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.feedback.measurement import sensor_feedback
+from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
+from flex_robot_sim.model.arguments import expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion
-from flex_robot_sim.simulation.loop_timing import LoopTiming
+from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation
 
 
 class SimulatedTrials:
-    """A servo, and the target positions of the tip."""
+    """
+    Simulated trials of a move with a servo, for RepeatedMove.
 
-    def __init__(self, arm: ArmModel, link: str, motion: Motion, duration: float,
-                 stiffness: ArrayLike, damping: ArrayLike, loop: LoopTiming,
-                 every: int = 10) -> None:
+    Example::
+
+        arm = frs.load('single_link')
+        motion = frs.planning.minimum_jerk_motion([0.0], [0.5], duration=0.2)
+        trials = frs.planning.SimulatedTrials(arm, motion, duration=0.3, gains=(60.0, 0.6))
+        errors = trials.run(arm, motion.sample)     # of the tip, (t, 3) [m]
+    """
+
+    def __init__(self, arm: ArmModel, motion: Motion, *, duration: float,
+                 gains: tuple[ArrayLike, ArrayLike], link: str | None = None,
+                 period: float = 1e-3, delay: float = 1e-3, every: int = 10) -> None:
         """
         Compute the targets of the tip: its positions for a quasi-static motion.
 
-        :param link: whose origin is the tip; motion: of the drives, from 0 on.
-        :param stiffness: of the servo, (joints,) [N m/rad, N/m]; damping: (joints,)
-            [N m s/rad, N s/m].
-        :param loop: LoopTiming; every: periods of it between two samples of the tip.
+        :param motion: of the drives, from 0 on; duration: of a trial [s].
+        :param gains: (stiffness, damping) of the servo, numbers or (joints,) each
+            [N m/rad, N m s/rad; N/m, N s/m].
+        :param link: whose origin is the tip; default: the tool.
+        :param period: of the servo [s]; delay: from a sample to the resulting effort [s].
+        :param every: periods between two samples of the tip.
         """
+        expect_arm(arm)
+        loop = checked_timing(LoopTiming(period, delay))
+        link = arm.tool if link is None else link
         self.link, self.loop, self.every, self.duration = link, loop, every, duration
-        self.servo = np.asarray(stiffness, float), np.asarray(damping, float)
+        self.servo = servo_gains(arm, gains)
         times = np.arange(0.0, duration, every * loop.period)
         equilibria = [equilibrium(arm, motion.sample(t)[0]) for t in times]
         self.target = np.array([pose(arm, state.q, link=link)[:3, 3] for state in equilibria])

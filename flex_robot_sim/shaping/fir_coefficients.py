@@ -8,30 +8,39 @@ reconstruction after the shaper, by steps or by lines.
 """
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
-from flex_robot_sim.shaping.impulses import Shaper, check_mode, check_period, pole_of
+from flex_robot_sim.shaping.poles import check_mode, check_period, pole_of, response_of
 
 EXTRA_SAMPLES = (0, 1, 2, 3)  # beyond the two neighbours of an impulse, in trial order
 MAX_RESPONSE_ERROR = 1e-10  # of the response at a mode
 WHOLE_SAMPLE_TOLERANCE = 1e-9  # of a sample: closer impulses lie on it
 
 
-def fir_coefficients(shaper: Shaper, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Delays in samples (k,) and weights (k,), positive, of sum 1, for a period [s]."""
+def fir_coefficients(times: np.ndarray, amplitudes: np.ndarray,
+                     modes: Iterable[tuple[float, float]], period: float,
+                     ) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Delays in samples (k,) and weights (k,), positive, of sum 1.
+
+    :param times: of the impulses, (i,) [s]; amplitudes: (i,).
+    :param modes: of the design, (frequency [Hz], damping ratio) each; period: of the samples [s].
+    """
+    modes = [*modes]
     check_period(period)
-    for frequency, ratio in shaper.modes:
+    for frequency, ratio in modes:
         check_mode(frequency, ratio, period)
-    positions = shaper.times / period
+    positions = times / period
     nearest = np.round(positions)
     if (np.abs(positions - nearest) < WHOLE_SAMPLE_TOLERANCE).all():
-        return nearest.astype(int), shaper.amplitudes.copy()
-    interpolated = _interpolated_weights(positions, shaper.amplitudes)
-    if not shaper.modes:
+        return nearest.astype(int), amplitudes.copy()
+    interpolated = _interpolated_weights(positions, amplitudes)
+    if not modes:
         return _nonzero_taps(np.arange(interpolated.size), interpolated)
-    poles = np.array([pole_of(*mode) for mode in shaper.modes])
-    wanted = shaper.response(poles)
+    poles = np.array([pole_of(*mode) for mode in modes])
+    wanted = response_of(times, amplitudes, poles)
     previous = np.floor(positions).astype(int)
     for extra in EXTRA_SAMPLES:
         used = np.unique(np.concatenate([previous + k for k in range(-extra, extra + 2)]))

@@ -11,12 +11,19 @@ KINDS has all shapers of one mode; a new one is a class here and a row there.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.util.exceptions import SettingError, shortened
+from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
+from flex_robot_sim.shaping.poles import check_mode, pole_of, response_of
+from flex_robot_sim.shaping.sampled_positions import (
+    ShapedPositions,
+    checked_times,
+    convolved_samples,
+    extended_times,
+)
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
 NO_SHAPER, SI, AUTO = 'none', 'si', 'auto'  # SI: for bands of frequencies; AUTO: the recommended
@@ -30,7 +37,15 @@ Impulses = tuple[np.ndarray, np.ndarray]    # times [s] and amplitudes, (k,) eac
 
 @dataclass(frozen=True, eq=False)
 class Shaper:
-    """A sequence of impulses."""
+    """
+    Input shaper: a sequence of impulses, to convolve with the motion of any machine.
+
+    Example::
+
+        shaper = frs.shaping.Shaper('mine', np.array([0.0, 0.2]), np.array([0.5, 0.5]))
+        shaper.vibration(2.5)                       # 0: 0.2 s are half a period
+        shaped = shaper.shape([0.0, 0.1, 0.2], [0.0, 0.5, 1.0])
+    """
 
     name: str
     times: np.ndarray           # (k,) rising from 0                                        [s]
@@ -42,10 +57,31 @@ class Shaper:
         """Time that it adds to a motion [s]."""
         return float(self.times[-1])
 
+    def shape(self, times: ArrayLike, positions: ArrayLike) -> ShapedPositions:
+        """
+        Shape sampled positions of any machine; returns later times, too, until it is at rest.
+
+        :param times: evenly spaced (k,) [s]; positions: (k,) or (k, joints) [rad, m].
+
+        Example::
+
+            times = np.arange(0.0, 0.5, 1e-3)
+            shaped = frs.shaping.zvd(2.7).shape(times, np.sin(np.pi * times))
+            shaped.positions[-1]            # as the last one of the input, 0.37 s later
+        """
+        period, samples = checked_times(times, positions)
+        shaped = convolved_samples(samples, *self.fir(period))
+        if np.ndim(positions) == 1:
+            shaped = shaped[:, 0]
+        return ShapedPositions(extended_times(times, period, len(shaped)), shaped)
+
+    def fir(self, period: float) -> tuple[np.ndarray, np.ndarray]:
+        """Delays in samples (i,) and weights (i,) of the FIR filter (S6), for a period [s]."""
+        return fir_coefficients(self.times, self.amplitudes, self.modes, period)
+
     def response(self, pole: np.ndarray) -> np.ndarray:
         """Transfer function (S1) at complex rates s, of any shape [1/s]."""
-        pole = np.asarray(pole)
-        return np.exp(-pole[..., None] * self.times) @ self.amplitudes
+        return response_of(self.times, self.amplitudes, pole)
 
     def vibration(self, frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
         """Residual vibration over that of an impulse at 0 (S2); frequency: natural [Hz]."""
@@ -67,12 +103,6 @@ class Shaper:
 
 
 NONE = Shaper(NO_SHAPER, np.zeros(1), np.ones(1))
-
-
-def pole_of(frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
-    """Rate s [1/s] of exp(s t), of a mode of a natural frequency [Hz] and a damping ratio."""
-    rate, ratio = 2 * np.pi * np.asarray(frequency, float), np.asarray(ratio, float)
-    return -ratio * rate + 1j * rate * np.sqrt(1 - ratio**2)
 
 
 class ShaperKind:
@@ -247,27 +277,3 @@ def merged_impulses(name: str, times: np.ndarray, amplitudes: np.ndarray,
     is_kept = sums > MIN_AMPLITUDE
     sums, times = sums[is_kept], times[is_kept]
     return Shaper(name, times - times[0], sums / sums.sum(), tuple(modes))
-
-
-def check_period(period: float) -> None:
-    """Raise SettingError if set points cannot have this period [s]."""
-    if not (isinstance(period, Real) and 0.0 < period < math.inf):
-        raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
-
-
-def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> None:
-    """Refuse a mode without shaper; period of the set points [s], 0: continuous motion."""
-    for name, value in (('frequency', frequency), ('damping', ratio)):
-        if not isinstance(value, Real):
-            raise SettingError(f'{name} = {shortened(repr(value), 60)} of a mode must be a '
-                               'number: give the frequency [Hz] and the damping ratio')
-    if not 0.0 < frequency < math.inf:
-        raise SettingError(f'frequency = {frequency!r} of a mode must be above 0 and finite: give '
-                           'what the arm rings with [Hz]')
-    if not 0.0 <= ratio < 1.0:
-        raise SettingError(f'damping = {ratio!r} of a mode must be >= 0 and below 1: what is '
-                           'damped more does not ring and needs no shaper')
-    if period > 0.0 and not frequency * period < 0.5:
-        raise SettingError(f'frequency = {frequency:.6g} Hz of a mode is not below half of the '
-                           f'{1 / period:.6g} set points per second: send them more often, or '
-                           'leave this mode out')

@@ -1,7 +1,7 @@
 """
 Online shaper: shapes set points one by one, with delays that may follow the pose.
 
-A tick is one compiled call without allocation. The shaped set points stay in the range of the
+A step is one compiled call without allocation. The shaped set points stay in the range of the
 received ones, have no step where those have none, and end exactly at the last one.
 A PoseDependentShaper does the same to a motion that is known ahead.
 """
@@ -20,9 +20,9 @@ from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.model.arguments import whole
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.shaping import online_shaper_kernel as kernel
-from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
-from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
-from flex_robot_sim.shaping.shaped_samples import checked_samples
+from flex_robot_sim.shaping.impulses import NONE, Shaper
+from flex_robot_sim.shaping.poles import check_mode, check_period
+from flex_robot_sim.shaping.sampled_positions import checked_samples
 from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
@@ -39,6 +39,13 @@ class OnlineShaper(Serializable):
 
     Its initial history is constant, at the first sample or at the position of `reset`. To take
     control of an arm, reset it to the position of the arm.
+
+    Example::
+
+        shaper = frs.shaping.OnlineShaper(joints=2, period=1e-3, shaper=frs.shaping.zvd(2.7))
+        shaper.reset([0.0, 0.0])
+        for target in np.linspace([0.0, 0.0], [0.5, -0.8], 100):
+            shaped = shaper.step(target)            # also shaper.velocity
     """
 
     def __init__(self, joints: int, period: float, shaper: Shaper = NONE,
@@ -68,7 +75,7 @@ class OnlineShaper(Serializable):
                                'often, or leave slow modes out')
         for stage in stages:
             check_mode(float(stage.frequencies.max()), 0.0, period)
-        delays, weights = fir_coefficients(shaper, period)
+        delays, weights = shaper.fir(period)
         self.refused = 0                                # count of invalid samples
         self.position, self.velocity = np.zeros((2, joints))    # shaped [rad, m, per s]
         s, max_impulses = len(stages), max([1, *(stage.cycles.size for stage in stages)])
@@ -87,7 +94,7 @@ class OnlineShaper(Serializable):
             np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, max_impulses), int),
             self.position, np.zeros((3, joints)), np.zeros(s))
         self._sample, self._previous = np.zeros((2, joints))
-        # compile or load now, not in the first tick of a real-time loop
+        # compile or load now, not in the first step of a real-time loop
         kernel.shaper_tick(self._arrays, self._frequencies, self._state, self._sample)
         self._state.ticks[0] = kernel.EMPTY
 
@@ -96,7 +103,7 @@ class OnlineShaper(Serializable):
         self._arrays = kernel.ShaperArrays(*map(writable, self._arrays))
         self._frequencies = PoseTable(*map(writable, self._frequencies))
         self._state = kernel.ShaperState(*map(writable, self._state))
-        self.position = self._state.output      # one array, written by each tick
+        self.position = self._state.output      # one array, written by each step
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -117,7 +124,7 @@ class OnlineShaper(Serializable):
         kernel.shaper_tick(self._arrays, self._frequencies, self._state, position)
         self._sample[:], self.velocity[:] = position, 0.0
 
-    def tick(self, sample: Sequence[float] | np.ndarray) -> np.ndarray:
+    def step(self, target: Sequence[float] | np.ndarray) -> np.ndarray:
         """
         Shape one set point, (joints,) [rad, m]; the array returned is overwritten by the next.
 
@@ -125,15 +132,15 @@ class OnlineShaper(Serializable):
         """
         state = self._state
         try:
-            count = len(sample)
+            count = len(target)
         except TypeError as error:
-            raise SettingError(f'a set point of {sample!r} goes to a shaper of {self.joints}: '
+            raise SettingError(f'a set point of {target!r} goes to a shaper of {self.joints}: '
                                'give a sequence, one number per joint') from error
         if count != self.joints:
             raise SettingError(f'a set point of {count} numbers goes to a shaper of '
                                f'{self.joints}: give one per joint')
-        if math.hypot(*sample) < MAX_SET_POINT:
-            self._sample[:] = sample
+        if math.hypot(*target) < MAX_SET_POINT:
+            self._sample[:] = target
         else:
             self.refused += 1
             if state.ticks[0] == kernel.EMPTY:
@@ -150,12 +157,12 @@ class OnlineShaper(Serializable):
     def run(self, samples: ArrayLike) -> np.ndarray:
         """Shape set points (k, joints) [rad, m] until they arrive at the last one: (m, joints)."""
         samples = checked_samples(samples)
-        out = [self.tick(sample).copy() for sample in samples]
+        out = [self.step(sample).copy() for sample in samples]
         for _ in range(math.ceil(self.duration / self.period)
                        + SPARE_SAMPLES * len(self._arrays.cycles)):
             if self.is_settled:
                 break
-            out.append(self.tick(samples[-1]).copy())
+            out.append(self.step(samples[-1]).copy())
         return np.array(out)
 
 
@@ -182,7 +189,7 @@ class PoseDependentShaper:
         other = deepcopy(self)
         while other.time + GRID <= time:
             other.time += GRID
-            other._online.tick(motion.sample(other.time)[0])
+            other._online.step(motion.sample(other.time)[0])
         return other
 
     def run(self, motion: Motion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -192,7 +199,7 @@ class PoseDependentShaper:
         while len(rows) < 4 or time < motion.end or not online.is_settled:
             time += GRID
             times.append(time)
-            rows.append(online.tick(motion.sample(time)[0]).copy())
+            rows.append(online.step(motion.sample(time)[0]).copy())
         rows = np.array(rows)
         speeds = np.gradient(rows, GRID, axis=0)
         speeds[-1] = 0.0

@@ -35,7 +35,15 @@ DEFAULT_UNCERTAINTY = 0.1   # relative error of model frequencies
 
 @summarized
 class Recommendation(NamedTuple):
-    """Evaluated cases, all shaper candidates, and the recommended one."""
+    """
+    Evaluated cases, all shaper candidates, and the recommended one.
+
+    Example::
+
+        found = frs.shaping.recommend(frs.load('single_link'), [[0.3]])
+        [(one.name, one.added, one.vibration) for one in found.found]
+        found.choice.shaper.times
+    """
 
     cases: list                 # [ModeCase]; empty: no vibration
     found: list                 # [ShaperCandidate], the unshaped motion first
@@ -59,19 +67,31 @@ class Recommendation(NamedTuple):
                                f'{why}. Take none')
 
 
-def recommend(arm: ArmModel, poses: ArrayLike | None = None,
+def recommend(arm: ArmModel, poses: ArrayLike | None = None, *,
               payloads: Sequence[tuple | None] = (None,),
               gains: tuple[ArrayLike, ArrayLike] | None = None,
               uncertainty: float = DEFAULT_UNCERTAINTY,
               tolerance: float = TOLERANCE, allowed: float = 5e-4,
               fixed: bool = False) -> Recommendation:
     """
-    Return the Recommendation for an ArmModel.
+    Return the Recommendation for an arm: candidates, their duration and vibration, and the best.
+
+    It simulates moves of the nonlinear arm, and takes seconds.
 
     :param poses: (k, joints) [rad, m]; one: small motions about it; default: the joint range.
-    :param payloads: possible payloads, each as of `mode_table.loaded`.
+    :param payloads: possible payloads: None, (link, mass [kg]) or (link, mass, centre (3,) [m]).
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
-    :param uncertainty, tolerance, allowed, fixed: as of `shaper_comparison.compare_shapers`.
+    :param uncertainty: relative error of the frequencies.
+    :param tolerance: vibration that may be left, over the unshaped one.
+    :param allowed: vibration of the tool for which accelerations are compared [m].
+    :param fixed: whether the delays must not follow the pose.
+
+    Example::
+
+        arm = frs.load('single_link')
+        found = frs.shaping.recommend(arm, [[0.3]])
+        found.choice.name, found.choice.added, found.choice.vibration
+        shaped = found.choice.shaper.shape([0.0, 1e-3, 2e-3], [0.0, 0.1, 0.2])
     """
     chosen = None if poses is None or not np.size(poses) else np.atleast_2d(
         np.asarray(poses, float))

@@ -135,7 +135,7 @@ class ShapedReference:
         self._rate[:] = reference.velocity
         self._previous[:] = self._newest
         for k, stage in enumerate(self._stages):
-            stage.tick(self._sample)
+            stage.step(self._sample)
             if k == 0:
                 self._newest[0], self._newest[1] = stage.position, stage.velocity
                 continue
@@ -173,10 +173,10 @@ class _Stage:
         if self.shaper is not None:
             self.shaper.reset(sample)
 
-    def tick(self, sample):
+    def step(self, sample):
         """Take a sample (2 joints,)."""
         if self.shaper is not None:
-            self.shaper.tick(sample)
+            self.shaper.step(sample)
 
 
 def _fading(u):

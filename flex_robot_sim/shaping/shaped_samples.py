@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
-from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion, rest
-from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import Shaper
+from flex_robot_sim.shaping.sampled_positions import checked_samples, convolved_samples
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 SAME_TIME = 1e-12           # over the duration: closer knots are merged
@@ -26,21 +25,22 @@ MAX_PATH_SAMPLES = 150      # of each path in `path_deviation`
 def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:
     """Shape set points (k, n) [rad, m] of a period [s] to (k + delay, n); constant history."""
     samples = checked_samples(samples)
-    delays, weights = fir_coefficients(shaper, period)
-    rows = np.arange(len(samples) + delays[-1])
-    newest = samples[np.minimum(rows, len(samples) - 1)]
-    out = newest.copy()
-    for delay, weight in zip(delays, weights):
-        # relative to the newest one: a constant motion has no rounding errors
-        out += weight * (samples[np.clip(rows - delay, 0, len(samples) - 1)] - newest)
-    return out
+    return convolved_samples(samples, *shaper.fir(period))
 
 
 def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
-    """Shape a Motion: polynomials remain polynomials, without samples between (S1)."""
+    """
+    Shape a Motion: polynomials remain polynomials, without samples between (S1).
+
+    Example::
+
+        motion = frs.planning.minimum_jerk_motion([0.0], [0.5], duration=0.4)
+        shaped = frs.shaping.shaped_motion(frs.shaping.zvd(2.7), motion)
+        shaped.end                                  # later by the duration of the shaper
+    """
     if not isinstance(motion, Motion):
         raise SettingError(f'{shortened(repr(motion), 60)} is no Motion: set points in an array '
-                           'are shaped by shaped_samples(shaper, samples, period)')
+                           'are shaped by shaper.shape(times, positions)')
     if shaper.times.size == 1:
         return motion
     knots, pieces, cycle = motion.knots, motion.pieces, None
@@ -93,15 +93,6 @@ def _part(piece, start, length):
         for j in range(i + 1):
             out[j] += comb(i, j) * start**(i - j) * length**j * piece[i]
     return out
-
-
-def checked_samples(samples: ArrayLike) -> np.ndarray:
-    """Set points as an array (k, n); SettingError if they are invalid."""
-    samples = array_or_nan(samples)
-    if samples.ndim != 2 or not samples.size or not np.isfinite(samples).all():
-        raise SettingError('set points must be finite numbers in rows, one row per sample and one '
-                           'column per joint')
-    return samples
 
 
 def sampled(shaper: Shaper, motion: Motion, times: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.shaper_stages import for_frequency, units_of
-from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
+from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, si
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
@@ -214,7 +214,7 @@ def _fixed_shapers(cases, uncertainty, tolerance):
         robust = impulses.of_kind('zvd', *modes[0])
         yield impulses.convolved([robust, for_modes('zv', modes[1:])], 'zvd, zv')
     try:
-        yield shortest(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios,
+        yield si(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios,
                               tolerance))
     except SettingError:        # the band is too wide for one shaper
         return

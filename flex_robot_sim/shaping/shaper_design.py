@@ -16,9 +16,16 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
+from flex_robot_sim.model.arguments import checked, expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.poles import check_mode
+from flex_robot_sim.shaping.sampled_positions import (
+    ShapedPositions,
+    checked_times,
+    extended_times,
+)
 from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.specified_insensitivity import for_modes
@@ -62,7 +69,7 @@ def refuse_shaper(arm: ArmModel, settings: impulses.ShapingSettings,
         return
     table = table_of_pose(arm, gains, position)
     for frequency in table.frequencies[0]:
-        impulses.check_mode(float(frequency), 0.0, period or DEFAULT_SET_POINT_PERIOD_S)
+        check_mode(float(frequency), 0.0, period or DEFAULT_SET_POINT_PERIOD_S)
     if settings.shaper != impulses.SI:         # slow, and always feasible
         stages_of(table, settings.shaper, settings.shaper_tolerance)
 
@@ -80,7 +87,15 @@ def table_of_pose(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None,
 
 
 class ShaperSpecification(NamedTuple):
-    """Arguments of an OnlineShaper, and their name."""
+    """
+    A designed shaper: impulses with constant delays, then stages that follow the pose.
+
+    Example::
+
+        shaper = frs.shaping.design_for_arm(frs.load('single_link'), kind='zvd')
+        times = np.arange(0.0, 0.5, 1e-3)
+        shaped = shaper.shape(times, times[:, None])
+    """
 
     name: str
     shaper: impulses.Shaper = impulses.NONE
@@ -115,6 +130,16 @@ class ShaperSpecification(NamedTuple):
                 'vibration at the tool')
         return self._replace(stages=slow, table=self.table if slow else None), line
 
+    def shape(self, times: ArrayLike, positions: ArrayLike) -> ShapedPositions:
+        """
+        Shape sampled positions of the arm; returns later times, too, until it is at rest.
+
+        :param times: evenly spaced (k,) [s]; positions: (k, joints) [rad, m].
+        """
+        period, samples = checked_times(times, positions)
+        shaped = self.online(samples.shape[1], period).run(samples)
+        return ShapedPositions(extended_times(times, period, len(shaped)), shaped)
+
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
         """Return the OnlineShaper of `copies` of all joints, first the pose; period [s]."""
         return OnlineShaper(copies * joints, period, self.shaper, self.table, self.stages)
@@ -143,16 +168,55 @@ def design_for_modes(kind: str, frequencies: Sequence[float],
     return ShaperSpecification(shaper.name, shaper)
 
 
-def design_for_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
+def design_for_pose(arm: ArmModel, q: ArrayLike, *, kind: str = 'zvd',
+                    gains: tuple[ArrayLike, ArrayLike] | None = None,
+                    tolerance: float = impulses.TOLERANCE) -> impulses.Shaper:
+    """
+    Return the Shaper for the modes that a motion excites in a pose.
+
+    :param q: positions of the joints, (joints,) [rad, m].
+    :param kind: 'zv', 'zvd', 'zvdd', 'ei' or 'ei2'.
+    :param gains: (stiffness, damping) of the servo of the joints [N m/rad, N m s/rad; N/m, N s/m];
+        None: the joints are locked.
+    :param tolerance: vibration that 'ei' and 'ei2' may leave, over the unshaped one.
+
+    Example::
+
+        arm = frs.load('single_link')
+        shaper = frs.shaping.design_for_pose(arm, [0.0], kind='ei', gains=(400.0, 20.0))
+        times = np.arange(0.0, 1.0, 1e-3)
+        target = shaper.shape(times, np.minimum(times / 0.5, 1.0)[:, None])
+    """
+    expect_arm(arm)
+    q = checked('q', q, arm.joint_names)
+    modes = table_of_pose(arm, gains, q)
+    return for_modes(kind, zip(modes.frequencies[0], modes.ratios[0]), tolerance, joint=False)
+
+
+def design_for_arm(arm: ArmModel, *, kind: str = impulses.AUTO, masses: Sequence[float] = (),
                    gains: tuple[ArrayLike, ArrayLike] | None = None,
                    progress: Callable[[int, int], object] | None = None) -> ShaperSpecification:
     """
-    Return the ShaperSpecification for the modes of an ArmModel, whose delays follow the pose.
+    Return the ShaperSpecification for the modes of an arm, whose delays follow the pose.
 
+    It takes seconds.
+
+    :param kind: 'zv', 'zvd', 'zvdd', 'ei', 'ei2' or 'si'; 'auto': the result of `recommend`.
     :param masses: one known payload mass of the tool, or the candidates for an unknown one [kg];
         none: the description.
-    :param progress: as of `mode_table.mode_table`.
+    :param gains: (stiffness, damping) of the servo of the joints [N m/rad, N m s/rad; N/m, N s/m];
+        None: the joints are locked.
+    :param progress: function of the number of finished poses and of all poses.
+
+    Example::
+
+        arm = frs.load('single_link')
+        shaper = frs.shaping.design_for_arm(arm, kind='zvd')
+        online = shaper.online(joints=1, period=1e-3)
+        online.reset([0.0])
+        target = online.step([0.1])
     """
+    expect_arm(arm)
     # imports the simulation, which a joint controller does not need
     from flex_robot_sim.shaping.recommendation import following, recommend
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import SI, Shaper, of_kind
-from flex_robot_sim.shaping.specified_insensitivity import Band, shortest
+from flex_robot_sim.shaping.specified_insensitivity import Band, si
 from flex_robot_sim.util.exceptions import SettingError
 
 MAX_GROUP_RATIO = 1.5       # ratio of frequencies of modes that share a stage
@@ -71,7 +71,7 @@ def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
 def _insensitive_shaper(low, high, ratio, tolerance):
     """Shaper for a band about 1; the search takes a second."""
     try:
-        return shortest([Band(low, high, ratio, tolerance)])
+        return si([Band(low, high, ratio, tolerance)])
     except SettingError as error:
         raise SettingError(
             f'no shaper leaves {tolerance:g} of modes from {low:.3g} to {high:.3g} times their '

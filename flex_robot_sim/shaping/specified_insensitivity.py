@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.shaping import impulses
+from flex_robot_sim.shaping.poles import check_mode, pole_of
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 TIMES_PER_PERIOD = 24       # grid times in a period of the fastest mode
@@ -21,7 +22,14 @@ MIN_GRID_AMPLITUDE = 1e-5   # smaller amplitudes of the linear program are noise
 
 
 class Band(NamedTuple):
-    """Band of frequencies in which the vibration is limited."""
+    """
+    Band of frequencies in which the vibration is limited.
+
+    Example::
+
+        band = frs.shaping.Band(2.5, 3.3, ratio=0.006, tolerance=0.05)
+        band.middle                                 # 2.9 Hz
+    """
 
     low: float                  # natural frequencies                                      [Hz]
     high: float
@@ -49,14 +57,24 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]],
     if kind != 'zv' or len(modes) == 1 or not joint:
         return product
     try:
-        direct = shortest([Band(f, f, ratio, 0.0) for f, ratio in modes], kind)
+        direct = si([Band(f, f, ratio, 0.0) for f, ratio in modes], name=kind)
     except SettingError:        # not found: the convolution is used
         return product
     return direct if direct.duration < product.duration else product
 
 
-def shortest(bands: Sequence[Band], name: str = impulses.SI) -> impulses.Shaper:
-    """Shortest positive shaper for Bands (S5)."""
+def si(bands: Sequence[Band], *, name: str = impulses.SI) -> impulses.Shaper:
+    """
+    Specified insensitivity (SI): the shortest positive shaper for bands of frequencies (S5).
+
+    :param bands: [Band], or tuples of its fields.
+    :param name: of the Shaper.
+
+    Example::
+
+        shaper = frs.shaping.si([frs.shaping.Band(2.5, 3.3, ratio=0.006, tolerance=0.05)])
+        shaper.duration                             # added to a motion [s]
+    """
     try:
         bands = [Band(*band) for band in bands]
     except TypeError:
@@ -82,8 +100,8 @@ def shortest(bands: Sequence[Band], name: str = impulses.SI) -> impulses.Shaper:
 
 
 def _check(band):
-    impulses.check_mode(band.low, band.ratio)
-    impulses.check_mode(band.high, band.ratio)
+    check_mode(band.low, band.ratio)
+    check_mode(band.high, band.ratio)
     if not band.low <= band.high:
         raise SettingError(f'a band from {band.low:g} to {band.high:g} Hz is none: give the lower '
                            'frequency first')
@@ -103,7 +121,7 @@ class _Constraints:
         for band in bands:
             # a lobe of the sensitivity curve is as wide as the inverse of the duration
             count = 1 if band.low == band.high else 9 + int(16 * (band.high / band.low - 1))
-            poles.append(impulses.pole_of(np.linspace(band.low, band.high, count), band.ratio))
+            poles.append(pole_of(np.linspace(band.low, band.high, count), band.ratio))
             limits.append(np.full(count, band.tolerance))
         self.poles, self.limits = np.concatenate(poles), np.concatenate(limits)
         self.is_zero = self.limits == 0.0

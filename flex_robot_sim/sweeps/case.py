@@ -11,7 +11,15 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, shor
 
 
 class Case(NamedTuple):
-    """Argument of a user function: one run."""
+    """
+    Argument of a user function: one run of a sweep.
+
+    Example::
+
+        def payload_frequency(case):
+            laden = frs.with_payload(case.arm, 'tool', case.rng.uniform(0.0, 0.05))
+            return {'frequency': frs.frequencies(laden, [0.0])[0]}
+    """
 
     run: int                        # from 0
     arm: ArmModel                   # with the numbers of the run

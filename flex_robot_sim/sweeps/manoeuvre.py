@@ -18,14 +18,13 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.closed_loop_move import sample_period
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.shaping.impulses import KINDS, NO_SHAPER, NONE, Shaper
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
-from flex_robot_sim.shaping.shaper_design import table_of_pose
-from flex_robot_sim.shaping.specified_insensitivity import for_modes
+from flex_robot_sim.shaping.shaper_design import design_for_pose
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
@@ -37,7 +36,13 @@ MAX_STEPS = 1e7             # in one run
 
 @dataclass(frozen=True)
 class Manoeuvre(Settings):
-    """A PD move from one pose to another, and its observation time."""
+    """
+    A PD move from one pose to another, and its observation time: the default run of a sweep.
+
+    Example::
+
+        move = frs.sweeps.Manoeuvre(to=(0.3,), within=0.3, seconds=0.6)
+    """
 
     to: tuple = setting((), 'pose to go to; empty: where arms start', 'rad, m')
     start: tuple = setting((), 'pose at the start; empty: zero, or the nearest pose within limits',
@@ -80,7 +85,7 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> ManoeuvreController:
     nominal = _with_payload(arm, manoeuvre.payload)
     stiffness, damping = (_by_joint(arm, manoeuvre, name) for name in ('stiffness', 'damping'))
     if stiffness is None or damping is None:
-        servo = fitting_servo(nominal)
+        servo = design_servo(nominal)
         stiffness = servo.stiffness if stiffness is None else stiffness
         damping = servo.damping if damping is None else damping
     if min(stiffness.min(initial=0.0), damping.min(initial=0.0)) < 0.0:
@@ -89,9 +94,7 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> ManoeuvreController:
         _by_joint(arm, manoeuvre, name, is_broadcast=False) for name in ('to', 'start')))
     shaper = NONE
     if manoeuvre.shaper != NO_SHAPER:
-        modes = table_of_pose(nominal, (stiffness, damping), to)
-        shaper = for_modes(manoeuvre.shaper, zip(modes.frequencies[0], modes.ratios[0]),
-                           joint=False)
+        shaper = design_for_pose(nominal, to, kind=manoeuvre.shaper, gains=(stiffness, damping))
     return ManoeuvreController(to, start, stiffness, damping, shaper)
 
 

@@ -21,7 +21,15 @@ THREAD_VARIABLES = (
 
 @contextlib.contextmanager
 def processes(count: int) -> Iterator[Executor]:
-    """Yield an Executor of processes that end with this one, also if it is killed."""
+    """
+    Yield an Executor of processes that end with this one, also if it is killed.
+
+    Use it in a program below `if __name__ == '__main__':`.
+
+    Example::
+
+        pool = frs.sweeps.processes(2)              # with pool as executor: frs.sweeps.sweep(...)
+    """
     previous = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     # libraries read these when they are loaded, so set them before a worker starts
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, '1'))

@@ -12,7 +12,7 @@ from project_files import ROOT
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.closed_loop_move import ClosedLoopMove, integral_rates
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.shaping.shaper_design import design_for_arm
 from flex_robot_sim.simulation.rollout import rollout
 
@@ -71,9 +71,9 @@ def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
 
 def test_an_arm_that_no_shaper_improves_gets_none():
     arm = frs.load('single_link')
-    servo = fitting_servo(arm)
+    servo = design_servo(arm)
     with pytest.raises(frs.SettingError) as told:
-        design_for_arm('auto', arm, gains=(servo.stiffness, servo.damping))
+        design_for_arm(arm, gains=(servo.stiffness, servo.damping))
     assert str(told.value) == (
         'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
         'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none')
@@ -114,7 +114,7 @@ def test_the_shaper_includes_the_payload(capsys):
 
 def test_integral_action_compensates_an_unmodelled_payload():
     arm, goal, left = frs.load('two_link'), np.array([0.3, 0.5, -0.4]), []
-    fit = fitting_servo(arm)
+    fit = design_servo(arm)
     servo = fit.stiffness, fit.damping
     for integral in (None, integral_rates(arm, servo, 0.2, 1e-3)):
         simulation = frs.Simulation(arm)

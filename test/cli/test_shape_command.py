@@ -8,7 +8,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim import cli
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
 
 
@@ -64,7 +64,7 @@ def test_no_shaper_is_recommended_if_all_increase_the_vibration(capsys):
     assert len(moving) > 2 and min(moving) >= 100.0
     # with these gains, from the linear matrices alone
     arm = frs.load('single_link')
-    servo = fitting_servo(arm)
+    servo = design_servo(arm)
     rates = np.linalg.eigvals(frs.linearise(arm, gains=(servo.stiffness, servo.damping)).A)
     slow = rates[np.abs(rates).argmin()]
     assert ('  recommended: none, as each shaper leaves as much as none or more: the servo is '

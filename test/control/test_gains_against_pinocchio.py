@@ -11,7 +11,7 @@ from public_robots import public_robot
 import flex_robot_sim as frs
 from flex_robot_sim.control.closed_loop_move import ClosedLoopMove
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import fitting_servo, servo_line
+from flex_robot_sim.control.servo import design_servo, servo_line
 from flex_robot_sim.control.steady_state_error import steady_state_error
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.simulation.rollout import rollout
@@ -117,7 +117,7 @@ def near(arm):
 def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     path = file_of(name)
     arm = frs.load(str(path))
-    servo, (start, goal) = fitting_servo(arm), way_of(arm)
+    servo, (start, goal) = design_servo(arm), way_of(arm)
     reference = FrictionArm(path, arm.joint_names)
     simulation = frs.Simulation(arm)
     simulation.set_state(start)

@@ -14,7 +14,7 @@ from numpy.linalg import norm
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import CONTINUOUS, ServoFit, fitting_servo
+from flex_robot_sim.control.servo import CONTINUOUS, ServoFit, design_servo
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.simulation.loop_timing import one_period_late
 
@@ -56,7 +56,7 @@ def held(arm, servo, pose, push=None, payload=0.0, seconds=5.0, period=PERIOD):
 @pytest.mark.parametrize('name', HELD)
 def test_an_arm_comes_to_rest_in_poses_that_nobody_has_looked_at(name):
     arm, random = arm_called(name), np.random.default_rng(11)
-    servo = fitting_servo(arm, SAMPLED)
+    servo = design_servo(arm, **SAMPLED._asdict())
     assert servo.complaint == ''
     for pose in drawn_poses(arm, random, 2):
         push = 0.02 * random.normal(size=pose.size) / np.sqrt(1 + norm(servo.stiffness))
@@ -69,7 +69,7 @@ def test_an_arm_comes_to_rest_in_poses_that_nobody_has_looked_at(name):
 @pytest.mark.parametrize('name', ['rcm', 'two_link', 'seven_joints'])
 def test_an_arm_is_held_in_twenty_poses_with_and_without_a_payload(name):
     arm, random = arm_called(name), np.random.default_rng(23)
-    servo = fitting_servo(arm, SAMPLED)
+    servo = design_servo(arm, **SAMPLED._asdict())
     heaviest = 0.02 * sum(part.inertial.mass for part in arm.description.links if part.inertial)
     for k, pose in enumerate(drawn_poses(arm, random, 20)):
         away, speed = held(arm, servo, pose, payload=(k % 2) * heaviest, seconds=3.0)
@@ -82,7 +82,7 @@ def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
     # the motors of canadarm2 are made for orbit
     more = {'gravity': (0.0, 0.0, 0.0)} if name == 'canadarm2' else {}
     arm = frs.load(name, **more)
-    complaint = fitting_servo(arm, SAMPLED).complaint
+    complaint = design_servo(arm, **SAMPLED._asdict()).complaint
     start = f'no gains hold {name} by states every 2 ms: drives too light for what they move shake'
     assert complaint.startswith(f'{start}. Give rotor_inertia to ')
     assert complaint.endswith(' [kg m2, kg] and damping to what bends, or shorter periods')
@@ -97,7 +97,7 @@ def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
         rotor=2 * rotor, damping=arm.arrays.damping + 5e-4 * arm.arrays.stiffness,
         gear_damping=arm.arrays.gear_damping + 5e-4 * np.where(
             arm.arrays.motor >= 0, arm.arrays.gear_stiffness, 0.0))
-    assert fitting_servo(replace(arm, arrays=arrays), SAMPLED).complaint == ''
+    assert design_servo(replace(arm, arrays=arrays), **SAMPLED._asdict()).complaint == ''
 
 
 def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
@@ -134,7 +134,7 @@ def test_a_wish_is_met_where_nothing_is_in_the_way():
     arm = build_arm(frs.read_description(robot(
         joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
         link('arm', 1.0, '0 0 0', (0.4,) * 3))), gravity=(0.0, 0.0, 0.0))
-    servo = fitting_servo(arm, SAMPLED, frequency=3.0, ratio=0.6)
+    servo = design_servo(arm, **SAMPLED._asdict(), frequency=3.0, damping_ratio=0.6)
     rate = 2 * np.pi * 3.0
     np.testing.assert_allclose([servo.stiffness, servo.damping],
                                [[0.4 * rate**2], [2 * 0.6 * 0.4 * rate]])
@@ -150,10 +150,10 @@ def test_friction_that_outweighs_inertia_sets_the_stiffness(dynamics, stiffness)
     wrist = build_arm(frs.read_description(robot(
         joint('hinge', child='hand', inside=f'<axis xyz="0 0 1"/><dynamics {dynamics}/>'),
         link('hand', 0.1, '0 0 0', (1e-3,) * 3))), gravity=(0.0, 0.0, 0.0))
-    servo = fitting_servo(wrist)
+    servo = design_servo(wrist)
     assert servo.complaint == '' and servo.stiffness[0] == pytest.approx(stiffness, rel=1e-9)
     # a state late, it is as stiff as the light drive bears
-    late = fitting_servo(wrist, SAMPLED)
+    late = design_servo(wrist, **SAMPLED._asdict())
     assert late.complaint == '' and 0.04 < late.stiffness[0] <= stiffness * (1 + 1e-9)
 
 

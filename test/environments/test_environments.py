@@ -10,7 +10,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.util.exceptions import UsageError
 
 gymnasium = pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
@@ -64,7 +64,7 @@ def test_an_agent_that_does_nothing_is_pd():
     drawn = [table[0] for table in env.episodes._targets]
     start, goal = drawn[:2]
     arm = frs.load('two_link')
-    servo = fitting_servo(arm)
+    servo = design_servo(arm)
     sim = frs.Simulation(arm, frs.SimulationSettings(drive_limits=True))
     sim.set_state(q=frs.equilibrium(arm, start).q)
     sim.effort = carrying_efforts(arm, goal)

@@ -19,8 +19,8 @@ from flex_robot_sim.feedback.gain_table import GainTable
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law
-from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
+from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
@@ -41,13 +41,14 @@ def arm():
 
 @pytest.fixture(scope='module')
 def designs(arm):
-    return {sensors: design_lqg(arm, [0.0], LOOP, modes=1, sensors=sensors, stiffness=(0.3, 1.5))
+    return {sensors: design_lqg(arm, [0.0], **LOOP._asdict(), modes=1, sensors=sensors,
+                                stiffness_range=(0.3, 1.5))
             for sensors in ('all', 'encoders')}
 
 
 def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
     """Distance of the tip from its goal over that at the start, and efforts, of a move."""
-    law, simulation = Lqg(arm, design, limits), frs.Simulation(arm)
+    law, simulation = Lqg(arm, design, limits=limits), frs.Simulation(arm)
     motion = Motion([BEGIN, BEGIN + duration],
                     [rest(START), minimum_jerk(START, GOAL), rest(GOAL)])
     simulation.set_state(q=GOAL)
@@ -135,7 +136,7 @@ def test_a_rigid_joint_is_closed_as_the_closed_form_of_its_cost_says():
 @pytest.mark.parametrize('sensors', ['all', 'encoders'])
 def test_law_at_every_sample_does_what_its_matrices_say(arm, designs, sensors):
     design, random = designs[sensors], np.random.default_rng(5)
-    law = Lqg(arm, design, [1e9])
+    law = Lqg(arm, design, limits=[1e9])
     P, Q, R, S = lqg_law(design.gains[0,], design.late)
     z, still = np.zeros(len(P)), np.zeros((3, 1))
     law.start([0.0], effort=np.zeros(1))
@@ -227,7 +228,7 @@ def test_a_copy_of_gains_follows_the_pose(copied):
 def test_gains_over_poses_lead_an_arm_with_weight_in_space():
     arm = frs.load('two_link')
     design = design_lqg(arm, [[0.0], np.linspace(0.0, 1.6, 5), np.linspace(-1.8, 0.0, 5)],
-                        LoopTiming(2e-3, 2e-3))
+                        period=2e-3, delay=2e-3)
     start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])
     law, simulation = Lqg(arm, design), frs.Simulation(arm)
     place = {}
@@ -256,15 +257,15 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
                             'order: motor'),
     ({'poses': [4.0]}, 'a pose is beyond the stops of "motor" at -3.14159 and 3.14159 rad'),
     ({'sensors': 'eyes'}, "sensors = 'eyes' must be one of encoders, all"),
-    ({'stiffness': (1.1, 1.2)}, 'stiffness = (1.1, 1.2) must be two factors, the one > 0 and at '
-                                'most 1, the other at least 1'),
+    ({'stiffness_range': (1.1, 1.2)}, 'stiffness_range = (1.1, 1.2) must be two factors, the one '
+                                      '> 0 and at most 1, the other at least 1'),
     ({'bandwidth': 60.0}, 'bandwidth = 60.0 must be > 0 and below a quarter of the 200 samples '
                           'per second [Hz]'),
     ({'modes': -1}, 'modes = -1 must be >= 0'),
 ])
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:
-        design_lqg(arm, **{'poses': [0.0], 'loop': LOOP, **change})
+        design_lqg(arm, **{'poses': [0.0], **LOOP._asdict(), **change})
     assert str(caught.value) == line
 
 
@@ -281,7 +282,7 @@ def test_what_falls_faster_than_the_loop_answers_is_told():
     upright = build_arm(frs.read_description(robot(
         joint('hinge', child='arm', inside='<axis xyz="0 1 0"/>'),
         link('arm', 1.0, '0 0 0.5', (0.2,) * 3))))
-    design = design_lqg(upright, [0.0], LoopTiming(1e-2, 1.0))
+    design = design_lqg(upright, [0.0], period=1e-2, delay=1.0)
     assert design.complaint == (
         'no bandwidth from 1 Hz down holds test at 0.8 to 1.25 of its stiffness: take a shorter '
         'delay, more damping, or a narrower range')

@@ -10,7 +10,6 @@ import pytest
 from arms import joint, link, robot
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.measurement import sensor_feedback
 from flex_robot_sim.feedback.modal_damping import (
     KINDS,
     MEAN_RATE_SHARE,
@@ -18,6 +17,7 @@ from flex_robot_sim.feedback.modal_damping import (
     design_damping,
 )
 from flex_robot_sim.feedback.pose_model import pose_model
+from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.simulation.loop_timing import LoopTiming
@@ -26,6 +26,7 @@ from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(1e-3, 1e-3)
 STIFFNESS, DAMPING = np.array([60.0]), np.array([0.18])     # the first mode has 0.5 % with them
+SERVO = STIFFNESS, DAMPING
 FINE = frs.SimulationSettings(scheme='rk4', time_step=1.25e-4)
 PUSHED = 0.05                                               # how long                       [s]
 
@@ -37,7 +38,8 @@ def arm():
 
 @pytest.fixture(scope='module')
 def designs(arm):
-    return {kind: design_damping(arm, [0.0], STIFFNESS, DAMPING, kind, LOOP) for kind in KINDS}
+    return {kind: design_damping(arm, [0.0], gains=SERVO, kind=kind, **LOOP._asdict())
+            for kind in KINDS}
 
 
 def pade(delay, order=4):
@@ -135,7 +137,8 @@ def undamped(two_links):
 def of_two_links(request, two_links):
     """Arm, pose, gains of the servo, and a design."""
     arm, pose, servo = two_links
-    return arm, pose, servo, design_damping(arm, pose, *servo, request.param, LOOP)
+    return arm, pose, servo, design_damping(arm, pose, gains=servo, kind=request.param,
+                                            **LOOP._asdict())
 
 
 def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
@@ -276,26 +279,26 @@ def test_efforts_keep_to_their_limit_and_nonsense_is_refused(arm, designs):
 
 def test_an_arm_without_flex_sensors_is_told_what_is_missing():
     with pytest.raises(frs.SettingError) as caught:
-        design_damping(frs.load('ella'), [0.0, 0.0, 0.0], [1.0] * 3, [1.0] * 3)
+        design_damping(frs.load('ella'), [0.0, 0.0, 0.0], gains=(1.0, 1.0))
     assert str(caught.value) == (
         'strain feedback needs flex sensors, and ella has none: give <flex_sensor> to a flexible '
         'link (there are: link_1, link_2), or take lqg, which does with encoders')
     rigid = build_arm(frs.read_description(robot(joint(), link())))
     with pytest.raises(frs.SettingError, match=r'there are: none'):
-        design_damping(rigid, [0.0], [1.0], [1.0], 'ppf')
+        design_damping(rigid, [0.0], gains=(1.0, 1.0), kind='ppf')
 
 
 @pytest.mark.parametrize('change, line', [
     ({'kind': 'pdf'}, "kind = 'pdf' must be one of strain, ppf"),
-    ({'wanted': 1.0}, 'the wanted damping ratio = 1.0 must be between 0 and 1'),
+    ({'damping_ratio': 1.0}, 'damping_ratio = 1.0 must be between 0 and 1'),
     ({'modes': 9}, 'modes = 9 must be between 1 and 3'),
-    ({'loop': LoopTiming(0.0, 0.0)}, 'the period of a loop = 0.0 must be > 0 and finite [s]'),
-    ({'loop': LoopTiming(1e-3, -1.0)}, 'the delay of a loop = -1.0 must be >= 0 and at most '
+    ({'period': 0.0}, 'the period of a loop = 0.0 must be > 0 and finite [s]'),
+    ({'delay': -1.0}, 'the delay of a loop = -1.0 must be >= 0 and at most '
                                        '1000 of its periods of 0.001 s'),
-    ({'loop': LoopTiming(0.2, 0.2)}, 'a period of 0.2 s is too long for a mode of 1.76 Hz: '
+    ({'period': 0.2}, 'a period of 0.2 s is too long for a mode of 1.76 Hz: '
                                      'take four or more in one period of the mode'),
 ])
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:
-        design_damping(arm, [0.0], STIFFNESS, DAMPING, **change)
+        design_damping(arm, [0.0], **{'gains': SERVO, **change})
     assert str(caught.value) == line

@@ -90,8 +90,8 @@ def test_utilisation_of_limits_peaks_at_the_limits(trial):
 
 
 def test_a_design_for_energy_has_more_information_per_energy(arm):
-    plans = [design_experiment(arm, 'fourier', 4.0, 8e-3, FREE, np.zeros(1), tries=2,
-                               for_energy=by)
+    plans = [design_experiment(arm, seconds=4.0, period=8e-3, free=FREE, pose=np.zeros(1),
+                               tries=2, for_energy=by)
              for by in (True, False)]
     worst = [plan.information.worst[1] * np.sqrt(plan.trial.energy) for plan in plans]
     assert worst[0] < 1.05 * worst[1]       # phases are from few random draws

@@ -7,7 +7,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.feedback.modal_damping import design_damping
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
-from flex_robot_sim.motion.spline_path import plain_motion
+from flex_robot_sim.motion.joint_motion import minimum_jerk_motion
 from flex_robot_sim.planning.iterative_learning import REJECTION_RATIO, RepeatedMove
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 from flex_robot_sim.simulation.loop_timing import LoopTiming
@@ -25,10 +25,10 @@ def arm():
 @pytest.fixture(scope='module')
 def learnt(arm):
     """Trials, and the lifted gain, of the arm as described."""
-    motion = plain_motion(np.zeros(1), np.array([0.4]), DURATION, LEAD)
-    trials = SimulatedTrials(arm, 'tool', motion, WHOLE, *SERVO, LOOP)
-    gain = RepeatedMove(motion, WHOLE, 1, 16).model(
-        lambda reference: trials.run(arm, reference), 0.01)
+    motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=DURATION, begin=LEAD)
+    trials = SimulatedTrials(arm, motion, duration=WHOLE, gains=SERVO, **LOOP._asdict())
+    gain = RepeatedMove(motion, duration=WHOLE, count=16).model(
+        lambda reference: trials.run(arm, reference), nudge=0.01)
     return motion, trials, gain
 
 
@@ -36,7 +36,7 @@ def learnt(arm):
 def test_ten_percent_of_stiffness_cost_a_tenth_in_five_trials_and_a_thirtieth_in_fifteen(
         arm, learnt, factor):
     motion, trials, gain = learnt
-    other, move = with_stiffness(arm, factor), RepeatedMove(motion, WHOLE, 1, 16)
+    other, move = with_stiffness(arm, factor), RepeatedMove(motion, duration=WHOLE, count=16)
     move.gain = gain
     for _ in range(16):
         move.learn(trials.run(other, move.reference()))
@@ -48,15 +48,15 @@ def test_ten_percent_of_stiffness_cost_a_tenth_in_five_trials_and_a_thirtieth_in
 
 def test_learning_goes_on_top_of_strain_feedback(arm, learnt):
     motion, trials, _ = learnt
-    design = design_damping(arm, [0.0], *SERVO, loop=LOOP)
+    design = design_damping(arm, [0.0], gains=SERVO, **LOOP._asdict())
 
     def run(arm, reference):
         damping = StrainFeedback(arm, design)
         damping.start()
         return trials.run(arm, reference, damping)
 
-    move = RepeatedMove(motion, WHOLE, 1, 12)
-    move.model(lambda reference: run(arm, reference), 0.01)
+    move = RepeatedMove(motion, duration=WHOLE, count=12)
+    move.model(lambda reference: run(arm, reference), nudge=0.01)
     for _ in range(4):
         move.learn(run(with_stiffness(arm, 0.9), move.reference()))
     assert move.errors[-1] < move.errors[0] / 30
@@ -65,7 +65,8 @@ def test_learning_goes_on_top_of_strain_feedback(arm, learnt):
 def linear_move(random, joints=2, count=5, noise=0.0):
     """A move whose errors are linear in the reference, and these errors."""
     still = np.zeros(joints)
-    move = RepeatedMove(plain_motion(still, still + 1.0, 1.0), 1.5, joints, count)
+    move = RepeatedMove(minimum_jerk_motion(still, still + 1.0, duration=1.0), duration=1.5,
+                        count=count)
     times = np.linspace(0.05, 1.45, 30)
     mix, plain = random.normal(size=(joints, 3)), random.normal(size=(30, 3))
 
@@ -77,7 +78,7 @@ def linear_move(random, joints=2, count=5, noise=0.0):
 
 def test_without_caution_one_trial_leaves_what_least_squares_leave():
     move, run = linear_move(np.random.default_rng(4))
-    gain = move.model(run, 0.1)
+    gain = move.model(run, nudge=0.1)
     move.caution = move._least_caution = 1e-13
     move.learn(run(move.reference()))
     best = np.linalg.lstsq(gain, -run(move.reference(0 * move.weights)).ravel(), rcond=None)[0]
@@ -86,7 +87,7 @@ def test_without_caution_one_trial_leaves_what_least_squares_leave():
 
 def test_with_a_gain_that_is_off_every_trial_leaves_a_share_of_what_can_be_reached():
     move, run = linear_move(np.random.default_rng(6))
-    move.model(run, 0.1)
+    move.model(run, nudge=0.1)
     least = np.linalg.norm(run(move.reference(0 * move.weights)).ravel() + move.gain
                            @ np.linalg.lstsq(move.gain, -run(move.reference(
                                0 * move.weights)).ravel(), rcond=None)[0])
@@ -102,7 +103,7 @@ def test_with_a_gain_that_is_off_every_trial_leaves_a_share_of_what_can_be_reach
 
 def test_a_trial_that_was_worse_is_taken_back_and_followed_by_a_smaller_change():
     move, run = linear_move(np.random.default_rng(8))
-    move.model(run, 0.1)
+    move.model(run, nudge=0.1)
     move.learn(run(move.reference()))
     first, caution = move.weights.copy(), move.caution
     move.learn(10 * REJECTION_RATIO * run(move.reference(0 * first)))
@@ -112,7 +113,7 @@ def test_a_trial_that_was_worse_is_taken_back_and_followed_by_a_smaller_change()
 
 def test_reference_begins_and_ends_as_the_move_does():
     move, run = linear_move(np.random.default_rng(9))
-    move.model(run, 0.1)
+    move.model(run, nudge=0.1)
     move.learn(run(move.reference()))
     reference = move.reference()
     for t in (0.0, 1.5):
@@ -122,20 +123,19 @@ def test_reference_begins_and_ends_as_the_move_does():
 
 def test_bad_input_ends_in_a_line():
     still = np.zeros(1)
-    motion = plain_motion(still, still + 1.0, 1.0)
+    motion = minimum_jerk_motion(still, still + 1.0, duration=1.0)
     for arguments, line in (
-            ((0.5, 1, 4), 'a trial of 0.5 s must be finite and not shorter than the motion of 1 '
-                          's'),
-            ((2.0, 1, 0), 'count = 0 must be at least 1 spline per joint'),
-            ((2.0, 1, 4, 2.0), 'caution = 2.0 must be between 0 and 1')):
+            ((0.5, 4), 'a trial of 0.5 s must be finite and not shorter than the motion of 1 s'),
+            ((2.0, 0), 'count = 0 must be at least 1 spline per joint'),
+            ((2.0, 4, 2.0), 'caution = 2.0 must be between 0 and 1')):
         with pytest.raises(frs.SettingError) as caught:
-            RepeatedMove(motion, *arguments)
+            RepeatedMove(motion, **dict(zip(('duration', 'count', 'caution'), arguments)))
         assert str(caught.value) == line
-    move = RepeatedMove(motion, 2.0, 1, 4)
+    move = RepeatedMove(motion, duration=2.0, count=4)
     with pytest.raises(frs.SettingError, match='^there is no gain yet: let `model` find it first'):
         move.learn([0.0])
     with pytest.raises(frs.SettingError, match='^the model does not answer the weights'):
-        move.model(lambda reference: np.zeros((3, 1)), 0.1)
+        move.model(lambda reference: np.zeros((3, 1)), nudge=0.1)
     move.gain = np.ones((3, 4))
     with pytest.raises(frs.SettingError, match='^a trial has 3 errors, and not 2'):
         move.learn([0.0, 0.0])

@@ -11,10 +11,10 @@ from controlled import rigid_arm
 from scipy.interpolate import BSpline
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.measurement import sensor_feedback
+from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.model.payload import with_payload
-from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
-from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, minimum_jerk_motion, rest
+from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.motion.trajectory import Interpolation
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
 from flex_robot_sim.simulation.loop_timing import LoopTiming
@@ -31,7 +31,7 @@ def arm():
 
 @pytest.fixture(scope='module')
 def plan(arm):
-    return plan_move(arm, START, GOAL, DURATION)
+    return plan_move(arm, START, GOAL, duration=DURATION)
 
 
 def tip_after(arm, motion, start, goal, end, scheme='reference', seconds=0.8, step=4e-3):
@@ -51,9 +51,9 @@ def tip_after(arm, motion, start, goal, end, scheme='reference', seconds=0.8, st
 
 
 def test_reference_integrator_finds_the_arm_at_rest(arm, plan):
-    plain = plain_motion(START, GOAL, DURATION)
-    left = tip_after(arm, plan.motion, START, GOAL, DURATION)
-    assert left < 0.02 * tip_after(arm, plain, START, GOAL, DURATION)
+    plain = minimum_jerk_motion(START, GOAL, duration=DURATION)
+    left = tip_after(arm, plan.motion, START, GOAL, duration=DURATION)
+    assert left < 0.02 * tip_after(arm, plain, START, GOAL, duration=DURATION)
     assert plan.duration == DURATION and plan.ringing < 0.02
 
 
@@ -61,7 +61,7 @@ def test_acceleration_has_nothing_at_the_natural_rates():
     # without what is nonlinear: a short way, and bending of a thousandth
     arm = frs.load('single_link')
     way = np.array([0.02])
-    motion = plan_move(arm, START, way, 0.7).motion
+    motion = plan_move(arm, START, way, duration=0.7).motion
     t = np.linspace(0.0, 0.7, 4001)
     swung = []
     for frequency in frs.frequencies(arm):
@@ -69,7 +69,7 @@ def test_acceleration_has_nothing_at_the_natural_rates():
         wave = np.exp((0.005 * rate + 1j * rate) * t) * (t[1] - t[0]) / rate
         # accelerations are zero at both ends, so that a sum is the trapezoidal rule
         swung.append([abs(sum(each.sample(x)[2, 0] * part for x, part in zip(t, wave)))
-                      for each in (motion, plain_motion(START, way, 0.7))])
+                      for each in (motion, minimum_jerk_motion(START, way, duration=0.7))])
     # the second mode hardly rings, and may have what nobody sees beside the first one
     assert swung[0][0] < 0.01 * swung[0][1] and swung[1][0] < 0.005 * swung[0][1]
 
@@ -84,7 +84,7 @@ def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
         limits = [case.description.joint(name).velocity for name in names]
         for duration in durations:
             with pytest.raises(frs.SettingError, match='is not possible: the ') as told:
-                plan_move(case, np.zeros(goal.size), goal, duration)
+                plan_move(case, np.zeros(goal.size), goal, duration=duration)
             share = float(str(told.value).split('would be ')[1].split()[0])
             # whatever the path, some joint is at least as fast as it is on the mean
             assert share > (np.abs(goal) / duration / limits).max()
@@ -95,7 +95,7 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
     stiffness, damping = np.array([60.0]), np.array([0.18])
     left = []
     for motion, efforts in ((plan.motion, plan.effort),
-                            (plain_motion(START, GOAL, DURATION), None)):
+                            (minimum_jerk_motion(START, GOAL, duration=DURATION), None)):
         simulation = frs.Simulation(arm)
         simulation.set_state(q=GOAL)
         there = simulation.pose('tool')[:3, 3]
@@ -126,7 +126,8 @@ def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
     assert max(plan.use.values()) > 0.9 and plan.ringing < 0.05
     # a twentieth less is too little for something
     with pytest.raises(frs.SettingError):
-        plan_move(arm, START, np.array([0.5]), 0.9 * plan.duration, limits)
+        plan_move(arm, START, np.array([0.5]), duration=0.9 * plan.duration,
+                  limits=limits)
 
 
 def test_a_rigid_joint_needs_what_its_jerk_limit_says():
@@ -142,9 +143,9 @@ def test_a_rigid_joint_needs_what_its_jerk_limit_says():
 
 def test_payload_is_part_of_the_plan(arm):
     heavy = with_payload(arm, 'tool', 0.1)
-    plan = plan_move(arm, START, GOAL, 1.2, payload={'tool': 0.1})
+    plan = plan_move(arm, START, GOAL, duration=1.2, payload={'tool': 0.1})
     left = tip_after(heavy, plan.motion, START, GOAL, 1.2, 'implicit_midpoint', step=1e-3)
-    unaware = plan_move(arm, START, GOAL, 1.2)
+    unaware = plan_move(arm, START, GOAL, duration=1.2)
     assert left < 0.1 * tip_after(heavy, unaware.motion, START, GOAL, 1.2, 'implicit_midpoint',
                                   step=1e-3)
 
@@ -153,14 +154,15 @@ def test_payload_is_part_of_the_plan(arm):
 def test_three_joints_in_space_with_weight():
     arm, duration = frs.load('two_link'), 0.7
     start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])
-    plan = plan_move(arm, start, goal, duration)
-    left = tip_after(arm, plan.motion, start, goal, duration, 'implicit_midpoint', step=1e-3)
-    assert left < 0.05 * tip_after(arm, plain_motion(start, goal, duration), start, goal,
-                                   duration, 'implicit_midpoint', step=1e-3)
+    plan = plan_move(arm, start, goal, duration=duration)
+    plain = minimum_jerk_motion(start, goal, duration=duration)
+    left, unplanned = (tip_after(arm, motion, start, goal, duration, 'implicit_midpoint',
+                                 step=1e-3) for motion in (plan.motion, plain))
+    assert left < 0.05 * unplanned
 
 
 def test_a_joint_that_ends_where_it_begins_stands_all_the_time():
-    plan = plan_move(frs.load('rig'), [0.15, 0.4], [0.15, 0.1], 0.4)
+    plan = plan_move(frs.load('rig'), [0.15, 0.4], [0.15, 0.1], duration=0.4)
     rows = np.array([plan.motion.sample(t)[:, 0] for t in np.linspace(0.0, 0.4, 50)])
     assert (rows == [0.15, 0.0, 0.0]).all() and plan.ringing < 0.05
 
@@ -189,29 +191,30 @@ def test_path_is_the_sum_of_its_splines():
 
 def test_a_plan_that_the_limits_do_not_allow_says_which(arm):
     with pytest.raises(frs.SettingError) as caught:
-        plan_move(arm, START, GOAL, 0.3)
+        plan_move(arm, START, GOAL, duration=0.3)
     message = str(caught.value)
     assert message.startswith('a move in 0.3 s is not possible: the effort of "motor" would be ')
     assert message.endswith(' times its limit. Take more time, or leave the duration out for the '
                             'shortest one')
     with pytest.raises(frs.SettingError, match='the deflection of "arm" would be'):
-        plan_move(arm, START, GOAL, 1.0, PlanLimits(deflection=0.02))
+        plan_move(arm, START, GOAL, duration=1.0, limits=PlanLimits(deflection=0.02))
 
 
 @pytest.mark.parametrize('arguments, line', [
-    (([0.0], [0.0]), 'start and goal are the same pose: there is nothing to plan'),
-    (([0.0], [4.0]), 'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
-    (([0.0], [1.0, 2.0]), 'goal must be 1 finite numbers, in this order: motor'),
-    (([0.0], [1.0], -1.0), 'duration = -1.0 must be at least 1e-06 and finite [s]'),
-    (([0.0], [1.0], 1e-200), 'duration = 1e-200 must be at least 1e-06 and finite [s]'),
-    (([0.0], [1.0], 1.0, None, {'hand': 1.0}),
+    (([0.0], [0.0], {}), 'start and goal are the same pose: there is nothing to plan'),
+    (([0.0], [4.0], {}), 'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
+    (([0.0], [1.0, 2.0], {}), 'goal must be 1 finite numbers, in this order: motor'),
+    (([0.0], [1.0], {'duration': -1.0}), 'duration = -1.0 must be at least 1e-06 and finite [s]'),
+    (([0.0], [1.0], {'duration': 1e-200}),
+     'duration = 1e-200 must be at least 1e-06 and finite [s]'),
+    (([0.0], [1.0], {'payload': {'hand': 1.0}}),
      'no link "hand" that carries a payload. Known: hub, arm, tip_mass, tool'),
-    (([0.0], [1.0], 1.0, None, {'base': 1.0}),
+    (([0.0], [1.0], {'payload': {'base': 1.0}}),
      'no link "base" that carries a payload. Known: hub, arm, tip_mass, tool'),
 ])
 def test_bad_input_ends_in_a_line(arm, arguments, line):
     with pytest.raises(frs.SettingError) as caught:
-        plan_move(arm, *arguments)
+        plan_move(arm, *arguments[:2], **arguments[2])
     assert str(caught.value) == line
 
 

@@ -43,7 +43,7 @@ NEIGHBOURS = {
     ('util', 'version'), ('planning', 'feedback'), ('environments', 'sweeps'),
     ('identification', 'rig'), ('reproduce', 'rig'), ('system', 'rig'), ('demo', 'system'),
     ('viewer', 'demo'), ('start', 'cli'), ('__main__', 'start'),
-    *((PACKAGE, room) for room in ('sweeps',)),
+    *((PACKAGE, room) for room in ('sweeps', 'identification')),
 }
 # the rooms of the bench, each after those that it may know
 RIG = (

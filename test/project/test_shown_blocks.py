@@ -30,28 +30,31 @@ def run(page, block, names):
 def test_shapers_of_the_page_stop_where_what_they_shape_stops():
     first, second = blocks('control', 'python')
     names = run('control', first, {})
-    np.testing.assert_allclose(names['samples'][-1], POSE, atol=1e-12)
-    assert len(names['samples']) > 800
+    np.testing.assert_allclose(names['shaped'].positions[-1], POSE, atol=1e-12)
+    assert len(names['shaped'].times) > 800
     # the last set point comes once, and the shaper is still on its way
     names = run('control', second, {})
     for _ in range(4000):
-        names['target'] = names['shaper'].tick(POSE)
+        names['target'] = names['shaper'].step(POSE)
     np.testing.assert_allclose(names['target'], POSE, atol=1e-12)
 
 
 @pytest.mark.slow
 def test_feedback_of_the_page_holds_an_arm_at_rest():
-    first, second, _, _ = blocks('control_feedback', 'python')
+    first, second, third, _, _ = blocks('control_feedback', 'python')
     names = run('control_feedback', first, {})
     # nothing moves, so nothing is added
     effort = names['rest'].effort
     np.testing.assert_allclose(names['effort'], effort, atol=1e-6)
     run('control_feedback', second, names)
     np.testing.assert_allclose(names['effort'], effort, atol=0.05 * np.abs(effort).max())
+    run('control_feedback', third, names)
+    assert names['law'].poles.real.max() < 0.0
+    assert np.abs(names['sim'].position - POSE).max() < 0.02
 
 
 def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
-    run('control_feedback', blocks('control_feedback', 'python')[2], {})
+    run('control_feedback', blocks('control_feedback', 'python')[3], {})
     rows = np.array([line.split() for line in capsys.readouterr().out.splitlines()], float)
     assert rows[:, 0] == pytest.approx([0.0, 0.5, np.pi / 2])
     # along the strip the slide bends nothing, across it most
@@ -60,8 +63,8 @@ def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
 
 
 def test_a_move_that_repeats_gets_better():
-    names = run('control_feedback', blocks('control_feedback', 'python')[3], {})
-    first = RepeatedMove(names['motion'], names['duration'], joints=1, count=16)
+    names = run('control_feedback', blocks('control_feedback', 'python')[4], {})
+    first = RepeatedMove(names['motion'], duration=names['duration'], count=16)
     before, after = (np.abs(names['measure'](move.reference())).max()
                      for move in (first, names['move']))
     assert after < 0.2 * before

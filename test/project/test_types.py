@@ -14,7 +14,6 @@ import sys
 import pytest
 from project_files import ROOT
 
-import flex_robot_sim
 from flex_robot_sim.jit.cache import cache_root
 
 FOLDER = ROOT / 'flex_robot_sim'
@@ -166,16 +165,6 @@ def test_a_static_tool_reports_what_a_user_gets_wrong(said):
     found = [(lines[line - 1], re.search(r' error: .*\[([\w-]+)\]', text))
              for name, line, text in said if name.endswith('script.py')]
     assert {line: error[1] for line, error in found if error} == REPORTED
-
-
-def test_names_that_a_tool_sees_are_those_that_are_imported_late():
-    tree = ast.parse((FOLDER / '__init__.py').read_text('utf-8'))
-    guard = next(node for node in tree.body if isinstance(node, ast.If)
-                 and ast.unparse(node.test) == 'TYPE_CHECKING')
-    modules = {alias.name: node.module for node in guard.body for alias in node.names}
-    assert modules == {name: f'flex_robot_sim.{module}'
-                       for name, module in flex_robot_sim._MODULE_OF.items()}
-    assert {*modules} == {*flex_robot_sim.__all__}
 
 
 def test_the_package_says_that_it_has_types():

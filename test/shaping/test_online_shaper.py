@@ -70,11 +70,11 @@ def test_a_copy_continues_from_the_same_sample_and_independently(way):
     samples, shaper = move(1e-3, 0.5), OnlineShaper(2, 1e-3, table=table(),
                                                     stages=stages_of(table(), 'zvd', 0.02))
     for sample in samples[:200]:
-        shaper.tick(sample)
+        shaper.step(sample)
     before, other = shaper.position.copy(), way(shaper)
-    found = [other.tick(sample).copy() for sample in samples[200:]]
+    found = [other.step(sample).copy() for sample in samples[200:]]
     np.testing.assert_array_equal(shaper.position, before)
-    np.testing.assert_array_equal(found, [shaper.tick(sample).copy() for sample in samples[200:]])
+    np.testing.assert_array_equal(found, [shaper.step(sample).copy() for sample in samples[200:]])
     np.testing.assert_array_equal(other.velocity, shaper.velocity)
 
 
@@ -138,7 +138,7 @@ def test_velocity_is_the_rate_of_the_shaped_set_points():
     shaper = OnlineShaper(2, 1e-3, of_kind('zv', 3.0))
     for k, sample in enumerate(samples):
         before = shaper.position.copy()
-        shaper.tick(sample)
+        shaper.step(sample)
         if k:
             assert shaper.velocity == pytest.approx((shaper.position - before) / 1e-3, abs=1e-12)
 
@@ -147,7 +147,7 @@ def test_shaper_that_takes_over_begins_where_the_arm_is():
     shaper = OnlineShaper(2, 1e-3, of_kind('zv', 3.0), table(), stages_of(table(), 'ei'))
     shaper.run(move(1e-3, 0.3))
     shaper.reset([0.7, -0.2])
-    assert (shaper.tick([0.7, -0.2]) == [0.7, -0.2]).all()
+    assert (shaper.step([0.7, -0.2]) == [0.7, -0.2]).all()
     assert (shaper.velocity == 0.0).all()
     # what it did before is forgotten
     assert (shaper.run([[0.7, -0.2]] * 50) == [0.7, -0.2]).all()
@@ -157,7 +157,7 @@ def test_set_point_that_is_no_number_is_refused_and_the_one_before_stands():
     shaper = OnlineShaper(2, 1e-3, of_kind('zv', 3.0))
     shaper.reset([0.5, 0.5])
     for bad in ([np.nan, 0.0], [np.inf, 0.0], [1e12, 0.0]):
-        assert (shaper.tick(np.array(bad)) == 0.5).all()
+        assert (shaper.step(np.array(bad)) == 0.5).all()
     assert shaper.refused == 3
 
 
@@ -166,7 +166,7 @@ def test_tick_allocates_nothing():
     samples = np.random.default_rng(0).uniform(size=(50, 7))
     shaper.reset(samples[0])
     for sample in samples:
-        shaper.tick(sample)
+        shaper.step(sample)
     grown = []
     gc.disable()
     tracemalloc.start()
@@ -175,7 +175,7 @@ def test_tick_allocates_nothing():
             before = tracemalloc.get_traced_memory()[0]
             for _ in range(20):
                 for sample in samples:
-                    shaper.tick(sample)
+                    shaper.step(sample)
             grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
@@ -188,9 +188,9 @@ def test_tick_allocates_nothing():
     (lambda: OnlineShaper(2, 0.0), 'period = 0.0 of set points must be above 0 and finite [s]'),
     (lambda: OnlineShaper(2, '1'),
      "period = '1' of set points must be above 0 and finite [s]"),
-    (lambda: OnlineShaper(3, 1e-3).tick([0.0, 0.0]),
+    (lambda: OnlineShaper(3, 1e-3).step([0.0, 0.0]),
      'a set point of 2 numbers goes to a shaper of 3: give one per joint'),
-    (lambda: OnlineShaper(1, 1e-3).tick(5.0),
+    (lambda: OnlineShaper(1, 1e-3).step(5.0),
      'a set point of 5.0 goes to a shaper of 1: give a sequence, one number per joint'),
     (lambda: OnlineShaper(2, 1e-3, table=OF_THIRD, stages=stages_of(OF_THIRD, 'zv')),
      'joints = 2 of a shaper are too few for its table, which looks at joint 3: give the number '
@@ -200,7 +200,7 @@ def test_tick_allocates_nothing():
      'them more often, or leave this mode out'),
     (lambda: OnlineShaper(2, 1e-3).reset([0.0]),
      'a shaper starts at 2 finite positions, one per joint'),
-    (lambda: OnlineShaper(2, 1e-3).tick([np.nan, 0.0]),
+    (lambda: OnlineShaper(2, 1e-3).step([np.nan, 0.0]),
      'the first set point of a shaper must be finite: reset it to where the arm is'),
     (lambda: OnlineShaper(2, 1e-9, of_kind('zv', 1.0)),
      'a shaper of 500000008 samples is too long: send set points less often, or leave slow modes '

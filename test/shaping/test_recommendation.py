@@ -185,7 +185,7 @@ def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
 
 def test_payloads_that_nobody_tells_are_borne():
     arm = frs.load('single_link')
-    found = recommend(arm, [[0.0], [0.9]], [('tool', 0.0), ('tool', 0.3)])
+    found = recommend(arm, [[0.0], [0.9]], payloads=[('tool', 0.0), ('tool', 0.3)])
     one = found.choice
     assert found.moves >= 12 and len(found.cases) == 4 and one.follows
     # with either payload, and with what is between them, where one for the middle does not

@@ -232,7 +232,7 @@ def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, 
 def test_the_node_and_the_command_line_have_one_rule():
     arm = frs.load('single_link')
     from flex_robot_sim.shaping.recommendation import recommend
-    parts, best = design_for_arm('auto', arm), recommend(arm).choice
+    parts, best = design_for_arm(arm), recommend(arm).choice
     assert parts.name == best.name and parts.shaper.times.tolist() == best.shaper.times.tolist()
 
 

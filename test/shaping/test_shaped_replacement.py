@@ -153,7 +153,7 @@ def test_a_stream_to_ur5e_with_elastic_joints_omits_its_fast_modes(tmp_path):
     path.write_text(text.replace('</robot>', f'<flexibility>{elastic}</flexibility></robot>'),
                     'utf-8')
     ur5e = frs.load(path)
-    stream = SetPointStream(ur5e.joint_names, 0.01, design_for_arm('zv', ur5e), ur5e)
+    stream = SetPointStream(ur5e.joint_names, 0.01, design_for_arm(ur5e, kind='zv'), ur5e)
     found = re.fullmatch(r'modes from 49 to (\S+) Hz are left out: .* they have at most (\S+)% of '
                          'the vibration at the tool', stream.omitted_modes)
     assert 50.0 < float(found[1]) < 80.0 and float(found[2]) < 10.0

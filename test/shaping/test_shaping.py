@@ -5,10 +5,9 @@ import pytest
 from scipy.linalg import expm
 
 from flex_robot_sim.motion.joint_motion import Motion, cubic, line, minimum_jerk, rest
-from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import KINDS, NONE, convolved, of_kind
 from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples
-from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
+from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, si
 from flex_robot_sim.util.exceptions import SettingError
 
 MODES = [(2.7, 0.006), (3.1, 0.007), (11.0, 0.02)]
@@ -17,7 +16,7 @@ SHAPERS = {
     'damped': of_kind('zv', 2.7, 0.3),
     'joint': for_modes('zv', MODES),
     'product': for_modes('zvd', MODES),
-    'bands': shortest([Band(2.5, 3.5, 0.005), Band(11.0, 11.0, 0.02, 0.0)]),
+    'bands': si([Band(2.5, 3.5, 0.005), Band(11.0, 11.0, 0.02, 0.0)]),
 }
 
 
@@ -60,7 +59,7 @@ def test_sampled_shaper_leaves_at_its_modes_what_the_impulses_leave(name, period
 @pytest.mark.parametrize('period', [1e-3, 0.0041, 0.0237])
 @pytest.mark.parametrize('name', SHAPERS)
 def test_weights_of_samples_are_positive_and_add_up_to_one(name, period):
-    delays, weights = fir_coefficients(SHAPERS[name], period)
+    delays, weights = SHAPERS[name].fir(period)
     assert weights.min() > 0.0
     assert weights.sum() == pytest.approx(1.0, abs=1e-12)
     assert (np.diff(delays) > 0).all()
@@ -70,7 +69,7 @@ def test_weights_of_samples_are_positive_and_add_up_to_one(name, period):
 
 def test_weights_between_samples_keep_the_insensitivity():
     shaper, period = of_kind('ei', 3.0, 0.01), 0.02
-    delays, weights = fir_coefficients(shaper, period)
+    delays, weights = shaper.fir(period)
     for f in np.linspace(2.5, 3.5, 21):
         s = 2 * np.pi * f * (-0.01 + 1j * np.sqrt(1 - 1e-4))
         sampled = abs(np.exp(-s * period * delays) @ weights)
@@ -127,7 +126,7 @@ def test_shaped_motion_that_repeats_goes_on_repeating():
 
 
 @pytest.mark.parametrize('call, message', [
-    (lambda: fir_coefficients(of_kind('zv', 60.0), 0.01),
+    (lambda: of_kind('zv', 60.0).fir(0.01),
      'frequency = 60 Hz of a mode is not below half of the 100 set points per second: send them '
      'more often, or leave this mode out'),
     (lambda: shaped_samples(NONE, [[0.0], [np.nan]], 1e-3),

@@ -16,7 +16,7 @@ from flex_robot_sim.shaping.impulses import (
 from flex_robot_sim.shaping.specified_insensitivity import (
     Band,
     for_modes,
-    shortest,
+    si,
 )
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -123,7 +123,7 @@ def _features(shaper, ratio, frequency=2.0):
     (0.7, 1.3, 0.0, 0.05), (2.0, 4.0, 0.01, 0.05), (0.5, 2.0, 0.0, 0.05), (4.9, 5.1, 0.02, 0.02),
     (1.0, 1.6, 0.1, 0.1)])
 def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
-    shaper = shortest([Band(low, high, ratio, tolerance)])
+    shaper = si([Band(low, high, ratio, tolerance)])
     # between the frequencies that the solution looks at
     worst = max(left_by(shaper, f, ratio) for f in np.linspace(low, high, 101))
     assert worst < tolerance + 1e-3
@@ -135,7 +135,7 @@ def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
 def test_specified_insensitivity_on_the_band_of_ei_is_no_longer_than_ei(kind):
     known = of_kind(kind, 1.0)
     half = known.insensitivity(1.0) / 2
-    found = shortest([Band(1.0 - half, 1.0 + half)])
+    found = si([Band(1.0 - half, 1.0 + half)])
     assert found.duration <= known.duration * (1 + 1e-2)    # the band is read off a grid
 
 
@@ -159,8 +159,8 @@ def test_joint_solution_of_a_mode_and_its_octave_is_the_known_one():
 
 def test_joint_bands_are_kept_and_shorter_than_one_after_the_other():
     bands = [Band(0.9, 1.1, 0.01), Band(3.0, 4.0, 0.01)]
-    joint = shortest(bands)
-    product = convolved([shortest([band]) for band in bands])
+    joint = si(bands)
+    product = convolved([si([band]) for band in bands])
     assert joint.duration <= product.duration
     for band in bands:
         assert max(left_by(joint, f, band.ratio) for f in np.linspace(band.low, band.high, 60)) \
@@ -187,9 +187,9 @@ def test_convolution_multiplies_the_responses():
      'no two-hump shaper leaves 0.15 of a mode damped by 0.3: take a smaller tolerance, or ei'),
     (lambda: of_kind('zvx', 1.0),
      f'no shaper "zvx" of one mode. Known: {", ".join(KINDS)}'),
-    (lambda: shortest([Band(2.0, 1.0)]),
+    (lambda: si([Band(2.0, 1.0)]),
      'a band from 2 to 1 Hz is none: give the lower frequency first'),
-    (lambda: shortest([Band(1.0, 2.0, tolerance=0.0)]),
+    (lambda: si([Band(1.0, 2.0, tolerance=0.0)]),
      'no shaper leaves nothing over a whole band: give a tolerance above 0'),
     (lambda: for_modes('zv', []), 'there is no mode to shape for'),
 ])

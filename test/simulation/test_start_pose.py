@@ -128,8 +128,8 @@ def test_check_names_the_joints(file, capsys):
 def test_a_sweep_starts_within_limits_and_says_so():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter('always')
-        table = frs.sweep(OFFSET, {'shoulder.to': '0.1,0.2'},
-                          run=frs.Manoeuvre(to=(0.1, 1.0), seconds=0.2))
+        table = frs.sweeps.sweep(OFFSET, vary={'shoulder.to': '0.1,0.2'},
+                          run=frs.sweeps.Manoeuvre(to=(0.1, 1.0), seconds=0.2))
     assert [str(one.message) for one in said] == [f'{NOTE}.']
     assert (table['note'] == '').all()
 

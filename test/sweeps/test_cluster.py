@@ -21,8 +21,8 @@ from warm_programs import run
 
 pytest.importorskip('distributed', reason='pip install ".[cluster]"')
 
-import flex_robot_sim as frs
 from flex_robot_sim.cli import main
+from flex_robot_sim.sweeps import sweep
 from flex_robot_sim.sweeps.cluster import Cluster, cluster
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
@@ -84,21 +84,21 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
 
     with cluster(address) as found:
         assert found.workers == 2
-        table = frs.sweep('single_link', folder=folder, executor=found.executor,
+        table = sweep('single_link', folder=folder, executor=found.executor,
                           workers=found.workers, watch=found.watch, progress=kill_one, **OPTIONS)
     assert workers[0].process.wait(30) == -signal.SIGKILL
     assert workers[1].process.poll() is None
     assert counts[0] == 0 and counts[-1] == 150 and counts == sorted({*counts})
     kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
     assert sorted(kept) == list(range(150))             # each once
-    alone = frs.sweep('single_link', **OPTIONS)
+    alone = sweep('single_link', **OPTIONS)
     assert all(np.array_equal(table[name], alone[name]) for name in alone)
 
 
 @pytest.mark.slow
 def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, tmp_path,
                                                             monkeypatch):
-    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.WATCH_PERIOD_S', 0.5)
+    monkeypatch.setattr('flex_robot_sim.sweeps.execution.WATCH_PERIOD_S', 0.5)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
     folder = tmp_path / 'runs'
 
@@ -109,7 +109,7 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, t
                     os.kill(one.process.pid, signal.SIGKILL)
 
     with pytest.raises(SweepError) as caught, cluster(address) as found:
-        frs.sweep('single_link', folder=folder, executor=found.executor, workers=2,
+        sweep('single_link', folder=folder, executor=found.executor, workers=2,
                   watch=found.watch, progress=kill_all, **{**OPTIONS, 'count': 2000})
     kept = len((folder / 'runs.jsonl').read_text().splitlines())
     assert str(caught.value) == (
@@ -127,15 +127,15 @@ def test_a_function_that_fails_or_cannot_be_sent_is_told_as_elsewhere(
     from only_here import run as only_here
     failing = {'vary': {'payload': 'even:0,1,8'}, 'run': own_runs.failing}
     with pytest.warns(RuntimeWarning, match='6 of 8 runs have a note; run 1: ValueError: '):
-        alone = frs.sweep('single_link', **failing)
+        alone = sweep('single_link', **failing)
     with cluster(address) as found:
         there = {'executor': found.executor, 'workers': found.workers, 'watch': found.watch}
         with pytest.warns(RuntimeWarning):
-            assert is_same(frs.sweep('single_link', **failing, **there), alone)
+            assert is_same(sweep('single_link', **failing, **there), alone)
         for run, why in ((own_runs.LockHolder(), "TypeError: cannot pickle '_thread.lock' object"),
                          (only_here, "ModuleNotFoundError: No module named 'only_here'")):
             with pytest.raises(UsageError) as caught:
-                frs.sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
+                sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
             assert str(caught.value) == (
                 f'the function of the runs cannot be sent to the workers ({why}). Define it in '
                 'a module that they can import, and let it hold nothing that is open here.')
@@ -154,7 +154,7 @@ def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(_impatient, 
                                                                     tmp_path):
     folder = tmp_path / 'runs'
     with pytest.raises(SweepError) as caught, cluster(address) as found:
-        frs.sweep('single_link', folder=folder, executor=found.executor, workers=found.workers,
+        sweep('single_link', folder=folder, executor=found.executor, workers=found.workers,
                   watch=found.watch, **{**OPTIONS, 'run': own_runs.always_deadly})
     kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
     assert 30 not in kept
@@ -169,7 +169,7 @@ def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(_impatient, 
 @pytest.mark.slow
 def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address, workers,
                                                              tmp_path, monkeypatch):
-    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.WATCH_PERIOD_S', 0.5)
+    monkeypatch.setattr('flex_robot_sim.sweeps.execution.WATCH_PERIOD_S', 0.5)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
     folder = tmp_path / 'runs'
 
@@ -178,7 +178,7 @@ def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address,
             os.kill(scheduler.process.pid, signal.SIGKILL)
 
     with pytest.raises(SweepError) as caught, cluster(address) as found:
-        frs.sweep('single_link', folder=folder, executor=found.executor, workers=2,
+        sweep('single_link', folder=folder, executor=found.executor, workers=2,
                   watch=found.watch, progress=kill, **{**OPTIONS, 'count': 2000})
     kept = len((folder / 'runs.jsonl').read_text().splitlines())
     assert str(caught.value) == (

@@ -18,6 +18,7 @@ from tables import is_same, whole_lines
 
 import flex_robot_sim as frs
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.sweeps import sweep
 from flex_robot_sim.sweeps.identity import function_identity
 from flex_robot_sim.sweeps.plan import make_plan, run_part
 from flex_robot_sim.sweeps.pools import processes
@@ -29,7 +30,7 @@ from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
     (own_runs.LockHolder(), "TypeError: cannot pickle '_thread.lock' object")])
 def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, run, why):
     with processes(1) as pool, pytest.raises(UsageError) as caught:
-        frs.sweep('single_link', run=run, executor=pool, folder=tmp_path / 'runs')
+        sweep('single_link', run=run, executor=pool, folder=tmp_path / 'runs')
     assert re.fullmatch('the function of the runs cannot be sent to the workers '
                         rf'\({why}\)\. Define it in a module that they can import, and let it '
                         'hold nothing that is open here\\.', str(caught.value))
@@ -49,7 +50,7 @@ class Gone(ThreadPoolExecutor):
 
 def test_who_is_gone_before_the_first_run_is_one_line(tmp_path):
     with pytest.raises(SweepError) as caught:
-        frs.sweep('single_link', run=own_runs.drawn, executor=Gone(), folder=tmp_path / 'runs')
+        sweep('single_link', run=own_runs.drawn, executor=Gone(), folder=tmp_path / 'runs')
     assert str(caught.value) == (
         'the executor has cancelled the runs: it was stopped, or it is out of reach.')
     assert not (tmp_path / 'runs').exists()
@@ -62,7 +63,7 @@ from flex_robot_sim.sweeps.pools import processes
 def run(case):
     return {}
 with processes(1) as pool:
-    frs.sweep('single_link', run=run, executor=pool, folder='runs')
+    sweep('single_link', run=run, executor=pool, folder='runs')
 """
 
 
@@ -96,7 +97,7 @@ def test_a_function_that_fails_is_the_note_of_a_run_and_the_others_go_on(tmp_pat
     monkeypatch.setenv('TOLD_IN', str(tmp_path / 'told'))
     folder = tmp_path / 'runs'
     with pool() as executor, pytest.warns(RuntimeWarning) as warned:
-        table = frs.sweep('single_link', executor=executor, folder=folder, **FAILING)
+        table = sweep('single_link', executor=executor, folder=folder, **FAILING)
     assert table['note'].tolist() == notes_of_failing()
     assert table['twice'][4] == 2 * 4 / 7 and np.isnan(table['twice'][[1, 2, 3]]).all()
     assert [str(one.message) for one in warned] == [
@@ -105,7 +106,7 @@ def test_a_function_that_fails_is_the_note_of_a_run_and_the_others_go_on(tmp_pat
     lines = (folder / 'runs.jsonl').read_bytes().splitlines(keepends=True)
     (folder / 'runs.jsonl').write_bytes(b''.join(lines[:5]))
     with pytest.warns(RuntimeWarning):
-        again = frs.sweep('single_link', folder=folder, **FAILING)
+        again = sweep('single_link', folder=folder, **FAILING)
     assert is_same(again, table)
     began = [int(run) for run in (tmp_path / 'told').read_text().split()]
     assert sorted(began) == sorted([*range(8), *(json.loads(line)['run'] for line in lines[5:])])
@@ -117,7 +118,7 @@ def test_ctrl_c_in_a_function_ends_the_sweep_and_keeps_what_was_made(tmp_path):
             raise KeyboardInterrupt
         return {'x': 1.0}
     with pytest.raises(KeyboardInterrupt):
-        frs.sweep('single_link', {'payload': 'even:0,1,8'}, run=run, folder=tmp_path / 'runs')
+        sweep('single_link', vary={'payload': 'even:0,1,8'}, run=run, folder=tmp_path / 'runs')
     # a part of one run came before the part that was interrupted
     assert len(whole_lines(tmp_path / 'runs/runs.jsonl')) >= 1
 
@@ -129,13 +130,13 @@ def test_ctrl_c_in_a_function_ends_the_sweep_and_keeps_what_was_made(tmp_path):
        '"run" and not what varies') for name in ('run', 'arm.damping', 7))])
 def test_a_run_of_ones_own_that_returns_no_figures_has_a_note(returned, problem):
     with pytest.warns(RuntimeWarning, match='1 of 1 runs have a note'):
-        table = frs.sweep('single_link', {'arm.damping': [0.01]}, run=lambda case: returned)
+        table = sweep('single_link', vary={'arm.damping': [0.01]}, run=lambda case: returned)
     assert [*table] == ['run', 'arm.damping', 'note']
     assert table['note'].tolist() == [problem]
 
 
 def test_text_of_ones_own_that_no_file_can_hold_is_escaped(tmp_path):
-    table = frs.sweep('single_link', run=lambda case: {'file': 'a\udcff'},
+    table = sweep('single_link', run=lambda case: {'file': 'a\udcff'},
                       folder=tmp_path / 'runs')
     assert table['file'].tolist() == ['a\\udcff']
     assert 'a\\udcff' in (tmp_path / 'runs/table.csv').read_text('utf-8')
@@ -152,15 +153,15 @@ def test_text_of_ones_own_that_no_file_can_hold_is_escaped(tmp_path):
 ])
 def test_arguments_of_the_wrong_kind_are_one_line(tmp_path, options, message):
     with pytest.raises(SettingError) as caught:
-        frs.sweep('single_link', **{'run': own_runs.drawn, 'folder': tmp_path / 'runs', **options})
+        sweep('single_link', **{'run': own_runs.drawn, 'folder': tmp_path / 'runs', **options})
     assert str(caught.value) == message
     assert not (tmp_path / 'runs').exists()
 
 
 def test_numbers_of_numpy_are_as_good_and_the_same_sweep(tmp_path):
     design = {'vary': {'gain': 'uniform:0,1'}, 'run': joints_of, 'method': 'random'}
-    table = frs.sweep('single_link', count=2, seed=3, folder=tmp_path, **design)
-    assert is_same(frs.sweep('single_link', count=np.int64(2), seed=np.int64(3), folder=tmp_path,
+    table = sweep('single_link', count=2, seed=3, folder=tmp_path, **design)
+    assert is_same(sweep('single_link', count=np.int64(2), seed=np.int64(3), folder=tmp_path,
                              **design), table)
 
 
@@ -168,14 +169,14 @@ def test_what_a_function_writes_into_its_arm_stays_there():
     def run(case):
         case.arm.arrays.inertia[:] *= 2.0
         return {'of_tip': case.arm.arrays.inertia[-1, 3, 3]}
-    table = frs.sweep('single_link', {'gain': '1,2'}, run=run)
+    table = sweep('single_link', vary={'gain': '1,2'}, run=run)
     assert table['of_tip'].tolist() == [0.2, 0.2]       # twice the 0.1 kg of the URDF
-    assert frs.sweep('single_link', run=run)['of_tip'] == 0.2
+    assert sweep('single_link', run=run)['of_tip'] == 0.2
 
 
 def test_a_name_that_every_table_has_does_not_vary():
     with pytest.raises(UsageError, match='no parameter "run"'):
-        frs.sweep('single_link', {'run': '1,2'}, run=own_runs.drawn)
+        sweep('single_link', vary={'run': '1,2'}, run=own_runs.drawn)
 
 
 def _with(gain):
@@ -209,11 +210,11 @@ def test_a_robot_that_a_program_changed_is_another_one(tmp_path):
     moved = dataclasses.replace(robot, joints=(robot.joints[0], dataclasses.replace(
         mount, position=mount.position + [0.1, 0.0, 0.0]), *robot.joints[2:]))
     for one in (robot, moved):
-        table = frs.sweep(one, run=reach_of)
+        table = sweep(one, run=reach_of)
         assert table['reach'][0] == reach(build_arm(one))
-    frs.sweep(robot, run=reach_of, folder=tmp_path)
+    sweep(robot, run=reach_of, folder=tmp_path)
     with pytest.raises(UsageError, match='holds another sweep, with another "robot"'):
-        frs.sweep(moved, run=reach_of, folder=tmp_path)
+        sweep(moved, run=reach_of, folder=tmp_path)
 
 
 def reach_of(case):

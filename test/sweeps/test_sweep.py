@@ -23,27 +23,28 @@ from warm_programs import Program
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.description.robot_parameters import with_parameters
+from flex_robot_sim.sweeps import Manoeuvre, sweep
 from flex_robot_sim.sweeps.pools import processes
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
 TO = (0.3,)
-MOVE = frs.Manoeuvre(to=TO, within=0.1, seconds=0.3)
+MOVE = Manoeuvre(to=TO, within=0.1, seconds=0.3)
 SCALED = {'arm.EIz': '0.9,1.1'}
 
 
 def swept(**options):
     joint = frs.load('single_link').joint_names[0]
     vary = {'payload': '0,0.1', f'{joint}.to': '0.2,0.3'}
-    return frs.sweep('single_link', vary, SCALED, MOVE, **options)
+    return sweep('single_link', vary=vary, scale=SCALED, run=MOVE, **options)
 
 
 def test_runs_are_what_a_plain_loop_comes_to():
     table = swept()
     robot = frs.read_description('single_link')
     arm = frs.load('single_link')
-    servo, joint = fitting_servo(arm), arm.joint_names[0]
+    servo, joint = design_servo(arm), arm.joint_names[0]
     assert len(table['run']) == 8
     for k in range(8):
         varied = with_parameters(robot, {'arm.EIz': table['arm.EIz'][k]})
@@ -77,14 +78,14 @@ def test_runs_are_what_a_plain_loop_comes_to():
     ({}, {})])
 def test_every_word_of_a_manoeuvre_is_scaled_from_what_is_described(given, described):
     if not described:           # servos that hold the arm, with what it is known to carry
-        servo = fitting_servo(frs.with_payload(frs.load('two_link'), 'tool', 0.1))
+        servo = design_servo(frs.with_payload(frs.load('two_link'), 'tool', 0.1))
         described = {'waist.servo_stiffness': servo.stiffness[0],
                      'elbow.servo_damping': servo.damping[2]}
-    run = frs.Manoeuvre(to=(0.3, 0.5, -0.6), start=(0.1, 0.0, 0.0), within=0.2, payload=0.1,
+    run = Manoeuvre(to=(0.3, 0.5, -0.6), start=(0.1, 0.0, 0.0), within=0.2, payload=0.1,
                         seconds=0.02, **given)
     for name, value in described.items():
-        scaled = frs.sweep('two_link', scale={name: '0.9,1.1'}, run=run)
-        assert is_same(scaled, frs.sweep('two_link', {name: [0.9 * value, 1.1 * value]}, run=run))
+        scaled = sweep('two_link', scale={name: '0.9,1.1'}, run=run)
+        assert is_same(scaled, sweep('two_link', vary={name: [0.9 * value, 1.1 * value]}, run=run))
         assert scaled['note'].tolist() == ['', '']
 
 
@@ -102,8 +103,8 @@ def test_one_process_threads_and_processes_come_to_the_same_numbers():
         assert 'OPENBLAS_NUM_THREADS' in os.environ
         # and a function of one's own has the same chance there
         own = {'vary': {'tool.mass': 'uniform:0.1,1'}, 'method': 'latin', 'count': 6, 'seed': 3}
-        here = frs.sweep('two_link', run=own_runs.drawn, **own)
-        assert is_same(frs.sweep('two_link', run=own_runs.drawn, executor=pool, **own), here)
+        here = sweep('two_link', run=own_runs.drawn, **own)
+        assert is_same(sweep('two_link', run=own_runs.drawn, executor=pool, **own), here)
     # the URDF of a run has its number, and no two runs have the same chance
     assert (here['mass'] == here['tool.mass']).all() and (here['twice'] == 2 * here['mass']).all()
     assert len({*here['chance']}) == 6
@@ -131,7 +132,7 @@ import sys, own_runs, flex_robot_sim as frs
 from flex_robot_sim.sweeps.pools import processes
 if __name__ == '__main__':
     with processes(2) as pool:
-        frs.sweep('single_link', {'payload': 'uniform:0,1'}, run=own_runs.told, method='random',
+        sweep('single_link', vary={'payload': 'uniform:0,1'}, run=own_runs.told, method='random',
                   count=120, seed=7, folder=sys.argv[1], executor=pool, workers=2)
 """
 
@@ -155,11 +156,11 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
     options = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.told, 'method': 'random',
                'count': 120, 'seed': 7}
     with ThreadPoolExecutor(4) as threads:
-        table = frs.sweep('single_link', folder=folder, executor=threads, **options)
+        table = sweep('single_link', folder=folder, executor=threads, **options)
     again = [int(run) for run in told.read_text().split()]
     assert sorted(again) == sorted({*range(120)} - kept)        # each of the others, once
     with ThreadPoolExecutor(4) as threads:
-        assert is_same(frs.sweep('single_link', executor=threads, **options), table)
+        assert is_same(sweep('single_link', executor=threads, **options), table)
 
 
 def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path, caplog):
@@ -228,15 +229,15 @@ def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatc
     options = {'vary': {'payload': 'even:0,1,30'}, 'run': own_runs.deadly}
     folder = tmp_path / 'runs'
     with processes(2) as pool, pytest.raises(SweepError) as caught:
-        frs.sweep('single_link', folder=folder, executor=pool, workers=1, **options)
+        sweep('single_link', folder=folder, executor=pool, workers=1, **options)
     kept = len(whole_lines(folder / 'runs.jsonl'))
     assert str(caught.value) == (
         f'a worker died: it was killed, had no memory left, or could not begin. {kept} of 30 runs '
         f'are kept in {folder}, and the same call goes on.')
     told = []
-    table = frs.sweep('single_link', folder=folder, progress=lambda *row: told.append(row),
+    table = sweep('single_link', folder=folder, progress=lambda *row: told.append(row),
                       **options)
-    assert told[0] == (kept, 30) and is_same(frs.sweep('single_link', **options), table)
+    assert told[0] == (kept, 30) and is_same(sweep('single_link', **options), table)
 
 
 FULL = """
@@ -322,16 +323,16 @@ def test_two_programs_do_not_write_into_one_folder(tmp_path):
 
 @pytest.mark.parametrize('options, stays', [
     ({}, True), ({'vary': {'payload': '0,0.1'}}, True),
-    ({'run': frs.Manoeuvre(to=(0.2,), start=(0.2,), seconds=0.01)}, True),
-    ({'run': frs.Manoeuvre(to=(0.2,), seconds=0.01), 'vary': {'motor.start': 0.2}}, True),
-    ({'run': frs.Manoeuvre(to=(0.2,), seconds=0.01)}, False),
+    ({'run': Manoeuvre(to=(0.2,), start=(0.2,), seconds=0.01)}, True),
+    ({'run': Manoeuvre(to=(0.2,), seconds=0.01), 'vary': {'motor.start': 0.2}}, True),
+    ({'run': Manoeuvre(to=(0.2,), seconds=0.01)}, False),
     ({'vary': {'motor.to': '0,0.1'}}, False), ({'run': own_runs.drawn}, False),
-    ({'run': frs.Manoeuvre(at_rest=False, seconds=0.01)}, False)])
+    ({'run': Manoeuvre(at_rest=False, seconds=0.01)}, False)])
 def test_a_sweep_in_which_no_run_goes_anywhere_says_so(options, stays):
-    options = {'run': frs.Manoeuvre(seconds=0.01), **options}
+    options = {'run': Manoeuvre(seconds=0.01), **options}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter('always')
-        table = frs.sweep('single_link', **options)
+        table = sweep('single_link', **options)
     assert [str(one.message) for one in caught] == stays * [
         'no run goes anywhere, as "to" is where it starts: figures tell at most how a load sags. '
         'Give "to", or vary JOINT.to.']
@@ -350,8 +351,8 @@ def test_the_command_says_that_no_run_goes_anywhere_before_they_run(tmp_path, ca
 def test_who_is_lost_has_a_note_and_the_others_go_on():
     joint = frs.load('single_link').joint_names[0]
     with pytest.warns(RuntimeWarning, match='1 of 3 runs have a note; run 1: '):
-        table = frs.sweep('single_link', {f'{joint}.start': '0.1,1e200,0.2'},
-                          run=frs.Manoeuvre(seconds=0.1))
+        table = sweep('single_link', vary={f'{joint}.start': '0.1,1e200,0.2'},
+                          run=Manoeuvre(seconds=0.1))
     assert [note == '' for note in table['note']] == [True, False, True]
     assert 'the state is not finite after' in table['note'][1]
     assert np.isfinite(table['arm.bent']).tolist() == [True, False, True]
@@ -365,25 +366,25 @@ def test_who_is_lost_has_a_note_and_the_others_go_on():
     ({'vary': {'servo': '0,1'}}, 'run 0: servo = 0 cannot be: it must be above 0.'),
     ({'scale': {'payload': '1,2'}}, 'payload is 0 as described, and no multiple of it is anything '
      'else. Vary it by values.'),
-    ({'scale': {'motor.to': '1,2'}, 'run': frs.Manoeuvre()}, 'motor.to is 0 as described, '),
+    ({'scale': {'motor.to': '1,2'}, 'run': Manoeuvre()}, 'motor.to is 0 as described, '),
     ({'scale': {'gain': '1,2'}, 'run': own_runs.drawn}, 'gain is a word of your own function: '
      'nothing is described that a multiple could be of. Vary it by values.'),
     ({'vary': {'payload': 'uniform:-1e308,1e308'}, 'method': 'random', 'count': 2},
      'run 0: payload = inf cannot be: it must be finite.'),
-    ({'scale': {'payload': '1,1e308'}, 'run': frs.Manoeuvre(payload=10.0)},
+    ({'scale': {'payload': '1,1e308'}, 'run': Manoeuvre(payload=10.0)},
      'run 1: payload = inf cannot be: it must be finite.'),
     ({'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}}, 'arm.EIz varies twice. Vary it or scale '
      'it.'),
-    ({'run': frs.Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
-    ({'run': frs.Manoeuvre(to=(-4.0,))}, 'run 0: motor.to = -4 cannot be: the limits of "motor" '
+    ({'run': Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
+    ({'run': Manoeuvre(to=(-4.0,))}, 'run 0: motor.to = -4 cannot be: the limits of "motor" '
      'are -3.14159 to 3.14159 rad.'),
     ({'vary': {'motor.to': '3.14159265,4'}}, 'run 1: motor.to = 4 cannot be: the limits of '),
-    ({'run': frs.Manoeuvre(seconds=1e-5)}, 'seconds must be at least one time_step.'),
-    ({'run': frs.Manoeuvre(seconds=1e6)}, 'seconds hold more than 1e+07 steps of time_step. '),
+    ({'run': Manoeuvre(seconds=1e-5)}, 'seconds must be at least one time_step.'),
+    ({'run': Manoeuvre(seconds=1e6)}, 'seconds hold more than 1e+07 steps of time_step. '),
 ])
 def test_what_makes_no_sweep_is_one_line_before_anything_runs(tmp_path, options, message):
     with pytest.raises(UsageError) as caught:
-        frs.sweep('single_link', folder=tmp_path / 'runs', **options)
+        sweep('single_link', folder=tmp_path / 'runs', **options)
     assert str(caught.value).startswith(message)
     assert not (tmp_path / 'runs').exists()
 
@@ -422,6 +423,6 @@ def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
 def test_arms_that_cannot_be_computed_have_a_note_and_the_others_go_on():
     # stiff beyond what a double can square: no singular values
     with pytest.warns(RuntimeWarning):
-        table = frs.sweep('single_link', {'arm.EIz': [5.0, 1e308]}, run=MOVE)
+        table = sweep('single_link', vary={'arm.EIz': [5.0, 1e308]}, run=MOVE)
     assert table['note'].tolist() == ['', 'cannot be computed: SVD did not converge']
     assert np.isfinite(table['arm.bent']).tolist() == [True, False]

@@ -43,7 +43,7 @@ def objects():
             'modes': locked, 'model': model, 'deflection': sim.deflection,
             'equilibrium': frs.Equilibrium(*np.zeros((3, arm.size))),
             'beam': next(iter(arm.beams.values())), 'arrays': arm.arrays,
-            'settings': sim.settings, 'manoeuvre': frs.Manoeuvre()}.items()})
+            'settings': sim.settings, 'manoeuvre': frs.sweeps.Manoeuvre()}.items()})
     return found
 
 

@@ -34,7 +34,7 @@ WATCH_PERIOD_S = 5.0        # between two checks of the workers                 
 Progress = Callable[[int, int], object]
 
 
-def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
+def sweep(robot: str | Path | RobotDescription, *, vary: Words | None = None,
           scale: Words | None = None, run: Manoeuvre | Run | None = None, method: str = 'grid',
           count: int | None = None, seed: int = 0, folder: str | Path | None = None,
           executor: futures.Executor | None = None, workers: int | None = None,
@@ -61,7 +61,7 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
 
         def first(case):
             return {'first': frs.frequencies(case.arm)[0]}
-        table = frs.sweep('two_link', scale={'forearm.EIz': [0.5, 1.0, 2.0]}, run=first)
+        table = frs.sweeps.sweep('two_link', scale={'forearm.EIz': [0.5, 1.0, 2.0]}, run=first)
         assert (np.diff(table['first']) > 0).all()
     """
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)

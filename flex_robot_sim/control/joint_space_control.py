@@ -1,0 +1,129 @@
+"""
+Joint-space control of the textbooks: PD with gravity compensation, and computed torque.
+
+Both take the arm as rigid. With its mass matrix M and nonlinear effects h, the efforts of computed
+torque are
+
+    u = M(q) (q_r'' + 2 z w (q_r' - q') + w^2 (q_r - q)) + h(q, q').                  (C30)
+
+The errors of a rigid arm then obey e'' + 2 z w e' + w^2 e = 0. Both laws need encoders only, and
+have no state of their own.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
+from flex_robot_sim.analysis.operating_point import servo_gains
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.feedback.measurement import Measurement, checked_field
+from flex_robot_sim.model.arguments import checked, expect_arm, positive
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.motion.joint_motion import Motion
+from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.motion.reference_function import ReferenceFunction
+from flex_robot_sim.util.exceptions import SettingError
+
+Reference = ArrayLike | Motion | Callable[[float], ArrayLike]
+
+
+class PdControl:
+    """
+    PD control of the joints, with the gravity efforts of the rigid arm at the reference.
+
+    Example::
+
+        arm = frs.load('two_link')
+        law = frs.control.PdControl(arm, reference=[0.0, 0.5, -0.8], gains=(40.0, 4.0))
+        sim = frs.Simulation(arm)
+        sim.effort = law.step(frs.feedback.measure(sim))
+    """
+
+    def __init__(self, arm: ArmModel, *, reference: Reference,
+                 gains: tuple[ArrayLike, ArrayLike], limits: ArrayLike | None = None) -> None:
+        """
+        Take the gains of an arm.
+
+        :param reference: a pose (joints,) [rad, m], a Motion, or a function of time [s] that
+            returns positions, velocities and accelerations (3, joints).
+        :param gains: (stiffness, damping), numbers or (joints,) each
+            [N m/rad, N m s/rad; N/m, N s/m].
+        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        """
+        expect_arm(arm)
+        self._arm = arm
+        self.reference = ReferenceFunction(reference, arm.joint_names)
+        self.stiffness, self.damping = servo_gains(arm, gains)
+        self.limits = _checked_limits(arm, limits)
+
+    def step(self, measurement: Measurement) -> np.ndarray:
+        """Efforts (joints,) [N m, N] for time, positions and velocities of a Measurement."""
+        position, velocity = (checked_field(measurement, field, self._arm.joint_names)
+                              for field in ('position', 'velocity'))
+        target, rate, _ = self.reference(measurement.time)
+        effort = (carrying_efforts(self._arm, target) + self.stiffness * (target - position)
+                  + self.damping * (rate - velocity))
+        return np.clip(effort, -self.limits, self.limits)
+
+    def reset(self) -> None:
+        """Do nothing: the law has no state of its own."""
+
+
+class ComputedTorque:
+    """
+    Computed torque (C30): inverse dynamics of the rigid arm, linearised by feedback.
+
+    Example::
+
+        arm = frs.load('two_link')
+        motion = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3, 0.5, -0.8], duration=1.0)
+        law = frs.control.ComputedTorque(arm, reference=motion, frequency=2.0)
+        sim = frs.Simulation(arm)
+        sim.effort = law.step(frs.feedback.measure(sim))
+    """
+
+    def __init__(self, arm: ArmModel, *, reference: Reference, frequency: ArrayLike = 1.0,
+                 damping_ratio: ArrayLike = 1.0, limits: ArrayLike | None = None) -> None:
+        """
+        Take the dynamics of the errors.
+
+        :param reference: a pose (joints,) [rad, m], a Motion, or a function of time [s] that
+            returns positions, velocities and accelerations (3, joints).
+        :param frequency: of the errors, a number or (joints,) [Hz]; damping_ratio: the same.
+        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        """
+        expect_arm(arm)
+        self._arm, names = arm, arm.joint_names
+        self.reference = ReferenceFunction(reference, names)
+        rate = 2 * np.pi * positive('frequency', frequency, names)
+        self._stiffness = rate**2
+        self._damping = 2 * positive('damping_ratio', damping_ratio, names) * rate
+        self.limits = _checked_limits(arm, limits)
+        self._columns, self._work = rigid_moves(arm), make_workspace(arm.arrays)
+
+    def step(self, measurement: Measurement) -> np.ndarray:
+        """Efforts (joints,) [N m, N] for time, positions and velocities of a Measurement."""
+        position, velocity = (checked_field(measurement, field, self._arm.joint_names)
+                              for field in ('position', 'velocity'))
+        target, rate, acceleration = self.reference(measurement.time)
+        wanted = (acceleration + self._damping * (rate - velocity)
+                  + self._stiffness * (target - position))
+        q, v, a = (self._columns @ values for values in (position, velocity, wanted))
+        force = np.zeros(q.size)
+        inverse_dynamics(self._arm.arrays, q, v, a, self._work, force)
+        return np.clip(force @ self._columns, -self.limits, self.limits)
+
+    def reset(self) -> None:
+        """Do nothing: the law has no state of its own."""
+
+
+def _checked_limits(arm, limits):
+    if limits is None:
+        return effort_limits(arm)
+    limits = checked('limits', limits, arm.joint_names)
+    if not (limits > 0.0).all():
+        raise SettingError('limits must be > 0, one per joint')
+    return limits

@@ -1,0 +1,119 @@
+"""
+Linear quadratic regulator (LQR): sampled state feedback that holds an arm in a pose.
+
+The default cost is the energy (C22) of the regulator of LQG, for all coordinates instead of the
+drives and the first modes.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.linear import zero_order_hold
+from flex_robot_sim.analysis.natural_modes import frequencies
+from flex_robot_sim.feedback.lqg_gains import energy_regulator
+from flex_robot_sim.feedback.measurement import Measurement, checked_field
+from flex_robot_sim.feedback.pose_model import pose_model, rates_of
+from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.serialization import Serializable
+
+
+class Lqr(Serializable):
+    """
+    Efforts u = u0 - K (x - x0) of the state x = (q, v), about the equilibrium in a pose.
+
+    `gain` is K, `q` and `effort` are the equilibrium, `poles` the rates of the closed loop [1/s].
+
+    Example::
+
+        arm = frs.load('single_link')
+        law = frs.feedback.Lqr(arm, [0.3], period=1e-3)
+        sim = frs.Simulation(arm)
+        sim.effort = law.step(frs.feedback.measure(sim))
+    """
+
+    def __init__(self, arm: ArmModel, q: ArrayLike, *, period: float = 1e-3,
+                 bandwidth: float | None = None, state_cost: ArrayLike | None = None,
+                 effort_cost: ArrayLike | None = None, limits: ArrayLike | None = None) -> None:
+        """
+        Compute the gain at a pose.
+
+        :param q: positions of the joints, (joints,) [rad, m].
+        :param period: between two samples, of which each acts at once [s].
+        :param bandwidth: of the joints in the default cost [Hz]; None: the first natural
+            frequency with locked drives.
+        :param state_cost: Q (2 nv, 2 nv) of (q, v); effort_cost: R (joints, joints). Both or none.
+        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        """
+        expect_arm(arm)
+        names = arm.joint_names
+        q = checked('q', q, names)
+        period = checked_timing(LoopTiming(period, 0.0)).period
+        self.limits = effort_limits(arm) if limits is None else checked('limits', limits, names)
+        if not (self.limits > 0.0).all():
+            raise SettingError('limits must be > 0, one per joint')
+        model = pose_model(arm, q)
+        A, B = zero_order_hold(model.A, model.B, period)
+        if state_cost is None and effort_cost is None:
+            self.gain = self._energy_gain(model, period, _bandwidth(arm, q, bandwidth, period))
+        else:
+            Q = _cost('state_cost', state_cost, len(A))
+            R = _cost('effort_cost', effort_cost, len(names))
+            self.gain = _gain(A, B, Q, R)
+        self._names, self.period = arm.coordinate_names, period
+        self.q, self.effort = model.rest, model.effort
+        self.poles = rates_of(A - B @ self.gain, period)
+
+    def step(self, measurement: Measurement) -> np.ndarray:
+        """Efforts (joints,) [N m, N] for a Measurement with all coordinates q and rates v."""
+        q = checked_field(measurement, 'q', self._names)
+        v = checked_field(measurement, 'v', self._names)
+        effort = self.effort - self.gain @ np.concatenate([q - self.q, v])
+        return np.clip(effort, -self.limits, self.limits)
+
+    def reset(self) -> None:
+        """Do nothing: state feedback has no state of its own."""
+
+    @staticmethod
+    def _energy_gain(model, period, bandwidth):
+        """Gain (joints, 2 n) of (C22), computed in coordinates that begin with the drives."""
+        reduced = model.reduced(model.arm.passive_q.size)
+        A, B = zero_order_hold(reduced.A, reduced.B, period)
+        J = np.diag(reduced.M)[:reduced.actuation.shape[1]]
+        gain = energy_regulator(reduced, A, B, J, 2 * np.pi * bandwidth)
+        inverse = np.linalg.inv(reduced.shapes)
+        p = len(inverse)
+        return np.hstack([gain[:, :p] @ inverse, gain[:, p:] @ inverse])
+
+
+def _bandwidth(arm, q, bandwidth, period):
+    if bandwidth is None:
+        found = frequencies(arm, q)
+        bandwidth = next((frequency for frequency in found if frequency > 0.0), 1.0)
+    if not 0.0 < float(bandwidth) < 0.25 / period:
+        raise SettingError(f'bandwidth = {bandwidth!r} must be > 0 and below a quarter of the '
+                           f'{1 / period:g} samples per second [Hz]')
+    return float(bandwidth)
+
+
+def _cost(name, matrix, size):
+    array = array_or_nan(np.nan if matrix is None else matrix)
+    if array.shape != (size, size) or not np.isfinite(array).all() or (
+            np.abs(array - array.T).max() > 1e-9 * np.abs(array).max()):
+        raise SettingError(f'{name} must be a symmetric matrix ({size}, {size}); give state_cost '
+                           'and effort_cost, or none of them')
+    return array
+
+
+def _gain(A, B, Q, R):
+    from scipy.linalg import solve_discrete_are  # late: a fifth of a start
+
+    try:
+        X = solve_discrete_are(A, B, Q, R)
+        return np.linalg.solve(R + B.T @ X @ B, B.T @ X @ A)
+    except (ValueError, np.linalg.LinAlgError) as error:
+        raise SettingError('no regulator was found for these costs: effort_cost must be positive '
+                           'definite, and state_cost positive semidefinite') from error

@@ -1,0 +1,49 @@
+"""Measurements of a Simulation, and laws in closed loop with it."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.feedback.measurement import Measurement
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.simulation.rollout import Controller
+from flex_robot_sim.simulation.simulation import Simulation
+
+
+def measure(simulation: Simulation) -> Measurement:
+    """
+    Return the Measurement of a Simulation: encoders on the motor side, and no noise.
+
+    Example::
+
+        sim = frs.Simulation(frs.load('single_link'))
+        measured = frs.feedback.measure(sim)
+        measured.position, measured.curvature, measured.q
+    """
+    q = simulation.coordinates
+    return Measurement(simulation.time, simulation.motor_position, simulation.motor_velocity,
+                       flex_sensors(simulation.arm).matrix @ q, q, simulation.rates)
+
+
+def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> Controller:
+    """
+    Return the controller of a rollout that limits the efforts of a law.
+
+    :param law: function of a Measurement that returns efforts (joints,) [N m, N], such as
+        `Lqr(...).step`, or the sum of a servo and of `StrainFeedback(...).step`.
+
+    Example::
+
+        arm = frs.load('single_link')
+        law = frs.feedback.Lqr(arm, [0.0])
+        controller = frs.feedback.sensor_feedback(arm, law.step)
+        effort = controller(0.0, frs.Simulation(arm))
+    """
+    limits = effort_limits(arm)
+
+    def controller(time: float, simulation: Simulation) -> np.ndarray:
+        return np.minimum(np.maximum(law(measure(simulation)), -limits), limits)
+
+    return controller
