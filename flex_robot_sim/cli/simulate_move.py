@@ -212,7 +212,7 @@ def _recommended(arm, start, goal, poses, servo, period):
     recommendation.refuse_none(arm)
     choice, joints = recommendation.choice, 2 * len(arm.joint_names)
     if not choice.follows:
-        return OnlineShaper(joints, period, choice.shaper)
+        return OnlineShaper(joints, period, shaper=choice.shaper)
     with show_progress('computing the shaper'):
         table = mode_table(arm, servo, poses=poses, count=recommendation.cases[0].frequencies.size)
     return OnlineShaper(joints, period, table=table, stages=stages_of(table, *choice.design))

@@ -44,9 +44,9 @@ class GainTable(Serializable):
             end = start + int(np.prod(shape))
             self.values[name], start = self._now[start:end].reshape(shape), end
 
-    def update(self, position: np.ndarray) -> None:
-        """Update `values` for a pose (joints,) [rad, m], clipped to the grid."""
-        if not self._joints:
+    def update(self, position: np.ndarray | None) -> None:
+        """Update `values` for a pose (joints,) [rad, m], clipped to the grid; None: one pose."""
+        if not self._joints or position is None:
             return
         coordinates = position[self._joints]
         if (np.abs(coordinates - self._last) <= self._min_change).all():

@@ -5,6 +5,8 @@ The default cost is the energy (C22) of the regulator of LQG, for all coordinate
 drives and the first modes.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -81,6 +83,7 @@ class Lqr(Serializable):
     def _energy_gain(model, period, bandwidth):
         """Gain (joints, 2 n) of (C22), computed in coordinates that begin with the drives."""
         reduced = model.reduced(model.arm.passive_q.size)
+        reduced = replace(reduced, M=(reduced.M + reduced.M.T) / 2)     # without rounding errors
         A, B = zero_order_hold(reduced.A, reduced.B, period)
         J = np.diag(reduced.M)[:reduced.actuation.shape[1]]
         gain = energy_regulator(reduced, A, B, J, 2 * np.pi * bandwidth)

@@ -48,7 +48,7 @@ class OnlineShaper(Serializable):
             shaped = shaper.step(target)            # also shaper.velocity
     """
 
-    def __init__(self, joints: int, period: float, shaper: Shaper = NONE,
+    def __init__(self, joints: int, period: float, *, shaper: Shaper = NONE,
                  table: ModeTable | None = None, stages: Iterable[ShaperStage] = ()) -> None:
         """
         Allocate the ring and the tables.

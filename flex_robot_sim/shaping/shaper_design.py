@@ -142,7 +142,8 @@ class ShaperSpecification(NamedTuple):
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
         """Return the OnlineShaper of `copies` of all joints, first the pose; period [s]."""
-        return OnlineShaper(copies * joints, period, self.shaper, self.table, self.stages)
+        return OnlineShaper(copies * joints, period, shaper=self.shaper, table=self.table,
+                            stages=self.stages)
 
 
 def design_for_modes(kind: str, frequencies: Sequence[float],

@@ -268,7 +268,7 @@ def test_switching_makes_no_jump_even_while_the_arm_swings(arm, designs, kind):
 
 
 def test_efforts_keep_to_their_limit_and_nonsense_is_refused(arm, designs):
-    law = StrainFeedback(arm, designs['strain'], [0.01])
+    law = StrainFeedback(arm, designs['strain'], limits=[0.01])
     law.start()
     _, _, effort = pushed(arm, law, seconds=0.6)
     assert np.abs(effort).max() == 0.01 and law.saturated[0] > 0

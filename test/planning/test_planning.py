@@ -52,8 +52,8 @@ def tip_after(arm, motion, start, goal, end, scheme='reference', seconds=0.8, st
 
 def test_reference_integrator_finds_the_arm_at_rest(arm, plan):
     plain = minimum_jerk_motion(START, GOAL, duration=DURATION)
-    left = tip_after(arm, plan.motion, START, GOAL, duration=DURATION)
-    assert left < 0.02 * tip_after(arm, plain, START, GOAL, duration=DURATION)
+    left = tip_after(arm, plan.motion, START, GOAL, DURATION)
+    assert left < 0.02 * tip_after(arm, plain, START, GOAL, DURATION)
     assert plan.duration == DURATION and plan.ringing < 0.02
 
 

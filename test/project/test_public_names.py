@@ -95,7 +95,7 @@ def test_what_comes_after_the_main_arguments_has_a_keyword(package):
             continue
         by_place = [item for item in inspect.signature(one).parameters.values()
                     if item.kind is item.POSITIONAL_OR_KEYWORD]
-        assert len(by_place) <= (4 if name == 'OnlineShaper' else 3), (name, by_place)
+        assert len(by_place) <= 3, (name, by_place)
 
 
 def code_of(path):

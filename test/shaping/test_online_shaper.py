@@ -109,7 +109,8 @@ def test_delays_that_follow_the_pose_make_no_jump(forward):
 def test_shaped_set_points_stay_within_those_that_came_in():
     rng = np.random.default_rng(2)
     samples = np.clip(np.cumsum(rng.normal(size=(1500, 2)) * 0.02, axis=0), 0.0, 1.0)
-    shaper = OnlineShaper(2, 1e-3, of_kind('ei', 3.3), table(), stages_of(table(), 'zvd'))
+    shaper = OnlineShaper(2, 1e-3, shaper=of_kind('ei', 3.3), table=table(),
+                          stages=stages_of(table(), 'zvd'))
     shaped = shaper.run(samples)
     assert shaped.min() >= 0.0 and shaped.max() <= 1.0
     assert (shaped[-1] == samples[-1]).all()
@@ -118,7 +119,7 @@ def test_shaped_set_points_stay_within_those_that_came_in():
 
 def test_fixed_shaper_does_online_what_it_does_to_all_samples_at_once():
     shaper, samples = for_modes('zvd', [(2.7, 0.01), (8.0, 0.02)]), move(2e-3, 0.6)
-    online = OnlineShaper(2, 2e-3, shaper).run(samples)
+    online = OnlineShaper(2, 2e-3, shaper=shaper).run(samples)
     at_once = shaped_samples(shaper, samples, 2e-3)
     assert online == pytest.approx(at_once[:len(online)], abs=1e-14)
     assert (online[-1] == samples[-1]).all()
@@ -135,7 +136,7 @@ def test_stage_at_a_fixed_frequency_is_the_fixed_shaper():
 
 def test_velocity_is_the_rate_of_the_shaped_set_points():
     samples = move(1e-3, 0.4)
-    shaper = OnlineShaper(2, 1e-3, of_kind('zv', 3.0))
+    shaper = OnlineShaper(2, 1e-3, shaper=of_kind('zv', 3.0))
     for k, sample in enumerate(samples):
         before = shaper.position.copy()
         shaper.step(sample)
@@ -144,7 +145,8 @@ def test_velocity_is_the_rate_of_the_shaped_set_points():
 
 
 def test_shaper_that_takes_over_begins_where_the_arm_is():
-    shaper = OnlineShaper(2, 1e-3, of_kind('zv', 3.0), table(), stages_of(table(), 'ei'))
+    shaper = OnlineShaper(2, 1e-3, shaper=of_kind('zv', 3.0), table=table(),
+                          stages=stages_of(table(), 'ei'))
     shaper.run(move(1e-3, 0.3))
     shaper.reset([0.7, -0.2])
     assert (shaper.step([0.7, -0.2]) == [0.7, -0.2]).all()
@@ -154,7 +156,7 @@ def test_shaper_that_takes_over_begins_where_the_arm_is():
 
 
 def test_set_point_that_is_no_number_is_refused_and_the_one_before_stands():
-    shaper = OnlineShaper(2, 1e-3, of_kind('zv', 3.0))
+    shaper = OnlineShaper(2, 1e-3, shaper=of_kind('zv', 3.0))
     shaper.reset([0.5, 0.5])
     for bad in ([np.nan, 0.0], [np.inf, 0.0], [1e12, 0.0]):
         assert (shaper.step(np.array(bad)) == 0.5).all()
@@ -162,7 +164,8 @@ def test_set_point_that_is_no_number_is_refused_and_the_one_before_stands():
 
 
 def test_tick_allocates_nothing():
-    shaper = OnlineShaper(7, 1e-3, of_kind('zv', 3.0), table(), stages_of(table(), 'zvd'))
+    shaper = OnlineShaper(7, 1e-3, shaper=of_kind('zv', 3.0), table=table(),
+                          stages=stages_of(table(), 'zvd'))
     samples = np.random.default_rng(0).uniform(size=(50, 7))
     shaper.reset(samples[0])
     for sample in samples:
@@ -202,7 +205,7 @@ def test_tick_allocates_nothing():
      'a shaper starts at 2 finite positions, one per joint'),
     (lambda: OnlineShaper(2, 1e-3).step([np.nan, 0.0]),
      'the first set point of a shaper must be finite: reset it to where the arm is'),
-    (lambda: OnlineShaper(2, 1e-9, of_kind('zv', 1.0)),
+    (lambda: OnlineShaper(2, 1e-9, shaper=of_kind('zv', 1.0)),
      'a shaper of 500000008 samples is too long: send set points less often, or leave slow modes '
      'out'),
 ])

@@ -11,7 +11,7 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.profiles import motion_of_profile
 from flex_robot_sim.motion.trajectory import Trajectory
-from flex_robot_sim.shaping.impulses import NONE, ShapingSettings, of_kind
+from flex_robot_sim.shaping.impulses import ShapingSettings, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
@@ -30,7 +30,7 @@ def two_link():
 
 
 def fixed(shaper, joints=3):
-    return OnlineShaper(2 * joints, T, shaper)
+    return OnlineShaper(2 * joints, T, shaper=shaper)
 
 
 def by_pose(kind, joints=3):
@@ -225,7 +225,7 @@ def test_without_a_shaper_the_target_is_the_reference():
     controller.use_shaper(None)
     controller.set_target([0.4])
     np.testing.assert_array_equal(controller.target, [0.4])
-    controller.use_shaper(OnlineShaper(2, T, NONE))
+    controller.use_shaper(OnlineShaper(2, T))
     see(controller, T)
     see(controller, 2 * T)
     np.testing.assert_array_equal(controller.target, [0.4])
