@@ -1,5 +1,5 @@
 """
-Joint control: gains that hold an arm, PD with gravity compensation, computed torque.
+Joint control: gains that hold an arm, PD with gravity compensation, computed torque::
 
     law = frs.control.ComputedTorque(arm, reference=motion, frequency=2.0)
     effort = law.step(measurement)          # frs.feedback.Measurement of any plant

@@ -1,5 +1,5 @@
 """
-Feedback that damps flexible links: LQR, LQG, strain feedback and positive position feedback.
+Feedback that damps flexible links: LQR, LQG, strain feedback and positive position feedback::
 
     law = frs.feedback.Lqr(arm, q)
     effort = law.step(measurement)          # of a simulation or of any other plant

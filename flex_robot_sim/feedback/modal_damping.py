@@ -86,7 +86,8 @@ class DampingDesign:
 
     Example::
 
-        design = frs.feedback.design_damping(frs.load('single_link'), [0.0], gains=(60.0, 0.18))
+        design = frs.feedback.design_damping(frs.load('single_link'), [0.0], gains=(60.0, 0.18),
+                                             damping_ratio=0.1, period=5e-3, delay=0.0, kind='ppf')
         design.ratio, design.lost, design.complaint
         design.before[0], design.after[0]           # rates of the loop [1/s]
     """
@@ -114,7 +115,7 @@ def design_damping(arm: ArmModel, q: ArrayLike, *, gains: tuple[ArrayLike, Array
     """
     Design strain feedback or positive position feedback for an arm in a pose, held by a servo.
 
-    Pass the result to StrainFeedback.
+    Pass the result to StrainFeedback. The search takes seconds.
 
     :param q: positions of the joints, (joints,) [rad, m].
     :param gains: (stiffness, damping) of the servo, numbers or (joints,) each
@@ -130,7 +131,8 @@ def design_damping(arm: ArmModel, q: ArrayLike, *, gains: tuple[ArrayLike, Array
     Example::
 
         arm = frs.load('single_link')
-        design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18), kind='ppf')
+        design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18), kind='ppf',
+                                             damping_ratio=0.1, period=5e-3, delay=0.0)
         design.ratio, design.complaint              # damping ratio that it reaches
         law = frs.feedback.StrainFeedback(arm, design)
     """

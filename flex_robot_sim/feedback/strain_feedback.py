@@ -44,10 +44,10 @@ class StrainFeedback(Serializable):
     Example::
 
         arm = frs.load('single_link')
-        design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18))
+        design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18), kind='ppf',
+                                             damping_ratio=0.1, period=5e-3, delay=0.0)
         law = frs.feedback.StrainFeedback(arm, design)
-        measured = frs.feedback.Measurement(0.0, curvature=[0.02, 0.01])
-        added = law.step(measured)                  # once in each design.loop.period
+        added = law.step(frs.feedback.Measurement(0.0, curvature=[0.02, 0.01]))    # every period
     """
 
     adds_to_servo = True

@@ -1,5 +1,5 @@
 """
-The bench: protocol, host link, emulated board, calibration, estimation, and conformance.
+The bench: protocol, host link, emulated board, calibration, estimation, and conformance::
 
     from flex_robot_sim.rig import EmulatorProcess, RigBridge
 """
