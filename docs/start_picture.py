@@ -22,8 +22,6 @@ from PIL import Image
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.bending import BendingShape
-from flex_robot_sim.shaping.shaped_samples import shaped_samples
-from flex_robot_sim.shaping.specified_insensitivity import for_modes
 
 ROBOT, ENLARGED = 'two_link', 6
 POSES = np.array([[0.0, 1.1, -0.9], [0.0, 0.35, -0.2]])
@@ -109,10 +107,11 @@ def main(file=FILE):
     arm = frs.load(ROBOT)
     rings = frs.modes(arm, POSES.mean(axis=0))
     slow = rings.frequencies < SLOW
-    shaper = for_modes('zvd', zip(rings.frequencies[slow], rings.damping_ratios[slow]))
+    shaper = frs.shaping.zvd(rings.frequencies[slow], damping_ratios=rings.damping_ratios[slow])
     targets = set_points()
+    times = PERIOD * np.arange(len(targets))
     runs = {'as it is': targets,
-            'shaped': shaped_samples(shaper, targets, PERIOD)[:len(targets)]}
+            'shaped': shaper.shape(times, targets).positions[:len(targets)]}
     figure, panels = plt.subplots(1, 2, figsize=SIZE)
     drawings = []
     for axes, title in zip(panels, runs):

@@ -1,5 +1,7 @@
 """
-Joint control: gains that hold an arm, PD with gravity compensation, computed torque::
+Joint control: gains that hold an arm, PD with gravity compensation, computed torque.
+
+In short::
 
     law = frs.control.ComputedTorque(arm, reference=motion, frequency=2.0)
     effort = law.step(measurement)          # frs.feedback.Measurement of any plant

@@ -1,5 +1,7 @@
 """
-Feedback that damps flexible links: LQR, LQG, strain feedback and positive position feedback::
+Feedback that damps flexible links: LQR, LQG, strain feedback and positive position feedback.
+
+In short::
 
     law = frs.feedback.Lqr(arm, q)
     effort = law.step(measurement)          # of a simulation or of any other plant

@@ -1,5 +1,7 @@
 """
-Identification: parameters of an arm from logs, with confidence intervals, and experiment design::
+Identification: parameters of an arm from logs, with confidence intervals, and experiment design.
+
+In short::
 
     found = frs.identification.identify_parameters(arm, 'run.csv', free=['forearm.EIz'])
     found.values, found.numbers[0].interval

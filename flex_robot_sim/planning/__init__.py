@@ -1,5 +1,7 @@
 """
-Planning by the nonlinear model: rest-to-rest moves, as short as possible, and iterative learning::
+Planning by the nonlinear model: rest-to-rest moves, as short as possible, and iterative learning.
+
+In short::
 
     plan = frs.planning.plan_move(arm, start, goal)
     plan.motion.sample(0.3)                 # positions, velocities, accelerations of the drives

@@ -1,5 +1,7 @@
 """
-The bench: protocol, host link, emulated board, calibration, estimation, and conformance::
+The bench: protocol, host link, emulated board, calibration, estimation, and conformance.
+
+In short::
 
     from flex_robot_sim.rig import EmulatorProcess, RigBridge
 """

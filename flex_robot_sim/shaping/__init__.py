@@ -1,5 +1,7 @@
 """
-Input shapers: design for modes or for an arm, and shaped positions for any machine::
+Input shapers: design for modes or for an arm, and shaped positions for any machine.
+
+In short::
 
     shaper = frs.shaping.zvd(2.7, damping_ratios=0.006)
     times, positions = shaper.shape(times, positions)

@@ -1,5 +1,7 @@
 """
-Sweeps: many runs with varied parameters, on all processors or many machines::
+Sweeps: many runs with varied parameters, on all processors or many machines.
+
+In short::
 
     table = frs.sweeps.sweep('two_link', scale={'forearm.EIz': 'uniform:0.9,1.1'},
                              method='random', count=1000)
