@@ -10,13 +10,15 @@ The errors of a rigid arm then obey e'' + 2 z w e' + w^2 e = 0. Both laws need e
 have no state of their own.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
-from flex_robot_sim.analysis.operating_point import servo_gains
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.feedback.measurement import Measurement, checked_field
@@ -43,7 +45,7 @@ class PdControl:
     """
 
     def __init__(self, arm: ArmModel, *, reference: Reference,
-                 gains: tuple[ArrayLike, ArrayLike], limits: ArrayLike | None = None) -> None:
+                 gains: Gains, limits: ArrayLike | None = None) -> None:
         """
         Take the gains of an arm.
 

@@ -9,6 +9,8 @@ included. While the law is off, its filter keeps running. At the start the model
 reference, and the difference of the efforts fades out.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import fields

@@ -6,6 +6,8 @@ account for them. The bandwidth is the highest at which every motion decays: at 
 grid, at every stiffness of the range, and with deviating motor strengths.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -5,6 +5,8 @@ The default cost is the energy (C22) of the regulator of LQG, for all coordinate
 drives and the first modes.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Measurement of the sensors of an arm, as all sampled control laws take it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -15,6 +15,8 @@ A search determines r, z, g and h. The sampled loop, with servo and delay, has t
 damping ratio, and no other mode may lose damping.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,8 +26,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.analysis.operating_point import servo_gains
 from flex_robot_sim.feedback.pose_model import PoseModel, closed_loop_step, pose_model, rates_of
 from flex_robot_sim.model.arguments import checked, expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
@@ -107,7 +109,7 @@ class DampingDesign:
     numbers: tuple = ()         # search variables of each channel
 
 
-def design_damping(arm: ArmModel, q: ArrayLike, *, gains: tuple[ArrayLike, ArrayLike],
+def design_damping(arm: ArmModel, q: ArrayLike, *, gains: Gains,
                    kind: str = 'strain', period: float = 1e-3, delay: float = 1e-3,
                    damping_ratio: float = DEFAULT_RATIO, modes: int | None = None,
                    feedback: str = 'motor', late: int = 0,

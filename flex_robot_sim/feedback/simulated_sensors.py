@@ -1,5 +1,7 @@
 """Measurements of a Simulation, and laws in closed loop with it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np
@@ -22,9 +24,9 @@ def measure(simulation: Simulation) -> Measurement:
         measured = frs.feedback.measure(sim)
         measured.position, measured.curvature, measured.q
     """
-    q = simulation.coordinates
+    q = simulation.q
     return Measurement(simulation.time, simulation.motor_position, simulation.motor_velocity,
-                       flex_sensors(simulation.arm).matrix @ q, q, simulation.rates)
+                       flex_sensors(simulation.arm).matrix @ q, q, simulation.v)
 
 
 def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> Controller:

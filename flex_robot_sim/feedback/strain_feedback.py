@@ -6,6 +6,8 @@ efforts are faded in and out, so that switching makes no step. With designs for 
 filters of all of them run, and their efforts are weighted by the pose.
 """
 
+from __future__ import annotations
+
 import math
 from typing import NamedTuple
 

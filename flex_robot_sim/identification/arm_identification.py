@@ -1,5 +1,7 @@
 """Identification of the parameters of an arm from its logs, in one call."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Result of an identification."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -7,6 +7,8 @@ at a flex sensor, `tip/LINK/y` for a deflection, `gyro/LINK/x` and `acceleration
 IMU. The option --signal assigns signal names to other columns.
 """
 
+from __future__ import annotations
+
 import csv
 import math
 import re

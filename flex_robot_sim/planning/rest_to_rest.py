@@ -13,6 +13,8 @@ limits and, weakly, on the weights, which keeps the path near minimum jerk. A bi
 shortest duration. A joint with equal start and goal does not move.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,13 +1,14 @@
 """Simulated trials of a move with a servo, and the errors of the tip."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.jacobians import pose
-from flex_robot_sim.analysis.operating_point import servo_gains
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
@@ -32,7 +33,7 @@ class SimulatedTrials:
     """
 
     def __init__(self, arm: ArmModel, motion: Motion, *, duration: float,
-                 gains: tuple[ArrayLike, ArrayLike], link: str | None = None,
+                 gains: Gains, link: str | None = None,
                  period: float = 1e-3, delay: float = 1e-3, every: int = 10) -> None:
         """
         Compute the targets of the tip: its positions for a quasi-static motion.

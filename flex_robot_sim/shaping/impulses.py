@@ -8,6 +8,8 @@ It satisfies every limit on position, velocity, acceleration and jerk that the m
 KINDS has all shapers of one mode; a new one is a class here and a row there.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ It evaluates all shapers by linear models at several poses and payloads (`shaper
 then tries the acceptable ones, shortest first, on the nonlinear arm (`validation_moves`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 

@@ -5,6 +5,8 @@ With impulse times on a grid, the shortest sequence is the solution of linear pr
 nonzero impulses are then moved off the grid by nonlinear programming, for the shortest duration.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

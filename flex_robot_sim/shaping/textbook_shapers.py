@@ -1,5 +1,7 @@
 """Input shapers of the textbooks, by the frequencies and damping ratios of the modes."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """Runs of a user function: its argument, and validation of its result."""
 
+from __future__ import annotations
+
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

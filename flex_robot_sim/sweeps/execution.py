@@ -5,6 +5,8 @@ The executor is a `concurrent.futures.Executor`: threads, processes or a cluster
 submitted in parts that take about a second; results are written immediately.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import warnings

@@ -66,7 +66,7 @@ def test_elastic_arm_follows_a_slow_motion_by_computed_torque():
     arm = frs.load('two_link')
     motion = frs.planning.minimum_jerk_motion([0.0, 0.5, -0.8], [0.3, 0.8, -0.5], duration=1.0)
     law, simulation = ComputedTorque(arm, reference=motion, frequency=1.0), frs.Simulation(arm)
-    simulation.set_state(coordinates=frs.equilibrium(arm, [0.0, 0.5, -0.8]).coordinates)
+    simulation.set_state(frs.equilibrium(arm, [0.0, 0.5, -0.8]).q)
     errors = []
     for _ in range(1000):
         simulation.effort = law.step(measure(simulation))

@@ -166,7 +166,7 @@ def test_lqr_holds_a_bent_arm_with_weight_in_its_nonlinear_simulation():
     arm, pose = frs.load('two_link'), np.array([0.0, 0.5, -0.8])
     law, rest = Lqr(arm, pose), frs.equilibrium(arm, pose)
     simulation = frs.Simulation(arm)
-    simulation.set_state(coordinates=rest.coordinates)
+    simulation.set_state(rest.q)
     controller, away = sensor_feedback(arm, law.step), []
     simulation.push('tool', force=(2.0, 2.0, 2.0))
     for k in range(1500):
@@ -174,7 +174,7 @@ def test_lqr_holds_a_bent_arm_with_weight_in_its_nonlinear_simulation():
             simulation.push('tool')
         simulation.effort = controller(simulation.time, simulation)
         simulation.step()
-        away.append(np.linalg.norm(simulation.coordinates - rest.coordinates))
+        away.append(np.linalg.norm(simulation.q - rest.q))
     assert max(away) > 0.01 and away[-1] < 0.1 * max(away)
 
 
@@ -183,7 +183,7 @@ def test_measurement_of_a_simulation_has_its_sensors():
     simulation = frs.Simulation(arm)
     random = np.random.default_rng(5)
     q, v = 0.1 * random.standard_normal((2, arm.size))
-    simulation.set_state(coordinates=q, rates=v)
+    simulation.set_state(q, v)
     measured = measure(simulation)
     np.testing.assert_array_equal(measured.position, simulation.motor_position)
     np.testing.assert_allclose(measured.curvature, [*frs.curvatures(arm, q).values()])
