@@ -54,10 +54,10 @@ CURVATURE_STEP = 2e-4   # of the converter of a gauge                           
 CURVATURE_NOISE = 4e-4  # deviation                                                         [1/m]
 ENCODER_NOISE = 1e-4    # of the coverage                                                   [rad]
 DELAY = 4e-3            # of what is measured                                               [s]
-OFF = {'single_link': {'arm.stiffness': 0.87, 'arm.damping': 1.6, 'motor.coulomb': 0.01,
+OFF = {'single_link': {'arm.stiffness': 0.87, 'arm.damping_ratio': 1.6, 'motor.coulomb': 0.01,
                        'tip_mass.mass': 1.15},
-       'two_link': {'upper_arm.stiffness': 0.9, 'upper_arm.GJ': 1.12, 'upper_arm.damping': 1.5,
-                    'forearm.stiffness': 1.08, 'forearm.damping': 1.3, 'waist.stiffness': 0.88,
+       'two_link': {'upper_arm.stiffness': 0.9, 'upper_arm.GJ': 1.12, 'upper_arm.damping_ratio': 1.5,
+                    'forearm.stiffness': 1.08, 'forearm.damping_ratio': 1.3, 'waist.stiffness': 0.88,
                     'shoulder.coulomb': 0.15, 'payload.mass': 1.1}}
 """What differs from the description: a factor, or friction [N m]."""
 POSES = {'single_link': [0.0], 'two_link': [0.0, 0.5, -0.8]}
@@ -184,7 +184,7 @@ def coverage(quick, seeds=500):
             columns[name] = Column(column.time, column.values + white + slow)
         setup = Setup(description, make_data_set([Log('clean', columns, [])], arm), finer=0,
                       time_step=1e-3)
-        found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping', 'delay'])
+        found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping_ratio', 'delay'])
         for one in found.numbers:
             if one.is_identifiable:
                 held.setdefault(one.path, []).append(

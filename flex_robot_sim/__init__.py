@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.dynamics.loads import Push
     from flex_robot_sim.model.arm_builder import ArmBuilder
     from flex_robot_sim.model.arm_model import ArmModel
+    from flex_robot_sim.model.arm_parameters import Parameters, parameters, with_parameters
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.model.payload import with_payload
     from flex_robot_sim.simulation.simulation import Simulation
@@ -68,6 +69,7 @@ _LATER = {
     'analysis.twists': ('convert_rate', 'convert_twist', 'convert_wrench'),
     'batch.batch': ('Batch',),
     'model.arm_builder': ('ArmBuilder',),
+    'model.arm_parameters': ('Parameters', 'parameters', 'with_parameters'),
     'model.assembly': ('load',),
     'dynamics.loads': ('Push',),
     'model.arm_model': ('ArmModel',),
@@ -84,13 +86,13 @@ _PACKAGES = ('control', 'feedback', 'identification', 'planning', 'shaping', 'sw
 
 __all__ = [
     'ArmBuilder', 'ArmModel', 'Batch', 'Box', 'Cylinder', 'DescriptionError', 'Equilibrium',
-    'FlexRobotSimError', 'LinearModel', 'Material', 'Modes', 'Push', 'Rectangle',
+    'FlexRobotSimError', 'LinearModel', 'Material', 'Modes', 'Parameters', 'Push', 'Rectangle',
     'RobotDescription', 'Rod', 'SectionStiffness', 'SettingError', 'Simulation', 'SimulationError',
     'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates', 'convert_rate',
     'convert_twist', 'convert_wrench', 'curvatures', 'equilibrium', 'forward_dynamics',
     'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load',
-    'mass_matrix', 'modes', 'nonlinear_effects', 'pose', 'read_description', 'robots', 'twist',
-    'twist_rate', 'with_payload',
+    'mass_matrix', 'modes', 'nonlinear_effects', 'parameters', 'pose', 'read_description',
+    'robots', 'twist', 'twist_rate', 'with_parameters', 'with_payload',
 ]
 __all__ += ['control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps']
 

@@ -169,7 +169,7 @@ def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
     if not free and not gauges:     # what forces say of gauges depends on the stiffness
         return ['stiffness', 'damping', 'sensors', *(['friction'] if has_efforts else [])]
     if not free:    # the field of the stepper and the gains trade with the stiffness
-        return [f'{link}.{word}' for link in arm.tips for word in ('stiffness', 'damping')] + (
+        return [f'{link}.{word}' for link in arm.tips for word in ('stiffness', 'damping_*')] + (
             gains if is_calibrated else [])
     return [path for word in free if word != 'delay'
             for path in (gains if word == 'sensors' else [word])]

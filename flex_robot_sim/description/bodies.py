@@ -16,6 +16,15 @@ MIN_GYRATION_RADIUS_M = 3e-5    # a smaller body counts as a point              
 MIN_MOMENT_RATIO = 1e-9         # smaller moments about a joint axis count as zero     [-]
 
 
+class BodyProblem(NamedTuple):
+    """Why a robot is impossible."""
+
+    line: int               # in the description
+    text: str
+    remedy: str
+    name: str               # of the link or joint
+
+
 class Moments(NamedTuple):
     """Mass distribution seen from a frame."""
 
@@ -45,7 +54,8 @@ def check_bodies(document: Document, links: Sequence[Link], joints: Sequence[Joi
     """Raise or warn about impossible masses and inertias; <flexibility> requires masses."""
     for link in links:
         _check_link(document, link)
-    _check_rigid_bodies(document, links, joints)
+    for problem in _impossible_bodies(links, joints):
+        raise document.error_at(problem.line, problem.text, problem.remedy)
     if not any(joint.moves for joint in joints) and not any(link.beam for link in links):
         document.warn(links[0].line, 'nothing of this robot moves',
                       'Give it a revolute, continuous or prismatic joint, or a flexible link')
@@ -53,7 +63,13 @@ def check_bodies(document: Document, links: Sequence[Link], joints: Sequence[Joi
         document.warn(document.line(document.root), 'no link of this robot has a mass, so that it '
                       'can be drawn, but not simulated', 'Give its links an <inertial>')
     else:
-        _check_moving_masses(document, links, joints)
+        for problem in _massless_motions(links, joints):
+            raise document.error_at(problem.line, problem.text, problem.remedy)
+
+
+def problems_of_bodies(links: Sequence[Link], joints: Sequence[Joint]) -> list[BodyProblem]:
+    """Return why a robot is impossible: its inertias, and joints that move no mass."""
+    return [*_impossible_bodies(links, joints), *_massless_motions(links, joints)]
 
 
 def _check_link(document, link):
@@ -93,9 +109,9 @@ def impossibility(mass: float, inertia: np.ndarray, tolerance: float) -> str | N
     return None
 
 
-def _check_rigid_bodies(document, links, joints):
+def _impossible_bodies(links, joints):
     """
-    Refuse an impossible inertia of links that rotate together.
+    Yield a BodyProblem for each impossible inertia of links that rotate together.
 
     Links connected by fixed or prismatic joints rotate together, so that only the sum of their
     inertias counts. Inertia of links that never rotate has no effect. If a link rotates about a
@@ -115,10 +131,11 @@ def _check_rigid_bodies(document, links, joints):
         reason = _why_impossible(moments)
         if reason and not (joint.parent in translating and _is_axial_moment(joint.axis, moments)):
             suffix = ', with what is fixed to it' if joint.child in merged else ''
-            raise document.error_at(
+            yield BodyProblem(
                 by_name[joint.child].line,
                 f'no body has the inertia of link "{joint.child}"{suffix}: it {reason}',
-                'Correct its <inertia> [kg m2]; products are often wrong in sign or size')
+                'Correct its <inertia> [kg m2]; products are often wrong in sign or size',
+                joint.child)
 
 
 def _links_without_rotation(links, joints):
@@ -151,8 +168,8 @@ def _central_inertia(moments):
     return np.trace(central) * np.eye(3) - central
 
 
-def _check_moving_masses(document, links, joints):
-    """Refuse a joint that moves no mass: its acceleration would be undefined."""
+def _massless_motions(links, joints):
+    """Yield a BodyProblem for each joint that moves no mass: its acceleration is undefined."""
     moments_beyond = {link.name: moments_of(link.inertial if link.beam is None
                                             else _uniform_beam_inertial(link.beam))
                       for link in links}
@@ -160,9 +177,10 @@ def _check_moving_masses(document, links, joints):
         moments = moments_beyond[joint.child]
         if joint.moves and not _moves_something(joint, moments):
             quantity = 'mass' if joint.type.translates else 'inertia about its axis'
-            raise document.error_at(
+            yield BodyProblem(
                 joint.line, f'joint "{joint.name}" moves nothing that has {quantity}',
-                f'Give link "{joint.child}" or one beyond it an <inertial>, or fix the joint')
+                f'Give link "{joint.child}" or one beyond it an <inertial>, or fix the joint',
+                joint.name)
         moments_beyond[joint.parent] += moments.moved(joint.rotation, joint.position)
 
 

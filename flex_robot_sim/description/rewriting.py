@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.description.robot_parameters import END_TOLERANCE, JOINT_QUANTITIES, place_of
+from flex_robot_sim.description.quantities import JOINT_QUANTITIES
+from flex_robot_sim.description.robot_parameters import END_TOLERANCE, place_of
 from flex_robot_sim.elastic.section import STIFFNESS_OF
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -23,6 +24,7 @@ _TOKEN = re.compile(
     re.DOTALL)
 _QUOTED = r'"[^"]*"|\x27[^\x27]*\x27'
 Step = tuple[str, str]      # tag, and name or ''
+DAMPING_ATTRIBUTES = {'damping_ratio': 'ratio', 'damping_time': 'time_constant'}
 
 
 class Edit(NamedTuple):
@@ -124,7 +126,7 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
     flexible = (('flexibility', ''), ('link', name))
     assert link.inertial is not None
     if link.beam is None or old.beam is None or old.inertial is None:
-        return _inertial_edits(link, has_centre=old.inertial is None)
+        return _inertial_edits(link, has_centre=old.inertial is None or word.startswith('centre'))
     if word in STIFFNESS_OF.values():
         if old.beam.size is not None:
             return _material_edits(before, old, link, word)
@@ -136,10 +138,9 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
                          _text(factor * _material(before, name, 'E')))]
         return [Edit((*flexible, ('section', '')), key, _text(getattr(link.beam, key)))
                 for key in ('EIy', 'EIz', 'EA') if np.isfinite(getattr(link.beam, key))]
-    if word == 'damping':
-        is_time = bool(old.beam.damping_time)
-        return [Edit((*flexible, ('damping', '')), 'time_constant' if is_time else 'ratio',
-                     _text(link.beam.damping_time if is_time else link.beam.damping_ratio))]
+    if word in DAMPING_ATTRIBUTES:
+        return [Edit((*flexible, ('damping', '')), DAMPING_ATTRIBUTES[word],
+                     _text(getattr(link.beam, word)))]
     edits = _inertial_edits(link, has_centre=word == 'length')
     if old.beam.size is not None and word == 'mass':
         density = _material(before, name, 'density')
@@ -205,7 +206,12 @@ def _joint_edits(joint, word):
         if static > coulomb:
             edits.append(Edit(flexible, 'static_friction', _text(static)))
         return edits
-    return [Edit(flexible, word, _text(JOINT_QUANTITIES[word].value(joint)))]
+    if word.startswith('origin'):
+        return [Edit((('joint', joint.name), ('origin', '')), 'xyz',
+                     _vector_text(joint.position))]
+    place = (('joint', joint.name), ('limit', '')) if (
+        JOINT_QUANTITIES[word].group == 'limit') else flexible
+    return [Edit(place, word, _text(JOINT_QUANTITIES[word].value(joint)))]
 
 
 def _text(value):

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from flex_robot_sim.description.links import ElasticBeam, Joint, Link
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
+from flex_robot_sim.util.read_only import make_read_only
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
@@ -12,7 +14,7 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 @summarized
 @dataclass(frozen=True, eq=False)
 class RobotDescription(Serializable):
-    """A robot: a tree of links, each after its parent."""
+    """A robot: a tree of links, each after its parent; its arrays are read-only."""
 
     name: str
     source: str                 # file, as given by the user, or '<text>'
@@ -21,6 +23,13 @@ class RobotDescription(Serializable):
     warnings: tuple[str, ...] = field(default=())     # lines `file:line: what. what to do.`
     text: str = field(default='', repr=False)   # the URDF that was read, xacro expanded
     requested_tool: str = ''         # link that you choose as the tool; '': see tool.py
+
+    def __post_init__(self) -> None:
+        make_read_only((self.links, self.joints))
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self.__post_init__()
 
     @property
     def joint_names(self) -> list[str]:

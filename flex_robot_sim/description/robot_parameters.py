@@ -1,201 +1,121 @@
 """
-Numbers of a robot by name: `forearm.EIz`, `shoulder.coulomb`, `tool.mass`.
+Parameters of a robot by path: `forearm.EIz`, `shoulder.coulomb`, `tool.mass`.
 
-Identification and sweeps name the numbers of a robot by such paths. A path is the name of a link
-or a joint, a dot, and a word of QUANTITIES.
+A path is the name of a link or a joint, a dot, and a word of `quantities.py`.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.links import Inertial, Joint, Link
+from flex_robot_sim.description.bodies import problems_of_bodies
+from flex_robot_sim.description.links import Joint, Link
+from flex_robot_sim.description.quantities import (
+    JOINT_QUANTITIES,
+    LINK_QUANTITIES,
+    ORDER,
+    QUANTITIES,
+    bounds,
+    unit_of,
+)
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.values import MAX_VALUE
 from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.summary import listed
 
-RANGE_FACTOR = 100.0        # default bounds of a number, up and down
+SEARCH_FACTOR = 100.0       # largest change of a parameter in a search, up and down
 END_TOLERANCE = 1e-3        # of a child on the end of a beam, over its length
 MIN_LENGTH_RATIO = 0.5      # shortest length of a beam over the described one
-MAX_DAMPING_RATIO = 0.9
 MAX_SUGGESTIONS = 6         # names in a complaint
+# their bounds depend on another quantity of the joint, which may change as well
+COUPLED_BOUNDS = ('lower', 'upper', 'static_friction')
+BODY_GROUPS = ('inertia', 'geometry', 'position')
 
 
 class Parameter(NamedTuple):
     """A number of a robot."""
 
-    path: str
-    unit: str
-    value: float                # in the description
-    lower: float
-    upper: float
-    group: str                  # 'stiffness', 'damping', 'friction', 'mass' or 'geometry'
+    path: str                   # 'forearm.EIz'
+    value: float
+    unit: str                   # '' if it has none
+    lower: float                # smallest value
+    upper: float                # largest value
+    excludes_lower: bool        # whether the value must be above `lower`
+    group: str                  # one of quantities.GROUPS
     meaning: str
 
     @property
     def is_relative(self) -> bool:
-        """Whether value and bounds are above zero, so that changes are relative."""
-        return self.value > 0.0 and self.lower > 0.0
+        """Whether the value is above zero and never below, so that changes are relative."""
+        return self.value > 0.0 and self.lower >= 0.0
 
+    @property
+    def search_range(self) -> tuple[float, float]:
+        """Lower and upper bound of a search around the value."""
+        if not self.is_relative:
+            return self.lower, self.upper
+        return (max(self.value / SEARCH_FACTOR, self.lower),
+                self.upper if self.upper < np.inf else self.value * SEARCH_FACTOR)
 
-class FitQuantity(NamedTuple):
-    """A quantity: the part of a path after the dot."""
+    @property
+    def range_text(self) -> str:
+        """The possible values in words, such as 'above 0'."""
+        if self.upper < np.inf:
+            return (f'at most {self.upper:g}' if self.lower == -np.inf else
+                    f'between {self.lower:g} and {self.upper:g}')
+        if self.lower > -np.inf:
+            return f'{"above" if self.excludes_lower else "at least"} {self.lower:g}'
+        return 'finite'
 
-    unit: str
-    group: str
-    meaning: str
-    value: Callable[[Any], float | None]                # of a Link or Joint; None: not applicable
-    changed: Callable[[Any, float], Any]               # returns the Link or Joint with a new value
-
-
-def _beam_quantity(unit, name, direction, meaning):
-    def value(link):
-        is_flexible = link.beam is not None and link.beam.count(direction) > 0
-        return getattr(link.beam, name) if is_flexible else None
-
-    def changed(link, number):
-        return replace(link, beam=replace(link.beam, **{name: number}))
-    return FitQuantity(unit, 'stiffness', meaning, value, changed)
-
-
-def _joint_quantity(unit, group, meaning, name, has=lambda joint: joint.moves):
-    def value(joint):
-        return getattr(joint, name) if has(joint) else None
-
-    def changed(joint, number):
-        return replace(joint, **{name: number})
-    return FitQuantity(unit, group, meaning, value, changed)
-
-
-def _friction_quantity(unit, meaning, name):
-    def changed(joint, number):
-        return replace(joint, friction=joint.friction.with_value(name, number))
-    return FitQuantity(unit, 'friction', meaning,
-                       lambda joint: getattr(joint.friction, name) if joint.moves else None,
-                       changed)
-
-
-def _has_gear(joint):
-    return joint.moves and np.isfinite(joint.stiffness)
-
-
-def _has_spring(joint):
-    return joint.moves and joint.spring_stiffness > 0.0
-
-
-def _with_stiffness_factor(link, factor):
-    beam = link.beam
-    return replace(link, beam=replace(beam, EIy=factor * beam.EIy, EIz=factor * beam.EIz,
-                                      EA=factor * beam.EA))
-
-
-def _damping(link):
-    if link.beam is None or not link.beam.freedom:
-        return None
-    return link.beam.damping_time or link.beam.damping_ratio
-
-
-def _with_damping(link, number):
-    name = 'damping_time' if link.beam.damping_time else 'damping_ratio'
-    return replace(link, beam=replace(link.beam, **{name: number}))
-
-
-def _with_mass(link, mass):
-    if link.inertial is None:
-        return replace(link, inertial=Inertial(mass, np.zeros(3), np.zeros((3, 3))))
-    inertial, share = link.inertial, mass / link.inertial.mass if link.inertial.mass else 1.0
-    beam = link.beam and replace(link.beam, mass_per_length=share * link.beam.mass_per_length,
-                                 section_inertia=share * link.beam.section_inertia)
-    return replace(link, beam=beam, inertial=replace(
-        inertial, mass=mass, inertia=share * inertial.inertia))
-
-
-def _with_length(link, length):
-    """Change the length of a uniform beam at constant mass per length."""
-    beam, share = link.beam, length / link.beam.length
-    along = beam.axes[:, 0]
-    # inertia of a thin rod; the remainder is that of the sections
-    rod = link.inertial.mass * beam.length**2 / 12 * (np.eye(3) - np.outer(along, along))
-    centre = link.inertial.centre
-    return replace(link, beam=replace(beam, end=share * beam.end, length=length),
-                   inertial=Inertial(share * link.inertial.mass,
-                                     centre + (share - 1) * (along @ centre) * along,
-                                     share * (link.inertial.inertia - rod) + share**3 * rod))
-
-
-LINK_QUANTITIES = {
-    'stiffness': FitQuantity(
-        '', 'stiffness', "factor of EIy, EIz and EA, as Young's modulus is one",
-        lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
-        _with_stiffness_factor),
-    'EIy': _beam_quantity('N m2', 'EIy', 'bending_z', 'resists bending_z'),
-    'EIz': _beam_quantity('N m2', 'EIz', 'bending_y', 'resists bending_y'),
-    'GJ': _beam_quantity('N m2', 'GJ', 'torsion', 'resists torsion'),
-    'EA': _beam_quantity('N', 'EA', 'stretch', 'resists stretch'),
-    'damping': FitQuantity('', 'damping', 'ratio, or time constant [s], whichever the link has',
-                           _damping, _with_damping),
-    'mass': FitQuantity('kg', 'mass', 'of the link; its inertia goes with it', lambda link: (
-        link.inertial.mass if link.inertial is not None else 0.0), _with_mass),
-    'length': FitQuantity(
-        'm', 'geometry', 'free length of the beam; what rides on its end moves along',
-        lambda link: link.beam.length if link.beam is not None else None, _with_length),
-}
-JOINT_QUANTITIES = {
-    'stiffness': _joint_quantity('N m/rad', 'stiffness', 'of the gear', 'stiffness', _has_gear),
-    'damping': _joint_quantity('N m s/rad', 'damping', 'of the gear', 'damping', _has_gear),
-    'viscous': _friction_quantity('N m s/rad', '`damping` of <dynamics>', 'viscous_friction'),
-    'coulomb': _friction_quantity('N m', '`friction` of <dynamics>', 'coulomb_friction'),
-    'rotor_inertia': _joint_quantity('kg m2', 'mass', 'of the motor about its own axis',
-                                     'rotor_inertia', lambda joint: joint.rotor_inertia > 0.0),
-    'spring_stiffness': _joint_quantity(
-        'N m/rad', 'stiffness', 'of the spring across the joint, as of a clamp that gives',
-        'spring_stiffness', _has_spring),
-}
-QUANTITIES = {'link': LINK_QUANTITIES, 'joint': JOINT_QUANTITIES}
+    def allows(self, value: float) -> bool:
+        """Whether a value is possible; infinite are limits that do not exist."""
+        is_in_range = self.lower <= value <= self.upper and not (
+            self.excludes_lower and value == self.lower)
+        return is_in_range and (abs(value) <= MAX_VALUE or self.group == 'limit')
 
 
 def parameters_of(description: RobotDescription) -> dict[str, Parameter]:
     """Return all parameters of a robot by path, base to tip."""
-    found = {}
+    found: dict[str, Parameter] = {}
     for link in description.links[1:]:
-        for word, row in LINK_QUANTITIES.items():
-            value = row.value(link)
-            if value is not None:
-                found[f'{link.name}.{word}'] = _parameter(f'{link.name}.{word}', row, value,
-                                                          *_bounds(description, link, word, value))
+        for word in LINK_QUANTITIES:
+            parameter = _parameter(description, link, word)
+            if parameter is not None:
+                found[parameter.path] = parameter
     for joint in description.joints:
-        for word, row in JOINT_QUANTITIES.items():
-            value = row.value(joint)
-            if value is not None:
-                path = f'{joint.name}.{word}'
-                if path in found:         # a link and a joint have the same name
-                    path = f'joint:{path}'
-                found[path] = _parameter(path, row, value, *_default_bounds(value))
+        for word in JOINT_QUANTITIES:
+            parameter = _parameter(description, joint, word)
+            if parameter is not None:
+                if parameter.path in found:         # a link and a joint have the same name
+                    parameter = parameter._replace(path=f'joint:{parameter.path}')
+                found[parameter.path] = parameter
     return found
 
 
-def _parameter(path, row, value, lower, upper):
-    return Parameter(path, row.unit, float(value), lower, upper, row.group, row.meaning)
-
-
-def _bounds(description, link, word, value):
-    if word == 'damping':
-        return (value / RANGE_FACTOR if value else 0.0), (
-            np.inf if link.beam.damping_time else MAX_DAMPING_RATIO)
+def _parameter(description, item, word):
+    """Return the Parameter of a Link or Joint; None if it has no such quantity."""
+    quantity = QUANTITIES['link' if isinstance(item, Link) else 'joint'][word]
+    value = quantity.value(item)
+    if value is None:
+        return None
+    lower, upper, excludes_lower = bounds(item, word)
     if word == 'length':
-        occupied = [sensor.end for sensor in link.beam.sensors]
-        occupied += [station for joint in description.children(link.name)
-                     if (station := link.beam.station(joint.position))
-                    < (1 - END_TOLERANCE) * value]
-        return max([MIN_LENGTH_RATIO * value, *occupied]), value / MIN_LENGTH_RATIO
-    return _default_bounds(value)
+        lower, upper, excludes_lower = *_length_bounds(description, item, value), False
+    # a robot may be described beyond them
+    return Parameter(f'{item.name}.{word}', float(value), unit_of(item, word), min(lower, value),
+                     max(upper, value), excludes_lower and value > lower, quantity.group,
+                     quantity.attribute.meaning)
 
 
-def _default_bounds(value):
-    return (value / RANGE_FACTOR, value * RANGE_FACTOR) if value > 0.0 else (0.0, np.inf)
+def _length_bounds(description, link, length):
+    occupied = [sensor.end for sensor in link.beam.sensors]
+    occupied += [station for joint in description.children(link.name)
+                 if (station := link.beam.station(joint.position)) < (1 - END_TOLERANCE) * length]
+    return max([MIN_LENGTH_RATIO * length, *occupied]), length / MIN_LENGTH_RATIO
 
 
 def chosen(known: Mapping[str, Any], words: Iterable[str]) -> list[str]:
@@ -225,52 +145,90 @@ def near(word: str, known: Iterable[str]) -> str:
     return f'Near: {", ".join(related[:MAX_SUGGESTIONS])}.'
 
 
-def expect_possible(description: RobotDescription, path: str, value: float) -> None:
-    """Refuse an impossible value of a known parameter."""
-    parameter, (kind, _, word) = parameters_of(description)[path], place_of(description, path)
-    lowest = parameter.lower if word == 'length' else 0.0
-    highest = parameter.upper if kind == 'link' and word in ('damping', 'length') else np.inf
-    if not lowest <= value <= highest:
-        raise UsageError(f'{path} = {value:g} cannot be: it must be '
-                         + (f'between {lowest:g} and {highest:g}.' if highest < np.inf else
-                            f'{"above" if parameter.lower > 0.0 else "at least"} 0.'))
-    with_parameters(description, {path: value})
-
-
 def with_parameters(description: RobotDescription,
                     values: Mapping[str, float]) -> RobotDescription:
-    """Copy of a robot with new values [SI] by path; UsageError if unknown or impossible."""
-    if not values:
+    """
+    Return a copy of a robot with new values [SI] by path; UsageError if unknown or impossible.
+
+    `text` of the copy remains that of the file.
+    """
+    before = {path: parameter_at(description, path) for path in values}
+    changes = {path: float(value) for path, value in values.items()
+               if value != before[path].value}
+    if not changes:
         return description
-    known = parameters_of(description)
-    for path, value in values.items():
-        if path not in known:
-            raise UsageError(f'no parameter "{path}". {near(path, known)}')
-        if not np.isfinite(value) or value < 0.0 or (value == 0.0 and known[path].lower > 0.0):
-            raise UsageError(f'{path} = {value:g} cannot be: it must be '
-                             f'{"above" if known[path].lower > 0.0 else "at least"} 0.')
     links = {link.name: link for link in description.links}
     joints = {joint.name: joint for joint in description.joints}
-    for path, value in values.items():
+    for path in sorted(changes, key=lambda path: ORDER[path.rpartition('.')[2]]):
         kind, name, word = place_of(description, path)
         if kind == 'joint':
-            joints[name] = JOINT_QUANTITIES[word].changed(joints[name], float(value))
+            joints[name] = JOINT_QUANTITIES[word].changed(joints[name], changes[path])
             continue
-        before = links[name]
-        links[name] = LINK_QUANTITIES[word].changed(before, float(value))
+        link = links[name]
+        links[name] = LINK_QUANTITIES[word].changed(link, changes[path])
         if word == 'length':
             for joint in description.children(name):
-                joints[joint.name] = _moved_joint(joints[joint.name], before, links[name])
-    return replace(description, links=tuple(links.values()), joints=tuple(joints.values()))
+                joints[joint.name] = _moved_joint(joints[joint.name], link, links[name])
+    for path, value in changes.items():
+        parameter, (_, name, word) = before[path], place_of(description, path)
+        if word in COUPLED_BOUNDS:
+            lower, upper, _ = bounds(joints[name], word)
+            parameter = parameter._replace(lower=lower, upper=upper)
+        if not parameter.allows(value):
+            raise UsageError(f'{path} = {value:g} cannot be: it must be {parameter.range_text}.')
+    changed = replace(description, links=tuple(links.values()), joints=tuple(joints.values()))
+    body_changes = {path: value for path, value in changes.items()
+                    if before[path].group in BODY_GROUPS
+                    or before[path].group == 'mass' and value == 0.0}
+    if body_changes:
+        _refuse_impossible_bodies(description, changed, body_changes)
+    return changed
+
+
+def parameter_at(description: RobotDescription, path: str) -> Parameter:
+    """Return the Parameter at a path; UsageError if there is none."""
+    kind, name, word = place_of(description, path)
+    items = description.links[1:] if kind == 'link' else description.joints
+    item = next((item for item in items if item.name == name), None)
+    parameter = _parameter(description, item, word) if item and word in QUANTITIES[kind] else None
+    if parameter is None:
+        raise UsageError(f'no parameter "{path}". {near(path, parameters_of(description))}')
+    return parameter._replace(path=path)
 
 
 def place_of(description: RobotDescription, path: str) -> tuple[str, str, str]:
-    """Return 'link' or 'joint', the name, and the word of a known path."""
+    """Return 'link' or 'joint', the name, and the word of a path."""
     name, _, word = path.removeprefix('joint:').rpartition('.')
     is_link = not path.startswith('joint:') and word in LINK_QUANTITIES and any(
         link.name == name and LINK_QUANTITIES[word].value(link) is not None
         for link in description.links)
     return 'link' if is_link else 'joint', name, word
+
+
+def _refuse_impossible_bodies(before, after, changes):
+    """Refuse inertias and places that no robot has; those of the description remain allowed."""
+    problems = [(problem.name, problem.text) for problem in problems_of_bodies(
+        after.links, after.joints)]
+    problems += [*_stations_beyond_beams(after)]
+    if problems:
+        known = {problem.name for problem in problems_of_bodies(before.links, before.joints)}
+        known |= {name for name, _ in _stations_beyond_beams(before)}
+        for name, text in problems:
+            if name not in known:
+                values = [f'{path} = {value:g}' for path, value in changes.items()]
+                raise UsageError(f'{listed(values)} cannot be: {text}.')
+
+
+def _stations_beyond_beams(description):
+    """Yield name and problem of each joint beside both ends of the beam that carries it."""
+    for joint in description.joints:
+        beam = description.link(joint.parent).beam
+        if beam is not None:
+            station = beam.station(joint.position)
+            if not -END_TOLERANCE <= station / beam.length <= 1 + END_TOLERANCE:
+                yield joint.name, (f'joint "{joint.name}" would ride at {station:.4g} m on the '
+                                   f'beam of link "{joint.parent}", which ends at '
+                                   f'{beam.length:.4g} m')
 
 
 def _moved_joint(joint: Joint, before: Link, after: Link) -> Joint:

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.elastic.quadrature import gauss_stations, integrals_by_piece, integrals_up_to
 from flex_robot_sim.elastic.section import DIRECTIONS, Section
 from flex_robot_sim.elastic.shapes import Shapes
+from flex_robot_sim.util.read_only import make_read_only
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
 
@@ -62,6 +63,9 @@ class Beam:
     weights: np.ndarray         # (g,)         their weights                [m]
     shapes: dict[str, Shapes]   # by direction; rigid directions are left out
     is_segment: bool = False    # one of several segments of a link
+
+    def __post_init__(self) -> None:
+        make_read_only((self.section, self.stiffness, self.stations, self.weights))
 
     @property
     def size(self) -> int:

@@ -6,7 +6,6 @@ import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import (
-    expect_possible,
     near,
     parameters_of,
     with_parameters,
@@ -70,8 +69,7 @@ class Laws:
         return min(max(number, lower), upper) if self._forms[name].kind == 'normal' else number
 
     def _bounds(self, name):
-        return ((self._parameters[name].lower, self._parameters[name].upper)
-                if name in self._parameters
+        return (self._parameters[name].search_range if name in self._parameters
                 else (0.0, np.inf))
 
     def _scaled(self, name, form):
@@ -85,7 +83,7 @@ class Laws:
         kind, numbers = self._forms[name]
         for number in numbers[:1] if kind == 'normal' else (min(numbers), max(numbers)):
             if name in self._parameters:
-                expect_possible(self._description, name, number)
+                with_parameters(self._description, {name: number})
             elif number < 0.0:
                 raise UsageError(f'{name} = {number:g} cannot be: it must be at least 0.')
 

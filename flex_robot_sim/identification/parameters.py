@@ -5,16 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot_parameters import (
-    chosen,
-    parameters_of,
-)
+from flex_robot_sim.description.robot_parameters import chosen, parameters_of
 from flex_robot_sim.identification.imu import UNITS, imu_channel
 from flex_robot_sim.identification.sequences import DataSet, moving_imus
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 
 GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'sensors')
+FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'geometry')  # of the robot
 DELAY_SCALE_S = 1e-3
 MAX_DELAY_S = 0.1
 MIN_OFFSET_SCALE = 1e-6         # scale of the offset of a gauge with a constant signal     [1/m]
@@ -75,6 +73,7 @@ def unknowns_of(arm: ArmModel, data: DataSet, words: Iterable[str] = ()) -> list
         if word in GROUPS:
             paths.update(dict.fromkeys(_paths_of_group(word, arm, data, candidates)))
         else:
+            _refuse_unfitted(word, arm, candidates)
             paths.update(dict.fromkeys(chosen(candidates, [word])))
     for path in paths:
         _refuse_unidentifiable(path, candidates[path], data)
@@ -89,14 +88,16 @@ def _all_unknowns(arm, data):
     unknowns = {}
     effort = np.max([np.abs(sequence.efforts).max(axis=0) for sequence in data.sequences], axis=0)
     for path, parameter in parameters_of(arm.description).items():
+        if not _can_be_fitted(parameter):
+            continue
         scale = 0.0
         if not parameter.is_relative:
             scale = {'friction': 1.0, 'damping': 0.01, 'mass': 0.1}.get(parameter.group, 1.0)
             if parameter.group == 'friction' and path.rpartition('.')[0] in arm.joint_names:
                 scale = FRICTION_SCALE_RATIO * max(
                     effort[arm.joint_names.index(path.rpartition('.')[0])], 1e-3)
-        unknowns[path] = Unknown(path, parameter.unit, parameter.value, parameter.lower,
-                                 parameter.upper, scale, parameter.group)
+        unknowns[path] = Unknown(path, parameter.unit, parameter.value, *parameter.search_range,
+                                 scale, parameter.group)
     unknowns['delay'] = Unknown('delay', 's', 0.0, -MAX_DELAY_S, MAX_DELAY_S, DELAY_SCALE_S,
                                 'delay')
     for k, name in enumerate(data.channels):
@@ -111,6 +112,13 @@ def _all_unknowns(arm, data):
                                                  UNITS[imu.kind] if imu else '1/m',
                                                  0.0, -np.inf, np.inf, spread, 'offset', k)
     return unknowns
+
+
+def _can_be_fitted(parameter):
+    """Whether a fit can estimate a Parameter of the robot, and the robot has such a part."""
+    has_part = parameter.value > 0.0 or parameter.path.rpartition('.')[2] not in (
+        'spring_stiffness', 'rotor_inertia')
+    return parameter.group in FITTED_GROUPS and has_part
 
 
 def _default_groups(arm, data):
@@ -165,6 +173,13 @@ def _refuse_unidentifiable(path, unknown, data):
     if not data.has_efforts and unknown.kind == 'friction':
         raise UsageError(f'"{path}" drops out where the measured motion drives the arm. Log '
                          f'effort/{name}, or leave it out.')
+
+
+def _refuse_unfitted(path, arm, candidates):
+    """Refuse a parameter of the robot that no fit estimates."""
+    if path not in candidates and path in parameters_of(arm.description):
+        raise UsageError(f'"{path}" is not fitted: a fit estimates stiffness, damping, friction, '
+                         'mass and length. Leave it out, or correct it in the description.')
 
 
 def refuse_twice(unknowns: Iterable[Unknown]) -> None:

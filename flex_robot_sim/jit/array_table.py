@@ -40,6 +40,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 
+from flex_robot_sim.util.read_only import read_only
 from flex_robot_sim.util.serialization import STAMP, make_table
 from flex_robot_sim.util.summary import listed
 
@@ -77,6 +78,14 @@ class _PassByPointer:
     def __copy__(self):
         return type(self)(*(array.copy() for array in self))
 
+    def read_only(self):
+        """Return a table of read-only views; compiled code gets the same pointers."""
+        if not any(array.flags.writeable for array in self):
+            return self
+        table = type(self)(*map(read_only, self))
+        vars(table).update(vars(self))      # list and type, if known
+        return table
+
     def __repr__(self):
         shapes = (f'{name} {array.shape}' for name, array in zip(self._fields, self))
         return f'<{type(self).__name__}: {listed(shapes)}>'
@@ -108,7 +117,7 @@ class _PassByPointer:
 def _words(table, name):
     """Pointer and shape of the array in a field."""
     array, lengths = getattr(table, name), _lengths_of(type(table))[name]
-    assert array.flags.carray, name     # contiguous and writable
+    assert array.flags.c_contiguous and array.flags.aligned, name
     assert not lengths or array.shape[-len(lengths):] == lengths, name
     return array.ctypes.data, *array.shape
 

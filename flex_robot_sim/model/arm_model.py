@@ -23,12 +23,14 @@ from flex_robot_sim.jit.array_table import (
     zeros,
 )
 from flex_robot_sim.model.friction import FrictionRows
+from flex_robot_sim.util.read_only import make_read_only
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.robot import RobotDescription
     from flex_robot_sim.elastic.beam import Beam
+    from flex_robot_sim.model.payload import Payload
 
 
 @pass_by_pointer
@@ -165,7 +167,7 @@ class Frame(NamedTuple):
 @summarized
 @dataclass(frozen=True, eq=False)
 class ArmModel(Serializable):
-    """Model of an arm for simulation and analysis."""
+    """Model of an arm for simulation and analysis; its arrays are read-only."""
 
     arrays: ArmArrays
     joint_names: tuple[str, ...]        # of the movable joints, base to tip
@@ -179,6 +181,16 @@ class ArmModel(Serializable):
     description: RobotDescription
     coupling: str = 'shortening'
     beams: dict[int, Beam] = field(default_factory=dict)    # by body
+    payloads: tuple[Payload, ...] = ()      # rigid bodies that `with_payload` added
+
+    def __post_init__(self) -> None:
+        # an arm is shared by simulations, processes and caches; compiled code reads it by pointer
+        object.__setattr__(self, 'arrays', self.arrays.read_only())     # type: ignore
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self.__post_init__()
+        make_read_only((self.frames, self.carried_bodies, self.beams, self.payloads))
 
     @property
     def tool(self) -> str:

@@ -21,6 +21,7 @@ from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.read_only import make_read_only
 
 COUPLINGS = ('shortening', 'zero_order')
 STOP_FREQUENCY = 40.0   # of the carried links against the stop of their joint  [Hz]
@@ -190,6 +191,7 @@ class _Assembly:
         arrays = arrays._replace(damping=local, shared=shared,
                                  inertia_scale=np.concatenate(inertia_scale),
                                  shared_T=np.ascontiguousarray(shared.T))
+        make_read_only((self.frames, self.carried_bodies))
         return ArmModel(
             arrays=arrays, joint_names=tuple(joint.name for joint in joints),
             motor_names=tuple(joint.name for joint in motors),

@@ -11,6 +11,7 @@ from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.read_only import make_read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,5 +82,6 @@ def with_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0
         moving = [name for name, frame in arm.frames.items() if frame.body >= 0]
         raise SettingError(f'no link "{link}" that carries a payload. Known: {", ".join(moving)}')
     payload = make_payload(arm, link, mass, centre, inertia)
-    return replace(arm, arrays=arm.arrays._replace(
+    make_read_only(payload)
+    return replace(arm, payloads=(*arm.payloads, payload), arrays=arm.arrays._replace(
         inertia=inertias_with_payloads(arm, {link: payload})))

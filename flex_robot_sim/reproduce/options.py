@@ -1,12 +1,11 @@
 """Options of an experiment: duration, variant, and parameters of the robot."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import (
-    expect_possible,
     near,
     parameters_of,
     with_parameters,
@@ -28,8 +27,6 @@ class Options:
     values: Mapping[str, float] = field(default_factory=dict)
     # parameters of the second model only, if an experiment compares two models
     second_model_values: Mapping[str, float] = field(default_factory=dict)
-    # joint -> factor of its offset
-    offset_factors: Mapping[str, float] = field(default_factory=dict)
     runs_formulations: bool = True      # whether the other formulations run the experiment, too
 
     @property
@@ -47,11 +44,8 @@ class Options:
         """
         description = read_description(source)
         known = parameters_of(description)
-        description = with_parameters(description, {
+        return with_parameters(description, {
             name: value for name, value in self.values.items() if name in known})
-        return replace(description, joints=tuple(
-            replace(joint, position=joint.position * self.offset_factors.get(joint.name, 1.0))
-            for joint in description.joints))
 
     def load_arm(self, source: str, coupling: str = 'shortening') -> ArmModel:
         """Return the ArmModel of `load_description`."""
@@ -74,7 +68,7 @@ def check_values(experiment: str, source: str, values: Mapping[str, float],
         if is_varied(description, varied, name):
             raise UsageError(f'{experiment}: {name} cannot be set: the experiment varies it for '
                              'its figures.')
-        expect_possible(description, name, value)
+        with_parameters(description, {name: value})     # refuses an impossible value
 
 
 def is_varied(description: RobotDescription, varied: tuple[str, ...], name: str) -> bool:

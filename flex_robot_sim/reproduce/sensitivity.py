@@ -37,12 +37,14 @@ class VerdictChange(NamedTuple):
 def scaled_options(module: ModuleType) -> dict[str, Callable[[float], Options]]:
     """Return {name: function that makes Options with this parameter times a factor}."""
     description = read_description(module.ROBOT)
+    known = parameters_of(description)
     if not getattr(module, 'HAS_FORCES', True):
-        return {f'offset of {joint.name}': partial(_options, 'offset_factors', joint.name, 1.0)
-                for joint in description.joints if joint.position.any()}
+        return {name: partial(_options, 'values', name, parameter.value)
+                for name, parameter in known.items()
+                if parameter.group == 'position' and parameter.value}
     field = 'second_model_values' if getattr(module, 'COMPARES_MODELS', False) else 'values'
     return {name: partial(_options, field, name, parameter.value)
-            for name, parameter in parameters_of(description).items()
+            for name, parameter in known.items()
             if parameter.group in VARIED_GROUPS and parameter.value > 0.0
             and not is_varied(description, module.VARIED, name)}
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import (
-    expect_possible,
     near,
     parameters_of,
     with_parameters,
 )
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import start_note
 from flex_robot_sim.sweeps.case import Case, Figures, Run, RunResult, run_function
@@ -160,8 +159,6 @@ def _run_function(plan, builder, k, run):
     arm = builder.arm_or_error(k)
     if isinstance(arm, str):
         return RunResult(run, {'note': arm})
-    # a copy: changes by the user function must not affect later runs
-    arm = replace(arm, arrays=ArmArrays(*(array.copy() for array in arm.arrays)))
     return run_function(plan.run, Case(run, arm, plan.row(k), generator_of_run(plan.seed, run)))
 
 
@@ -262,6 +259,6 @@ def _refuse_wrong_values(description, names, known, values):
             continue
         for k in {int(np.argmin(rows)), int(np.argmax(rows))}:
             try:
-                expect_possible(description, name, rows[k])
+                with_parameters(description, {name: rows[k]})
             except UsageError as error:
                 raise UsageError(f'run {k}: {error}') from error

@@ -16,7 +16,7 @@ import numpy as np
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.version import __version__
 
-FORMAT = 3      # of the states; raise it when fields of a state or their meaning change
+FORMAT = 4      # of the states; raise it when fields of a state or their meaning change
 
 Object = TypeVar('Object')
 

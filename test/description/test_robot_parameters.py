@@ -44,7 +44,7 @@ def arrays_of(description):
     ('strip.GJ', 'GJ="5"', 'GJ="20"'),
     ('turn.viscous', '<limit', '<dynamics damping="20"/><limit'),
     ('turn.coulomb', '<limit', '<dynamics friction="20"/><limit'),
-    ('strip.damping', '<section', '<damping ratio="0.2"/><section'),
+    ('strip.damping_ratio', '<section', '<damping ratio="0.2"/><section'),
 ])
 def test_a_parameter_by_path_is_the_number_in_the_text(path, old, new):
     value = 0.2 if 'ratio' in new else 20.0
@@ -110,8 +110,8 @@ def test_a_rewrite_changes_only_the_parameters_in_the_text():
 
 def test_missing_attributes_and_elements_are_added():
     before = read_text(TEXT)
-    after = with_parameters(before, {'turn.coulomb': 0.25, 'strip.damping': 0.01})
-    edits = [edit for path in ('turn.coulomb', 'strip.damping')
+    after = with_parameters(before, {'turn.coulomb': 0.25, 'strip.damping_ratio': 0.01})
+    edits = [edit for path in ('turn.coulomb', 'strip.damping_ratio')
              for edit in edits_of(before, after, path)]
     read = read_text(rewritten(TEXT, edits, {}))
     assert read.joint('turn').friction.coulomb_friction == 0.25

@@ -155,7 +155,7 @@ def test_an_arm_that_begins_anew_gets_numbers_of_its_own_and_the_others_keep_the
 
 
 def test_what_a_normal_law_draws_beyond_what_can_be_is_cut_off():
-    env = ArmVectorEnv(40, scale={'arm.damping': 'normal:1,1e3'},
+    env = ArmVectorEnv(40, scale={'arm.damping_ratio': 'normal:1,1e3'},
                        vary={'payload': 'normal:0.1,0.2'})
     env.reset(seed=0)
     ratios = [arm.description.link('arm').beam.damping_ratio for arm in env.episodes.batch.arms]
@@ -284,7 +284,7 @@ def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind, way):
     ({'scale': {'arm.EIz': 'uniform:-1,1'}}, 'arm.EIz = -'),
     ({'scale': {'arm.EIz': 'normal:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
     ({'scale': {'arm.EIz': 'uniform:1.2'}}, 'arm.EIz = "uniform:1.2" is none of '),
-    ({'scale': {'arm.damping': 'uniform:1,1e4'}}, 'arm.damping = '),
+    ({'scale': {'arm.damping_ratio': 'uniform:1,1e4'}}, 'arm.damping_ratio = '),
     ({'scale': {'motor.coulomb': 'uniform:0,2'}}, 'motor.coulomb is 0 as described, and no '
      'multiple of it is anything else. Vary it by values.'),
     ({'scale': {'arm.EIz': 'uniform:1,2'}, 'vary': {'arm.EIz': '1,2'}}, 'arm.EIz varies twice. '),

@@ -90,7 +90,7 @@ def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys
     # the gauge near the tip measures a tenth of the root vibration, less than its noise
     assert found['not_judged'] == ['strip/tip'] and found['held_out']['strip/root'] > 0.95
     numbers = found['numbers']
-    stiffness, damping = numbers['strip.stiffness'], numbers['strip.damping']
+    stiffness, damping = numbers['strip.stiffness'], numbers['strip.damping_ratio']
     # the model is exact, so errors come from noise alone: four reported standard deviations,
     # each 0.1 % of the stiffness and 1 % of the damping
     assert stiffness['deviation'] < 2e-3 * SOFT and damping['deviation'] < 0.02 * 0.01
@@ -124,7 +124,7 @@ def test_without_a_calibration_the_constants_in_the_log_are_used(folder, tmp_pat
 
 def test_free_vibration_excludes_a_delay_and_data_sheet_gains():
     arm, gauges = frs.load('rig'), ('strip/root', 'strip/tip')
-    own = ['strip.stiffness', 'strip.damping']
+    own = ['strip.stiffness', 'strip.damping_ratio']
     gains = ['strip/root.gain', 'strip/tip.gain']
     assert _free_of_bench(arm, [], gauges, False, False) == own
     assert _free_of_bench(arm, [], gauges, False, True) == own + gains

@@ -40,7 +40,7 @@ from flex_robot_sim.identification.simulated_experiment import (
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.util.exceptions import UsageError
 
-FREE = ['arm.stiffness', 'arm.damping', 'delay']
+FREE = ['arm.stiffness', 'arm.damping_ratio', 'delay']
 # as in conformance: a failure during a stall of this computer is inconclusive and recorded
 PLAYS, SILENT = 3, 0.085        # a board stops if its host is silent for 0.1 s                 [s]
 
@@ -172,7 +172,7 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
     numbers = json.loads(capsys.readouterr().out)['numbers']
     # without noise; the error comes from linear interpolation of efforts over 1 ms
     assert numbers['arm.stiffness']['value'] == pytest.approx(1.0, abs=1e-3)
-    assert numbers['arm.damping']['value'] == pytest.approx(0.005, rel=0.02)
+    assert numbers['arm.damping_ratio']['value'] == pytest.approx(0.005, rel=0.02)
 
 
 @pytest.mark.parametrize(('words', 'line'), [
@@ -204,7 +204,7 @@ def start_excite(start, log, *words):
     main_end, other = pty.openpty()
     process = start(
         [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
-         '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping,delay', '--play',
+         '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping_ratio,delay', '--play',
          'emulator', '--log', str(log), *words], stderr=other,
         stdout=subprocess.PIPE, text=True, start_new_session=True)
     os.close(other)
@@ -239,7 +239,7 @@ def test_one_command_excites_the_bench_and_writes_a_usable_log(tmp_path, capsys)
                       f's, and {said[-300:]!r}', stacklevel=1)
     assert process.returncode == 0, said
     assert json.loads(output)['run']['states'] > 1000
-    assert main(['identify', str(log), 'rig', '--free', 'strip.stiffness,strip.damping,delay',
+    assert main(['identify', str(log), 'rig', '--free', 'strip.stiffness,strip.damping_ratio,delay',
                  '--time-step', '1e-3', '--json']) in (0, 1)
     numbers = json.loads(capsys.readouterr().out)['numbers']
     # the emulated strip is as described; its rotor yields in the field of the stepper

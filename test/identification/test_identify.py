@@ -25,7 +25,7 @@ from flex_robot_sim.util.share import shipped_robots
 RATE, SECONDS, LATE = 200.0, 6.0, 3e-3
 STEP = 2.5e-3           # of the fit                                                        [s]
 NOISE = 2e-3            # of the gauges [1/m]
-TRUE = {'arm.stiffness': 0.88, 'arm.damping': 0.012, 'motor.coulomb': 0.01, 'tip_mass.mass': 0.112}
+TRUE = {'arm.stiffness': 0.88, 'arm.damping_ratio': 0.012, 'motor.coulomb': 0.01, 'tip_mass.mass': 0.112}
 FREE = [*TRUE, 'delay']
 
 
@@ -87,7 +87,7 @@ def relative_errors(result, factor=1.0):
 def test_six_seconds_determine_the_parameters_of_a_finer_arm():
     errors = relative_errors(found())
     assert abs(errors['arm.stiffness']) < 0.01
-    assert abs(errors['arm.damping']) < 0.10
+    assert abs(errors['arm.damping_ratio']) < 0.10
     assert abs(errors['tip_mass.mass']) < 0.01
     assert abs(errors['motor.coulomb']) < 0.06      # the smoothing rate of friction is not one
     assert abs(errors['delay']) < 1e-3
@@ -144,7 +144,7 @@ def decay(frequency, ratio, noise, seconds=6.0):
 def test_a_free_decay_gives_its_true_frequency_and_log_decrement():
     frequency, ratio = 2.1, 0.02
     setup = setup_of(decay(frequency, ratio, 1e-4))
-    result = identify(setup, ['arm.stiffness', 'arm.damping'])
+    result = identify(setup, ['arm.stiffness', 'arm.damping_ratio'])
     arm = setup.arm(result.values)
     found_modes = frs.modes(arm, [0.3])
     assert found_modes.frequencies[0] == pytest.approx(frequency, rel=1e-3)
@@ -162,7 +162,7 @@ def test_unidentifiable_parameters_are_reported_and_keep_their_values():
 
 def test_gauge_gains_that_trade_with_masses_use_described_masses():
     free = ['arm.stiffness', 'tip_mass.mass', 'arm.mass', 'arm/root.gain', 'arm/tip.gain']
-    values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping', 'tip_mass.mass')}
+    values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping_ratio', 'tip_mass.mass')}
     result = identify(setup_of(by_motion=True, **values), free)
     identified = {one.path: one.value for one in result.numbers if one.is_identifiable}
     assert [*identified] == ['arm/root.gain', 'arm/tip.gain']
@@ -172,9 +172,9 @@ def test_gauge_gains_that_trade_with_masses_use_described_masses():
 
 @pytest.mark.parametrize('before, is_identifiable', [(0.0004, True), (0.004, False)])
 def test_a_rough_estimate_is_used_if_the_initial_value_is_far_off(before, is_identifiable):
-    result = identify(setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping': before}),
-                      ['arm.stiffness', 'arm.damping'])
-    damping = next(one for one in result.numbers if one.path == 'arm.damping')
+    result = identify(setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping_ratio': before}),
+                      ['arm.stiffness', 'arm.damping_ratio'])
+    damping = next(one for one in result.numbers if one.path == 'arm.damping_ratio')
     assert damping.deviation > 0.25 * damping.value      # which alone would not suffice
     assert damping.is_identifiable == is_identifiable
     assert damping.value == pytest.approx(0.004, abs=3 * damping.deviation)

@@ -153,7 +153,7 @@ def record_log():
     return Log('run', columns, [])
 
 
-@pytest.mark.parametrize('factor, free', [(1.2, ['arm.damping']), (1.2, []), (0.8, [])])
+@pytest.mark.parametrize('factor, free', [(1.2, ['arm.damping_ratio']), (1.2, []), (0.8, [])])
 def test_joint_and_imu_alone_determine_the_stiffness(factor, free):
     wrong = with_stiffness(0.88 * factor)
     data = make_data_set([record_log()], build_arm(wrong))

@@ -127,11 +127,11 @@ def test_ctrl_c_in_a_function_ends_the_sweep_and_keeps_what_was_made(tmp_path):
     *((one, f'run returned {one!r}: it must be a dict from names to numbers or text')
       for one in (3, {'x': None}, None, {'x': [1.0, 2.0]})),
     *(({name: 1.0}, f'run returned a figure with the name {name!r}. Give it a text that is not '
-       '"run" and not what varies') for name in ('run', 'arm.damping', 7))])
+       '"run" and not what varies') for name in ('run', 'arm.damping_ratio', 7))])
 def test_a_run_of_ones_own_that_returns_no_figures_has_a_note(returned, problem):
     with pytest.warns(RuntimeWarning, match='1 of 1 runs have a note'):
-        table = sweep('single_link', vary={'arm.damping': [0.01]}, run=lambda case: returned)
-    assert [*table] == ['run', 'arm.damping', 'note']
+        table = sweep('single_link', vary={'arm.damping_ratio': [0.01]}, run=lambda case: returned)
+    assert [*table] == ['run', 'arm.damping_ratio', 'note']
     assert table['note'].tolist() == [problem]
 
 
@@ -165,13 +165,19 @@ def test_numbers_of_numpy_are_as_good_and_the_same_sweep(tmp_path):
                              **design), table)
 
 
-def test_what_a_function_writes_into_its_arm_stays_there():
+def test_a_function_cannot_change_the_arm_that_runs_share():
     def run(case):
         case.arm.arrays.inertia[:] *= 2.0
-        return {'of_tip': case.arm.arrays.inertia[-1, 3, 3]}
+    table = sweep('single_link', vary={'gain': '1,2'}, run=run)
+    assert all('read-only' in note for note in table['note'])
+
+
+def test_a_function_makes_an_arm_of_its_own():
+    def run(case):
+        arm = frs.with_parameters(case.arm, {'tip_mass.mass': ('*', 2.0)})
+        return {'of_tip': arm.arrays.inertia[-1, 3, 3]}
     table = sweep('single_link', vary={'gain': '1,2'}, run=run)
     assert table['of_tip'].tolist() == [0.2, 0.2]       # twice the 0.1 kg of the URDF
-    assert sweep('single_link', run=run)['of_tip'] == 0.2
 
 
 def test_a_name_that_every_table_has_does_not_vary():

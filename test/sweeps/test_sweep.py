@@ -361,7 +361,7 @@ def test_who_is_lost_has_a_note_and_the_others_go_on():
 @pytest.mark.parametrize('options, message', [
     ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
     ({'vary': {'arm.EIz': '1,2,-3'}}, 'run 2: arm.EIz = -3 cannot be: '),
-    ({'vary': {'arm.damping': '0.1,2'}}, 'run 1: arm.damping = 2 cannot be: '),
+    ({'vary': {'arm.damping_ratio': '0.1,2'}}, 'run 1: arm.damping_ratio = 2 cannot be: '),
     ({'vary': {'payload': '0,-1'}}, 'run 1: payload = -1 cannot be: it must be at least 0.'),
     ({'vary': {'servo': '0,1'}}, 'run 0: servo = 0 cannot be: it must be above 0.'),
     ({'scale': {'payload': '1,2'}}, 'payload is 0 as described, and no multiple of it is anything '

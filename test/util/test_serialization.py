@@ -80,7 +80,8 @@ def test_a_copy_of_an_arm_has_the_same_numbers_and_tables_of_its_own(source, way
     other = way(arm)
     for name, one, two in zip(arm.arrays._fields, arm.arrays, other.arrays):
         np.testing.assert_array_equal(one, two, err_msg=name)
-        assert two.flags.carray and not np.shares_memory(one, two)
+        assert two.flags.c_contiguous and not two.flags.writeable
+        assert not np.shares_memory(one, two)
     q = np.linspace(-0.1, 0.1, arm.size)
     np.testing.assert_array_equal(frs.mass_matrix(arm, q), frs.mass_matrix(other, q))
     for body, shapes in arm.beams.items():
@@ -89,9 +90,6 @@ def test_a_copy_of_an_arm_has_the_same_numbers_and_tables_of_its_own(source, way
         np.testing.assert_array_equal(shapes.shortening(x), other.beams[body].shortening(x))
     assert repr(other) == repr(arm)
     assert other.description.text == arm.description.text
-    before = frs.mass_matrix(arm, q)
-    other.arrays.inertia[:] *= 2.0
-    np.testing.assert_array_equal(frs.mass_matrix(arm, q), before)
 
 
 @pytest.mark.parametrize('make', [
