@@ -175,7 +175,9 @@ def with_parameters(description: RobotDescription,
             lower, upper, _ = bounds(joints[name], word)
             parameter = parameter._replace(lower=lower, upper=upper)
         if not parameter.allows(value):
-            raise UsageError(f'{path} = {value:g} cannot be: it must be {parameter.range_text}.')
+            largest = f' and below {MAX_VALUE:g}' if abs(value) > MAX_VALUE else ''
+            raise UsageError(f'{path} = {value:g} cannot be: it must be {parameter.range_text}'
+                             f'{largest}.')
     changed = replace(description, links=tuple(links.values()), joints=tuple(joints.values()))
     body_changes = {path: value for path, value in changes.items()
                     if before[path].group in BODY_GROUPS
