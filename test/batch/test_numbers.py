@@ -11,6 +11,7 @@ from flex_robot_sim.description.robot_parameters import (
     place_of,
     with_parameters,
 )
+from flex_robot_sim.identification.parameters import FITTED_GROUPS
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import shipped_robots
@@ -21,10 +22,10 @@ FRICTION = {'viscous': 'viscous', 'coulomb': 'coulomb'}
 
 
 def other_arms(robot, rng, count, words=None, coupling='shortening'):
-    """Return arms with other numbers: all that they have, or those of the drives with `words`."""
+    """Return arms with other numbers: those of the dynamics, or of the drives with `words`."""
     description = read_description(robot)
-    paths = [path for path in parameters_of(description)
-             if words is None or (place_of(description, path)[0] == 'joint'
+    paths = [path for path, parameter in parameters_of(description).items()
+             if words is None and parameter.group in FITTED_GROUPS or words is not None and (place_of(description, path)[0] == 'joint'
                                   and path.rpartition('.')[2] in words)]
     known = parameters_of(description)
     return [build_arm(with_parameters(description, {

@@ -6,8 +6,8 @@ import pytest
 from project_files import ROOT
 
 from flex_robot_sim.cli import _parser
-from flex_robot_sim.description.robot_parameters import JOINT_QUANTITIES, LINK_QUANTITIES
-from flex_robot_sim.identification.parameters import GROUPS
+from flex_robot_sim.description.quantities import JOINT_QUANTITIES, LINK_QUANTITIES
+from flex_robot_sim.identification.parameters import FITTED_GROUPS, GROUPS
 from flex_robot_sim.identification.uncertainty import HINTS
 
 PAGE = (ROOT / 'docs/identification.md').read_text('utf-8')
@@ -23,7 +23,8 @@ def test_commands_of_the_page_are_valid(command):
 def test_the_page_lists_all_paths_and_groups():
     for kind, words in (('LINK', LINK_QUANTITIES), ('JOINT', JOINT_QUANTITIES)):
         rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', PAGE, re.MULTILINE))
-        assert set(re.findall(r'\.(\w+)`', rows)) == {*words}
+        assert set(re.findall(r'\.(\w+)`', rows)) == {
+            word for word, quantity in words.items() if quantity.group in FITTED_GROUPS}
     groups = PAGE[PAGE.index('| group |'):PAGE.index('Without `--free`')]
     assert set(re.findall(r'`(\w+)`', groups)) == {*GROUPS}
 

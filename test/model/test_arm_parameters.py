@@ -7,9 +7,11 @@ import pytest
 from arms import joint, link, robot
 from beam_arms import beam_arm, with_modes
 from lxml import etree
+from project_files import ROOT
 from public_robots import public_robot
 
 import flex_robot_sim as frs
+from flex_robot_sim.description.quantities import JOINT_QUANTITIES, LINK_QUANTITIES
 from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
 from flex_robot_sim.util.share import shipped_robots
 
@@ -261,3 +263,10 @@ def test_a_table_of_parameters_is_short_in_an_interpreter_and_complete_when_prin
     assert row.split() == 'shoulder.stiffness 800 N m/rad (above 0): of the gear'.split()
     assert [*frs.parameters(frs.load('two_link'), select='*arm.EIz')] == ['upper_arm.EIz',
                                                                           'forearm.EIz']
+
+
+def test_the_page_of_the_library_lists_all_quantities():
+    page = (ROOT / 'docs/python.md').read_text('utf-8')
+    for kind, words in (('LINK', LINK_QUANTITIES), ('JOINT', JOINT_QUANTITIES)):
+        rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', page, re.MULTILINE))
+        assert set(re.findall(r'\.(\w+)`', rows)) == {*words}
