@@ -56,8 +56,9 @@ ENCODER_NOISE = 1e-4    # of the coverage                                       
 DELAY = 4e-3            # of what is measured                                               [s]
 OFF = {'single_link': {'arm.stiffness': 0.87, 'arm.damping_ratio': 1.6, 'motor.coulomb': 0.01,
                        'tip_mass.mass': 1.15},
-       'two_link': {'upper_arm.stiffness': 0.9, 'upper_arm.GJ': 1.12, 'upper_arm.damping_ratio': 1.5,
-                    'forearm.stiffness': 1.08, 'forearm.damping_ratio': 1.3, 'waist.stiffness': 0.88,
+       'two_link': {'upper_arm.stiffness': 0.9, 'upper_arm.GJ': 1.12,
+                    'upper_arm.damping_ratio': 1.5, 'forearm.stiffness': 1.08,
+                    'forearm.damping_ratio': 1.3, 'waist.stiffness': 0.88,
                     'shoulder.coulomb': 0.15, 'payload.mass': 1.1}}
 """What differs from the description: a factor, or friction [N m]."""
 POSES = {'single_link': [0.0], 'two_link': [0.0, 0.5, -0.8]}

@@ -24,9 +24,9 @@ from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Payload, make_workspace
 from flex_robot_sim.model.mass_points import with_as_many_points
-from flex_robot_sim.model.payload import Payload, inertias_with_payloads, make_payload
+from flex_robot_sim.model.payload import inertias_with_payloads, make_payload
 from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.simulated_arm import STEP_HISTORY_FIELDS

@@ -16,8 +16,7 @@ from flex_robot_sim.batch.batch_checks import has_same_structure
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.batch.rows import live_column
 from flex_robot_sim.dynamics.loads import Push
-from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.payload import Payload
+from flex_robot_sim.model.arm_model import ArmModel, Payload
 from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS, SERVO_FIELDS, STEP_HISTORY_FIELDS
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, make_tuple

@@ -33,8 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
                         help=f"{PAPER}: the paper's own equations and numbers where ours differ, "
                              'and how far each deviation moves the result')
     parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE',
-                        help='parameter of the robot, with the paths of identification and sweeps, '
-                             'such as link_2.EIz=3000; once per parameter')
+                        help='parameter of the robot, with the paths of identification and '
+                             'sweeps, such as link_2.EIz=3000; once per parameter')
     parser.add_argument('--no-formulations', action='store_true',
                         help='leave out the runs by the other formulations, which take most of '
                              'the time')

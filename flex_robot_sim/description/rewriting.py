@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.quantities import JOINT_QUANTITIES
+from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import END_TOLERANCE, place_of
 from flex_robot_sim.elastic.section import STIFFNESS_OF
 from flex_robot_sim.util.exceptions import UsageError

@@ -104,7 +104,8 @@ def _parameter(description, item, word):
         return None
     lower, upper, excludes_lower = bounds(item, word)
     if word == 'length':
-        lower, upper, excludes_lower = *_length_bounds(description, item, value), False
+        lower, upper = _length_bounds(description, item, value)
+        excludes_lower = False
     # a robot may be described beyond them
     return Parameter(f'{item.name}.{word}', float(value), unit_of(item, word), min(lower, value),
                      max(upper, value), excludes_lower and value > lower, quantity.group,

@@ -30,7 +30,6 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, s
 if TYPE_CHECKING:
     from flex_robot_sim.description.robot import RobotDescription
     from flex_robot_sim.elastic.beam import Beam
-    from flex_robot_sim.model.payload import Payload
 
 
 @pass_by_pointer
@@ -162,6 +161,18 @@ class Frame(NamedTuple):
     body: int
     R: np.ndarray               # (3, 3)  rotation in the frame of the body
     p: np.ndarray               # (3,)    origin there                                      [m]
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A rigid body attached to a link of one arm."""
+
+    link: str
+    mass: float                 # [kg]
+    centre: np.ndarray          # (3,)      in the link frame                               [m]
+    inertia: np.ndarray         # (3, 3)    about the centre, in the axes of the link   [kg m2]
+    body: int                   # row of the body that the link is fixed to
+    added: np.ndarray           # (6, 6)    added to the inertia of this body              [SI]
 
 
 @summarized

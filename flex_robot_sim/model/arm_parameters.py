@@ -1,7 +1,6 @@
 """Parameters of an arm by path, and arms with other values of them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Real
 from typing import TypeAlias
 
@@ -47,7 +46,7 @@ def parameters(arm: ArmModel, *, select: str = '*') -> Parameters:
     A path names a link or a joint, and a quantity of it. `print` shows all.
 
     :param arm: ArmModel.
-    :param select: path, or pattern of paths such as 'forearm.*' or '*.mass'.
+    :param select: path, or pattern of paths such as ``'forearm.*'`` or ``'*.mass'``.
 
     Example::
 
@@ -64,8 +63,8 @@ def with_parameters(arm: ArmModel, changes: Mapping[str, Change]) -> ArmModel:
     Return another arm with other values of some parameters; gravity and payloads are the same.
 
     :param arm: ArmModel, which remains as it is.
-    :param changes: {path: value [SI]}, {path: ('*', factor)} or {path: ('+', difference)}. A path
-        may be a pattern: '*.mass'. Factors and differences refer to the values of `arm`.
+    :param changes: by path: a value [SI], ``('*', factor)`` or ``('+', difference)``. A path may
+        be a pattern, such as ``'*.mass'``. Factors and differences refer to the values of `arm`.
 
     Example::
 

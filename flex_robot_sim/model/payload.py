@@ -1,29 +1,17 @@
 """Payloads: rigid bodies attached to links of an arm."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import bodies
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known
-from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel, Payload
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
-
-
-@dataclass(frozen=True, eq=False)
-class Payload:
-    """A rigid body attached to a link of one arm."""
-
-    link: str
-    mass: float                 # [kg]
-    centre: np.ndarray          # (3,)      in the link frame                               [m]
-    inertia: np.ndarray         # (3, 3)    about the centre, in the axes of the link   [kg m2]
-    body: int                   # row of the body that the link is fixed to
-    added: np.ndarray           # (6, 6)    added to the inertia of this body              [SI]
 
 
 def make_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),

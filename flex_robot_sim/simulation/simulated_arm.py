@@ -21,8 +21,8 @@ from flex_robot_sim.dynamics.monitors import make_watch, turn_limits
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
 from flex_robot_sim.jit.compiled import bind
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
-from flex_robot_sim.model.payload import Payload, inertias_with_payloads
+from flex_robot_sim.model.arm_model import ArmModel, Payload, make_workspace
+from flex_robot_sim.model.payload import inertias_with_payloads
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES
 from flex_robot_sim.util.settings import SimulationSettings

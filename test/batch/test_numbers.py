@@ -24,10 +24,11 @@ FRICTION = {'viscous': 'viscous', 'coulomb': 'coulomb'}
 def other_arms(robot, rng, count, words=None, coupling='shortening'):
     """Return arms with other numbers: those of the dynamics, or of the drives with `words`."""
     description = read_description(robot)
-    paths = [path for path, parameter in parameters_of(description).items()
-             if words is None and parameter.group in FITTED_GROUPS or words is not None and (place_of(description, path)[0] == 'joint'
-                                  and path.rpartition('.')[2] in words)]
     known = parameters_of(description)
+    paths = [path for path, parameter in known.items()
+             if (parameter.group in FITTED_GROUPS if words is None else
+                 place_of(description, path)[0] == 'joint'
+                 and path.rpartition('.')[2] in words)]
     return [build_arm(with_parameters(description, {
         path: (known[path].value or 0.1) * rng.uniform(1.0, 1.3) for path in paths}), coupling)
         for _ in range(count)]

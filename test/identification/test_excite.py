@@ -204,8 +204,8 @@ def start_excite(start, log, *words):
     main_end, other = pty.openpty()
     process = start(
         [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
-         '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping_ratio,delay', '--play',
-         'emulator', '--log', str(log), *words], stderr=other,
+         '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping_ratio,delay',
+         '--play', 'emulator', '--log', str(log), *words], stderr=other,
         stdout=subprocess.PIPE, text=True, start_new_session=True)
     os.close(other)
     return process, main_end
@@ -239,8 +239,9 @@ def test_one_command_excites_the_bench_and_writes_a_usable_log(tmp_path, capsys)
                       f's, and {said[-300:]!r}', stacklevel=1)
     assert process.returncode == 0, said
     assert json.loads(output)['run']['states'] > 1000
-    assert main(['identify', str(log), 'rig', '--free', 'strip.stiffness,strip.damping_ratio,delay',
-                 '--time-step', '1e-3', '--json']) in (0, 1)
+    assert main(['identify', str(log), 'rig', '--free',
+                 'strip.stiffness,strip.damping_ratio,delay', '--time-step', '1e-3',
+                 '--json']) in (0, 1)
     numbers = json.loads(capsys.readouterr().out)['numbers']
     # the emulated strip is as described; its rotor yields in the field of the stepper
     assert numbers['strip.stiffness']['value'] == pytest.approx(1.0, abs=0.03)

@@ -26,7 +26,7 @@ from flex_robot_sim.util.share import shipped_robots
 PERIOD = 4e-3           # of samples                                                        [s]
 NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])    # assumed [rad, 1/m, rad/s, m/s2]
 LENGTH = 0.6            # of the link with the IMU at its end                               [m]
-SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping_ratio': (0.005, 1e-2)}     # value, relative step
+SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping_ratio': (0.005, 1e-2)}   # value, relative step
 FREE = [*SIZES, 'delay']
 IMU = ('gyro/imu/z', 'acceleration/imu/y')
 NOISES = 400

@@ -25,7 +25,8 @@ from flex_robot_sim.util.share import shipped_robots
 RATE, SECONDS, LATE = 200.0, 6.0, 3e-3
 STEP = 2.5e-3           # of the fit                                                        [s]
 NOISE = 2e-3            # of the gauges [1/m]
-TRUE = {'arm.stiffness': 0.88, 'arm.damping_ratio': 0.012, 'motor.coulomb': 0.01, 'tip_mass.mass': 0.112}
+TRUE = {'arm.stiffness': 0.88, 'arm.damping_ratio': 0.012, 'motor.coulomb': 0.01,
+        'tip_mass.mass': 0.112}
 FREE = [*TRUE, 'delay']
 
 

@@ -260,7 +260,8 @@ def test_a_table_of_parameters_is_short_in_an_interpreter_and_complete_when_prin
     assert len(repr(found).splitlines()) == 20
     assert len(str(found).splitlines()) == len(found) + 1
     row = next(line for line in str(found).splitlines() if 'shoulder.stiffness' in line)
-    assert row.split() == 'shoulder.stiffness 800 N m/rad (above 0): of the gear'.split()
+    assert row.split() == ['shoulder.stiffness', '800', 'N', 'm/rad', '(above', '0):', 'of', 'the',
+                           'gear']
     assert [*frs.parameters(frs.load('two_link'), select='*arm.EIz')] == ['upper_arm.EIz',
                                                                           'forearm.EIz']
 
