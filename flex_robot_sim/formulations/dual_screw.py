@@ -32,6 +32,7 @@ from flex_robot_sim.formulations.dual_groups import g1_inverse
 from flex_robot_sim.formulations.dual_numbers import dual_hat
 from flex_robot_sim.formulations.dual_projection import Points, Projections, position_by_order
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.serialization import writable
 
 COVERS = 'every arm; neglects second-order terms of its elastic states'
 
@@ -193,7 +194,7 @@ class DualScrew:
         attachment_masses = np.zeros(len(attachments))
         inertia = np.concatenate([np.zeros((len(attachments), 3, 3)), self.D[:, 3:6, :3]])
         return DualSampledArm(
-            *(np.ascontiguousarray(column) for column in (
+            *(writable(column) for column in (      # read-only ones would compile anew
                 arrays.parent, arrays.joint, arrays.first, arrays.modes, arrays.home_R,
                 arrays.home_p, arrays.screw, attachment_points, self.rotors, link, points[1], Phi,
                 Theta, H, np.concatenate([attachment_masses, self.masses]), inertia,

@@ -28,7 +28,7 @@ def arm():
 
 @pytest.mark.parametrize('seed', range(3))
 @pytest.mark.parametrize('values', [
-    {'forearm__stiffness': 0.8, 'upper_arm__stiffness': 1.1, 'forearm__damping': 0.02},
+    {'forearm__stiffness': 0.8, 'upper_arm__stiffness': 1.1, 'forearm__damping_ratio': 0.02},
     {'forearm__mass': 1.4, 'tool__mass': 0.7, 'shoulder__coulomb': 0.3}])
 def test_tips_joints_and_velocities_stay_in_random_moving_states(arm, values, seed):
     rng = np.random.default_rng(seed)
