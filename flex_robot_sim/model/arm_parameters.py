@@ -52,7 +52,7 @@ def parameters(arm: ArmModel, *, select: str = '*') -> Parameters:
 
         arm = frs.load('two_link')
         found = frs.parameters(arm, select='forearm.*')
-        found['forearm.EIz'].value          # in N m2, found['forearm.EIz'].unit
+        assert found['forearm.EIz'].value > 0.0 and found['forearm.EIz'].unit == 'N m2'
     """
     expect_arm(arm)
     return Parameters({one.path: one for one in _selected(arm, select)})
@@ -70,7 +70,7 @@ def with_parameters(arm: ArmModel, changes: Mapping[str, Change]) -> ArmModel:
 
         arm = frs.load('two_link')
         stiffer = frs.with_parameters(arm, {'forearm.EIz': ('*', 1.1), 'shoulder.stiffness': 2e3})
-        frs.frequencies(stiffer)[0] > frs.frequencies(arm)[0]
+        assert frs.frequencies(stiffer)[0] > frs.frequencies(arm)[0]
     """
     expect_arm(arm)
     if not isinstance(changes, Mapping):

@@ -134,7 +134,7 @@ def test_gravity_coupling_and_payloads_of_the_arm_are_kept():
     changed = frs.with_parameters(make(bare), changes)
     assert changed.coupling == 'zero_order'
     expect_same_arrays(changed, make(frs.with_parameters(bare, changes)))
-    reach = [frs.pose(arm, np.zeros(arm.nq), 'tool')[0, 3] for arm in (bare, changed)]
+    reach = [frs.pose(arm, np.zeros(arm.nq))[0, 3] for arm in (bare, changed)]
     assert reach[1] - reach[0] == pytest.approx(0.02, abs=1e-12)
 
 
