@@ -3,24 +3,55 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arguments import checked_states
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.exponential import set_rotation, set_rotation_vector
 from flex_robot_sim.util.exceptions import SettingError
 
 
+def deflection(arm: ArmModel, q: ArrayLike) -> dict[str, np.ndarray]:
+    """
+    Translation and rotation vector [m, rad] of the tip of each flexible link, by name.
+
+    They lead from the undeformed tip frame to the present one; x is along the undeformed beam.
+
+    :param arm: ArmModel.
+    :param q: all coordinates, (nq,) [rad, m], or a state per row, (k, nq).
+    :returns: (6,) by link, or (k, 6).
+
+    Example::
+
+        arm = frs.load('two_link')
+        rest = frs.equilibrium(arm, [0.0, 0.5, -0.8])
+        tip = frs.deflection(arm, rest.q)['forearm']
+        assert tip.shape == (6,) and tip[2] < 0.0
+    """
+    states = checked_states(arm, 'q', q)
+    rows = np.atleast_2d(states)
+    return {link: _deflections(arm, link, rows).reshape(*states.shape[:-1], 6)
+            for link in arm.tips}
+
+
 def tip_deflection(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
     """Translation [m] and rotation vector [rad] (6,) of a tip from its undeformed frame."""
-    translation, R = _tips(arm, link, q[None], has_turn=True)
-    deflection = np.empty(6)
-    deflection[:3] = translation[0]
-    set_rotation_vector(R[0], deflection[3:])
-    return deflection
+    return _deflections(arm, link, q[None])[0]
 
 
 def tip_translations(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
     """Translations of `tip_deflection` at many states at once, (k, 3) from (k, n) [m]."""
     return _tips(arm, link, q, has_turn=False)[0]
+
+
+def _deflections(arm, link, q):
+    """Return translations and rotation vectors (k, 6) at states (k, n)."""
+    translations, rotations = _tips(arm, link, q, has_turn=True)
+    deflections = np.empty((len(q), 6))
+    deflections[:, :3] = translations
+    _set_rotation_vectors(rotations, deflections[:, 3:])
+    return deflections
 
 
 def _tips(arm, link, q, has_turn):
@@ -40,10 +71,23 @@ def _tips(arm, link, q, has_turn):
         p = p + (R @ (tip + [beam.length, 0.0, 0.0])[..., None])[..., 0]
         length += beam.length
         if has_turn or number < len(beams):
-            for vector, rotation in zip(e @ end.turn.T, rotations):
-                set_rotation(vector, rotation)
+            _set_rotations(np.ascontiguousarray(e @ end.turn.T), rotations)
             R = R @ rotations
     return p - [length, 0.0, 0.0], R
+
+
+@compiled
+def _set_rotations(vectors, rotations):
+    """Rotation matrices (k, 3, 3) of rotation vectors (k, 3)."""
+    for k in range(len(vectors)):
+        set_rotation(vectors[k], rotations[k])
+
+
+@compiled
+def _set_rotation_vectors(rotations, vectors):
+    """Rotation vectors (k, 3) of rotation matrices (k, 3, 3)."""
+    for k in range(len(vectors)):
+        set_rotation_vector(rotations[k], vectors[k])
 
 
 class Deflections(Mapping):

@@ -14,7 +14,7 @@ behind elastic gears move no link, so their columns are zero.
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_jo
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
 from flex_robot_sim.jit.compiled import bind, compiled
 from flex_robot_sim.model.arguments import checked_coordinates, is_known
-from flex_robot_sim.model.arm_model import ArmModel, Workspace, station_row
+from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace, station_row
 from flex_robot_sim.spatial.screws import add_scaled, set_composed, set_copy, set_in_child
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -175,12 +175,10 @@ _bound_functions: dict[tuple, Callable] = {}
 def _attachment(arm, q, qd, link, station, work):
     """Return the attachment of a link or of one of its sections; set all bodies in `work`."""
     link = arm.tool if link is None else link
-    if not is_known(link, arm.frames):
-        raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
-    body, R, p = arm.frames[link]
+    body, R, p = frame_of(arm, link)
     section, base_R, base_p = None, work.root_R, work.root_p
     if station is not None:
-        body, row = _section(arm, link, station)
+        body, row = section_row(arm, link, station)
     if body >= 0:
         _call(set_bodies, arm.arrays, q, qd, work)
         _call(set_base_poses, arm.arrays, work)
@@ -197,7 +195,15 @@ def _attachment(arm, q, qd, link, station, work):
     return _Attachment(body, R, p, T, section, work)
 
 
-def _section(arm, link, station):
+def frame_of(arm: ArmModel, link: str) -> Frame:
+    """Return the Frame of a link; SettingError if the arm has no such link."""
+    if not is_known(link, arm.frames):
+        raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
+    return arm.frames[link]
+
+
+def section_row(arm: ArmModel, link: str,
+                station: float | str) -> tuple[int, dict[str, Any]]:
     """Return the body of a flexible link at a station, and the row of its station arrays."""
     if not is_known(link, arm.segments):
         raise SettingError(f'link "{link}" is rigid and has no stations. Flexible links: '

@@ -18,7 +18,7 @@ Mueller, Screw and Lie group theory in multibody kinematics (2018), appendix A.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.spatial.screws import set_Ad, set_inverse
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -89,11 +89,16 @@ def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: st
                                       + _frame_rate_term(V, target))
 
 
-def from_body(pose: np.ndarray, representation: str) -> np.ndarray:
-    """Return the matrix X (6, 6) from body twists to a representation, (T53) to (T55)."""
-    if representation not in REPRESENTATIONS:
+def expect_representation(representation: object) -> None:
+    """Raise SettingError for anything but the name of a representation."""
+    if not is_known(representation, REPRESENTATIONS):
         raise SettingError(f'representation = {representation!r} must be one of '
                            f'{", ".join(REPRESENTATIONS)}')
+
+
+def from_body(pose: np.ndarray, representation: str) -> np.ndarray:
+    """Return the matrix X (6, 6) from body twists to a representation, (T53) to (T55)."""
+    expect_representation(representation)
     R, X = np.ascontiguousarray(pose[:3, :3]), np.eye(6)
     if representation == 'spatial':
         set_Ad(R, np.ascontiguousarray(pose[:3, 3]), X)

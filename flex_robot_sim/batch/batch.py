@@ -22,6 +22,7 @@ from flex_robot_sim.batch.batch_checks import (
     checked_states,
     expect_joint_numbers,
 )
+from flex_robot_sim.batch.batch_queries import BatchQueries
 from flex_robot_sim.batch.live_arrays import LiveArrays
 from flex_robot_sim.batch.members import Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
@@ -62,7 +63,7 @@ class Energies(NamedTuple):
 
 
 @summarized
-class Batch(LiveArrays, Serializable):
+class Batch(LiveArrays, BatchQueries, Serializable):
     """Simulated arms; efforts, targets and drive parameters are live arrays, one row per arm."""
 
     def __init__(self, arms: ArmModel | Sequence[ArmModel], count: int | None = None,

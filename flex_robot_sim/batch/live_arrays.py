@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.batch.batch_checks import UNITS, checked_rows
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.model.arm_model import ArmModel
@@ -95,8 +94,3 @@ class LiveArrays:
     def is_lost(self) -> np.ndarray:
         """Whether members have stopped at their last finite state, (count,)."""
         return np.isfinite(self._members.lost)
-
-    def pose(self, link: str | None = None, *, station: float | str | None = None) -> np.ndarray:
-        """Poses (count, 4, 4) of a link in the base frame, see `Simulation.pose`."""
-        return np.array([pose(arm, q, link=link, station=station)
-                         for arm, q in zip(self._members.arms, self._members.state.q)])

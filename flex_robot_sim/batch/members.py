@@ -194,6 +194,17 @@ class Members:
         with np.errstate(invalid='ignore'):     # energies of a stopped member may be infinite
             self.start_energy[rows] += self.energies(rows).sum(axis=1) - energies_before
 
+    @contextmanager
+    def preserved_history(self) -> Iterator[None]:
+        """Restore what the next step reads of the workspaces, after queries in this context."""
+        names = (*STEP_HISTORY_FIELDS, 'applied')
+        history = [getattr(self.works, name).copy() for name in names]
+        try:
+            yield
+        finally:
+            for name, values in zip(names, history):
+                getattr(self.works, name)[:] = values
+
     def _write_payloads(self, rows):
         """Add the inertias of payloads to those of the arms."""
         if any(self.payloads[k] for k in rows):

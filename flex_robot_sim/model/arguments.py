@@ -81,6 +81,17 @@ def joints_or_coordinates(arm: ArmModel, name: str, values: ArrayLike) -> np.nda
     return result
 
 
+def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
+    """Return an array of one finite number per coordinate, or of rows of them, (..., nq)."""
+    expect_arm(arm)
+    array = array_or_nan(values)
+    if (array.ndim not in (1, 2) or array.shape[-1] != arm.size
+            or not np.isfinite(array).all()):
+        raise SettingError(f'{name} must be {arm.size} finite numbers or rows of them, in this '
+                           f'order: {", ".join(arm.coordinate_names)}')
+    return array
+
+
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     """Return an array of one finite number >= 0 per name; a scalar applies to all."""
     array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)

@@ -8,17 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.dynamics.forces import store_joint_forces
-from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
-from flex_robot_sim.dynamics.joint_laws import motor_force
-from flex_robot_sim.dynamics.loads import set_loads
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.instant import set_applied_effort, set_instant_accelerations
 from flex_robot_sim.model.arguments import is_known
+from flex_robot_sim.model.arm_model import ArmModel, Frame
 from flex_robot_sim.model.friction import has_dry_friction
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
-
-FRICTION_PROBE_STEP_S = 1e-6    # step that moves nothing, but determines static friction  [s]
-FRICTION_PROBE_ITERATIONS = 6   # iterations of that step
 
 
 class Energy(NamedTuple):
@@ -44,40 +40,36 @@ def energy(simulated: SimulatedArm) -> Energy:
 
 def applied_effort(simulated: SimulatedArm) -> np.ndarray:
     """Motor efforts including the servo at this instant, (joints,) [N m, N]."""
-    work, motor_q = simulated.work, simulated.motor_q
-    position, velocity = simulated.state.q[motor_q], simulated.state.qd[motor_q]
-    wanted = (simulated.state.effort + work.servo_stiffness * (work.target - position)
-              + work.servo_damping * work.target_rate)
-    rows = zip(*(values.tolist() for values in (
-        velocity, wanted, work.servo_damping, work.effort_limit, work.rate_limit)))
-    return np.array([motor_force(*row)[0] for row in rows]) + work.prescribed_effort
+    applied, (q, qd, _, effort, *_) = np.empty(simulated.motor_q.size), simulated.state
+    set_applied_effort(simulated.arrays, q, qd, effort, simulated.work, applied)
+    return applied
 
 
 def accelerations(simulated: SimulatedArm) -> np.ndarray:
     """Accelerations of all coordinates (n,) at this instant."""
     arrays, (q, qd, qdd, effort, *_) = simulated.arrays, simulated.state
-    qdd, guess, work = qdd.copy(), np.empty(q.size), simulated.query_work
-    is_dry = simulated.settings.scheme == 'implicit_midpoint' and has_dry_friction(arrays.friction)
+    qdd, work = qdd.copy(), simulated.query_work
+    is_sticky = (simulated.settings.scheme == 'implicit_midpoint'
+                 and has_dry_friction(arrays.friction))
     work.joint_force[:] = simulated.work.joint_force
     work.own_inertia[:] = simulated.work.own_inertia
-    work.relaxation[0] = 1.0
-    set_loads(arrays, simulated.loads, q, qd, work)
-    # static friction follows from a step too short to move anything
-    for _ in range(FRICTION_PROBE_ITERATIONS if is_dry else 1):
-        guess[:] = qdd
-        implicit_dynamics(arrays, q, qd, effort, FRICTION_PROBE_STEP_S if is_dry else 0.0, guess,
-                          work, qdd)
-        store_joint_forces(arrays, qd + 0.5 * FRICTION_PROBE_STEP_S * (qdd - guess), work)
+    set_instant_accelerations(arrays, simulated.loads, q, qd, effort, is_sticky, work,
+                              np.empty(q.size), qdd)
     return qdd
+
+
+def carried_body(arm: ArmModel, joint: str) -> tuple[int, Frame]:
+    """Return the body that a joint carries, and the Frame of its link there."""
+    if not is_known(joint, arm.carried_bodies):
+        raise SettingError(f'no joint "{joint}" carries a body. Known: '
+                           f'{", ".join(arm.carried_bodies)}')
+    return arm.carried_bodies[joint]
 
 
 def wrench(simulated: SimulatedArm, joint: str) -> np.ndarray:
     """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
     arm, state, work = simulated.arm, simulated.state, simulated.query_work
-    if not is_known(joint, arm.carried_bodies):
-        raise SettingError(f'no joint "{joint}" carries a body. Known: '
-                           f'{", ".join(arm.carried_bodies)}')
-    body, frame = arm.carried_bodies[joint]
+    body, frame = carried_body(arm, joint)
     inverse_dynamics(simulated.arrays, state.q, state.qd, accelerations(simulated), work,
                      np.zeros(arm.size))
     moment, force = work.F[body, :3], work.F[body, 3:]

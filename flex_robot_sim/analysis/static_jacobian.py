@@ -1,0 +1,53 @@
+"""
+Static Jacobian: motion of a link by the motors, while the elastic parts stay in equilibrium.
+
+In equilibrium, the forces on the passive coordinates p vanish for every position of the motors m.
+By the implicit function theorem, with the matrix K of (T50) and the Jacobian J of the link (T57),
+
+    J_static = J_m - J_p K_pp^-1 K_pm                                                        (T70)
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.jacobians import jacobian
+from flex_robot_sim.analysis.operating_point import state_at
+from flex_robot_sim.analysis.tangent import tangent
+from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.model.arm_model import ArmModel
+
+
+def static_jacobian(arm: ArmModel, q: ArrayLike | None = None, *, link: str | None = None,
+                    pushes: Iterable[Push] = (), representation: str = 'body',
+                    station: float | str | None = None) -> np.ndarray:
+    """
+    Jacobian (6, joints) from slow motor rates to the twist of a link, angular rows first (T70).
+
+    Weight and pushes act, and the elastic parts settle. For a rigid arm it is that of `jacobian`.
+    For a payload, pass `with_payload(arm, ...)`.
+
+    :param arm: ArmModel.
+    :param q: motor positions, (joints,) [rad, m], with the elastic parts in equilibrium, or all
+        coordinates of an equilibrium, (nq,); default: the start pose.
+    :param link: name of a link; default: the tool.
+    :param pushes: [Push], which act at the equilibrium, too.
+    :param representation, station: see `jacobian`.
+
+    Example::
+
+        arm = frs.load('two_link')
+        J = frs.static_jacobian(arm, [0.0, 0.5, -0.8])
+        step = np.linalg.pinv(J[3:]) @ [0.0, 0.0, 1e-3]     # raise the bent tip by 1 mm
+        assert J.shape == (6, 3) and step.shape == (3,)
+    """
+    loads = make_loads(arm, pushes)
+    q, v, slopes = state_at(arm, loads, q, None)
+    motors, passive = arm.motor_q, arm.passive_q
+    J = jacobian(arm, q, link=link, representation=representation, station=station)
+    if not passive.size:
+        return J[:, motors]
+    _, K = slopes or tangent(arm, loads, q, v, np.zeros(arm.size))
+    settling = np.linalg.solve(K[np.ix_(passive, passive)], K[np.ix_(passive, motors)])
+    return J[:, motors] - J[:, passive] @ settling
