@@ -115,10 +115,10 @@ def _settled(arm, design, first):
             law.start(seen.position, effort=np.zeros(1))
         return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
 
-    time, away = rollout(
-        simulation, sensor_feedback(arm, control), 8.0, design.loop, lambda simulation: (
-            simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there) / whole))
-    late = time[(time > end) & (away > 0.02)]
+    log = rollout(simulation, duration=8.0, controller=sensor_feedback(arm, control),
+                  record='pose:tool', **design.loop._asdict())
+    away = np.linalg.norm(log['pose:tool'][:, :3, 3] - there, axis=1) / whole
+    late = log.time[(log.time > end) & (away > 0.02)]
     return float((late.max(initial=end) - end) * first), float(away[-10:].max())
 
 
@@ -176,10 +176,10 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
             (1 - share) * rests[1].effort + share * rests[0].effort)
         return feed + servo[0] * (place - seen.position) + servo[1] * (speed - seen.velocity)
 
-    time, away = rollout(
-        simulation, sensor_feedback(arm, control), end + 1.0, LOOP, lambda simulation: (
-            simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there)))
-    return float(away[time > end].max(initial=0.0))
+    log = rollout(simulation, duration=end + 1.0, controller=sensor_feedback(arm, control),
+                  record='pose:tool', **LOOP._asdict())
+    away = np.linalg.norm(log['pose:tool'][:, :3, 3] - there, axis=1)
+    return float(away[log.time > end].max(initial=0.0))
 
 
 def learning(quick):

@@ -108,9 +108,10 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
         place, rate = at(time)
         simulation.hold(place, *SERVO[name], rate)
 
-    rows, = rollout(simulation, servo, seconds + late * STEP, record=lambda simulation: [
-        np.concatenate([simulation.motor_position, simulation.position,
-                        sensors.matrix @ simulation.q, simulation.mean_effort])])
+    log = rollout(simulation, duration=seconds + late * STEP, controller=servo,
+                  record=('motor_position', 'position', 'q', 'mean_effort'))
+    rows = np.hstack([log.motor_position, log.position, log.q @ sensors.matrix.T,
+                      log.mean_effort])
     # what acted around the sample: the mean of the step before and of that behind
     rows[0, -joints:] = rest.effort
     rows[1:-1, -joints:] = 0.5 * (rows[1:-1, -joints:] + rows[2:, -joints:])

@@ -13,6 +13,7 @@ from flex_robot_sim.version import __version__ as __version__
 TYPE_CHECKING = False       # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim import control, feedback, identification, planning, shaping, sweeps
+    from flex_robot_sim.analysis.deflection import deflection
     from flex_robot_sim.analysis.equations import (
         actuated_coordinates,
         forward_dynamics,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
     from flex_robot_sim.analysis.linear import LinearModel, linearise
     from flex_robot_sim.analysis.natural_modes import Modes, frequencies, modes
+    from flex_robot_sim.analysis.static_jacobian import static_jacobian
     from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
     from flex_robot_sim.analysis.twists import convert_rate, convert_twist, convert_wrench
     from flex_robot_sim.batch.batch import Batch
@@ -45,7 +47,11 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_parameters import Parameters, parameters, with_parameters
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.model.payload import with_payload
+    from flex_robot_sim.simulation.rollout import rollout
     from flex_robot_sim.simulation.simulation import Simulation
+    from flex_robot_sim.simulation.simulation_log import SimulationLog
+    from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
+    from flex_robot_sim.sweeps.sweep import sweep
     from flex_robot_sim.util.exceptions import (
         DescriptionError,
         FlexRobotSimError,
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
 # All is imported when it is asked for. SciPy and the compiled part take a second, and Ctrl-C is a
 # traceback until start.py has a handler, which comes after this module.
 _LATER = {
+    'analysis.deflection': ('deflection',),
     'analysis.equations': ('nonlinear_effects', 'actuated_coordinates', 'forward_dynamics',
                            'gravity_forces', 'inverse_dynamics', 'mass_matrix'),
     'analysis.flex_sensors': ('curvatures',),
@@ -65,6 +72,7 @@ _LATER = {
     'analysis.linear': ('LinearModel', 'linearise'),
     'analysis.natural_modes': ('Modes', 'frequencies', 'modes'),
     'model.payload': ('with_payload',),
+    'analysis.static_jacobian': ('static_jacobian',),
     'analysis.statics': ('Equilibrium', 'equilibrium'),
     'analysis.twists': ('convert_rate', 'convert_twist', 'convert_wrench'),
     'batch.batch': ('Batch',),
@@ -80,7 +88,11 @@ _LATER = {
                         'SimulationError'),
     'util.settings': ('SimulationSettings',),
     'util.share': ('robots',),
+    'simulation.rollout': ('rollout',),
     'simulation.simulation': ('Simulation',),
+    'simulation.simulation_log': ('SimulationLog',),
+    'sweeps.manoeuvre': ('Manoeuvre',),
+    'sweeps.sweep': ('sweep',),
 }
 _PACKAGES = ('control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps')
 
@@ -88,11 +100,12 @@ __all__ = [
     'ArmBuilder', 'ArmModel', 'Batch', 'Box', 'Cylinder', 'DescriptionError', 'Equilibrium',
     'FlexRobotSimError', 'LinearModel', 'Material', 'Modes', 'Parameters', 'Push', 'Rectangle',
     'RobotDescription', 'Rod', 'SectionStiffness', 'SettingError', 'Simulation', 'SimulationError',
-    'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates', 'convert_rate',
-    'convert_twist', 'convert_wrench', 'curvatures', 'equilibrium', 'forward_dynamics',
-    'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load',
-    'mass_matrix', 'modes', 'nonlinear_effects', 'parameters', 'pose', 'read_description',
-    'robots', 'twist', 'twist_rate', 'with_parameters', 'with_payload',
+    'SimulationLog', 'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates',
+    'convert_rate', 'convert_twist', 'convert_wrench', 'curvatures', 'deflection', 'equilibrium',
+    'forward_dynamics', 'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian',
+    'linearise', 'load', 'mass_matrix', 'modes', 'nonlinear_effects', 'parameters', 'pose',
+    'read_description', 'robots', 'rollout', 'static_jacobian', 'twist', 'twist_rate',
+    'with_parameters', 'with_payload',
 ]
 __all__ += ['control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps']
 

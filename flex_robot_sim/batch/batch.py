@@ -23,10 +23,15 @@ from flex_robot_sim.batch.batch_checks import (
     expect_joint_numbers,
 )
 from flex_robot_sim.batch.batch_queries import BatchQueries
+from flex_robot_sim.batch.batch_state import (
+    BatchState,
+    expect_state,
+    restore_members,
+    state_of,
+)
 from flex_robot_sim.batch.live_arrays import LiveArrays
 from flex_robot_sim.batch.members import Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
-from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, restore_snapshot, snapshot_of
 from flex_robot_sim.batch.workers import Workers, synchronized
 from flex_robot_sim.dynamics.loads import Push, expect_link
 from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
@@ -35,17 +40,19 @@ from flex_robot_sim.model.arguments import settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import expect_payload_link
 from flex_robot_sim.model.start_pose import start_note, state_note
+from flex_robot_sim.simulation.recorder import Recorder
 from flex_robot_sim.simulation.simulated_arm import SERVO_FIELDS
 from flex_robot_sim.simulation.state_checks import steps_until
 from flex_robot_sim.simulation.step_monitor import non_finite_state_error
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
+from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
 MAX_STEPS_PER_ROUND = 50_000    # sum over all arms between two checks for Ctrl-C
-# attributes that a snapshot contains, or that are rebuilt
-REBUILT_ATTRIBUTES = ('settings', 'time', '_members', '_reported_events', '_workers', '_lock')
+# attributes that a BatchState contains, or that are rebuilt; copies record no logs
+REBUILT_ATTRIBUTES = ('settings', 'time', 'reports', '_members', '_reported_events', '_workers',
+                      '_lock', '_logs')
 
 Rows = ArrayLike | slice | None
 
@@ -63,7 +70,7 @@ class Energies(NamedTuple):
 
 
 @summarized
-class Batch(LiveArrays, BatchQueries, Serializable):
+class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
     """Simulated arms; efforts, targets and drive parameters are live arrays, one row per arm."""
 
     def __init__(self, arms: ArmModel | Sequence[ArmModel], count: int | None = None,
@@ -88,24 +95,17 @@ class Batch(LiveArrays, BatchQueries, Serializable):
         self._reported_events = self._event_flags()
         self._report_start(range(len(arms)))
 
-    def __copy__(self) -> Batch:
-        """Return an independent batch with the same state; it shares the arms."""
-        other = make_blank(STAMP, type(self))
-        other.__setstate__(self.__getstate__())
-        return other
-
     @synchronized
     def __getstate__(self) -> dict[str, Any]:
         return {**{name: value for name, value in vars(self).items()
                    if name not in REBUILT_ATTRIBUTES},
-                'snapshot': self.snapshot(), 'threads': self._workers.threads,
-                'reports': [*self.reports]}
+                'state': self.save_state(), 'threads': self._workers.threads}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        attributes = dict(state)
-        snapshot, threads = attributes.pop('snapshot'), attributes.pop('threads')
-        Batch.__init__(self, snapshot.arms, None, snapshot.settings, threads)
-        self.restore(snapshot)
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        attributes = dict(attributes)
+        state, threads = attributes.pop('state'), attributes.pop('threads')
+        Batch.__init__(self, state.arms, None, state.settings, threads)
+        self.restore_state(state)
         vars(self).update(attributes)
 
     def _summary(self) -> tuple[str, SummaryRows]:
@@ -241,24 +241,29 @@ class Batch(LiveArrays, BatchQueries, Serializable):
         self._members.set_arms(rows, replacements)
 
     @synchronized
-    def snapshot(self) -> Snapshot:
-        """Return a Snapshot of all members: their states, loads and settings."""
+    def save_state(self) -> BatchState:
+        """Return the state of all members with loads, arms, settings and time, to restore it."""
         self._members.apply_live()
-        return snapshot_of(self._members, self.time)
+        return state_of(self._members, self.time, self.reports)
 
     @synchronized
-    def restore(self, snapshot: Snapshot, members: Rows = None) -> None:
+    def restore_state(self, state: BatchState, *, members: Rows = None) -> None:
         """
-        Restore members from a Snapshot of an equal batch; they continue exactly as before.
+        Restore members to the state of an equal batch; they continue bit for bit as after it.
 
-        If all members are restored, so is the time; otherwise time continues.
+        :param state: as `save_state` returns it, also from a pickle.
+        :param members: rows, as a numpy index; default: all, and the time. Otherwise time
+            continues.
         """
         rows = self._rows(members)
-        expect_snapshot(snapshot, self._members)
-        restore_snapshot(self._members, rows, snapshot)
+        expect_state(state, self._members)
+        restore_members(self._members, rows, state)
         self._reported_events[rows] = self._event_flags()[rows]
+        restored = set(rows.tolist())
+        self.reports[:] = [*(report for report in self.reports if report[0] not in restored),
+                           *(report for report in state.reports if report[0] in restored)]
         if members is None:
-            self.time = snapshot.time
+            self.time = state.time
 
     def advance_to(self, time: float) -> None:
         """Advance to `time` [s], to the nearest whole step."""
@@ -269,6 +274,8 @@ class Batch(LiveArrays, BatchQueries, Serializable):
     @synchronized
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; a member stops before its state becomes non-finite."""
+        if self._logs:
+            return self._step_and_record(whole('steps', steps))
         remaining, size = whole('steps', steps), len(self)
         expect_joint_numbers('effort', self.effort, self.arm.joint_names)
         for name in SERVO_FIELDS:
@@ -280,6 +287,7 @@ class Batch(LiveArrays, BatchQueries, Serializable):
             self._advance(start, done, count)
             done, remaining = done + count, remaining - count
             deliver_signals()       # all members have reached the same time
+        return None
 
     def _advance(self, start, done, steps):
         """Step all members; `done` steps have been completed since a start [s]."""

@@ -74,10 +74,10 @@ class SimulatedTrials:
                 effort += damping.update(measured.position, measured.velocity, measured.curvature)
             return effort
 
-        tip, = rollout(simulation, sensor_feedback(arm, law), self.duration, self.loop,
-                       lambda simulation: [simulation.pose(self.link)[:3, 3]],
-                       self.every * self.loop.period)
-        return tip[:len(self.target)] - self.target
+        log = rollout(simulation, duration=self.duration, controller=sensor_feedback(arm, law),
+                      record={'tip': lambda simulation: simulation.pose(self.link)[:3, 3]},
+                      record_period=self.every * self.loop.period, **self.loop._asdict())
+        return log.tip[:len(self.target)] - self.target
 
     def _feed_forward(self, time):
         """Gravity efforts (joints,), interpolated linearly between the equilibria."""

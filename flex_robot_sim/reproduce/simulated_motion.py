@@ -8,7 +8,7 @@ import numpy as np
 from flex_robot_sim.formulations import FORMULATIONS, Formulation, make
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import VISCOUS
-from flex_robot_sim.simulation.rollout import rollout
+from flex_robot_sim.simulation.rollout import ControlLoop
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
@@ -112,11 +112,11 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
         progress(k / total_steps)
         if on_sample is not None:
             on_sample(simulation)
-        return samples[-1]
 
     try:
-        rollout(simulation, controller if servo or effort else None, total_steps * step,
-                record=record, record_period=stride * step)
+        ControlLoop(simulation, controller if servo or effort else None, record=record,
+                    record_period=stride * step).advance(total_steps)
+        record(simulation)
     except SimulationError:
         if formulation == 'recursion' and variant is None:
             raise

@@ -164,9 +164,9 @@ class ValidationMoves:
             simulation.hold(position, *self._gains, rate)
             return start + fraction * (end - start)
 
-        coordinates, = rollout(simulation, servo, len(positions) * simulation.settings.time_step,
-                               record=lambda simulation: [simulation.q])
-        return coordinates[1:]
+        log = rollout(simulation, controller=servo, record='q',
+                      duration=len(positions) * simulation.settings.time_step)
+        return log.q[1:]
 
 
 def trapezoid(count: int) -> np.ndarray:

@@ -1,9 +1,12 @@
 """When a control loop samples, and when its efforts act."""
 
 import math
+from numbers import Real
 from typing import NamedTuple
 
 from flex_robot_sim.util.exceptions import SettingError
+
+STEP_TOLERANCE = 1e-6   # deviation from whole time steps, over a step
 
 
 class LoopTiming(NamedTuple):
@@ -27,3 +30,12 @@ def checked_timing(loop: LoopTiming) -> LoopTiming:
         raise SettingError(f'the delay of a loop = {delay!r} must be >= 0 and at most 1000 of its '
                            f'periods of {period:g} s')
     return LoopTiming(period, delay)
+
+
+def whole_steps(name: str, seconds: float, time_step: float) -> int:
+    """Return a checked time as a number of time steps, one at least [s]."""
+    steps = seconds / time_step if isinstance(seconds, Real) else math.nan
+    if not 0.5 < steps < math.inf or abs(steps - round(steps)) > STEP_TOLERANCE:
+        raise SettingError(f'{name} = {seconds!r} must be a whole number of time steps of '
+                           f'{time_step:g} s')
+    return round(steps)

@@ -1,19 +1,31 @@
-"""Rollout: a controller in closed loop with a simulation, sampled with a period and a delay."""
+"""Rollout: a simulation over a time, with a controller, along a trajectory, or by itself."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.joint_trajectory import JointTrajectory
+from flex_robot_sim.simulation.loop_timing import (
+    STEP_TOLERANCE,
+    LoopTiming,
+    checked_timing,
+    whole_steps,
+)
+from flex_robot_sim.simulation.quantities import DEFAULT_QUANTITIES
+from flex_robot_sim.simulation.recorder import Recorder
 from flex_robot_sim.simulation.simulation import Simulation
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.simulation.simulation_log import SimulationLog
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
-STEP_TOLERANCE = 1e-6   # deviation from whole time steps, over a step
-
-Controller = Callable[[float, Any], 'ArrayLike | None']
+Controller = Callable[..., 'ArrayLike | None']
 """Function of time [s] and simulation: efforts (joints,) [N m, N]; None: it has set all inputs."""
 
 
@@ -23,7 +35,13 @@ class ControlLoop:
     def __init__(self, simulation: Any, controller: Controller | None = None,
                  timing: LoopTiming | None = None, record: Callable[[Any], object] | None = None,
                  record_period: float | None = None) -> None:
-        """Start now, with the arguments of `rollout`; `record` is called after the controller."""
+        """
+        Start now.
+
+        :param timing: LoopTiming of whole time steps; default: one time step, without delay.
+        :param record: called with the simulation after the controller, every `record_period` [s],
+            by default the period of the controller.
+        """
         h = simulation.settings.time_step
         timing = LoopTiming(h, 0.0) if timing is None else checked_timing(timing)
         steps = np.array(timing) / h
@@ -31,11 +49,14 @@ class ControlLoop:
             raise SettingError(f'period and delay of a loop, {timing.period:g} and '
                                f'{timing.delay:g} s, must be whole numbers of time steps of {h:g} '
                                's')
+        if controller is not None and not callable(controller):
+            raise SettingError(f'controller = {shortened(repr(controller), 60)} must be a '
+                               'function of time and simulation that returns efforts')
         self.simulation, self.controller, self._record = simulation, controller, record
         self._period, self._delay = (int(step) for step in np.round(steps))
         self._record_period = (self._period if record_period is None
-                               else max(1, round(record_period / h)))
-        self._pending: deque[tuple[int, ArrayLike]] = deque()       # (step, efforts)
+                               else whole_steps('record_period', record_period, h))
+        self._pending: deque[tuple[int, np.ndarray]] = deque()      # (step, efforts)
         self._step = 0
 
     def advance(self, steps: int) -> None:
@@ -58,34 +79,102 @@ class ControlLoop:
         if self.controller is not None and step % self._period == 0:
             effort = self.controller(simulation.time, simulation)
             if effort is not None:
-                self._pending.append((step + self._delay, effort))
+                self._pending.append((step + self._delay, self._checked(effort)))
         while self._pending and self._pending[0][0] <= step:
             simulation.effort = self._pending.popleft()[1]
         if self._record is not None and step % self._record_period == 0:
             self._record(simulation)
 
+    def _checked(self, effort):
+        """Return efforts of the controller as an array; SettingError if they are unusable."""
+        simulation, efforts = self.simulation, array_or_nan(effort)
+        shape = simulation.effort.shape
+        if efforts.shape not in (shape, shape[-1:]) or not np.isfinite(efforts).all():
+            name = getattr(self.controller, '__name__', type(self.controller).__name__)
+            raise SettingError(
+                f'the controller "{name}" returned {shortened(repr(effort), 100)} at '
+                f'{simulation.time:.6g} s: it must return {" x ".join(map(str, shape))} finite '
+                f'efforts ({", ".join(simulation.arm.joint_names)}), or None')
+        return efforts
 
-def state_sample(simulation: Simulation) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return time [s], coordinates (n,), rates (n,) and applied efforts (joints,) [N m, N]."""
-    return (simulation.time, simulation.q, simulation.v, simulation.applied_effort)
 
-
-def rollout(simulation: Any, controller: Controller | None, seconds: float,
-            timing: LoopTiming | None = None,
-            record: Callable[[Any], Sequence[Any]] = state_sample,
-            record_period: float | None = None) -> tuple[np.ndarray, ...]:
+def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller | None = None,
+            trajectory: Any = None, record: Any = DEFAULT_QUANTITIES,
+            period: float | None = None, delay: float = 0.0,
+            record_period: float | None = None) -> SimulationLog:
     """
-    Run a simulation with a controller for a time; return the samples, an array per quantity.
+    Run a simulation for a time; return the SimulationLog of the recorded quantities.
 
-    :param controller: function of time and simulation that returns efforts (joints,).
-    :param seconds: duration, to the nearest time step [s].
-    :param timing: LoopTiming of whole time steps; default: one time step, without delay.
-    :param record: returns the quantities to sample; default: `state_sample`.
-    :param record_period: to the nearest time step [s]; default: the period of the controller.
+    A trajectory without a controller is followed by the drives exactly, whatever effort it takes,
+    until the end of the rollout. With a controller, it is the target: the controller receives its
+    present TrajectoryPoint (position, velocity, acceleration) as third argument.
+
+    :param arm_or_simulation: an ArmModel starts at rest, in its start pose, or in equilibrium at
+        the start of the trajectory; a Simulation or a Batch continues.
+    :param duration: to the nearest time step [s].
+    :param controller: function of time [s] and simulation; it returns motor efforts, (joints,)
+        [N m, N], or None if it has set all inputs itself, as by `hold`.
+    :param trajectory: function of time [s], which returns positions (joints,) [rad, m] or rows of
+        positions, velocities and accelerations; a pair of times (k,) and positions (k, joints); a
+        Trajectory, Motion or Plan. Its times count from the start of the rollout.
+    :param record: names such as 'q', 'v', 'position', 'velocity', 'effort', 'applied_effort',
+        'deflection', 'curvature', 'energy', 'pose:LINK', 'twist:LINK', 'wrench:JOINT', functions
+        of the simulation, or a mapping from names to these.
+    :param period: between two calls of the controller [s]; default: one time step.
+    :param delay: from a call of the controller to the resulting effort [s].
+    :param record_period: between two samples [s]; default: `period`. The end is a sample, too.
+
+    Example::
+
+        def controller(time, sim):
+            return 40.0 * ([0.5, 0.5, -0.8] - sim.position) - 4.0 * sim.velocity
+
+        log = frs.rollout(frs.load('two_link'), duration=0.2, controller=controller)
+        assert log.q.shape == (len(log.time), log.arm.nq)
     """
-    rows: list[Sequence[Any]] = []
-    loop = ControlLoop(simulation, controller, timing,
-                       lambda simulation: rows.append(record(simulation)), record_period)
-    loop.advance(round(seconds / simulation.settings.time_step))
-    rows.append(record(simulation))
-    return tuple(np.array(column) for column in zip(*rows))
+    simulation, follow = _start(arm_or_simulation, trajectory)
+    h = simulation.settings.time_step
+    if not isinstance(duration, Real) or not isfinite(duration) or not duration >= 0.5 * h:
+        raise SettingError(f'duration = {duration!r} must be finite and at least a time step of '
+                           f'{h:g} s')
+    log = SimulationLog(simulation, record)
+    call = controller
+    if follow is not None and callable(controller):
+        def call(time, simulation):
+            return controller(time, simulation, follow(time))
+        call.__name__ = getattr(controller, '__name__', type(controller).__name__)
+    loop = ControlLoop(simulation, call, LoopTiming(h if period is None else period, delay),
+                       log.sample, record_period)
+    prescribed = simulation.arm.joint_names if follow is not None and controller is None else ()
+    try:
+        for row, joint in enumerate(prescribed):
+            simulation.prescribe(joint, follow.of_joint(row))
+        loop.advance(round(duration / h))
+        log.sample(simulation)
+    finally:
+        for joint in prescribed:
+            simulation.prescribe(joint)
+    return log
+
+
+def _start(arm_or_simulation, trajectory):
+    """Return the simulation, and the JointTrajectory or None."""
+    is_arm = isinstance(arm_or_simulation, ArmModel)
+    simulation = Simulation(arm_or_simulation) if is_arm else arm_or_simulation
+    if not isinstance(simulation, Recorder):
+        raise SettingError(f'{shortened(repr(simulation), 60)} is no ArmModel, Simulation or '
+                           'Batch: make one by frs.load(robot) or frs.Simulation(arm)')
+    if trajectory is None:
+        return simulation, None
+    if not isinstance(simulation, Simulation):
+        raise SettingError('the arms of a Batch follow no trajectory: give a controller that '
+                           'samples it')
+    follow = JointTrajectory(simulation.arm, trajectory, simulation.motor_position,
+                             simulation.time)
+    if is_arm:      # the new simulation starts on the trajectory
+        first = follow(simulation.time)
+        q = equilibrium(simulation.arm, first.position).q
+        v = np.zeros(simulation.arm.size)
+        simulation.arm.set_joints(v, first.velocity)
+        simulation.set_state(q, v)
+    return simulation, follow

@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.deflection import Deflections
-from flex_robot_sim.analysis.flex_sensors import curvatures
-from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
@@ -23,21 +20,25 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import expect_payload_link, make_payload
 from flex_robot_sim.model.start_pose import start_coordinates, start_note, state_note
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion
-from flex_robot_sim.simulation import queries
 from flex_robot_sim.simulation.prescribed_drives import PrescribedDrives
+from flex_robot_sim.simulation.recorder import Recorder
 from flex_robot_sim.simulation.simulated_arm import MakeFormulation, SimulatedArm
+from flex_robot_sim.simulation.simulation_queries import SimulationQueries
+from flex_robot_sim.simulation.simulation_state import SimulationState, expect_state
 from flex_robot_sim.simulation.state_checks import checked_servo, checked_state, steps_until
 from flex_robot_sim.simulation.step_monitor import StepMonitor, non_finite_state_error
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
+from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, quantities, summarized
 
 PARTS = ('_simulated', '_drives', '_monitor')   # made anew in copies, from what each has saved
+# further attributes that a SimulationState contains; copies record no logs
+STATE_ATTRIBUTES = ('arm', 'settings', 'time', 'reports', '_logs')
 
 
 @summarized
-class Simulation(Serializable):
+class Simulation(SimulationQueries, Recorder, CopiedByState):
     """An arm in motion."""
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings | None = None) -> None:
@@ -63,21 +64,43 @@ class Simulation(Serializable):
         self._check_step_stability(0.0, 0.0)
         self.reports += self._start_lines
 
-    def __copy__(self):
-        """Return an independent simulation with the same state; it shares the arm."""
-        other = make_blank(STAMP, type(self))
-        other.__setstate__(self.__getstate__())
-        return other
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), 'reports': [*self.reports],
-                **{name: getattr(self, name).saved() for name in PARTS}}
+        return {**{name: value for name, value in vars(self).items()
+                   if name not in (*PARTS, *STATE_ATTRIBUTES)}, 'state': self.save_state()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({name: value for name, value in state.items() if name not in PARTS})
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        state = attributes['state']
+        super().__setstate__({name: value for name, value in attributes.items()
+                              if name != 'state'})
+        self.arm, self.settings, self.reports = state.arm, state.settings, []
         self._make_parts()
+        self.restore_state(state)
+
+    def save_state(self) -> SimulationState:
+        """
+        Return the state: motion, time, loads, payloads, servo and prescribed motions.
+
+        Example::
+
+            sim = frs.Simulation(frs.load('two_link'))
+            state = sim.save_state()
+            sim.step(20)
+            sim.restore_state(state)
+            assert sim.time == 0.0
+        """
+        return SimulationState(self.time, self.arm, self.settings, [*self.reports],
+                               {name: getattr(self, name).saved() for name in PARTS})
+
+    def restore_state(self, state: SimulationState) -> None:
+        """
+        Restore a state of this arm; the simulation continues bit for bit as after it.
+
+        :param state: as `save_state` returns it, also from a pickle.
+        """
+        expect_state(state, self.arm, self.settings)
         for name in PARTS:
-            getattr(self, name).restore(state[name])
+            getattr(self, name).restore(state.parts[name])
+        self.time, self.reports[:] = state.time, state.reports
 
     def _make_parts(self):
         self._simulated = SimulatedArm(self.arm, self.settings, self._formulation_maker())
@@ -97,67 +120,6 @@ class Simulation(Serializable):
     @effort.setter
     def effort(self, values: ArrayLike) -> None:
         self._simulated.state.effort[:] = checked('effort', values, self.arm.joint_names)
-
-    @property
-    def applied_effort(self) -> np.ndarray:
-        """Present motor efforts, servo included, (joints,) [N m, N]; see also `mean_effort`."""
-        return queries.applied_effort(self._simulated)
-
-    @property
-    def mean_effort(self) -> np.ndarray:
-        """Mean motor efforts of the last step, servo and limits included, (joints,) [N m, N]."""
-        return self._simulated.work.applied.copy()
-
-    @property
-    def corrected_energy(self) -> float:
-        """Sum of the absolute energy corrections of the default scheme since the start [J]."""
-        return float(self._simulated.state.flow[2])
-
-    @property
-    def hard_steps(self) -> tuple[int, int]:
-        """Number of subdivided steps, and number of inaccurate substeps that were accepted."""
-        subdivided, inaccurate = self._simulated.watch.hard[:2]
-        return int(subdivided), int(inaccurate)
-
-    @property
-    def position(self) -> np.ndarray:
-        """Joint positions on the link side, (joints,) [rad, m]."""
-        return self._simulated.state.q[self.arm.joint_q].copy()
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """Joint velocities on the link side, (joints,) [rad/s, m/s]."""
-        return self._simulated.state.qd[self.arm.joint_q].copy()
-
-    @property
-    def motor_position(self) -> np.ndarray:
-        """Joint positions on the motor side, behind the gear, (joints,) [rad, m]."""
-        return self._simulated.state.q[self._simulated.motor_q]
-
-    @property
-    def motor_velocity(self) -> np.ndarray:
-        """Joint velocities on the motor side, behind the gear, (joints,) [rad/s, m/s]."""
-        return self._simulated.state.qd[self._simulated.motor_q]
-
-    @property
-    def q(self) -> np.ndarray:
-        """All coordinates, in the order of arm.coordinate_names, (nq,)."""
-        return self._simulated.state.q.copy()
-
-    @property
-    def v(self) -> np.ndarray:
-        """Rates of all coordinates, (nv,)."""
-        return self._simulated.state.qd.copy()
-
-    @property
-    def deflection(self) -> Deflections:
-        """Tip translation and rotation vector, (6,) [m, rad], of each flexible link, by name."""
-        return Deflections(self.arm, self.q)
-
-    @property
-    def curvature(self) -> dict[str, float]:
-        """Mean curvature [1/m] that each flex sensor of the description measures, by name."""
-        return curvatures(self.arm, self._simulated.state.q)
 
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """
@@ -301,6 +263,9 @@ class Simulation(Serializable):
 
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
+        if self._logs:
+            self._step_and_record(whole('steps', steps))
+            return
         steps = whole('steps', steps)
         simulated, effort = self._simulated, self._simulated.state.effort
         if not isfinite(hypot(*effort.tolist())):
@@ -331,53 +296,6 @@ class Simulation(Serializable):
                 raise non_finite_state_error(self.time, monitor.limits.remedy(
                     self.position, simulated.work.servo_stiffness,
                     simulated.work.servo_damping))
-
-    def pose(self, link: str | None = None, *,
-             station: float | str | None = None) -> np.ndarray:
-        """
-        Pose (4, 4) of a link in the base frame, deflections included [-, m].
-
-        :param link: its name; default: the tool link.
-        :param station: None: the frame of the link. A distance from the root along a flexible
-            link [m], or 'tip': its section there, x along the beam.
-        """
-        return pose(self.arm, self._simulated.state.q, link=link, station=station,
-                    work=self._simulated.query_work)
-
-    def jacobian(self, link: str | None = None, *, representation: str = 'body',
-                 station: float | str | None = None) -> np.ndarray:
-        """
-        Jacobian (6, nv) from the rates of all coordinates to the twist of a link.
-
-        :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
-        :param link, station: see `pose`.
-        """
-        return jacobian(self.arm, self._simulated.state.q, link=link,
-                        representation=representation, station=station,
-                        work=self._simulated.query_work)
-
-    def twist(self, link: str | None = None, *, representation: str = 'body',
-              station: float | str | None = None) -> np.ndarray:
-        """Angular and linear velocity (6,) [rad/s, m/s] of a link; see `jacobian`."""
-        simulated, (q, qd, *_) = self._simulated, self._simulated.state
-        return twist(self.arm, q, qd, link=link, representation=representation, station=station,
-                     work=simulated.query_work)
-
-    def twist_rate(self, link: str | None = None, *, representation: str = 'body',
-                   station: float | str | None = None) -> np.ndarray:
-        """Rate (6,) [rad/s2, m/s2] of the twist of a link under the present efforts and pushes."""
-        simulated, (q, qd, *_) = self._simulated, self._simulated.state
-        return twist_rate(self.arm, q, qd, queries.accelerations(simulated), link=link,
-                          representation=representation, station=station,
-                          work=simulated.query_work)
-
-    def wrench(self, joint: str) -> np.ndarray:
-        """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
-        return queries.wrench(self._simulated, joint)
-
-    def energy(self) -> queries.Energy:
-        """Return the Energy of the arm, with its balance."""
-        return queries.energy(self._simulated)
 
     def _report_state(self, q):
         """Report joints beyond limits in a new state (n,), and drop the line about the start."""

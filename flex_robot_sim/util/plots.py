@@ -33,6 +33,15 @@ GRID_HEX = '#e0e0e0'
 PAGE_SCALE = 1.15  # of charts on a page, legible on narrow screens
 
 
+class NotebookFigure(Figure):
+    """A Figure that a notebook shows without further settings."""
+
+    def _repr_png_(self) -> bytes:
+        memory = io.BytesIO()
+        self.savefig(memory, format='png')
+        return memory.getvalue()
+
+
 class Curve(NamedTuple):
     """One line of a panel."""
 
@@ -209,8 +218,8 @@ def _aspect_ratio(chart: Chart) -> float:
 
 def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
     """Return the matplotlib Figure of Panels."""
-    figure = Figure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), dpi=DPI,
-                    layout='constrained')
+    figure = NotebookFigure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), dpi=DPI,
+                            layout='constrained')
     FigureCanvasAgg(figure)
     figure.suptitle(_escape(title), x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]

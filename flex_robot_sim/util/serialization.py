@@ -76,3 +76,12 @@ class Serializable:
 
     def __copy__(self: Object) -> Object:
         return deepcopy(self)
+
+
+class CopiedByState(Serializable):
+    """Base of objects whose state shares only what is immutable, so that a copy may share it."""
+
+    def __copy__(self: Object) -> Object:
+        other: Any = make_blank(STAMP, type(self))
+        other.__setstate__(self.__getstate__())     # type: ignore[attr-defined]
+        return other

@@ -1,4 +1,4 @@
-"""Tables of numbers and text as CSV and Parquet files."""
+"""Tables of numbers and text as CSV and Parquet files, and for pandas."""
 
 import csv
 from collections.abc import Mapping
@@ -43,6 +43,22 @@ def refuse_without_parquet(instead: str) -> None:
     if not has_parquet():
         raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
                          f'or {instead}.')
+
+
+def data_frame(columns: Mapping[str, np.ndarray], levels: Mapping[str, np.ndarray]) -> Any:
+    """
+    Return a pandas DataFrame of columns, by name; UsageError without pandas.
+
+    :param levels: values of the index by name; the rows are all their combinations, in order.
+    """
+    if find_spec('pandas') is None:
+        raise UsageError('to_pandas needs the package pandas. Install it by `pip install pandas`.')
+    import pandas
+
+    names, values = [*levels], [*levels.values()]
+    index = (pandas.Index(values[0], name=names[0]) if len(names) == 1 else
+             pandas.MultiIndex.from_product(values, names=names))
+    return pandas.DataFrame(dict(columns), index=index)
 
 
 def _text(cell: Any) -> Any:

@@ -206,17 +206,17 @@ def test_nothing_happens_to_no_members(none):
     arm = frs.load('two_link')
     batch = frs.Batch(arm, 3)
     batch.set_state(q=[0.1, 0.2, 0.3])
-    kept = batch.snapshot()
-    batch.gear_stiffness[:] *= 0.9          # since the snapshot, there are numbers to put back
-    before = batch.snapshot()
+    kept = batch.save_state()
+    batch.gear_stiffness[:] *= 0.9      # since then, there are numbers to put back
+    before = batch.save_state()
     batch.set_state(q=np.zeros((0, 3)), members=none)
     batch.push('tool', [9.0, 0.0, 0.0], members=none)
     batch.hold(1.0, 5.0, 1.0, members=none)
     batch.set_payload('tool', 5.0, members=none)
     batch.set_arms(with_stiffness(arm, 0.5), members=none)
     batch.reset(members=none)
-    batch.restore(kept, members=none)
-    after = batch.snapshot()
+    batch.restore_state(kept, members=none)
+    after = batch.save_state()
     assert all(np.array_equal(after.rows[name], table, equal_nan=True)
                for name, table in before.rows.items())
     assert (after.live['gear_stiffness'] == before.live['gear_stiffness']).all()
@@ -270,7 +270,7 @@ def test_a_thread_can_query_while_another_one_steps():
     for thread in stepping:
         thread.start()
     while any(thread.is_alive() for thread in stepping):
-        kept = batch.snapshot()
+        kept = batch.save_state()
         assert np.abs(batch.energy().balance).max() < 1e-11     # to rounding (T44)
         assert kept.time / H == pytest.approx(round(kept.time / H / 300) * 300, abs=1e-6)
     alone.step(900)
@@ -368,11 +368,11 @@ def test_a_set_of_arms_has_no_order_and_is_refused():
 ])
 def test_an_invalid_call_of_a_batch_is_a_one_line_error_without_effect(ask, message):
     batch = frs.Batch(frs.load('single_link'), 2)
-    before = batch.snapshot()
+    before = batch.save_state()
     with pytest.raises(SettingError) as caught:
         ask(batch)
     assert str(caught.value).startswith(message)
-    after = batch.snapshot()
+    after = batch.save_state()
     assert all(np.array_equal(after.rows[name], table, equal_nan=True)
                for name, table in before.rows.items())
     assert after.payloads == before.payloads

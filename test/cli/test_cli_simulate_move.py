@@ -120,7 +120,7 @@ def test_integral_action_compensates_an_unmodelled_payload():
         simulation = frs.Simulation(arm)
         simulation.set_payload('tool', 0.1)
         move = ClosedLoopMove(simulation, goal, servo, 1.0, integral=integral)
-        rollout(simulation, move, 15.0, move.timing)
+        rollout(simulation, duration=15.0, controller=move, **move.timing._asdict())
         left.append(np.abs(simulation.motor_position - goal).max())
     assert left[0] > 0.01 and left[1] < 1e-3
 

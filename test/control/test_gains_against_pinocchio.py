@@ -123,7 +123,7 @@ def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     simulation.set_state(start)
     move = ClosedLoopMove(simulation, goal, (servo.stiffness, servo.damping), WITHIN,
                           integral=servo.integral)
-    rollout(simulation, move, SECONDS, move.timing)
+    rollout(simulation, duration=SECONDS, controller=move, **move.timing._asdict())
     expected = moved_by_pinocchio(reference, servo, start, goal, near(arm))
     # integral action that sums up by other steps comes to rest 0.1 mrad away
     np.testing.assert_allclose(simulation.position, expected, atol=2e-4)

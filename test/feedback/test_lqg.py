@@ -67,7 +67,9 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
         away = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal) / whole
         return simulation.time, away, simulation.effort[0]
 
-    return rollout(simulation, sensor_feedback(arm, control), seconds, design.loop, watch), law
+    log = rollout(simulation, duration=seconds, controller=sensor_feedback(arm, control),
+                  record=watch, **design.loop._asdict())
+    return log.watch.T, law
 
 
 @pytest.mark.parametrize('sensors', ['all', 'encoders'])
@@ -182,7 +184,8 @@ def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
         rows.append((seen.time, *effort))
         return effort
 
-    rollout(simulation, sensor_feedback(arm, control), 8.0, design.loop)
+    rollout(simulation, duration=8.0, controller=sensor_feedback(arm, control),
+            **design.loop._asdict())
     time, effort = np.array(rows).T
     k = np.searchsorted(time, 1.0 - 1e-9)
     assert effort[k] == pytest.approx(effort[k - 1], abs=1e-12)
@@ -244,12 +247,11 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
             law.start(seen.position, effort=carrying)
         return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
 
-    time, away = rollout(
-        simulation, sensor_feedback(arm, control), 2.5, design.loop, lambda simulation: (
-            simulation.time,
-            np.linalg.norm(simulation.pose('tool')[:3, 3] - place['goal']) / whole))
+    log = rollout(simulation, duration=2.5, controller=sensor_feedback(arm, control),
+                  record='pose:tool', **design.loop._asdict())
+    away = np.linalg.norm(log['pose:tool'][:, :3, 3] - place['goal'], axis=1) / whole
     period = 1 / frs.frequencies(arm, goal)[0]
-    assert away[time > BEGIN + 1.2 + period].max() < 0.02 and away[-1] < 1e-3
+    assert away[log.time > BEGIN + 1.2 + period].max() < 0.02 and away[-1] < 1e-3
 
 
 @pytest.mark.parametrize('change, line', [

@@ -174,9 +174,9 @@ def rates_of_motion(arm, pose, servo, design):
                 return effort if law is None else effort + law.update(
                     seen.position, seen.velocity, seen.curvature)
 
-            rows, = rollout(simulation, sensor_feedback(arm, control), 0.7, LOOP, lambda seen: [
-                np.concatenate([seen.q - model.rest, seen.v / 30])])
-            halves.append(rows[:-1] / size)
+            log = rollout(simulation, duration=0.7, controller=sensor_feedback(arm, control),
+                          record=('q', 'v'), **LOOP._asdict())
+            halves.append(np.hstack([log.q - model.rest, log.v / 30])[:-1] / size)
         motions.append(sum(halves) / 2)
     # filters and delay show in what came before: 24 samples together tell the next 24
     past, future = (np.hstack([np.vstack([rows[100 + k + late:len(rows) - 25 + k + late].T

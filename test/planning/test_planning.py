@@ -17,7 +17,6 @@ from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, minimum_jer
 from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.motion.trajectory import Interpolation
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
-from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.rollout import rollout
 
 DURATION = 0.9
@@ -106,11 +105,10 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
             feed = efforts(seen.time) if efforts else 0.0
             return feed + stiffness * (place - seen.position) + damping * (speed - seen.velocity)
 
-        time, distance = rollout(
-            simulation, sensor_feedback(arm, control), 2.0, LoopTiming(1e-3, 1e-3),
-            lambda simulation, there=there: (
-                simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there)))
-        left.append(distance[time > DURATION].max())
+        log = rollout(simulation, duration=2.0, controller=sensor_feedback(arm, control),
+                      record='pose:tool', period=1e-3, delay=1e-3)
+        distance = np.linalg.norm(log['pose:tool'][:, :3, 3] - there, axis=1)
+        left.append(distance[log.time > DURATION].max())
     assert left[0] < 0.1 * left[1]
 
 

@@ -1,4 +1,4 @@
-"""Copies and pickles of a Simulation: each continues bit for bit, and independently."""
+"""Copies, pickles and restored states of a Simulation continue bit for bit, independently."""
 
 import copy
 import pickle
@@ -12,9 +12,29 @@ from random_arms import random_robot, random_state
 import flex_robot_sim as frs
 from flex_robot_sim.model.friction import has_dry_friction
 from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS
-from flex_robot_sim.simulation.simulation import PARTS
+from flex_robot_sim.simulation.simulation import PARTS, STATE_ATTRIBUTES
 
-WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy,
+
+def restored(sim):
+    """Return another Simulation with the state of one, from a pickle."""
+    other = frs.Simulation(sim.arm, sim.settings)
+    other.restore_state(pickle.loads(pickle.dumps(sim.save_state())))
+    return other
+
+
+def returned(sim):
+    """Return a Simulation that has moved on, and is back at its state."""
+    other, state = copy.copy(sim), sim.save_state()
+    other.prescribe(other.arm.joint_names[-1], swing)
+    other.push([*other.arm.frames][-1], (0.0, 0.4, 0.3))
+    other.set_payload([*other.arm.frames][-1], 0.3)
+    other.hold(0.1 + other.position, 2.0, 0.1)
+    other.step(5)
+    other.restore_state(state)
+    return other
+
+
+WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy, 'restored': restored, 'returned': returned,
         'pickle': lambda thing: pickle.loads(pickle.dumps(thing))}
 STOPS = 'lower="-0.4" upper="0.4"'
 FORMULATIONS = ('dual_screw', 'element_sum', 'wrench_dae', 'stiffened')
@@ -231,6 +251,39 @@ def test_attributes_added_by_a_user_are_copied():
     assert type(other) is Noted and other.note == 'third try'
 
 
+@pytest.mark.parametrize('make, line', [
+    (lambda arm: 3, 'state = 3 must be a SimulationState, as Simulation.save_state() returns it'),
+    (lambda arm: frs.Simulation(frs.load('rig')).save_state(), 'state is of another arm, "rig", '
+     'or of one with other numbers: restore it to a Simulation of state.arm'),
+    (lambda arm: frs.Simulation(frs.with_payload(arm, 'tool', 0.1)).save_state(), 'state is of '
+     'another arm, "two_link", or of one with other numbers: restore it to a Simulation of '
+     'state.arm'),
+    (lambda arm: frs.Simulation(arm, frs.SimulationSettings(time_step=2e-3)).save_state(),
+     'state is of a simulation with other settings: make the Simulation with state.settings'),
+    (lambda arm: frs.Batch(arm, 1).save_state(), None)])
+def test_an_invalid_state_is_a_one_line_error_without_effect(make, line):
+    arm = frs.load('two_link')
+    sim = in_motion(arm, 8)
+    before = seen(sim)
+    with pytest.raises(frs.SettingError) as caught:
+        sim.restore_state(make(arm))
+    assert str(caught.value) == line if line else 'must be a SimulationState' in str(caught.value)
+    for a, b in zip(before, seen(sim), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_state_can_be_restored_again_and_again():
+    sim, rng = in_motion(frs.load('two_link'), 9), np.random.default_rng(9)
+    state, ends = sim.save_state(), []
+    for _ in range(3):
+        sim.restore_state(state)
+        sim.step(20)
+        ends.append((sim.time, *sim.q, *sim.energy()))
+        sim.set_payload('tool', rng.uniform(0.1, 0.5))      # changes nothing in the state
+        sim.effort[:] = rng.normal(size=3)
+    assert ends[0] == ends[1] == ends[2]
+
+
 def test_a_simulation_from_a_read_only_pickle_can_step():
     sim, buffers = in_motion(frs.load('two_link'), 6), []
     data = pickle.dumps(sim, protocol=5, buffer_callback=buffers.append)
@@ -245,9 +298,9 @@ def test_every_attribute_is_state_or_rebuilt():
     sim = in_motion(frs.load('two_link'), 7)
     sim.prescribe('waist', swing)
     sim.step()
-    saved = sim.__getstate__()
-    assert saved.keys() == vars(sim).keys()
-    assert all(saved[name] is not getattr(sim, name) for name in PARTS)
+    saved, parts = sim.__getstate__(), sim.save_state().parts
+    assert vars(sim).keys() - saved.keys() == {*PARTS, *STATE_ATTRIBUTES} - {'_logs'}
+    assert saved.keys() - vars(sim).keys() == {'state'} and [*parts] == [*PARTS]
     follows = {'arm', 'settings', 'step_settings', 'query_work', 'steps_in_python', 'motor_q',
                'loads', 'formulation', '_make_formulation', '_advance', '_set_energies'}
-    assert vars(sim._simulated).keys() == {*saved['_simulated'], *follows}
+    assert vars(sim._simulated).keys() == {*parts['_simulated'], *follows}

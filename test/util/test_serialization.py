@@ -13,10 +13,11 @@ from arms import beam, flexibility, joint, link, robot
 from random_arms import every_feature, random_robot
 
 import flex_robot_sim as frs
-from flex_robot_sim.batch.snapshots import Snapshot
+from flex_robot_sim.batch.batch_state import BatchState
 from flex_robot_sim.description.links import ElasticBeam, Joint, JointFriction, Link
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS
+from flex_robot_sim.simulation.simulation_state import SimulationState
 from flex_robot_sim.util import serialization
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -94,8 +95,10 @@ def test_a_copy_of_an_arm_has_the_same_numbers_and_tables_of_its_own(source, way
 
 @pytest.mark.parametrize('make', [
     lambda arm: arm, lambda arm: arm.description, frs.Simulation, lambda arm: frs.Batch(arm, 2),
-    lambda arm: frs.Batch(arm, 2).snapshot(), lambda arm: arm.arrays],
-    ids=['arm', 'description', 'simulation', 'batch', 'snapshot', 'arrays'])
+    lambda arm: frs.Batch(arm, 2).save_state(), lambda arm: frs.Simulation(arm).save_state(),
+    lambda arm: frs.rollout(arm, duration=2e-3), lambda arm: arm.arrays],
+    ids=['arm', 'description', 'simulation', 'batch', 'state of a batch', 'state', 'log',
+         'arrays'])
 @pytest.mark.parametrize('name, value', [('FORMAT', 0), ('__version__', '0.0.9')])
 def test_a_pickle_of_another_version_is_refused_in_one_line(make, name, value, monkeypatch):
     thing = make(frs.load('single_link'))
@@ -121,7 +124,8 @@ def test_the_format_changes_with_the_names_in_the_states():
     batch = frs.Batch(arm, 1)
     names = [frs.Simulation(arm).__getstate__(), frs.Simulation(arm)._simulated.saved(),
              [f'{table}.{name}' for table in SAVED_FIELDS for name in SAVED_FIELDS[table]],
-             batch.__getstate__(), Snapshot._fields, batch.snapshot().rows, ArmArrays._fields]
+             batch.__getstate__(), BatchState._fields, batch.save_state().rows,
+             SimulationState._fields, ArmArrays._fields]
     names.append(JointFriction._fields)
     for kind in (frs.ArmModel, frs.RobotDescription, Link, Joint, ElasticBeam):
         names.append([item.name for item in fields(kind)])

@@ -39,7 +39,7 @@ def objects():
         model = frs.linearise(arm, np.zeros(arm.size))
         found.update({f'{name} {size}': thing for name, thing in {
             'arm': arm, 'description': arm.description, 'simulation': sim, 'batch': batch,
-            'snapshot': batch.snapshot(), 'energies': batch.energy(), 'energy': sim.energy(),
+            'state': batch.save_state(), 'energies': batch.energy(), 'energy': sim.energy(),
             'modes': locked, 'model': model, 'deflection': sim.deflection,
             'equilibrium': frs.Equilibrium(*np.zeros((3, arm.size))),
             'beam': next(iter(arm.beams.values())), 'arrays': arm.arrays,

@@ -1,4 +1,4 @@
-"""Snapshots of a batch: restored members continue exactly as before."""
+"""State of a batch: restored members continue exactly as before."""
 
 import copy
 import pickle
@@ -13,7 +13,7 @@ from flex_robot_sim.simulation.simulated_arm import SERVO_FIELDS, STEP_HISTORY_F
 from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4
-# what is set from outside or in snapshots; `coupling` is 0 for rigid drives, and stays it
+# what is set from outside or in states; `coupling` is 0 for rigid drives, and stays it
 RESTORED_FIELDS = (*STEP_HISTORY_FIELDS, *SERVO_FIELDS, 'effort_limit', 'rate_limit', 'prescribed',
                    'prescribed_acceleration', 'prescribed_effort', 'coupling')
 
@@ -59,7 +59,7 @@ def with_moved_link_frames(arm):
 
 
 def spoil_scratch(batch):
-    """Fill the work arrays with NaN: a step may read only its own values and the snapshot."""
+    """Fill the work arrays with NaN: a step may read only its own values and the state."""
     members = batch._members
     members.state.stage[:] = np.nan
     for name, table in zip(members.works._fields, members.works):
@@ -86,7 +86,7 @@ def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
         act_on_member(batch, k, *acts)
         sim.step(30)
     batch.step(30)
-    snapshot, report_count = batch.snapshot(), len(batch.reports)
+    state, reports = batch.save_state(), [*batch.reports]
 
     for k in range(COUNT - 1):                      # everything becomes something else
         act_on_member(batch, k, *random_acts(arm, rng))
@@ -100,8 +100,8 @@ def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
     assert batch.is_lost[3]
     batch.set_state(members=slice(0, 2))
 
-    batch.restore(snapshot)
-    del batch.reports[report_count:]
+    batch.restore_state(state)
+    assert batch.reports == reports
     assert batch.time == simulations[0].time and not batch.is_lost.any()
     spoil_scratch(batch)
     later = random_acts(arm, rng)
@@ -125,46 +125,46 @@ def test_time_continues_if_some_members_are_restored():
     batch.hold(0.3, 20.0, 1.0)
     batch.set_payload('tool', [0.0, 0.1, 0.2, 0.3])
     batch.step(30)
-    kept = batch.snapshot()
+    kept = batch.save_state()
     batch.step(30)
     first = batch.q
     batch.effort[:] = 5.0
     batch.set_payload('tool', 2.0)
     batch.step(7)
-    batch.restore(kept, [1, 3])
+    batch.restore_state(kept, members=[1, 3])
     batch.step(30)
     assert (batch.q[[1, 3]] == first[[1, 3]]).all()
     assert (batch.q[[0, 2]] != first[[0, 2]]).any(axis=1).all()
     assert batch.time == pytest.approx(97e-3, rel=1e-12)
 
 
-def test_numbers_written_before_a_snapshot_are_in_it_and_those_after_are_not():
+def test_numbers_written_before_a_state_is_saved_are_in_it_and_those_after_are_not():
     arm = frs.load('two_link')
     batch = frs.Batch(arm, 2)
     batch.set_state(q=0.2)
     batch.gear_stiffness[1] = 500.0
-    kept = batch.snapshot()
+    kept = batch.save_state()
     batch.step(20)
     first = batch.q
     batch.gear_stiffness[:] = 900.0
     batch.rotor[:] *= 2.0
-    batch.restore(kept)
+    batch.restore_state(kept)
     assert (batch.rotor == arm.arrays.rotor).all() and (batch.gear_stiffness[1] == 500.0).all()
     batch.step(20)
     np.testing.assert_array_equal(batch.q, first)
-    batch.restore(kept)
+    batch.restore_state(kept)
     batch.step(20)
     np.testing.assert_array_equal(batch.q, first)     # it is still what it was
 
 
-def test_a_snapshot_fits_another_batch_of_such_arms():
+def test_a_state_fits_another_batch_of_such_arms():
     arm = frs.load('two_link')
     first = frs.Batch([with_stiffness(arm, factor) for factor in (0.8, 1.0)])
     first.push('tool', [1.0, 0.0, 0.0], members=1)
     first.step(20)
     second = frs.Batch(arm, 2)
     second.push('forearm', [5.0, 0.0, 0.0])
-    second.restore(first.snapshot())
+    second.restore_state(first.save_state())
     for batch in (first, second):
         batch.step(20)
     np.testing.assert_array_equal(second.q, first.q)
@@ -201,14 +201,14 @@ def test_a_copy_continues_like_the_original_and_independently(copied):
 
 @pytest.mark.parametrize('way', [copy.copy, copy.deepcopy,
                                  lambda thing: pickle.loads(pickle.dumps(thing))])
-def test_a_snapshot_that_was_copied_or_pickled_restores_the_same(way):
+def test_a_state_that_was_copied_or_pickled_restores_the_same(way):
     arm = frs.load('two_link')
     batch = frs.Batch([with_stiffness(arm, factor) for factor in (0.8, 1.0)])
     batch.push('tool', [1.0, 0.0, 0.0], members=1)
     batch.set_payload('tool', [0.1, 0.2])
     batch.gear_stiffness[0] *= 0.9
     batch.step(20)
-    kept = way(batch.snapshot())
+    kept = way(batch.save_state())
     batch.step(20)
     first = batch.q
     batch.set_payload('tool', 2.0)
@@ -216,25 +216,26 @@ def test_a_snapshot_that_was_copied_or_pickled_restores_the_same(way):
     kept_again = way(kept)
     for table in kept.rows.values():
         table[:] = 0.0                              # the second copy has tables of its own
-    batch.restore(kept_again)
+    batch.restore_state(kept_again)
     batch.step(20)
     np.testing.assert_array_equal(batch.q, first)
 
 
 @pytest.mark.parametrize('make, message', [
-    (lambda arm: 3, 'restore needs a Snapshot, as `snapshot` returns it'),
-    (lambda arm: frs.Batch(arm, 3).snapshot(), 'a snapshot of 3 members cannot be restored to 2'),
-    (lambda arm: frs.Batch(frs.load('two_link'), 2).snapshot(), 'a snapshot of another arm cannot '
-     'be restored: links, joints and elastic coordinates must be the same'),
-    (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(time_step=2e-3)).snapshot(),
-     'a snapshot of a batch with other settings cannot be restored'),
+    (lambda arm: 3, 'state = 3 must be a BatchState, as Batch.save_state() returns it'),
+    (lambda arm: frs.Batch(arm, 3).save_state(), 'state has 3 members, the batch 2: they must be '
+     'the same number'),
+    (lambda arm: frs.Batch(frs.load('two_link'), 2).save_state(), 'state is of another arm, '
+     '"two_link": links, joints and elastic coordinates must be those of "single_link"'),
+    (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(time_step=2e-3)).save_state(),
+     'state is of a batch with other settings: make the batch with state.settings'),
 ])
-def test_an_invalid_snapshot_is_a_one_line_error_without_effect(make, message):
+def test_an_invalid_state_is_a_one_line_error_without_effect(make, message):
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 2)
     batch.set_state(q=0.3)
     before = batch.q
     with pytest.raises(SettingError) as caught:
-        batch.restore(make(arm))
+        batch.restore_state(make(arm))
     assert str(caught.value) == message
     assert (batch.q == before).all() and batch.time == 0.0

@@ -1,0 +1,125 @@
+"""Queries of a simulation at its present state: motion, deflections, wrenches and energy."""
+
+import numpy as np
+
+from flex_robot_sim.analysis.deflection import Deflections
+from flex_robot_sim.analysis.flex_sensors import curvatures
+from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.simulation import queries
+from flex_robot_sim.simulation.simulated_arm import SimulatedArm
+
+
+class SimulationQueries:
+    """Base class of Simulation with its queries."""
+
+    arm: ArmModel
+    _simulated: SimulatedArm
+
+    @property
+    def applied_effort(self) -> np.ndarray:
+        """Present motor efforts, servo included, (joints,) [N m, N]; see also `mean_effort`."""
+        return queries.applied_effort(self._simulated)
+
+    @property
+    def mean_effort(self) -> np.ndarray:
+        """Mean motor efforts of the last step, servo and limits included, (joints,) [N m, N]."""
+        return self._simulated.work.applied.copy()
+
+    @property
+    def corrected_energy(self) -> float:
+        """Sum of the absolute energy corrections of the default scheme since the start [J]."""
+        return float(self._simulated.state.flow[2])
+
+    @property
+    def hard_steps(self) -> tuple[int, int]:
+        """Number of subdivided steps, and number of inaccurate substeps that were accepted."""
+        subdivided, inaccurate = self._simulated.watch.hard[:2]
+        return int(subdivided), int(inaccurate)
+
+    @property
+    def position(self) -> np.ndarray:
+        """Joint positions on the link side, (joints,) [rad, m]."""
+        return self._simulated.state.q[self.arm.joint_q].copy()
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Joint velocities on the link side, (joints,) [rad/s, m/s]."""
+        return self._simulated.state.qd[self.arm.joint_q].copy()
+
+    @property
+    def motor_position(self) -> np.ndarray:
+        """Joint positions on the motor side, behind the gear, (joints,) [rad, m]."""
+        return self._simulated.state.q[self._simulated.motor_q]
+
+    @property
+    def motor_velocity(self) -> np.ndarray:
+        """Joint velocities on the motor side, behind the gear, (joints,) [rad/s, m/s]."""
+        return self._simulated.state.qd[self._simulated.motor_q]
+
+    @property
+    def q(self) -> np.ndarray:
+        """All coordinates, in the order of arm.coordinate_names, (nq,)."""
+        return self._simulated.state.q.copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        """Rates of all coordinates, (nv,)."""
+        return self._simulated.state.qd.copy()
+
+    @property
+    def deflection(self) -> Deflections:
+        """Tip translation and rotation vector, (6,) [m, rad], of each flexible link, by name."""
+        return Deflections(self.arm, self.q)
+
+    @property
+    def curvature(self) -> dict[str, float]:
+        """Mean curvature [1/m] that each flex sensor of the description measures, by name."""
+        return curvatures(self.arm, self._simulated.state.q)
+
+    def pose(self, link: str | None = None, *,
+             station: float | str | None = None) -> np.ndarray:
+        """
+        Pose (4, 4) of a link in the base frame, deflections included [-, m].
+
+        :param link: its name; default: the tool link.
+        :param station: None: the frame of the link. A distance from the root along a flexible
+            link [m], or 'tip': its section there, x along the beam.
+        """
+        return pose(self.arm, self._simulated.state.q, link=link, station=station,
+                    work=self._simulated.query_work)
+
+    def jacobian(self, link: str | None = None, *, representation: str = 'body',
+                 station: float | str | None = None) -> np.ndarray:
+        """
+        Jacobian (6, nv) from the rates of all coordinates to the twist of a link.
+
+        :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
+        :param link, station: see `pose`.
+        """
+        return jacobian(self.arm, self._simulated.state.q, link=link,
+                        representation=representation, station=station,
+                        work=self._simulated.query_work)
+
+    def twist(self, link: str | None = None, *, representation: str = 'body',
+              station: float | str | None = None) -> np.ndarray:
+        """Angular and linear velocity (6,) [rad/s, m/s] of a link; see `jacobian`."""
+        simulated, (q, qd, *_) = self._simulated, self._simulated.state
+        return twist(self.arm, q, qd, link=link, representation=representation, station=station,
+                     work=simulated.query_work)
+
+    def twist_rate(self, link: str | None = None, *, representation: str = 'body',
+                   station: float | str | None = None) -> np.ndarray:
+        """Rate (6,) [rad/s2, m/s2] of the twist of a link under the present efforts and pushes."""
+        simulated, (q, qd, *_) = self._simulated, self._simulated.state
+        return twist_rate(self.arm, q, qd, queries.accelerations(simulated), link=link,
+                          representation=representation, station=station,
+                          work=simulated.query_work)
+
+    def wrench(self, joint: str) -> np.ndarray:
+        """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
+        return queries.wrench(self._simulated, joint)
+
+    def energy(self) -> queries.Energy:
+        """Return the Energy of the arm, with its balance."""
+        return queries.energy(self._simulated)
