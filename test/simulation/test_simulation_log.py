@@ -177,8 +177,9 @@ def test_a_recording_changes_no_bit_of_the_motion():
     assert sim.energy() == other.energy()
 
 
-def test_copies_record_nothing():
-    sim = swinging()
+@pytest.mark.parametrize('count', [None, 2])
+def test_copies_record_nothing_and_restored_states_are_recorded(count):
+    sim = swinging(count)
     log = sim.record('q')
     for other in (copy.copy(sim), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))):
         other.step(5)
