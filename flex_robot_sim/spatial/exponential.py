@@ -24,7 +24,8 @@ from numpy import sin, sqrt  # return nan where those of math raise
 from flex_robot_sim.jit.compiled import compiled
 
 # coefficients 1/(k + 2j)! of c_k, j = 0, 1, ...
-_C2, _C3, _C4, _C5 = (tuple(1.0 / factorial(k + 2 * j) for j in range(14)) for k in (2, 3, 4, 5))
+_C2, _C3, _C4, _C5, _C6, _C7 = (tuple(1.0 / factorial(k + 2 * j) for j in range(14))
+                                for k in (2, 3, 4, 5, 6, 7))
 
 
 @compiled
@@ -135,3 +136,74 @@ def set_turn(phi, dphi, R, G, alpha):
     alpha[0] = x * a0 + v1 * a2 - v2 * a1
     alpha[1] = x * a1 + v2 * a0 - v0 * a2
     alpha[2] = x * a2 + v0 * a1 - v1 * a0
+
+
+@compiled
+def _stumpff_rates(t):
+    """Stumpff's functions c2 and c3 at t = angle^2 >= 0, with their first and second slopes."""
+    if t < 10.0:
+        c6 = c7 = 0.0
+        for j in range(3 if t < 0.01 else 7 if t < 0.5 else 13, -1, -1):
+            c6, c7 = _C6[j] - t * c6, _C7[j] - t * c7
+        c5, c4 = _C5[0] - t * c7, _C4[0] - t * c6                                    # (3)
+        c3, c2 = _C3[0] - t * c5, _C2[0] - t * c4
+    else:
+        _, c2, c3, c4, c5 = stumpff(t)
+        c6, c7 = (_C4[0] - c4) / t, (_C5[0] - c5) / t                                # (3)
+    first2, first3 = c4 - 0.5 * c3, 1.5 * c5 - 0.5 * c4                              # (4)
+    first4, first5 = 2.0 * c6 - 0.5 * c5, 2.5 * c7 - 0.5 * c6
+    return c2, c3, first2, first3, first4 - 0.5 * first3, 1.5 * first5 - 0.5 * first4
+
+
+@compiled
+def set_turn_rates(phi, dphi, ddphi, first, second):
+    """
+    First and second rates of the G of `set_turn`, (3, 3) each.
+
+    The rates of [phi]^2 are sums of products [a] [b] = b a^T - (a . b) 1.
+    """
+    c2, c3, first2, first3, second2, second3 = _stumpff_rates(_dot3(phi, phi))
+    squared = _dot3(dphi, dphi)
+    dt, ddt = 2.0 * _dot3(phi, dphi), 2.0 * (squared + _dot3(phi, ddphi))
+    x1, y1 = first2 * dt, first3 * dt
+    x2, y2 = second2 * dt * dt + first2 * ddt, second3 * dt * dt + first3 * ddt
+    for i in range(3):
+        p, v, a = phi[i], dphi[i], ddphi[i]
+        for k in range(3):
+            square = p * phi[k]
+            mixed = p * dphi[k] + v * phi[k]
+            bent = p * ddphi[k] + a * phi[k] + 2.0 * v * dphi[k]
+            if i == k:
+                square -= _dot3(phi, phi)
+                mixed -= dt
+                bent -= ddt
+            first[i, k] = y1 * square + c3 * mixed
+            second[i, k] = y2 * square + 2.0 * y1 * mixed + c3 * bent
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):     # the part [w], which turns j into k
+        one, two = x1 * phi[i] + c2 * dphi[i], x2 * phi[i] + 2.0 * x1 * dphi[i] + c2 * ddphi[i]
+        first[k, j] += one
+        first[j, k] -= one
+        second[k, j] += two
+        second[j, k] -= two
+
+
+@compiled
+def set_turn_curvature(phi, y, out):
+    """
+    Derivatives y . (dG/dphi_a) e_b of the G of `set_turn`, (3, 3).
+
+    :param y: a fixed vector, (3,).
+    """
+    c2, c3, first2, first3, _, _ = _stumpff_rates(_dot3(phi, phi))
+    t, along = _dot3(phi, phi), _dot3(phi, y)
+    p0, p1, p2 = y[1] * phi[2] - y[2] * phi[1], y[2] * phi[0] - y[0] * phi[2], (
+        y[0] * phi[1] - y[1] * phi[0])
+    for b in range(3):
+        p = p0 if b == 0 else p1 if b == 1 else p2
+        slope = 2.0 * (first2 * p + first3 * (along * phi[b] - t * y[b]))
+        for a in range(3):
+            out[a, b] = phi[a] * slope + c3 * (y[a] * phi[b] - 2.0 * phi[a] * y[b])
+        out[b, b] += c3 * along
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):     # y x e_a, which e_b and e_c see
+        out[a, b] += c2 * y[c]
+        out[a, c] -= c2 * y[b]

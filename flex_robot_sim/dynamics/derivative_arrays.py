@@ -1,0 +1,88 @@
+"""Arrays of the derivatives of the dynamics: the order of their columns, and temporary data."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.jit.array_table import Matrices3, Vectors3, Vectors6, pass_by_pointer, zeros
+from flex_robot_sim.model.arm_model import ArmArrays
+
+# wrenches of `SubtreeColumns.wrench`: per acceleration, per coordinate, per rate
+BY_ACCELERATION, BY_COORDINATE, BY_RATE = range(3)
+
+
+@pass_by_pointer
+class ColumnOrder(NamedTuple):
+    """
+    Order of the columns: those of the coordinates that move a subtree are next to each other.
+
+    Each body has the column of its joint, if it has one, then those of its elastic coordinates,
+    then those of its children. Motors behind gears have none: they move no body.
+    """
+
+    coordinate: np.ndarray      # (c,)  of each column
+    start: np.ndarray           # (i,)  first column of body i, and of its joint
+    elastic: np.ndarray         # (i,)  first column of its elastic coordinates
+    end: np.ndarray             # (i,)  end of the columns of its subtree
+
+
+def column_order(arm: ArmArrays) -> ColumnOrder:
+    """Return the ColumnOrder of ArmArrays."""
+    bodies, columns = arm.parent.size, []
+    start, elastic, end = np.zeros((3, bodies), int)
+    children: list[list[int]] = [[] for _ in range(bodies)]
+    for i in range(bodies - 1, -1, -1):
+        if arm.parent[i] >= 0:
+            children[arm.parent[i]].insert(0, i)
+    pending = [i for i in range(bodies - 1, -1, -1) if arm.parent[i] < 0]
+    sequence = []
+    while pending:
+        i = pending.pop()
+        sequence.append(i)
+        start[i] = len(columns)
+        columns += [arm.joint[i]] * int(arm.joint[i] >= 0)
+        elastic[i] = len(columns)
+        columns += range(arm.first[i], arm.first[i] + arm.modes[i])
+        end[i] = len(columns)
+        pending += children[i][::-1]
+    for i in sequence[::-1]:
+        if arm.parent[i] >= 0:
+            end[arm.parent[i]] = max(end[arm.parent[i]], end[i])
+    return ColumnOrder(np.array(columns, int), start, elastic, end)
+
+
+@pass_by_pointer
+class DerivativeArrays(NamedTuple):
+    """Work arrays of one thread; all vectors in the axes of the base, at the origin of a body."""
+
+    V: Vectors6                 # (i, 6)     twist
+    A: Vectors6                 # (i, 6)     rate of the twist, with that of gravity
+    offset: Vectors3            # (i, 3)     origin of body i from that of its parent
+    screw: Vectors6             # (c, 6)     axis of the joint of a column, and its first and
+    screw_rate: Vectors6        # (c, 6)     second rates, the latter with gravity (T60)
+    screw_second: Vectors6
+    K: Vectors6                 # (s, n, 6)  the same for elastic coordinates, by station
+    K_rate: Vectors6
+    K_second: Vectors6
+    composite: Annotated[np.ndarray, 40]    # (i, 40)  of the subtree, see composite_bodies.py
+    shifted: Annotated[np.ndarray, 40]      # (1, 40)  the same at the origin of the parent
+    wrench: Annotated[np.ndarray, 3, 6]     # (c, 3, 6)  of the subtree, by coordinate (T62)
+    row: Annotated[np.ndarray, 2, 3]        # (c, 2, 3)  of its coordinates, by rotations (T62)
+    total: Vectors6             # (3, 6)     temporaries of single functions
+    N: Vectors3                 # (n, 3)
+    N_second: Vectors3
+    N_rate: Vectors3
+    h: Vectors3                 # (n, 3)     gradient of the shortening and its rates
+    G: Matrices3                # (3, 3, 3)
+
+
+def make_derivative_arrays(arm: ArmArrays, columns: int) -> DerivativeArrays:
+    """Return DerivativeArrays for ArmArrays with this number of columns."""
+    i, n, s = arm.modes.size, arm.stiffness.shape[1], arm.station_x.size
+    shapes = {'total': (3, 6), 'offset': (i, 3), 'composite': (i, 40), 'shifted': (1, 40),
+              'wrench': (columns, 3, 6), 'row': (columns, 2, 3), 'N': (n, 3),
+              'N_second': (n, 3), 'N_rate': (n, 3), 'h': (n, 3), 'G': (3, 3, 3),
+              **dict.fromkeys(('screw', 'screw_rate', 'screw_second'), (columns, 6)),
+              **dict.fromkeys(('K', 'K_rate', 'K_second'), (s, n, 6))}
+    return zeros(DerivativeArrays, tuple(shapes.get(name, (i, 6))
+                                         for name in DerivativeArrays._fields))
