@@ -6,63 +6,46 @@ forces of springs, dampers and friction, small changes x of the coordinates obey
 
     M x'' + D x' + K x = S u                                                                 (T50)
 
-with the changes u of the efforts. M and D come from f without error, because f is linear in q''
-and quadratic in q'. The springs' part of K is exact; the other part is the derivative of f by q, a
-central difference of sixth order. A step rotates no section by more than 0.03 rad, so truncation
-and rounding errors are some 1e-13 of the forces                                             (T51).
+with the changes u of the efforts, all to rounding. Where a function of the coordinates has no
+derivative of its own, a central difference of sixth order replaces it. A step rotates no section
+by more than 0.03 rad, so truncation and rounding errors are some 1e-13                      (T51).
 """
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 import numpy as np
 
 from flex_robot_sim.analysis.workspace_pool import borrowed
-from flex_robot_sim.dynamics.forces import add_joint_slopes, set_forces
+from flex_robot_sim.dynamics.force_slopes import add_all_slopes
+from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.spatial.screws import dot
 
 Slopes: TypeAlias = tuple[np.ndarray, np.ndarray]    # D and K (n, n) of (T50)
 
 DIFFERENCE_STEP = 0.01      # over the scale of the coordinate
 DIFFERENCE_WEIGHTS = (3 / 4, -3 / 20, 1 / 60)       # at 1, 2, 3 steps
-MIN_COLUMNS_PER_THREAD = 32
-MAX_THREADS = 4             # each has a workspace, which is large for fine meshes
 
 
 def tangent(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
             qdd: np.ndarray) -> Slopes:
     """Matrices D and K (n, n) of (T50) at q, qd and qdd (n,), with all drives free."""
-    n, scale = model.size, scales(model)
-    D, K = np.zeros((2, n, n))
-
-    def set_part(columns):
-        with borrowed(model) as scratch:
-            scratch.call(_set_slopes, model.arrays, loads, q.copy(), qd.copy(),
-                         np.ascontiguousarray(qdd), scale, scratch.work, np.zeros(n),
-                         int(columns[0]), int(columns[-1]) + 1, D, K)
-
-    # columns are independent, so the number of threads does not change the result
-    parts = np.array_split(np.arange(n), min(max(n // MIN_COLUMNS_PER_THREAD, 1), MAX_THREADS,
-                                             os.cpu_count() or 1))
-    if len(parts) == 1:
-        set_part(parts[0])
-    else:
-        with ThreadPoolExecutor(len(parts)) as pool:
-            list(pool.map(set_part, parts))
-    _add_spring_slopes(model.arrays, q, qd, D, K)
+    M, D, K = np.zeros((3, model.size, model.size))
+    with borrowed(model) as scratch:
+        scratch.call(set_slopes, model.arrays, loads, scratch.order,
+                     *map(np.ascontiguousarray, (q, qd, qdd)), scratch.work,
+                     scratch.derivative_arrays, M, D, K)
     return D, K
 
 
 def spring_stiffness(model: ArmModel, q: np.ndarray) -> np.ndarray:
     """Return the part of K (n, n) of the springs: all of K without weight and loads."""
     D, K = np.zeros((2, model.size, model.size))
-    _add_spring_slopes(model.arrays, q, np.zeros(model.size), D, K)
+    add_all_slopes(model.arrays, q, np.zeros(model.size), D, K)
     return K
 
 
@@ -110,41 +93,7 @@ def set_residual_force(arm, loads, q, qd, qdd, effort, work, force):
 
 
 @compiled
-def _set_slopes(arm, loads, q, qd, qdd, scale, work, force, start, end, D, K):
-    """Add columns [start, end) of the slopes with rates (exact) and with coordinates (T51)."""
-    is_moving = False   # rate-dependent forces are quadratic in the rates
-    for k in range(q.size):
-        is_moving = is_moving or qd[k] != 0.0
-    for k in range(start, end):
-        nominal, step = q[k], DIFFERENCE_STEP * scale[k]
-        for sign in (-1.0, 1.0):
-            for m in range(3):
-                q[k] = nominal + sign * (m + 1) * step
-                set_required_force(arm, loads, q, qd, qdd, work, force)
-                for r in range(q.size):
-                    K[r, k] += sign * DIFFERENCE_WEIGHTS[m] / step * force[r]
-        q[k], nominal = nominal, qd[k]
-        if not is_moving:
-            continue
-        for sign in (-1.0, 1.0):
-            qd[k] = nominal + sign
-            set_required_force(arm, loads, q, qd, qdd, work, force)
-            for r in range(q.size):
-                D[r, k] += 0.5 * sign * force[r]
-        qd[k] = nominal
-
-
-@compiled
-def _add_spring_slopes(arm, q, qd, D, K):
-    """Add the derivatives of spring, damper, stop and friction forces."""
-    add_joint_slopes(arm, q, qd, D, K)
-    for i in range(arm.parent.size):
-        first = arm.first[i]
-        for k in range(arm.modes[i]):
-            for m in range(arm.modes[i]):
-                K[first + k, first + m] += arm.stiffness[i, k, m]
-                D[first + k, first + m] += arm.damping[i, k, m]
-    start = q.size - arm.shared.shape[0]
-    for k in range(arm.shared.shape[0]):
-        for m in range(arm.shared.shape[0]):
-            D[start + k, start + m] += dot(arm.shared[k], arm.shared[m])
+def set_slopes(arm, loads, order, q, qd, qdd, work, arrays, M, D, K):
+    """Set M, D and K of (T50) for all drives free, (n, n) each."""
+    inverse_dynamics_derivatives(arm, loads, order, q, qd, qdd, work, arrays, M, D, K)
+    add_all_slopes(arm, q, qd, D, K)

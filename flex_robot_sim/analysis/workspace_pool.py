@@ -8,9 +8,16 @@ queries never set.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from flex_robot_sim.dynamics.derivative_arrays import (
+    ColumnOrder,
+    DerivativeArrays,
+    column_order,
+    make_derivative_arrays,
+)
 from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
@@ -20,8 +27,18 @@ class ScratchWorkspace:
 
     def __init__(self, model: ArmModel) -> None:
         """Create the Workspace."""
-        self.work = make_workspace(model.arrays)
+        self._arrays, self.work = model.arrays, make_workspace(model.arrays)
         self._bound: dict[Any, Callable] = {}
+
+    @cached_property
+    def order(self) -> ColumnOrder:
+        """Order of the columns of `derivative_arrays`."""
+        return column_order(self._arrays)
+
+    @cached_property
+    def derivative_arrays(self) -> DerivativeArrays:
+        """Work arrays of the derivatives of the dynamics."""
+        return make_derivative_arrays(self._arrays, self.order.coordinate.size)
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a compiled function, always with the same argument types: they are not checked."""

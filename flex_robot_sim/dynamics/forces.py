@@ -203,28 +203,9 @@ def spring_energy(arm, q):
 
 
 @compiled
-def add_joint_slopes(arm, q, qd, D, K):
-    """
-    Add the damping and the stiffness of all joint laws, drives without servo (T50).
-
-    :param D: (n, n), added to; K: (n, n), added to.
-    """
-    add_contact_slopes(arm, q, qd, D, K)
-    for j in range(arm.motor.size):
-        m = arm.motor[j]
-        driven = j if m < 0 else m
-        D[driven, driven] += arm.friction[j, VISCOUS]
-        K[j, j] += arm.spring[j]
-        if m >= 0:
-            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
-                K[a, b] += sign * arm.gear_stiffness[j]
-                D[a, b] += sign * arm.gear_damping[j]
-
-
-@compiled
 def add_contact_slopes(arm, q, qd, D, K):
     """
-    Add the slopes of dry friction and stops, which depend on the state.
+    Add the slopes of stops, and of dry friction at a constant level: never negative.
 
     :param D: (n, n), slopes with the rates, added to; K: with the coordinates, added to.
     """

@@ -61,7 +61,7 @@ NUMBA_OPTIONS: dict[str, Any] = {
 
 
 def compiled(function: Callable | None = None, *, allocates: bool = False,
-             inline: bool = False) -> Any:
+             inline: bool = False, vectorized: bool = False) -> Any:
     """
     Compile a function to machine code at its first call; release the GIL while it runs.
 
@@ -71,9 +71,12 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
     :param allocates: whether it may allocate arrays. If not, Numba refuses to compile `np.empty`,
         `a + b` of arrays and the like, and views take 20 % less time without reference counting.
     :param inline: whether it is inlined in each caller, which knows more about its arguments.
+    :param vectorized: whether LLVM vectorises its loops. Most loops of the package have two to six
+        iterations: vectorised by four, they cost 5 % of a step, and take longer to compile.
     """
     if function is None:
-        return functools.partial(compiled, allocates=allocates, inline=inline)
+        return functools.partial(compiled, allocates=allocates, inline=inline,
+                                 vectorized=vectorized)
     options: Any = {**NUMBA_OPTIONS, '_nrt': allocates, 'forceinline': inline}
     if not allocates:
         options['pipeline_class'] = ShortPipeline
@@ -84,6 +87,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
         with _cache_directory(folder):
             result._cache = _PackageCache(function, folder, allocates)
     if result is not function:
+        result.is_vectorized = vectorized
         result.compile = functools.partial(_compile_once, result, result.compile)
         result.add_overload = functools.partial(_add_overload, result, result.add_overload)
         result.typeof_pyval = functools.partial(_type_of, result.typeof_pyval)
@@ -214,7 +218,8 @@ def _compile_once(dispatcher, compile_, signature):
                     raise
         dispatcher.targetoptions['no_cpython_wrapper'] = _nesting_depth > 0
         with deferred_signals():
-            with _nested_compilation(), collected_seldom(), _without_vectorization():
+            with _nested_compilation(), collected_seldom(), _vectorization(
+                    dispatcher.is_vectorized):
                 entry = compile_(signature)
             if isinstance(dispatcher._cache, _PackageCache):
                 export_symbols(dispatcher)
@@ -246,14 +251,10 @@ _loaded_folders: set[str] = set()   # names of cache folders
 
 
 @contextlib.contextmanager
-def _without_vectorization():
-    """
-    Switch off LLVM's loop vectorisation: most loops have two to six iterations.
-
-    Vectorised by four, they cost 5 % of a step, and take longer to compile.
-    """
+def _vectorization(is_on):
+    """Switch LLVM's loop vectorisation on or off."""
     previous = config.LOOP_VECTORIZE
-    config.LOOP_VECTORIZE = 0
+    config.LOOP_VECTORIZE = int(is_on)
     try:
         yield
     finally:

@@ -48,8 +48,17 @@ def friction_level(v, row):
 
 
 @compiled
+def stribeck_slope(v, row):
+    """Slope of `friction_level` with the rate."""
+    if row[STICTION] == 0.0:
+        return 0.0
+    ratio = v / row[STRIBECK_RATE]
+    return -2.0 * ratio / row[STRIBECK_RATE] * row[STICTION] * exp(-ratio * ratio)
+
+
+@compiled
 def smoothed_friction(v, row):
-    """Force of dry friction, smoothed for explicit schemes, and its slope with the rate."""
+    """Force of dry friction, smoothed for explicit schemes, and its slope at a constant level."""
     width = row[SMOOTHING_RATE]
     direction, level = tanh(v / width), friction_level(v, row)
     return level * direction, level * (1.0 - direction * direction) / width

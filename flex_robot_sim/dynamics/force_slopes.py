@@ -1,0 +1,79 @@
+"""Slopes of springs, dampers and friction with the rates, D, and with the coordinates, K (T50)."""
+
+from math import tanh
+
+from flex_robot_sim.dynamics.forces import add_contact_slopes
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.friction import (
+    SMOOTHING_RATE,
+    VISCOUS,
+    smoothed_friction,
+    static_friction,
+    stribeck_slope,
+)
+from flex_robot_sim.spatial.screws import dot
+
+
+@compiled
+def add_all_slopes(arm, q, qd, D, K):
+    """
+    Add the slopes of all forces but those of the motors, at rest those of smoothed friction.
+
+    :param D: (n, n), slopes with the rates, added to; K: with the coordinates, added to.
+    """
+    add_linear_slopes(arm, D, K)
+    add_contact_slopes(arm, q, qd, D, K)
+    for j in range(arm.motor.size):
+        k = j if arm.motor[j] < 0 else arm.motor[j]
+        D[k, k] += _excess_slope(qd[k], arm.friction[j])
+
+
+@compiled
+def add_smooth_slopes(arm, q, qd, D, K):
+    """Add those of smooth forces; return whether no joint sticks or touches a stop."""
+    add_linear_slopes(arm, D, K)
+    is_smooth = True
+    for j in range(arm.motor.size):
+        k = j if arm.motor[j] < 0 else arm.motor[j]
+        if not arm.lower[j] < q[j] < arm.upper[j]:
+            is_smooth = False
+        if static_friction(arm.friction[j]) > 0.0:
+            if abs(qd[k]) <= arm.friction[j, SMOOTHING_RATE]:
+                is_smooth = False
+            else:
+                D[k, k] += (smoothed_friction(qd[k], arm.friction[j])[1]
+                            + _excess_slope(qd[k], arm.friction[j]))
+    return is_smooth
+
+
+@compiled
+def add_linear_slopes(arm, D, K):
+    """Add those of springs and dampers in joints and links, which do not depend on the state."""
+    for j in range(arm.motor.size):
+        m = arm.motor[j]
+        driven = j if m < 0 else m
+        D[driven, driven] += arm.friction[j, VISCOUS]
+        K[j, j] += arm.spring[j]
+        if m >= 0:
+            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
+                K[a, b] += sign * arm.gear_stiffness[j]
+                D[a, b] += sign * arm.gear_damping[j]
+    for i in range(arm.parent.size):
+        first = arm.first[i]
+        for k in range(arm.modes[i]):
+            for m in range(arm.modes[i]):
+                K[first + k, first + m] += arm.stiffness[i, k, m]
+                D[first + k, first + m] += arm.damping[i, k, m]
+    start = D.shape[0] - arm.shared.shape[0]
+    for k in range(arm.shared.shape[0]):
+        for m in range(k + 1):
+            slope = dot(arm.shared[k], arm.shared[m])
+            D[start + k, start + m] += slope
+            if m < k:
+                D[start + m, start + k] += slope
+
+
+@compiled
+def _excess_slope(v, row):
+    """Part of the slope of `smoothed_friction` that its stiction adds, which is negative."""
+    return stribeck_slope(v, row) * tanh(v / row[SMOOTHING_RATE])

@@ -1,0 +1,88 @@
+"""
+Derivatives of forward dynamics, from those of inverse dynamics at the accelerations that it gives.
+
+With M q'' + h(q, q') = S u, all forces but those of the motors in h, small changes obey
+
+    dq'' = M^-1 (S du - (dh/dq + d(M q'')/dq) dq - dh/dq' dq')                                (T65)
+
+M is factored once, and all columns share the two sweeps of a solution.
+"""
+
+from numpy import sqrt  # uncompiled, math.sqrt raises where this returns nan
+
+from flex_robot_sim.dynamics.force_slopes import add_smooth_slopes
+from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
+from flex_robot_sim.dynamics.inverse_dynamics_derivatives import set_derivatives_in_motion
+from flex_robot_sim.dynamics.loads import set_loads
+from flex_robot_sim.jit.compiled import compiled
+
+
+@compiled
+def forward_dynamics_derivatives(arm, loads, order, q, qd, effort, work, arrays, qdd, M,
+                                 by_coordinate, by_rate, by_effort):
+    """
+    Derivatives of the accelerations qdd (n,) by coordinates, rates and efforts (T65).
+
+    The forces of sticking joints and of stops count as constant.
+
+    :param M: (n, n), receives the Cholesky factor of the mass matrix, with its diagonal inverted.
+    :param by_coordinate: receives dqdd/dq (n, n), by_rate: dqdd/dqd (n, n), and by_effort:
+        dqdd/deffort (n, joints).
+    :returns: whether no joint sticks or touches a stop.
+    """
+    set_loads(arm, loads, q, qd, work)
+    forward_dynamics(arm, q, qd, effort, work, qdd)
+    set_derivatives_in_motion(arm, loads, order, q, qd, qdd, work, arrays, M, by_rate,
+                              by_coordinate)
+    is_smooth = add_smooth_slopes(arm, q, qd, by_rate, by_coordinate)
+    for k in range(q.size):
+        for l in range(q.size):
+            by_coordinate[k, l] = -by_coordinate[k, l]
+            by_rate[k, l] = -by_rate[k, l]
+        for j in range(arm.motor.size):
+            by_effort[k, j] = 0.0
+    for j in range(arm.motor.size):
+        by_effort[j if arm.motor[j] < 0 else arm.motor[j], j] = 1.0
+    set_cholesky_factor(M)
+    solve_with_factor(M, by_coordinate)
+    solve_with_factor(M, by_rate)
+    solve_with_factor(M, by_effort)
+    return is_smooth
+
+
+@compiled(vectorized=True)
+def set_cholesky_factor(M):
+    """Replace a positive definite M by U of U^T U = M, with the diagonal of U inverted."""
+    n = M.shape[0]
+    for k in range(n):
+        inverse = 1.0 / sqrt(M[k, k])
+        M[k, k] = inverse
+        for l in range(k + 1, n):
+            M[k, l] *= inverse
+        for i in range(k + 1, n):
+            factor = M[k, i]
+            if factor != 0.0:
+                for l in range(i, n):
+                    M[i, l] -= factor * M[k, l]
+
+
+@compiled(vectorized=True)
+def solve_with_factor(U, columns):
+    """Replace columns (n, k) by M^-1 times them, with U of `set_cholesky_factor`."""
+    n, width = columns.shape
+    for k in range(n):
+        for c in range(width):
+            columns[k, c] *= U[k, k]
+        for i in range(k + 1, n):
+            factor = U[k, i]
+            if factor != 0.0:
+                for c in range(width):
+                    columns[i, c] -= factor * columns[k, c]
+    for k in range(n - 1, -1, -1):
+        for c in range(width):
+            columns[k, c] *= U[k, k]
+        for i in range(k):
+            factor = U[i, k]
+            if factor != 0.0:
+                for c in range(width):
+                    columns[i, c] -= factor * columns[k, c]
