@@ -14,6 +14,12 @@ TYPE_CHECKING = False       # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim import control, feedback, identification, planning, shaping, sweeps
     from flex_robot_sim.analysis.deflection import deflection
+    from flex_robot_sim.analysis.derivatives import (
+        ForwardDynamicsDerivatives,
+        InverseDynamicsDerivatives,
+        derivatives,
+        inverse_dynamics_derivatives,
+    )
     from flex_robot_sim.analysis.equations import (
         actuated_coordinates,
         forward_dynamics,
@@ -65,6 +71,8 @@ if TYPE_CHECKING:
 # traceback until start.py has a handler, which comes after this module.
 _LATER = {
     'analysis.deflection': ('deflection',),
+    'analysis.derivatives': ('ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives',
+                             'derivatives', 'inverse_dynamics_derivatives'),
     'analysis.equations': ('nonlinear_effects', 'actuated_coordinates', 'forward_dynamics',
                            'gravity_forces', 'inverse_dynamics', 'mass_matrix'),
     'analysis.flex_sensors': ('curvatures',),
@@ -98,14 +106,15 @@ _PACKAGES = ('control', 'feedback', 'identification', 'planning', 'shaping', 'sw
 
 __all__ = [
     'ArmBuilder', 'ArmModel', 'Batch', 'Box', 'Cylinder', 'DescriptionError', 'Equilibrium',
-    'FlexRobotSimError', 'LinearModel', 'Material', 'Modes', 'Parameters', 'Push', 'Rectangle',
-    'RobotDescription', 'Rod', 'SectionStiffness', 'SettingError', 'Simulation', 'SimulationError',
-    'SimulationLog', 'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates',
-    'convert_rate', 'convert_twist', 'convert_wrench', 'curvatures', 'deflection', 'equilibrium',
-    'forward_dynamics', 'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian',
-    'linearise', 'load', 'mass_matrix', 'modes', 'nonlinear_effects', 'parameters', 'pose',
-    'read_description', 'robots', 'rollout', 'static_jacobian', 'twist', 'twist_rate',
-    'with_parameters', 'with_payload',
+    'FlexRobotSimError', 'ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives', 'LinearModel',
+    'Material', 'Modes', 'Parameters', 'Push', 'Rectangle', 'RobotDescription', 'Rod',
+    'SectionStiffness', 'SettingError', 'Simulation', 'SimulationError', 'SimulationLog',
+    'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates', 'convert_rate',
+    'convert_twist', 'convert_wrench', 'curvatures', 'deflection', 'derivatives', 'equilibrium',
+    'forward_dynamics', 'frequencies', 'gravity_forces', 'inverse_dynamics',
+    'inverse_dynamics_derivatives', 'jacobian', 'linearise', 'load', 'mass_matrix', 'modes',
+    'nonlinear_effects', 'parameters', 'pose', 'read_description', 'robots', 'rollout',
+    'static_jacobian', 'twist', 'twist_rate', 'with_parameters', 'with_payload',
 ]
 __all__ += ['control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps']
 

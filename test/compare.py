@@ -99,7 +99,7 @@ def assert_same(value, expected, scale=1.0, tolerance=1e-10):
     and is far below any wrong term.
     """
     miss = abs((value - expected) / scale).max() / max(abs(expected / scale).max(), 1e-12)
-    assert miss <= tolerance
+    assert miss <= tolerance, miss
 
 
 def in_pinocchio(pin, arm, text, q):

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from flex_robot_sim.analysis.workspace_pool import borrowed
-from flex_robot_sim.dynamics.force_slopes import add_all_slopes
+from flex_robot_sim.dynamics.force_slopes import add_all_slopes, add_smooth_slopes
 from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
@@ -97,3 +97,10 @@ def set_slopes(arm, loads, order, q, qd, qdd, work, arrays, M, D, K):
     """Set M, D and K of (T50) for all drives free, (n, n) each."""
     inverse_dynamics_derivatives(arm, loads, order, q, qd, qdd, work, arrays, M, D, K)
     add_all_slopes(arm, q, qd, D, K)
+
+
+@compiled
+def set_slopes_of_smooth_forces(arm, loads, order, q, qd, qdd, work, arrays, M, D, K):
+    """Set the same for smooth forces; return whether no joint sticks or touches a stop."""
+    inverse_dynamics_derivatives(arm, loads, order, q, qd, qdd, work, arrays, M, D, K)
+    return add_smooth_slopes(arm, q, qd, D, K)

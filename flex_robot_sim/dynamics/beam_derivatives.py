@@ -23,7 +23,7 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
     with the angular velocity w, and dN = (-de^T H, 0, 0), ddN = (-dde^T H, 0, 0) in bending.
 
     :param column: first column of the elastic coordinates of the body.
-    :param M: (n, n), added to, as are `by_rate` and `by_coordinate`.
+    :param M: (n, n), added to up to the diagonal; by_rate and by_coordinate: (n, n), added to.
     """
     first, n = arm.first[i], arm.modes[i]
     y_end, z_end = arm.count[i, 0], arm.count[i, 0] + arm.count[i, 1]
@@ -57,7 +57,7 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
         wrench[BY_RATE, 0] = row[0, 0] = wy * rz - wz * ry
         wrench[BY_RATE, 1] = row[0, 1] = wz * rx - wx * rz
         wrench[BY_RATE, 2] = row[0, 2] = wx * ry - wy * rx
-        for m in range(n):
+        for m in range(k + 1):
             M[first + k, first + m] += arm.modal_mass[i, k, m]
     lx += wy * tz - wz * ty
     ly += wz * tx - wx * tz
@@ -192,7 +192,7 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
                     nx * N_second[l, 0] + ny * N_second[l, 1] + nz * N_second[l, 2])
                 by_rate[first + k, first + l] += (
                     nx * N_rate[l, 0] + ny * N_rate[l, 1] + nz * N_rate[l, 2])
-                if k < z_end or l < z_end:
+                if l <= k and l < z_end:
                     M[first + k, first + l] += m * nx * N[l, 0]
         for k in range(z_end):
             group, end = (0, y_end) if k < y_end else (y_end, z_end)

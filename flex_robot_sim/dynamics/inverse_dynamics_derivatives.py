@@ -86,6 +86,10 @@ def set_derivatives_in_motion(arm, loads, order, q, qd, qdd, work, arrays, M, by
         if arm.parent[i] >= 0:
             _add_to_parent(arm, i, order, has_dead_loads, q, work, arrays, M, by_rate,
                            by_coordinate)
+        first = arm.first[i]
+        for k in range(first, first + arm.modes[i]):
+            for l in range(first, k):
+                M[l, k] = M[k, l]
 
 
 @compiled
@@ -228,8 +232,9 @@ def _add_to_parent(arm, i, order, has_dead_loads, q, work, arrays, M, by_rate, b
         K = arrays.K[s, l]
         _add_wrenches(C, K, arrays.K_rate[s, l], arrays.K_second[s, l], has_dead_loads, total,
                       arrays.row[column + l])
-        for k in range(n):
+        for k in range(l, n):
             M[first + k, first + l] += dot(arrays.K[s, k], total[BY_ACCELERATION])
+        for k in range(n):
             by_coordinate[first + k, first + l] += dot(arrays.K[s, k], total[BY_COORDINATE])
             by_rate[first + k, first + l] += dot(arrays.K[s, k], total[BY_RATE])
         add_moved_wrench(C, K, total[BY_COORDINATE])
