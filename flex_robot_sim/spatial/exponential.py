@@ -160,7 +160,11 @@ def set_turn_rates(phi, dphi, ddphi, first, second):
     """
     First and second rates of the G of `set_turn`, (3, 3) each.
 
-    The rates of [phi]^2 are sums of products [a] [b] = b a^T - (a . b) 1.
+    The rates of [phi]^2 are sums of products
+
+        [a] [b] = b a^T - (a . b) 1                                                          (6)
+
+    :param phi: rotation vector, (3,) [rad]; dphi and ddphi are its rates [rad/s, rad/s2].
     """
     c2, c3, first2, first3, second2, second3 = _stumpff_rates(_dot3(phi, phi))
     squared = _dot3(dphi, dphi)
@@ -170,29 +174,30 @@ def set_turn_rates(phi, dphi, ddphi, first, second):
     for i in range(3):
         p, v, a = phi[i], dphi[i], ddphi[i]
         for k in range(3):
-            square = p * phi[k]
-            mixed = p * dphi[k] + v * phi[k]
-            bent = p * ddphi[k] + a * phi[k] + 2.0 * v * dphi[k]
+            square = p * phi[k]                             # of [phi]^2, and its rates      (6)
+            rate = p * dphi[k] + v * phi[k]
+            acceleration = p * ddphi[k] + a * phi[k] + 2.0 * v * dphi[k]
             if i == k:
                 square -= _dot3(phi, phi)
-                mixed -= dt
-                bent -= ddt
-            first[i, k] = y1 * square + c3 * mixed
-            second[i, k] = y2 * square + 2.0 * y1 * mixed + c3 * bent
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):     # the part [w], which turns j into k
-        one, two = x1 * phi[i] + c2 * dphi[i], x2 * phi[i] + 2.0 * x1 * dphi[i] + c2 * ddphi[i]
-        first[k, j] += one
-        first[j, k] -= one
-        second[k, j] += two
-        second[j, k] -= two
+                rate -= dt
+                acceleration -= ddt
+            first[i, k] = y1 * square + c3 * rate
+            second[i, k] = y2 * square + 2.0 * y1 * rate + c3 * acceleration
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):       # component i of [phi] and its rates
+        rate = x1 * phi[i] + c2 * dphi[i]
+        acceleration = x2 * phi[i] + 2.0 * x1 * dphi[i] + c2 * ddphi[i]
+        first[k, j] += rate
+        first[j, k] -= rate
+        second[k, j] += acceleration
+        second[j, k] -= acceleration
 
 
 @compiled
 def set_turn_curvature(phi, y, out):
     """
-    Derivatives y . (dG/dphi_a) e_b of the G of `set_turn`, (3, 3).
+    Derivatives y . (dG/dphi_a) e_b of the G of `set_turn`, (3, 3), by (4) and (6).
 
-    :param y: a fixed vector, (3,).
+    :param phi: rotation vector, (3,) [rad]; y: constant vector, (3,).
     """
     c2, c3, first2, first3, _, _ = _stumpff_rates(_dot3(phi, phi))
     t, along = _dot3(phi, phi), _dot3(phi, y)
@@ -204,6 +209,6 @@ def set_turn_curvature(phi, y, out):
         for a in range(3):
             out[a, b] = phi[a] * slope + c3 * (y[a] * phi[b] - 2.0 * phi[a] * y[b])
         out[b, b] += c3 * along
-    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):     # y x e_a, which e_b and e_c see
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):       # components b and c of y x e_a
         out[a, b] += c2 * y[c]
         out[a, c] -= c2 * y[b]

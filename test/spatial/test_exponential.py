@@ -103,6 +103,21 @@ def test_turn_gives_rotation_dexp_and_rate_at_once(angle):
     np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-11 * max(1.0, abs(expected).max()))
 
 
+@pytest.mark.parametrize('angle', [*ANGLES[4:], 3.3])
+def test_dexp_has_these_rates_and_derivatives(angle):
+    phi, dphi, ddphi, y = random_vectors(angle, 4)
+    first, second, slopes = np.full((3, 3, 3), 7.0)
+    ex.set_turn_rates(phi, dphi, ddphi, first, second)
+    ex.set_turn_curvature(phi, y, slopes)
+
+    def rate_at(t):
+        return rate(dexp, phi + t * dphi + t**2 / 2 * ddphi, dphi + t * ddphi).T
+    np.testing.assert_allclose(first, rate_at(0.0), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(second, rate(rate_at, 0.0, 1.0), rtol=0, atol=1e-8)
+    expected = [rate(dexp, phi, unit) @ y for unit in np.eye(3)]
+    np.testing.assert_allclose(slopes, expected, rtol=0, atol=1e-11)
+
+
 @pytest.mark.parametrize('angle', [0.0, 0.4, 1.2, 3.0])
 def test_dexp_is_the_velocity_of_the_exponential(angle):
     phi, dphi = random_vectors(angle, 2)
