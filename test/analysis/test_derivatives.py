@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -92,8 +93,9 @@ def test_inverse_dynamics_has_these_derivatives(case, coupling):
     q, v, a, _ = moving_state(arm, 2)
     pushes = random_pushes(arm, np.random.default_rng(3))
     found, scale = frs.inverse_dynamics_derivatives(arm, q, v, a, pushes=pushes), scale_of(arm, q)
-    by_coordinate = columns(lambda x: frs.inverse_dynamics(arm, x, v, a, pushes), q, 3e-3)
-    by_rate = columns(lambda x: frs.inverse_dynamics(arm, q, x, a, pushes), v, 0.1)
+    required = partial(frs.inverse_dynamics, arm, pushes=pushes)
+    by_coordinate = columns(lambda x: required(x, v, a), q, 3e-3)
+    by_rate = columns(lambda x: required(q, x, a), v, 0.1)
     assert_same(found.dtau_dq, by_coordinate, np.outer(scale, scale), 1e-8)
     assert_same(found.dtau_dv, by_rate, np.outer(scale, scale), 1e-8)
     assert_same(found.dtau_da, frs.mass_matrix(arm, q), np.outer(scale, scale), 1e-12)
@@ -107,10 +109,11 @@ def test_forward_dynamics_has_these_derivatives(case):
     q, v, _, effort = moving_state(arm, 4)
     pushes = random_pushes(arm, np.random.default_rng(6))
     found, scale = frs.derivatives(arm, q, v, effort, pushes=pushes), scale_of(arm, q)
-    assert_same(found.a, frs.forward_dynamics(arm, q, v, effort, pushes), 1 / scale)
-    by_coordinate = columns(lambda x: frs.forward_dynamics(arm, x, v, effort, pushes), q, 1e-3)
-    by_rate = columns(lambda x: frs.forward_dynamics(arm, q, x, effort, pushes), v, 0.1)
-    by_effort = columns(lambda x: frs.forward_dynamics(arm, q, v, x, pushes), effort, 1.0)
+    accelerations = partial(frs.forward_dynamics, arm, pushes=pushes)
+    assert_same(found.a, accelerations(q, v, effort), 1 / scale)
+    by_coordinate = columns(lambda x: accelerations(x, v, effort), q, 1e-3)
+    by_rate = columns(lambda x: accelerations(q, x, effort), v, 0.1)
+    by_effort = columns(lambda x: accelerations(q, v, x), effort, 1.0)
     assert_same(found.da_dq, by_coordinate, np.outer(1 / scale, scale), 1e-8)
     assert_same(found.da_dv, by_rate, np.outer(1 / scale, scale), 1e-8)
     assert_same(found.da_deffort, by_effort, 1 / np.outer(scale, scale[arm.motor_q]), 1e-8)
