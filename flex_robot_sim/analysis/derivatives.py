@@ -1,8 +1,8 @@
 """
-Derivatives of forward and inverse dynamics at any state, to rounding, for gradients of your own.
+Derivatives of forward and inverse dynamics at any state, as arrays of all coordinates.
 
-As in Pinocchio, where they are `computeABADerivatives` and `computeRNEADerivatives`, there is one
-function for each: the first starts from efforts, the second from accelerations.
+There is one function for each, because the first starts from efforts and the second from
+accelerations. They correspond to `computeABADerivatives` and `computeRNEADerivatives` of Pinocchio.
 """
 
 from collections.abc import Iterable
@@ -48,25 +48,23 @@ def derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
                 effort: ArrayLike | None = None, *,
                 pushes: Iterable[Push] = ()) -> ForwardDynamicsDerivatives:
     """
-    Differentiate `forward_dynamics` by coordinates, rates and efforts, by an analytic recursion.
+    Derivatives of `forward_dynamics` by coordinates, rates and efforts, exact to rounding.
 
-    Where a joint with dry friction sticks, or a joint touches a stop, the derivatives are those of
-    all other forces, at the acceleration with these forces, and `is_smooth` is False. It is also
-    False where an effort reaches the limit of its motor, which `forward_dynamics` does not apply.
+    Where a joint with dry friction sticks (|v| <= 0.01 rad/s), or a joint touches a stop, these
+    forces count as constant, and `is_smooth` is False. It is also False where an effort reaches
+    the limit of its motor, which `forward_dynamics` does not apply.
 
-    :param arm: ArmModel.
-    :param q: coordinates, (nq,) [rad, m].
-    :param v: their rates, (nv,) [rad/s, m/s]; default: zero.
+    :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,); default: zero.
     :param effort: of the motors, (joints,) [N m, N]; default: zero.
-    :param pushes: [Push]; dead loads keep their direction, followers turn with their link.
+    :param pushes: [Push] on links.
 
     Example::
 
         arm = frs.load('two_link')
-        q, effort = np.full(arm.nq, 0.01), [0.0, 2.0, 1.0]
-        slopes = frs.derivatives(arm, q, np.zeros(arm.nv), effort)
-        slopes.da_deffort.shape         # (16, 3)
-        slopes.a + slopes.da_deffort @ [0.0, 0.1, 0.0]
+        q = np.full(arm.nq, 0.01)
+        slopes = frs.derivatives(arm, q, effort=[0.0, 2.0, 1.0])
+        change = frs.forward_dynamics(arm, q, effort=[0.0, 2.1, 1.0]) - slopes.a
+        assert np.allclose(change, slopes.da_deffort @ [0.0, 0.1, 0.0])
     """
     q, v = checked_coordinates(arm, q=q, v=v)
     n, joints = arm.size, len(arm.joint_names)
@@ -77,34 +75,32 @@ def derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
         is_smooth = scratch.call(
             forward_dynamics_derivatives, arm.arrays, make_loads(arm, pushes), scratch.order, q, v,
             effort, scratch.work, scratch.derivative_arrays, a, M, da_dq, da_dv, da_deffort)
-    within = bool((np.abs(effort) < effort_limits(arm)).all())
-    return ForwardDynamicsDerivatives(a, da_dq, da_dv, da_deffort, bool(is_smooth) and within)
+    is_within = bool((np.abs(effort) < effort_limits(arm)).all())
+    return ForwardDynamicsDerivatives(a, da_dq, da_dv, da_deffort, bool(is_smooth) and is_within)
 
 
 def inverse_dynamics_derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
                                  a: ArrayLike | None = None, *,
                                  pushes: Iterable[Push] = ()) -> InverseDynamicsDerivatives:
     """
-    Differentiate `inverse_dynamics` by coordinates, rates and accelerations, as `derivatives` does.
+    Derivatives of `inverse_dynamics` by coordinates, rates and accelerations, as `derivatives`.
 
-    :param arm: ArmModel.
-    :param q: coordinates, (nq,) [rad, m].
-    :param v: their rates, (nv,) [rad/s, m/s]; default: zero.
-    :param a: accelerations, (nv,) [rad/s2, m/s2]; default: zero.
-    :param pushes: [Push].
+    :param q: coordinates, (nq,) [rad, m]; v: their rates; a: their accelerations, (nv,) each;
+        default: zero.
+    :param pushes: [Push] on links.
 
     Example::
 
         arm = frs.load('two_link')
         q = np.full(arm.nq, 0.01)
         slopes = frs.inverse_dynamics_derivatives(arm, q)
-        stiffness = slopes.dtau_dq      # of gravity and springs, (16, 16)
-        inertia = slopes.dtau_da        # the mass matrix
+        assert slopes.dtau_dq.shape == (arm.nv, arm.nq)     # stiffness of gravity and springs
+        assert np.allclose(slopes.dtau_da, frs.mass_matrix(arm, q))
     """
     q, v, a = checked_coordinates(arm, q=q, v=v, a=a)
-    M, by_rate, by_coordinate = np.zeros((3, arm.size, arm.size))
+    M, dtau_dv, dtau_dq = np.zeros((3, arm.size, arm.size))
     with borrowed(arm) as scratch:
         is_smooth = scratch.call(
             set_slopes_of_smooth_forces, arm.arrays, make_loads(arm, pushes), scratch.order, q, v,
-            a, scratch.work, scratch.derivative_arrays, M, by_rate, by_coordinate)
-    return InverseDynamicsDerivatives(by_coordinate, by_rate, M, bool(is_smooth))
+            a, scratch.work, scratch.derivative_arrays, M, dtau_dv, dtau_dq)
+    return InverseDynamicsDerivatives(dtau_dq, dtau_dv, M, bool(is_smooth))

@@ -144,7 +144,7 @@ def _eigen(M, D, K, force, inverse_scales):
     if n == 0:
         return np.zeros(0, complex), np.zeros((0, 0))
     squares, columns = _undamped((K + K.T) / 2, M)
-    # error of K in modal coordinates: rounding, and the differences of (T51)
+    # error of K in modal coordinates: rounding of its entries, and of the forces (T51)
     eps, size = np.finfo(float).eps, np.abs(columns)
     scaled, force_noise = np.sqrt((inverse_scales
                                    * inverse_scales) @ size**2), np.sqrt((force * force) @ size**2)
