@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from flex_robot_sim.simulation.rollout import rollout
     from flex_robot_sim.simulation.simulation import Simulation
     from flex_robot_sim.simulation.simulation_log import SimulationLog
-    from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
-    from flex_robot_sim.sweeps.sweep import sweep
     from flex_robot_sim.util.exceptions import (
         DescriptionError,
         FlexRobotSimError,
@@ -99,8 +97,6 @@ _LATER = {
     'simulation.rollout': ('rollout',),
     'simulation.simulation': ('Simulation',),
     'simulation.simulation_log': ('SimulationLog',),
-    'sweeps.manoeuvre': ('Manoeuvre',),
-    'sweeps.sweep': ('sweep',),
 }
 _PACKAGES = ('control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps')
 

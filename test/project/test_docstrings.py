@@ -51,5 +51,5 @@ def test_a_public_function_takes_an_arm_first_and_explains_every_parameter(name,
     if parameters and parameters[0].name == 'arm':
         positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
         allowed = ['arm', 'q', 'v', 'a', 'effort', 'link', 'mass', 'centre', 'inertia',
-                   'values']
+                   'changes', 'values']
         assert [p for p in allowed if p in positional] == positional, f'{name}: {positional}'
