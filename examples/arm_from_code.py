@@ -1,7 +1,5 @@
 """An arm from code: two tubes, a gear that gives, a tool. How it vibrates when its tool is hit."""
 
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -27,4 +25,4 @@ print(f'vibrates at {scale[spectrum.argmax()]:.2f} Hz; '
       f'the linear model has {frs.frequencies(arm, [0.0, 0.0])[:2].round(2)} Hz')
 plt.plot(times, bent)
 plt.gca().set(xlabel='time [s]', ylabel='deflection of the neck [mm]')
-plt.savefig(sys.argv[1] if len(sys.argv) > 1 else 'arm_from_code.png', dpi=120)
+plt.savefig('arm_from_code.png', dpi=120)

@@ -93,7 +93,7 @@ def linearise(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = N
 
     For a payload, pass `with_payload(arm, ...)`.
 
-    :param q, v: see `modes`.
+    :param q: see `modes`; v: the same.
     :param effort: of the motors, (joints,) [N m, N]; default: for constant drive velocities.
     :param joints: 'locked' or 'free', or the names of joints with locked drives; default: free,
         because the effort of each drive is an input.

@@ -62,9 +62,7 @@ def frequencies(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None =
                 joints: str | Sequence[str] | None = None, gains: Gains | None = None,
                 pushes: Iterable[Push] = ()) -> np.ndarray:
     """
-    Natural frequencies, ascending, (k,) [Hz].
-
-    :param q, v, joints, gains, pushes: see `modes`.
+    Natural frequencies, ascending, (k,) [Hz]; q, v, joints, gains and pushes as in `modes`.
 
     Example::
 

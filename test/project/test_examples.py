@@ -44,6 +44,17 @@ def output(tmp_path, forks):
     return run
 
 
+PROGRAMS = ('impulse_response', 'random_payloads', 'lqr', 'arm_from_code', 'computed_torque',
+            'gradient', 'inverse_kinematics', 'process_pool', 'branches', 'time_optimal_move')
+
+
+@pytest.mark.parametrize('name', [*PROGRAMS, 'computed_torque_pinocchio',
+                                  'inverse_kinematics_pinocchio'])
+def test_a_program_has_at_most_30_lines_of_99_characters(name):
+    lines = (EXAMPLES / f'{name}.py').read_text('utf-8').splitlines()
+    assert len(lines) <= 30 and max(map(len, lines)) <= 99
+
+
 def test_every_example_is_judged():
     judged = {name[5:] for name in globals() if name.startswith('test_')}
     assert {path.stem for path in EXAMPLES.glob('*.py')} <= judged
@@ -116,3 +127,74 @@ def test_own_controller_ros(output):
         assert joints == pytest.approx([0.5, 0.5, -0.8], abs=0.3)   # it sags: no weight is carried
     finally:
         dynamics.close()
+
+
+def test_impulse_response(output):
+    [[peak, *modes]] = output('impulse_response')
+    # 16 s of samples have a resolution of 1/16 Hz
+    assert min(abs(peak - mode) for mode in modes) < 1 / 16
+
+
+def test_random_payloads(output):
+    [[*levels, low, median, high]] = output('random_payloads')
+    assert levels == [5, 50, 95]
+    # the move of one second excites little above 2 Hz, and heavier tips vibrate more slowly
+    assert 0.0 < low < 0.2 * median < median < high < 50.0
+
+
+def test_lqr(output):
+    [[servo], [regulated]] = output('lqr')
+    assert servo > 1.0 and regulated < 0.02 * servo
+
+
+def test_computed_torque(output):
+    [[flexible]] = output('computed_torque')
+    assert 1.0 < flexible < 20.0            # the elastic gears and links are not in the law
+
+
+def test_computed_torque_pinocchio(output):
+    pytest.importorskip('pinocchio')
+    [[rigid]] = output('computed_torque_pinocchio')
+    assert rigid < 1.0                      # Euler's method with 1 ms is all that is off
+
+
+def test_gradient(output):
+    [[cost, iterations, still]] = output('gradient')
+    assert still == 640                     # weight times the square of 0.8 rad
+    # the least effort of a rigid inertia J from rest to rest is the integral of (6 J a / T^2
+    # (1 - 2 t / T))^2: 12 J^2 a^2 / T^3. Friction and bending add a little
+    from flex_robot_sim import load, mass_matrix
+    inertia = mass_matrix(load('single_link'), [0.0, 0.0, 0.0])[0, 0]
+    assert cost == pytest.approx(12 * inertia**2 * 0.8**2 / 0.8**3, rel=0.05)
+
+
+def test_inverse_kinematics(output):
+    [[error, _, sag]] = output('inverse_kinematics')
+    assert error < 1e-6 and 5.0 < sag < 30.0
+
+
+def test_inverse_kinematics_pinocchio(output):
+    pytest.importorskip('pinocchio')
+    [[error, _, *joints]] = output('inverse_kinematics_pinocchio')
+    assert error < 1e-9
+    # the same joints put the straight arm there by our own kinematics
+    from flex_robot_sim import load, pose
+    arm = load('two_link')
+    q = [0.0] * arm.nq
+    q[arm.joint_q] = joints
+    assert pose(arm, q)[:3, 3] == pytest.approx([0.45, 0.25, 0.15], abs=1e-4)   # rounded joints
+
+
+def test_process_pool(output):
+    [[soft, stiff, sag, stiff_sag]] = output('process_pool')
+    assert 0.0 < soft < stiff and 0.0 < stiff_sag < sag
+
+
+def test_branches(output):
+    [[least, most]] = output('branches')
+    assert 0.0 < least < most
+
+
+def test_time_optimal_move(output):
+    [[end, vibration], [same_end, left]] = output('time_optimal_move')
+    assert same_end == end and left < 0.05 * vibration

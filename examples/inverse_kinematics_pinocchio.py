@@ -1,0 +1,22 @@
+"""The program inverse_kinematics.py with Pinocchio: the links are rigid, and nothing sags."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pinocchio as pin
+
+import flex_robot_sim as frs
+
+DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])      # of the least squares; of the tool [m]
+model = pin.buildModelFromUrdf(str(frs.robots()['two_link']))
+data, tool = model.createData(), model.getFrameId('tool')
+joints, errors = np.array([0.0, 0.5, -1.0]), []
+while len(errors) < 12:
+    pin.framesForwardKinematics(model, data, joints)
+    error = GOAL - data.oMf[tool].translation
+    errors.append(np.linalg.norm(error))
+    J = pin.computeFrameJacobian(model, data, joints, tool, pin.LOCAL_WORLD_ALIGNED)[:3]
+    joints += J.T @ np.linalg.solve(J @ J.T + DAMPING**2 * np.eye(3), error)
+print(f'off by {1e3 * errors[-1]:.1e} mm after {len(errors)} iterations; joints', joints.round(4))
+plt.semilogy(errors, 'o-')
+plt.gca().set(xlabel='iteration', ylabel='distance of the tool from its goal [m]')
+plt.savefig('inverse_kinematics_pinocchio.png', dpi=120)
