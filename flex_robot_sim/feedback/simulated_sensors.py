@@ -16,7 +16,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 
 def measure(simulation: Simulation) -> Measurement:
     """
-    Return the Measurement of a Simulation: encoders on the motor side, and no noise.
+    Return the Measurement of a `simulation`: encoders on the motor side, and no noise.
 
     Example::
 

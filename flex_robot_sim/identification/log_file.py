@@ -109,7 +109,7 @@ def make_log(times: ArrayLike, signals: Mapping[str, ArrayLike], *, name: str = 
 def read_log(path: str | Path, signals: Iterable[str] = (), *,
              calibration: Calibration | None = None) -> Log:
     """
-    Return the Log in a CSV or MCAP file; UsageError if the file is invalid.
+    Return the Log in the file at `path`, CSV or MCAP; UsageError if the file is invalid.
 
     :param signals: `SIGNAL=COLUMN`, or `SIGNAL=COLUMN*FACTOR`, a number or one of UNIT_FACTORS.
     :param calibration: of the bench, replaces the one in the log. The log then contains only times

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -74,24 +75,34 @@ def test_import_of_all_packages_imports_no_library():
     assert said.stdout.split() == []
 
 
+def is_record(one):
+    """Whether it is a class of fields, which the comments beside them explain."""
+    return hasattr(one, '_fields') or hasattr(one, '__dataclass_fields__')
+
+
 @pytest.mark.parametrize('package', OF_LIBRARY)
 def test_every_public_name_has_an_example_and_says_its_parameters(package):
     """The docstring of a function or class has a summary line, and an example."""
     module = importlib.import_module(full_name(package))
     for name in module.__all__:
-        words = getattr(module, name).__doc__
-        assert len(words.strip().splitlines()[0]) < 110 and 'Example::' in words, name
+        one = getattr(module, name)
+        words = inspect.getdoc(one)
+        assert len(words.splitlines()[0]) < 110 and 'Example::' in words, name
+        assert len(words.partition('Example::\n\n')[2].splitlines()) <= 5, name
+        if inspect.isclass(one) and not is_record(one):
+            words += inspect.getdoc(one.__init__)
+        if not is_record(one):
+            assert [parameter for parameter in inspect.signature(one).parameters
+                    if parameter != 'arm' and parameter not in words] == [], name
 
 
 @pytest.mark.parametrize('package', OF_LIBRARY)
 def test_what_comes_after_the_main_arguments_has_a_keyword(package):
     """Up to three arguments are known by their place: the arm, and what happens to it."""
-    import inspect
-
     module = importlib.import_module(full_name(package))
     for name in module.__all__:
         one = getattr(module, name)
-        if hasattr(one, '_fields') or hasattr(one, '__dataclass_fields__'):
+        if is_record(one):
             continue
         by_place = [item for item in inspect.signature(one).parameters.values()
                     if item.kind is item.POSITIONAL_OR_KEYWORD]
