@@ -15,6 +15,7 @@ from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.model.arguments import expect_arm, truth
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 Logs = Log | str | Path | Sequence[Log | str | Path]
@@ -54,9 +55,12 @@ def identify_parameters(arm: ArmModel, logs: Logs, *, free: Iterable[str] = (),
     if other is not None and other.channels != data.channels:
         raise SettingError(f'{checked[0].path}: has other signals than {fitted[0].path}: '
                            f'{", ".join(other.channels)}. Record the same')
-    setup = Setup(arm.description, data, arm.coupling,
-                  tuple(np.negative(arm.arrays.base_acceleration[3:]).tolist()),
-                  time_step=time_step)
+    gravity = tuple(np.negative(arm.arrays.base_acceleration[3:]).tolist())
+    described = build_arm(arm.description, arm.coupling, gravity)
+    if not np.array_equal(described.arrays.inertia, arm.arrays.inertia):
+        raise SettingError('arm carries a payload that its description does not have: add it to '
+                           'the URDF as a link')
+    setup = Setup(arm.description, data, arm.coupling, gravity, time_step=time_step)
     return identify(setup, paths, other.sequences if other else ())
 
 
