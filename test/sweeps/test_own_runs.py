@@ -58,6 +58,7 @@ def test_who_is_gone_before_the_first_run_is_one_line(tmp_path):
 
 UNGUARDED = """
 import flex_robot_sim as frs
+from flex_robot_sim.sweeps import sweep
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.sweeps.pools import processes
 def run(case):

@@ -128,8 +128,8 @@ def test_the_table_is_there_as_csv_and_parquet(tmp_path):
 
 
 PROGRAM = """
-import sys, own_runs, flex_robot_sim as frs
-from flex_robot_sim.sweeps.pools import processes
+import sys, own_runs
+from flex_robot_sim.sweeps import processes, sweep
 if __name__ == '__main__':
     with processes(2) as pool:
         sweep('single_link', vary={'payload': 'uniform:0,1'}, run=own_runs.told, method='random',
