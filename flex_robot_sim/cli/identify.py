@@ -165,12 +165,16 @@ def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
 
     :param gauges: those that ring at rest in the log; none: it is taken as a whole.
     """
+    from flex_robot_sim.description.robot_parameters import parameters_of
+
     gains = [f'{name}.gain' for name in gauges]
     if not free and not gauges:     # what forces say of gauges depends on the stiffness
         return ['stiffness', 'damping', 'sensors', *(['friction'] if has_efforts else [])]
     if not free:    # the field of the stepper and the gains trade with the stiffness
-        return [f'{link}.{word}' for link in arm.tips for word in ('stiffness', 'damping_*')] + (
-            gains if is_calibrated else [])
+        known = parameters_of(arm.description)
+        paths = [f'{link}.{word}' for link in arm.tips
+                 for word in ('stiffness', 'damping_ratio', 'damping_time')]
+        return [path for path in paths if path in known] + (gains if is_calibrated else [])
     return [path for word in free if word != 'delay'
             for path in (gains if word == 'sensors' else [word])]
 

@@ -68,7 +68,7 @@ SENSITIVE_PARAMETERS = {
     'canadarm2': ('upper_boom.EIz', 1.2, 0.02),     # section 4.2 prints it
     'ella': ('payload.mass', 1.2, None),            # the base carries it
     'dual_screw': ('link_3.GJ', 1.2, None),         # only in the linearised model
-    'rcm': ('offset of joint_5', 1.2, 1.0),         # its axis meets the other axes elsewhere
+    'rcm': ('joint_5.origin_z', 1.2, 1.0),          # its axis meets the other axes elsewhere
     'rig': ('strip.stiffness', 1.2, None),          # it vibrates faster than on the bench
     'element_sum_1': ('link_2.mass', 1.2, 0.01),    # section 3.1 prints it
     'element_sum_2': ('payload.mass', 1.2, 0.01),   # section 3.2 prints it
