@@ -26,7 +26,17 @@ Change: TypeAlias = 'float | tuple[str, float]'
 
 @summarized
 class Parameters(dict[str, Parameter]):
-    """Parameters of an arm by path; `print` shows all of them, an interpreter the first ones."""
+    """
+    Parameters of an arm by path; `print` shows all of them, an interpreter the first ones.
+
+    Each has `value`, `unit`, the bounds `lower` and `upper`, and `meaning`.
+
+    Example::
+
+        found = frs.parameters(frs.load('two_link'))
+        units = {path: parameter.unit for path, parameter in found.items()}
+        assert units['shoulder.stiffness'] == 'N m/rad'
+    """
 
     def __str__(self) -> str:
         heading, rows = self._summary()

@@ -102,7 +102,7 @@ def test_effects_of_a_variant_have_a_table():
     (['ella', '--variant', 'mine'], 'ella: no variant "mine". Known: paper.'),
     (['all', '--variant', 'mine'], 'no variant "mine". Known: paper.'),
     (['spin_up', '--set', 'beam.EIx=3'],
-     'spin_up: no parameter "beam.EIx". Near: beam.EIz, beam.length, beam.mass, beam.stiffness, '
+     'spin_up: no parameter "beam.EIx". Near: beam.EIz, beam.mass, beam.length, beam.stiffness, '
      'beam.damping_ratio, beam.polar_inertia.'),
     (['spin_up', '--set', 'beam.EIz=-3'],
      'beam.EIz = -3 cannot be: it must be above 0.'),
