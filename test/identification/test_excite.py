@@ -185,7 +185,10 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
     (['--size', '2'], '--size must be above 0 and at most 1.'),
     (['--play', 'emulator'], '--play needs --log FILE for what is measured.'),
     (['--pose', '1,2'], '--pose takes 1 numbers, not 2.'),
-    (['--free', 'nothing', '--pose', '0'], 'no parameter "nothing".')])
+    (['--free', 'nothing', '--pose', '0'], 'no parameter "nothing".'),
+    (['--free', 'tip_mass.centre_x', '--pose', '0'], '"tip_mass.centre_x" is not fitted: a fit '
+     'estimates stiffness, damping, friction, mass and length. Leave it out, or correct it in the '
+     'description.')])
 def test_an_error_is_one_line(words, line, capsys):
     assert main(['excite', 'single_link', *words]) == 2
     said = capsys.readouterr().err
