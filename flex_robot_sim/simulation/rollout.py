@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from inspect import signature
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -90,11 +91,11 @@ class ControlLoop:
         simulation, efforts = self.simulation, array_or_nan(effort)
         shape = simulation.effort.shape
         if efforts.shape not in (shape, shape[-1:]) or not np.isfinite(efforts).all():
-            name = getattr(self.controller, '__name__', type(self.controller).__name__)
             raise SettingError(
-                f'the controller "{name}" returned {shortened(repr(effort), 100)} at '
-                f'{simulation.time:.6g} s: it must return {" x ".join(map(str, shape))} finite '
-                f'efforts ({", ".join(simulation.arm.joint_names)}), or None')
+                f'the controller "{_name_of(self.controller)}" returned '
+                f'{shortened(repr(effort), 100)} at {simulation.time:.6g} s: it must return '
+                f'{" x ".join(map(str, shape))} finite efforts '
+                f'({", ".join(simulation.arm.joint_names)}), or None')
         return efforts
 
 
@@ -109,8 +110,8 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
     until the end of the rollout. With a controller, it is the target: the controller receives its
     present TrajectoryPoint (position, velocity, acceleration) as third argument.
 
-    :param arm_or_simulation: an ArmModel starts at rest, in its start pose, or in equilibrium at
-        the start of the trajectory; a Simulation or a Batch continues.
+    :param arm_or_simulation: an ArmModel starts, with default settings, at rest in its start pose,
+        or in equilibrium on the trajectory; a Simulation or a Batch continues.
     :param duration: to the nearest time step [s].
     :param controller: function of time [s] and simulation; it returns motor efforts, (joints,)
         [N m, N], or None if it has set all inputs itself, as by `hold`.
@@ -137,12 +138,11 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
     if not isinstance(duration, Real) or not isfinite(duration) or not duration >= 0.5 * h:
         raise SettingError(f'duration = {duration!r} must be finite and at least a time step of '
                            f'{h:g} s')
-    log = SimulationLog(simulation, record)
-    call = controller
-    if follow is not None and callable(controller):
-        def call(time, simulation):
-            return controller(time, simulation, follow(time))
-        call.__name__ = getattr(controller, '__name__', type(controller).__name__)
+    log, call = SimulationLog(simulation, record), controller
+    if callable(controller):
+        _expect_parameters(controller, follow is not None)
+        if follow is not None:
+            call = _TrackingController(controller, follow)
     loop = ControlLoop(simulation, call, LoopTiming(h if period is None else period, delay),
                        log.sample, record_period)
     prescribed = simulation.arm.joint_names if follow is not None and controller is None else ()
@@ -155,6 +155,35 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
         for joint in prescribed:
             simulation.prescribe(joint)
     return log
+
+
+class _TrackingController:
+    """A controller with the present point of a trajectory as third argument."""
+
+    def __init__(self, controller, trajectory):
+        self._controller, self._trajectory = controller, trajectory
+        self.__name__ = _name_of(controller)
+
+    def __call__(self, time, simulation):
+        return self._controller(time, simulation, self._trajectory(time))
+
+
+def _name_of(controller):
+    return getattr(controller, '__name__', type(controller).__name__)
+
+
+def _expect_parameters(controller, has_trajectory):
+    """Raise SettingError if the parameters of a controller do not fit its call."""
+    words = ['time', 'simulation', *['target'] * has_trajectory]
+    try:
+        signature(controller).bind(*words)
+    except TypeError as error:
+        raise SettingError(
+            f'the controller "{_name_of(controller)}" must be a function of {", ".join(words)}'
+            + (': the target is the present point of the trajectory' if has_trajectory else '')
+            ) from error
+    except ValueError:      # a builtin does not tell its parameters
+        pass
 
 
 def _start(arm_or_simulation, trajectory):

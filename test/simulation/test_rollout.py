@@ -196,6 +196,13 @@ ARM = 'two_link'
      'efforts (waist, shoulder, elbow), or None'),
     ({'controller': 3}, 'controller = 3 must be a function of time and simulation that returns '
                         'efforts'),
+    ({'controller': lambda time: None}, 'the controller "<lambda>" must be a function of time, '
+                                        'simulation'),
+    ({'controller': servo, 'trajectory': sine}, 'the controller "servo" must be a function of '
+     'time, simulation, target: the target is the present point of the trajectory'),
+    ({'controller': lambda time, sim, target: [np.nan] * 3, 'trajectory': sine},
+     'the controller "<lambda>" returned [nan, nan, nan] at 0 s: it must return 3 finite efforts '
+     '(waist, shoulder, elbow), or None'),
     ({'duration': -1.0}, 'duration = -1.0 must be finite and at least a time step of 0.001 s'),
     ({'duration': '1'}, "duration = '1' must be finite and at least a time step of 0.001 s"),
     ({'period': 1.5e-3}, 'period and delay of a loop, 0.0015 and 0 s, must be whole numbers of '
