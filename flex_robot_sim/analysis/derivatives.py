@@ -70,13 +70,14 @@ def derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
     n, joints = arm.size, len(arm.joint_names)
     effort = np.zeros(joints) if effort is None else checked('effort', effort, arm.joint_names)
     refuse_massless(arm)
-    a, (M, da_dq, da_dv), da_deffort = np.zeros(n), np.zeros((3, n, n)), np.zeros((n, joints))
+    a, slopes = np.zeros(n), np.zeros((n, 2 * n + joints))
     with borrowed(arm) as scratch:
         is_smooth = scratch.call(
             forward_dynamics_derivatives, arm.arrays, make_loads(arm, pushes), scratch.order, q, v,
-            effort, scratch.work, scratch.derivative_arrays, a, M, da_dq, da_dv, da_deffort)
+            effort, scratch.work, scratch.derivative_arrays, a, *np.zeros((3, n, n)), slopes)
     is_within = bool((np.abs(effort) < effort_limits(arm)).all())
-    return ForwardDynamicsDerivatives(a, da_dq, da_dv, da_deffort, bool(is_smooth) and is_within)
+    return ForwardDynamicsDerivatives(a, slopes[:, :n], slopes[:, n:2 * n], slopes[:, 2 * n:],
+                                      bool(is_smooth) and is_within)
 
 
 def inverse_dynamics_derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,

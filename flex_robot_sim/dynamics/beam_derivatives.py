@@ -4,6 +4,7 @@ Derivatives of the force for the motion of one elastic body: a sum over the mass
 Equation numbers are those of docs/theory.md.
 """
 
+from flex_robot_sim.dynamics.beam_inertia import COMMON_BEAM, is_common_beam
 from flex_robot_sim.dynamics.composite_bodies import rotated_symmetric
 from flex_robot_sim.dynamics.derivative_arrays import BY_ACCELERATION, BY_COORDINATE, BY_RATE
 from flex_robot_sim.dynamics.station_derivatives import set_rotated_screw
@@ -12,6 +13,20 @@ from flex_robot_sim.jit.compiled import compiled
 
 @compiled
 def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, by_coordinate):
+    """Add the beam of body i to its composite, its columns and its elastic blocks (T63)."""
+    if is_common_beam(arm, i):
+        add_beam_derivatives_of(arm, i, column, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2],
+                                COMMON_BEAM[3], COMMON_BEAM[4], q, qd, qdd, work, arrays, M,
+                                by_rate, by_coordinate)
+    else:
+        count = arm.count[i]
+        add_beam_derivatives_of(arm, i, column, count[0], count[1], count[2], count[3],
+                                arm.reach[i], q, qd, qdd, work, arrays, M, by_rate, by_coordinate)
+
+
+@compiled(inline=True)
+def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, work, arrays, M,
+                            by_rate, by_coordinate):
     """
     Add the beam of body i to the composite of the body, its columns and its elastic blocks (T63).
 
@@ -25,11 +40,11 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
     :param column: first column of the elastic coordinates of the body.
     :param M: (n, n), added to up to the diagonal; by_rate and by_coordinate: (n, n), added to.
     """
-    first, n = arm.first[i], arm.modes[i]
-    y_end, z_end = arm.count[i, 0], arm.count[i, 0] + arm.count[i, 1]
-    t_end, reach = z_end + arm.count[i, 2], arm.reach[i]
+    first, y_end, z_end, t_end = arm.first[i], ny, ny + nz, ny + nz + nt
+    n = t_end + nu
+    is_banded = reach + 1 < max(ny, nz)
     V, dV, R, C = work.V[i], work.dV[i], work.base_R[i], arrays.composite[i]
-    N, N_second, N_rate, h = arrays.N, arrays.N_second, arrays.N_rate, arrays.h
+    N_second, N_rate, h = arrays.N_second, arrays.N_rate, arrays.h
     wx, wy, wz, dwx, dwy, dwz = V[0], V[1], V[2], dV[0], dV[1], dV[2]
     # dw~ + w~ w~
     oxx, oyy, ozz = -wy * wy - wz * wz, -wx * wx - wz * wz, -wx * wx - wy * wy
@@ -83,8 +98,9 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
             dx += shape[k] * qd[first + k]
             ddx += shape[k] * qdd[first + k]
         for k in range(z_end):
-            group, end = (0, y_end) if k < y_end else (y_end, z_end)
-            low, high = max(group, k - reach), min(end, k + reach + 1)
+            low, high = (0, y_end) if k < y_end else (y_end, z_end)
+            if is_banded:
+                low, high = max(low, k - reach), min(high, k + reach + 1)
             hk = dh = ddh = 0.0
             for l in range(low, high):
                 hk += H[k, l - low] * q[first + l]
@@ -133,70 +149,56 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
         lz += m * (x * ay - y * ax)
 
         # columns                                                                           (T63)
-        for k in range(n):
-            if z_end <= k < t_end:
-                continue            # torsion moves no point
-            nx = ny = nz = dh = ddh = 0.0
-            if k < z_end:
-                nx, dh, ddh = -h[k, 0], h[k, 1], h[k, 2]
-            if k < y_end:
-                ny = shape[k]
-            elif k < z_end:
-                nz = shape[k]
-            else:
-                nx = shape[k]
-            sx = oxx * nx + oxy * ny + oxz * nz - ddh
-            sy = oyx * nx + oyy * ny + oyz * nz - 2.0 * dh * wz
-            sz = ozx * nx + ozy * ny + ozz * nz + 2.0 * dh * wy
-            qx = 2.0 * (wy * nz - wz * ny - dh)
-            qy = 2.0 * (wz * nx - wx * nz)
-            qz = 2.0 * (wx * ny - wy * nx)
-            # times the mass, except for N
-            N[k, 0], N[k, 1], N[k, 2] = nx, ny, nz
-            sx, sy, sz, qx, qy, qz = m * sx, m * sy, m * sz, m * qx, m * qy, m * qz
-            N_second[k, 0], N_second[k, 1], N_second[k, 2] = sx, sy, sz
-            N_rate[k, 0], N_rate[k, 1], N_rate[k, 2] = qx, qy, qz
-            nx, ny, nz = m * nx, m * ny, m * nz
+        add_bending_columns(column, 0, y_end, 1, 2, 1.0, m, shape, x, y, z, ux, uy, uz, ax, ay, az,
+                            wx, wy, wz, oxx, oxy, oyx, oyy, ozx, ozy, arrays)
+        add_bending_columns(column, y_end, z_end, 2, 1, -1.0, m, shape, x, z, y, ux, uz, uy, ax,
+                            az, ay, wx, wz, wy, oxx, oxz, ozx, ozz, oyx, oyz, arrays)
+        for k in range(t_end, n):
+            s = m * shape[k]                # N = (s, 0, 0) in stretch
+            sx, sb, sc, qb, qc = oxx * s, oyx * s, ozx * s, 2.0 * wz * s, -2.0 * wy * s
+            N_second[k, 0], N_second[k, 1], N_second[k, 2] = sx, sb, sc
+            N_rate[k, 0], N_rate[k, 1], N_rate[k, 2] = 0.0, qb, qc
             wrench, row = arrays.wrench[column + k], arrays.row[column + k]
-            wrench[BY_ACCELERATION, 0] += y * nz - z * ny
-            wrench[BY_ACCELERATION, 1] += z * nx - x * nz
-            wrench[BY_ACCELERATION, 2] += x * ny - y * nx
-            wrench[BY_ACCELERATION, 3] += nx
-            wrench[BY_ACCELERATION, 4] += ny
-            wrench[BY_ACCELERATION, 5] += nz
-            wrench[BY_COORDINATE, 0] += ny * az - nz * ay + y * sz - z * sy
-            wrench[BY_COORDINATE, 1] += nz * ax - nx * az + z * sx - x * sz
-            wrench[BY_COORDINATE, 2] += nx * ay - ny * ax + x * sy - y * sx
+            wrench[BY_ACCELERATION, 1] += z * s
+            wrench[BY_ACCELERATION, 2] -= y * s
+            wrench[BY_ACCELERATION, 3] += s
+            wrench[BY_COORDINATE, 0] += y * sc - z * sb
+            wrench[BY_COORDINATE, 1] += z * sx - x * sc - s * az
+            wrench[BY_COORDINATE, 2] += x * sb - y * sx + s * ay
             wrench[BY_COORDINATE, 3] += sx
-            wrench[BY_COORDINATE, 4] += sy
-            wrench[BY_COORDINATE, 5] += sz
-            wrench[BY_RATE, 0] += y * qz - z * qy
-            wrench[BY_RATE, 1] += z * qx - x * qz
-            wrench[BY_RATE, 2] += x * qy - y * qx
-            wrench[BY_RATE, 3] += qx
-            wrench[BY_RATE, 4] += qy
-            wrench[BY_RATE, 5] += qz
-            row[0, 0] += 2.0 * (uy * nz - uz * ny)
-            row[0, 1] += 2.0 * (uz * nx - ux * nz)
-            row[0, 2] += 2.0 * (ux * ny - uy * nx)
+            wrench[BY_COORDINATE, 4] += sb
+            wrench[BY_COORDINATE, 5] += sc
+            wrench[BY_RATE, 0] += y * qc - z * qb
+            wrench[BY_RATE, 1] -= x * qc
+            wrench[BY_RATE, 2] += x * qb
+            wrench[BY_RATE, 4] += qb
+            wrench[BY_RATE, 5] += qc
+            row[0, 1] += 2.0 * uz * s
+            row[0, 2] -= 2.0 * uy * s
 
         # elastic blocks; the products of shapes are in modal_mass
-        for k in range(n):
-            if z_end <= k < t_end:
-                continue
-            nx, ny, nz = N[k, 0], N[k, 1], N[k, 2]
-            for l in range(n):
-                if z_end <= l < t_end:
-                    continue
-                by_coordinate[first + k, first + l] += (
-                    nx * N_second[l, 0] + ny * N_second[l, 1] + nz * N_second[l, 2])
-                by_rate[first + k, first + l] += (
-                    nx * N_rate[l, 0] + ny * N_rate[l, 1] + nz * N_rate[l, 2])
-                if l <= k and l < z_end:
-                    M[first + k, first + l] += m * nx * N[l, 0]
         for k in range(z_end):
-            group, end = (0, y_end) if k < y_end else (y_end, z_end)
-            low, high = max(group, k - reach), min(end, k + reach + 1)
+            g, s, p = -h[k, 0], shape[k], 1 if k < y_end else 2
+            for l in range(z_end):
+                by_coordinate[first + k, first + l] += g * N_second[l, 0] + s * N_second[l, p]
+                by_rate[first + k, first + l] += g * N_rate[l, 0] + s * N_rate[l, p]
+            for l in range(t_end, n):
+                by_coordinate[first + k, first + l] += g * N_second[l, 0] + s * N_second[l, p]
+                by_rate[first + k, first + l] += s * N_rate[l, p]
+            for l in range(k + 1):
+                M[first + k, first + l] -= m * g * h[l, 0]
+        for k in range(t_end, n):
+            s = shape[k]
+            for l in range(z_end):
+                by_coordinate[first + k, first + l] += s * N_second[l, 0]
+                by_rate[first + k, first + l] += s * N_rate[l, 0]
+                M[first + k, first + l] -= m * s * h[l, 0]
+            for l in range(t_end, n):
+                by_coordinate[first + k, first + l] += s * N_second[l, 0]
+        for k in range(z_end):
+            low, high = (0, y_end) if k < y_end else (y_end, z_end)
+            if is_banded:
+                low, high = max(low, k - reach), min(high, k + reach + 1)
             for l in range(low, high):
                 by_coordinate[first + k, first + l] -= m * ax * H[k, l - low]
 
@@ -231,3 +233,47 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
         x, y, z = row[0, 0], row[0, 1], row[0, 2]
         for a in range(3):
             row[0, a] = R[a, 0] * x + R[a, 1] * y + R[a, 2] * z
+
+
+@compiled(inline=True)
+def add_bending_columns(column, start, end, p, r, sign, m, shape, x, y, z, ux, uy, uz, ax, ay, az,
+                        wx, wy, wz, oxx, oxy, oyx, oyy, ozx, ozy, arrays):
+    """
+    Add a point to the columns [start, end) of bending along an axis p, with N = (g, s, 0).
+
+    Vectors have the components (x, p, r). Those of vector products change their sign if these axes
+    are not right-handed.
+
+    :param p: index of the axis, and r: that of the other one across the beam; sign: 1 or -1.
+    """
+    N_second, N_rate, h = arrays.N_second, arrays.N_rate, arrays.h
+    for k in range(start, end):
+        g, s, dh = -m * h[k, 0], m * shape[k], 2.0 * m * h[k, 1]
+        sx = oxx * g + oxy * s - m * h[k, 2]
+        sy = oyx * g + oyy * s - sign * (dh * wz)
+        sz = ozx * g + ozy * s + sign * (dh * wy)
+        g2, s2 = 2.0 * g, 2.0 * s
+        qx, qy, qz = -sign * (wz * s2) - dh, sign * (wz * g2), sign * (wx * s2 - wy * g2)
+        N_second[k, 0], N_second[k, p], N_second[k, r] = sx, sy, sz
+        N_rate[k, 0], N_rate[k, p], N_rate[k, r] = qx, qy, qz
+        wrench, row = arrays.wrench[column + k], arrays.row[column + k]
+        wrench[BY_ACCELERATION, 0] -= sign * (z * s)
+        wrench[BY_ACCELERATION, p] += sign * (z * g)
+        wrench[BY_ACCELERATION, r] += sign * (x * s - y * g)
+        wrench[BY_ACCELERATION, 3] += g
+        wrench[BY_ACCELERATION, 3 + p] += s
+        wrench[BY_COORDINATE, 0] += sign * (s * az + y * sz - z * sy)
+        wrench[BY_COORDINATE, p] += sign * (z * sx - x * sz - g * az)
+        wrench[BY_COORDINATE, r] += sign * (g * ay - s * ax + x * sy - y * sx)
+        wrench[BY_COORDINATE, 3] += sx
+        wrench[BY_COORDINATE, 3 + p] += sy
+        wrench[BY_COORDINATE, 3 + r] += sz
+        wrench[BY_RATE, 0] += sign * (y * qz - z * qy)
+        wrench[BY_RATE, p] += sign * (z * qx - x * qz)
+        wrench[BY_RATE, r] += sign * (x * qy - y * qx)
+        wrench[BY_RATE, 3] += qx
+        wrench[BY_RATE, 3 + p] += qy
+        wrench[BY_RATE, 3 + r] += qz
+        row[0, 0] -= sign * (uz * s2)
+        row[0, p] += sign * (uz * g2)
+        row[0, r] += sign * (ux * s2 - uy * g2)

@@ -18,16 +18,18 @@ from flex_robot_sim.jit.compiled import compiled
 
 
 @compiled
-def forward_dynamics_derivatives(arm, loads, order, q, qd, effort, work, arrays, qdd, M,
-                                 by_coordinate, by_rate, by_effort):
+def forward_dynamics_derivatives(arm, loads, order, q, qd, effort, work, arrays, qdd, M, by_rate,
+                                 by_coordinate, slopes):
     """
     Derivatives of the accelerations qdd (n,) by coordinates, rates and efforts (T65).
 
     The forces of sticking joints and of stops count as constant.
 
+    :param qdd: receives the accelerations, (n,).
     :param M: (n, n), receives the Cholesky factor of the mass matrix, with its diagonal inverted.
-    :param by_coordinate: receives dqdd/dq (n, n), by_rate: dqdd/dqd (n, n), and by_effort:
-        dqdd/deffort (n, joints).
+    :param by_rate: receives the slopes of all forces but those of motors with the rates, (n, n),
+        and by_coordinate: with the coordinates.
+    :param slopes: receives the derivatives by q, qd and effort in columns, (n, 2 n + joints).
     :returns: whether no joint sticks or touches a stop.
     """
     set_loads(arm, loads, q, qd, work)
@@ -35,18 +37,17 @@ def forward_dynamics_derivatives(arm, loads, order, q, qd, effort, work, arrays,
     set_derivatives_in_motion(arm, loads, order, q, qd, qdd, work, arrays, M, by_rate,
                               by_coordinate)
     is_smooth = add_smooth_slopes(arm, q, qd, by_rate, by_coordinate)
-    for k in range(q.size):
-        for l in range(q.size):
-            by_coordinate[k, l] = -by_coordinate[k, l]
-            by_rate[k, l] = -by_rate[k, l]
+    n = q.size
+    for k in range(n):
+        for l in range(n):
+            slopes[k, l] = -by_coordinate[k, l]
+            slopes[k, n + l] = -by_rate[k, l]
         for j in range(arm.motor.size):
-            by_effort[k, j] = 0.0
+            slopes[k, 2 * n + j] = 0.0
     for j in range(arm.motor.size):
-        by_effort[j if arm.motor[j] < 0 else arm.motor[j], j] = 1.0
+        slopes[j if arm.motor[j] < 0 else arm.motor[j], 2 * n + j] = 1.0
     set_cholesky_factor(M)
-    solve_with_factor(M, by_coordinate)
-    solve_with_factor(M, by_rate)
-    solve_with_factor(M, by_effort)
+    solve_with_factor(M, slopes)
     return is_smooth
 
 

@@ -183,7 +183,7 @@ def rates_of_motion(arm, pose, servo, design):
                                           for k in range(24)]) for rows in motions])
                     for late in (0, 1))
     U, size, V = np.linalg.svd(past, full_matrices=False)
-    kept = size > 1e-8 * size[0]
+    kept = size > 5e-8 * size[0]        # smaller ones are noise
     step = U[:, kept].T @ future @ (V[kept].T / size[kept])
     return np.log(np.linalg.eigvals(step).astype(complex)) / LOOP.period
 
