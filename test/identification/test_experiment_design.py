@@ -68,14 +68,14 @@ def simulate(values, effort, place):
     kp, kd, lag = soft_servo()
     model = frs.linearise(arm_of(values), [0.0])
     row = {name: model.C[k] for k, name in enumerate(model.outputs)}
-    B, motor = model.B[:, :1], row['motor'][None]
+    B, motor = model.B[:, :1], row['motor/position'][None]
     # lag s' = kp (y - q) + kd (y' - q') - s, with s = kd / lag (y - q) + z
     A = np.block([[model.A - kd / lag * B @ motor, B],
                   [-(kp - kd / lag) / lag * motor, -np.eye(1) / lag]])
     B = np.block([[B, kd / lag * B], [np.zeros((1, 1)), (kp - kd / lag) / lag * np.eye(1)]])
     row = {name: np.append(values, 0.0) for name, values in row.items()}
     tip = LENGTH * row['motor/velocity'] + row['arm/tip_y/rate']
-    C = np.array([row['motor'], row['arm/root'], row['arm/tip'],
+    C = np.array([row['motor/position'], row['arm/root'], row['arm/tip'],
                   row['motor/velocity'] + row['arm/tip_turn_z/rate'], tip @ A])
     D = np.zeros((5, 2))
     D[4] = tip @ B
