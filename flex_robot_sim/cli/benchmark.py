@@ -9,8 +9,8 @@ from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import share_folder
 
-PARTS = ('step_time', 'batch_time', 'batch_mujoco', 'sweep_time', 'scale', 'manoeuvre',
-         'start_time', 'work_precision', 'formulations_time', 'paper_costs')
+PARTS = ('step_time', 'derivatives_time', 'batch_time', 'batch_mujoco', 'sweep_time', 'scale',
+         'manoeuvre', 'start_time', 'work_precision', 'formulations_time', 'paper_costs')
 SLOW_PARTS = ('control', 'identify', 'demo_start')  # run on request only: they take minutes
 PAGE_MODULE = 'page'                                # module that writes tables into pages
 LABEL_WIDTH = 56

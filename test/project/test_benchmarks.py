@@ -75,6 +75,18 @@ def test_step_time(benchmark, monkeypatch):
     assert 'one step, two_link' in lines_of(module, found)
 
 
+def test_derivatives_time(benchmark):
+    module = benchmark('derivatives_time')
+    found = module.measure(quick=True)['derivatives']
+    assert {8, 16, 32} <= {row['coordinates'] for row in found.values()}
+    for row in found.values():
+        assert 8 <= row['coordinates'] <= 32
+        assert row['allowed'] == 0.4 * row['coordinates']
+        # forward dynamics is a part of it; the upper bound is lax, for busy machines
+        assert 1.0 < row['over_forward_dynamics'] < 5 * row['allowed']
+    lines_of(module, {'derivatives': found})
+
+
 def test_held_robots(benchmark):
     module = benchmark('held_robots')
     found = module.measure(quick=True)
