@@ -2,7 +2,7 @@
 Derivatives of forward and inverse dynamics at any state, as arrays of all coordinates.
 
 There is one function for each, because the first starts from efforts and the second from
-accelerations. They correspond to `computeABADerivatives` and `computeRNEADerivatives` of Pinocchio.
+accelerations. In Pinocchio they are `computeABADerivatives` and `computeRNEADerivatives`.
 """
 
 from collections.abc import Iterable

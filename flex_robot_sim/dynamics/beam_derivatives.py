@@ -1,5 +1,5 @@
 """
-Derivatives of the force for the motion of one elastic body: a sum over the mass points of its beam.
+Derivatives of the force for the motion of an elastic body: a sum over the points of its beam.
 
 Equation numbers are those of docs/theory.md.
 """
@@ -220,9 +220,10 @@ def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, w
     trace = dxx + dyy + dzz
     for a in range(3):
         # row a of R U, for U = 2 (trace - sum m u r^T) - t~
-        ux = R[a, 0] * 2.0 * (trace - dxx) - R[a, 1] * (2.0 * dyx + tz) - R[a, 2] * (2.0 * dzx - ty)
-        uy = R[a, 1] * 2.0 * (trace - dyy) - R[a, 0] * (2.0 * dxy - tz) - R[a, 2] * (2.0 * dzy + tx)
-        uz = R[a, 2] * 2.0 * (trace - dzz) - R[a, 0] * (2.0 * dxz + ty) - R[a, 1] * (2.0 * dyz - tx)
+        r, s, t = R[a, 0], R[a, 1], R[a, 2]
+        ux = r * 2.0 * (trace - dxx) - s * (2.0 * dyx + tz) - t * (2.0 * dzx - ty)
+        uy = s * 2.0 * (trace - dyy) - r * (2.0 * dxy - tz) - t * (2.0 * dzy + tx)
+        uz = t * 2.0 * (trace - dzz) - r * (2.0 * dxz + ty) - s * (2.0 * dyz - tx)
         for b in range(3):
             C[13 + 3 * a + b] += ux * R[b, 0] + uy * R[b, 1] + uz * R[b, 2]
     for k in range(n):

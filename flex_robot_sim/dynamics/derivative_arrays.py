@@ -28,7 +28,8 @@ class ColumnOrder(NamedTuple):
 
 def column_order(arm: ArmArrays) -> ColumnOrder:
     """Return the ColumnOrder of ArmArrays."""
-    bodies, columns = arm.parent.size, []
+    bodies = arm.parent.size
+    columns: list[int] = []
     start, elastic, end = np.zeros((3, bodies), int)
     children: list[list[int]] = [[] for _ in range(bodies)]
     for i in range(bodies - 1, -1, -1):

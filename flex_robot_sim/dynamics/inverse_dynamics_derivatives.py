@@ -1,11 +1,10 @@
 """
 Derivatives of inverse dynamics by coordinates, rates and accelerations, in two sweeps.
 
-Every coordinate l moves a subtree by the screw J_l, its joint axis or a column of K. With the first
-and second rates of J_l, the latter with the acceleration of the base, a change of q_l or of its
-rate changes the wrench on every composite body C of that subtree by
+Every coordinate l moves a subtree by the screw J_l, its joint axis or a column of K. With the
+rates J_l' and J_l'' of (T60), a change of q_l or of its rate changes the wrench on the subtree by
 
-    dF/dq_l = ad^*_{J_l} F + I J_l'' + 2 B J_l' + L J_l,   dF/dq_l' = 2 I J_l' + 2 B J_l        (T62)
+    dF/dq_l = ad^*_{J_l} F + I J_l'' + 2 B J_l' + L J_l,   dF/dq_l' = 2 I J_l' + 2 B J_l     (T62)
 
 Its power on the screws of the bodies before is a derivative of their forces. The transposed
 products, rows of I and 2 B, give those of the forces in the subtree by the coordinates before it.
@@ -127,7 +126,8 @@ def _add_loads(arm, loads, work, arrays):
     for k in range(loads.body.size):
         if not loads.follows[k]:
             has_dead_loads = True
-            R, p, f, m = work.base_R[loads.body[k]], loads.point[k], loads.force[k], loads.moment[k]
+            R, p = work.base_R[loads.body[k]], loads.point[k]
+            f, m = loads.force[k], loads.moment[k]
             add_dead_load(m[0], m[1], m[2], f[0], f[1], f[2],
                           R[0, 0] * p[0] + R[0, 1] * p[1] + R[0, 2] * p[2],
                           R[1, 0] * p[0] + R[1, 1] * p[1] + R[1, 2] * p[2],

@@ -30,7 +30,8 @@ cases = pytest.mark.parametrize('case', CASES)
 PUBLIC_ROBOTS = [
     'panda_description/urdf/panda.urdf', 'ur_description/urdf/ur10_robot.urdf',
     'kinova_description/robots/kinova.urdf', 'solo_description/robots/solo12.urdf',
-    'talos_data/robots/talos_reduced.urdf', 'allegro_hand_description/urdf/allegro_right_hand.urdf']
+    'talos_data/robots/talos_reduced.urdf',
+    'allegro_hand_description/urdf/allegro_right_hand.urdf']
 
 
 def random_pushes(arm, rng, count=4):
@@ -68,7 +69,7 @@ def test_a_change_of_state_changes_the_forces_as_lagranges_equations_say(text, c
     reference, rng = Reference(arm, GRAVITY), np.random.default_rng(5)
     q, v, a, _ = moving_state(arm, 3)
     # no larger than the state, so that differences are good to many digits
-    dq, dv, along_force = (x * abs(y) for x, y in zip(rng.uniform(-1, 1, (3, arm.size)), (q, v, q)))
+    dq, dv, along_force = rng.uniform(-1, 1, (3, arm.size)) * np.abs([q, v, q])
 
     def power(t):
         """Forces at a changed state times `along_force`, by energies and complex steps."""
