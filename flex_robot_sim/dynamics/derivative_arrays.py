@@ -24,32 +24,41 @@ class ColumnOrder(NamedTuple):
     start: np.ndarray           # (i,)  first column of body i, and of its joint
     elastic: np.ndarray         # (i,)  first column of its elastic coordinates
     end: np.ndarray             # (i,)  end of the columns of its subtree
+    axis: np.ndarray            # (i, n)  about which an elastic coordinate turns a section, and
+    turn: np.ndarray            # (s, n)  by which angle at a station                       [rad/m]
 
 
 def column_order(arm: ArmArrays) -> ColumnOrder:
     """Return the ColumnOrder of ArmArrays."""
-    bodies = arm.parent.size
     columns: list[int] = []
-    start, elastic, end = np.zeros((3, bodies), int)
-    children: list[list[int]] = [[] for _ in range(bodies)]
-    for i in range(bodies - 1, -1, -1):
-        if arm.parent[i] >= 0:
-            children[arm.parent[i]].insert(0, i)
-    pending = [i for i in range(bodies - 1, -1, -1) if arm.parent[i] < 0]
-    sequence = []
-    while pending:
+    start, elastic, end = np.zeros((3, arm.parent.size), int)
+    pending = [*np.flatnonzero(arm.parent < 0)]
+    while pending:              # depth first
         i = pending.pop()
-        sequence.append(i)
         start[i] = len(columns)
         columns += [arm.joint[i]] * int(arm.joint[i] >= 0)
         elastic[i] = len(columns)
         columns += range(arm.first[i], arm.first[i] + arm.modes[i])
         end[i] = len(columns)
-        pending += children[i][::-1]
-    for i in sequence[::-1]:
+        pending += [*np.flatnonzero(arm.parent == i)]
+    for i in range(arm.parent.size - 1, -1, -1):
         if arm.parent[i] >= 0:
             end[arm.parent[i]] = max(end[arm.parent[i]], end[i])
-    return ColumnOrder(np.array(columns, int), start, elastic, end)
+    return ColumnOrder(np.array(columns, int), start, elastic, end, *_section_turns(arm))
+
+
+def _section_turns(arm):
+    """Tables `axis` and `turn` of a ColumnOrder."""
+    axis, turn = np.zeros(arm.modal_mass.shape[:2], int), np.zeros(arm.station_slope.shape)
+    for i, (y, z, _, _) in enumerate(arm.count):
+        axis[i, :y], axis[i, y:y + z] = 2, 1
+    for s, i in zip(arm.station, arm.parent):
+        if s >= 0:
+            y, z, torsion, _ = np.cumsum(arm.count[i])
+            turn[s, :y] = arm.station_slope[s, :y]
+            turn[s, y:z] = -arm.station_slope[s, y:z]
+            turn[s, z:torsion] = arm.station_shape[s, z:torsion]
+    return axis, turn
 
 
 @pass_by_pointer

@@ -111,7 +111,7 @@ def _set_screws(arm, i, order, q, qd, qdd, work, arrays):
         for a in range(3):
             d[a] = P[a, 0] * p[0] + P[a, 1] * p[1] + P[a, 2] * p[2]
         if s >= 0:
-            set_station_derivatives(arm, s, parent, q, qd, qdd, work, arrays)
+            set_station_derivatives(arm, s, parent, order, q, qd, qdd, work, arrays)
 
 
 @compiled
@@ -242,7 +242,7 @@ def _add_to_parent(arm, i, order, has_dead_loads, q, work, arrays, M, by_rate, b
             add_scaled(1.0, total[kind], wrench[kind])
     R = work.base_R[parent]
     add_station_stiffness(
-        arm, s, parent, q,
+        arm, s, parent, order, q,
         R[0, 0] * C[22] + R[1, 0] * C[23] + R[2, 0] * C[24],
         R[0, 1] * C[22] + R[1, 1] * C[23] + R[2, 1] * C[24],
         R[0, 2] * C[22] + R[1, 2] * C[23] + R[2, 2] * C[24],

@@ -10,13 +10,13 @@ from flex_robot_sim.spatial.screws import add_bracket
 
 
 @compiled
-def set_station_derivatives(arm, s, i, q, qd, qdd, work, arrays):
+def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
     """
     Columns K of station s on body i, and their first and second rates (T60), in base axes.
 
     Poses and K of the station are in `work`, V and A of the body in `arrays`.
 
-    :param arrays: DerivativeArrays; receives K, K_rate and K_second.
+    :param order: ColumnOrder; arrays: DerivativeArrays; receives K, K_rate and K_second.
     """
     first, n = arm.first[i], arm.modes[i]
     r, K, theta, dtheta, ddtheta = (work.station_p[s], work.K[s], work.theta, work.dtheta,
@@ -26,7 +26,7 @@ def set_station_derivatives(arm, s, i, q, qd, qdd, work, arrays):
     dtheta[:] = 0.0
     ddtheta[:] = 0.0
     for k in range(n):
-        axis, turn = section_turn(arm, s, i, k)
+        axis, turn = order.axis[i, k], order.turn[s, k]
         theta[axis] += turn * q[first + k]
         dtheta[axis] += turn * qd[first + k]
         ddtheta[axis] += turn * qdd[first + k]
@@ -48,7 +48,7 @@ def set_station_derivatives(arm, s, i, q, qd, qdd, work, arrays):
     set_turn_rates(theta, dtheta, ddtheta, G_rate, G_second)
     R = work.base_R[i]
     for k in range(n):
-        axis, turn = section_turn(arm, s, i, k)
+        axis, turn = order.axis[i, k], order.turn[s, k]
         x, y, z = K[0, k], K[1, k], K[2, k]
         dx, dy, dz = turn * G_rate[0, axis], turn * G_rate[1, axis], turn * G_rate[2, axis]
         ddx, ddy, ddz = (turn * G_second[0, axis], turn * G_second[1, axis],
@@ -71,19 +71,6 @@ def set_station_derivatives(arm, s, i, q, qd, qdd, work, arrays):
         add_bracket(1.0, V, rate, second)
         add_bracket(1.0, V, column, rate)
         add_bracket(1.0, V, rate, second)
-
-
-@compiled
-def section_turn(arm, s, i, k):
-    """Axis about which coordinate k of body i turns the section at station s, and how much."""
-    ny, nz, nt = arm.count[i, 0], arm.count[i, 1], arm.count[i, 2]
-    if k < ny:
-        return 2, arm.station_slope[s, k]
-    if k < ny + nz:
-        return 1, -arm.station_slope[s, k]
-    if k < ny + nz + nt:
-        return 0, arm.station_shape[s, k]
-    return 0, 0.0
 
 
 @compiled
@@ -133,7 +120,7 @@ def _set_gradient_rates(arm, s, i, q, qd, qdd, rate, second):
 
 
 @compiled
-def add_station_stiffness(arm, s, i, q, mx, my, mz, fx, fy, fz, work, arrays, slopes):
+def add_station_stiffness(arm, s, i, order, q, mx, my, mz, fx, fy, fz, work, arrays, slopes):
     """
     Add y . dK_l/de_k at station s of body i to its elastic block of slopes (n, n) (T64).
 
@@ -144,23 +131,22 @@ def add_station_stiffness(arm, s, i, q, mx, my, mz, fx, fy, fz, work, arrays, sl
     r, K, theta, X, y = (work.station_p[s], work.K[s], work.theta, arrays.G[2], work.dtheta)
     theta[:] = 0.0
     for k in range(n):
-        axis, turn = section_turn(arm, s, i, k)
-        theta[axis] += turn * q[first + k]
+        theta[order.axis[i, k]] += order.turn[s, k] * q[first + k]
     y[0] = mx - r[1] * fz + r[2] * fy
     y[1] = my - r[2] * fx + r[0] * fz
     y[2] = mz - r[0] * fy + r[1] * fx
     set_turn_curvature(theta, y, X)
     for k in range(n):
-        row, turn_row = section_turn(arm, s, i, k)
+        row, turn = X[order.axis[i, k]], order.turn[s, k]
         nx = K[3, k] - r[1] * K[2, k] + r[2] * K[1, k]
         ny = K[4, k] - r[2] * K[0, k] + r[0] * K[2, k]
         nz = K[5, k] - r[0] * K[1, k] + r[1] * K[0, k]
         # N . (a x f) = a . (f x N)
         px, py, pz = fy * nz - fz * ny, fz * nx - fx * nz, fx * ny - fy * nx
         for m in range(n):
-            axis, turn = section_turn(arm, s, i, m)
-            slopes[first + k, first + m] += (turn_row * turn * X[row, axis] + px * K[0, m]
-                                             + py * K[1, m] + pz * K[2, m])
+            slopes[first + k, first + m] += (
+                turn * order.turn[s, m] * row[order.axis[i, m]] + px * K[0, m] + py * K[1, m]
+                + pz * K[2, m])
     H, reach, setback = arm.station_H[s], arm.reach[i], arm.station_setback[s]
     for k in range(z_end):
         group, end = (0, y_end) if k < y_end else (y_end, z_end)
