@@ -1,6 +1,8 @@
 """
 Time from the start of Python to the first step, with and without machine code on disk.
 
+The processor time of a start is compared with that of `import numpy, numba` in the same run.
+
 It is that of an environment as users have it: what tests need beside it starts with every Python,
 or is imported by Numba where it is found, as `coverage` is. Each figure is the least of several:
 what else the machine does adds to them.
@@ -9,19 +11,21 @@ what else the machine does adds to them.
 """
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
-from benchmarks.timing import seconds
+from benchmarks.timing import in_turns, seconds
 from flex_robot_sim.util.share import share_folder
 
 PROGRAM = """
 import flex_robot_sim as frs
 frs.Simulation(frs.load('two_link')).step()
 """
+NUMBA_ALONE = 'import numpy, numba'
 
 
 def installed(folder):
@@ -35,31 +39,45 @@ def installed(folder):
     return python
 
 
-def start(python, folder, **environment):
-    """Start Python in a folder, load a robot, and take a step."""
-    subprocess.run([python, '-c', PROGRAM], check=True, cwd=folder,
+def start(python, folder, program=PROGRAM, **environment):
+    """Start Python in a folder, load a robot, and take a step, or run another program."""
+    subprocess.run([python, '-c', program], check=True, cwd=folder,
                    env={**os.environ, **environment})
+
+
+def processor_times(begin, rounds):
+    """Return the processor times of a start, and its excess over that of Numba alone [s]."""
+    def used():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+    full, alone = map(min, in_turns([begin, lambda: begin(program=NUMBA_ALONE)], rounds, used))
+    return {'start_processor_s': full, 'start_numba_processor_s': alone,
+            'start_above_numba_s': full - alone}
 
 
 def measure(quick=False):
     """Return the figures of this page; `quick` takes this environment, and its machine code."""
     if quick:
-        start(sys.executable, share_folder())
-        warm = min(seconds(lambda: start(sys.executable, share_folder())) for _ in range(3))
-        return {'start_warm_s': warm, 'start_cold_s': None}
+        begin = partial(start, sys.executable, share_folder())
+        begin()
+        return {'start_warm_s': min(seconds(begin) for _ in range(3)), 'start_cold_s': None,
+                **processor_times(begin, 2)}
     with tempfile.TemporaryDirectory() as folder:
         python = installed(Path(folder))
 
-        def begin(cache):
-            start(python, folder, NUMBA_CACHE_DIR=f'{folder}/{cache}', PYTHONPATH='')
+        def begin(cache='third', **named):
+            start(python, folder, NUMBA_CACHE_DIR=f'{folder}/{cache}', PYTHONPATH='', **named)
         cold = min(seconds(partial(begin, cache)) for cache in ('first', 'second', 'third'))
-        warm = min(seconds(partial(begin, 'third')) for _ in range(7))
-    return {'start_warm_s': warm, 'start_cold_s': cold}
+        warm = min(seconds(begin) for _ in range(7))
+        return {'start_warm_s': warm, 'start_cold_s': cold, **processor_times(begin, 15)}
 
 
 def as_text(result):
     """Lines of the table."""
     yield 'start to first step, warm', f'{result["start_warm_s"]:.2f} s'
+    yield ('processor time of a warm start', f'{result["start_processor_s"]:.2f} s, of which '
+           f'{result["start_numba_processor_s"]:.2f} s are those of `import numpy, numba`')
+    yield 'above `import numpy, numba`', f'{result["start_above_numba_s"]:.3f} s'
     yield ('start to first step, cold', 'left out by --quick' if result['start_cold_s'] is None
            else f'{result["start_cold_s"]:.1f} s')
 

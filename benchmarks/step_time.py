@@ -37,8 +37,10 @@ def step_times(rounds):
 
 
 def call_over_step(rounds):
-    """What a call of `step()` for one step takes beside that step [us], for two_link."""
+    """What a call of `step()` for one step takes beside that step [us], for two_link at rest."""
     simulation = frs.Simulation(frs.load('two_link'))
+    simulation.hold(np.zeros(simulation.effort.size), *fitting_gains(simulation.arm))
+    simulation.step(10 * CALLS)     # until all steps take as many iterations
 
     def one_by_one():
         for _ in range(CALLS):

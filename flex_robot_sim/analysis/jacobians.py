@@ -11,7 +11,6 @@ where A is the screw of the joint and K that of the station that carries the bod
 behind elastic gears move no link, so their columns are zero.
 """
 
-from collections.abc import Callable
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_joint, set_bodies
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
-from flex_robot_sim.jit.compiled import bind, compiled
+from flex_robot_sim.jit.compiled import call_with_tables, compiled
 from flex_robot_sim.model.arguments import checked_coordinates, is_known
 from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace, station_row
 from flex_robot_sim.spatial.screws import add_scaled, set_composed, set_copy, set_in_child
@@ -161,17 +160,6 @@ def _workspace(arm, work):
         yield scratch.work
 
 
-def _call(function, arrays, *arguments):
-    """Call a compiled function of an arm and a Workspace, without checks of argument types."""
-    key = function, id(arrays._numba_type_), id(arguments[-1]._numba_type_)     # never released
-    if key not in _bound_functions:
-        _bound_functions[key] = bind(function, arrays, *arguments)
-    return _bound_functions[key](arrays, *arguments)
-
-
-_bound_functions: dict[tuple, Callable] = {}
-
-
 def _attachment(arm, q, qd, link, station, work):
     """Return the attachment of a link or of one of its sections; set all bodies in `work`."""
     link = arm.tool if link is None else link
@@ -180,8 +168,8 @@ def _attachment(arm, q, qd, link, station, work):
     if station is not None:
         body, row = section_row(arm, link, station)
     if body >= 0:
-        _call(set_bodies, arm.arrays, q, qd, work)
-        _call(set_base_poses, arm.arrays, work)
+        call_with_tables(set_bodies, arm.arrays, q, qd, work)
+        call_with_tables(set_base_poses, arm.arrays, work)
         base_R, base_p = work.base_R[body], work.base_p[body]
     if station is not None:
         station_arrays = arm.arrays._replace(**{name: np.array([value])

@@ -6,8 +6,7 @@ workspace contains data of previous queries, except servos, limits and prescribe
 queries never set.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,6 +18,7 @@ from flex_robot_sim.dynamics.derivative_arrays import (
     make_derivative_arrays,
 )
 from flex_robot_sim.jit.compiled import bind
+from flex_robot_sim.model.arguments import expect_arm
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 
@@ -42,21 +42,37 @@ class ScratchWorkspace:
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a compiled function, always with the same argument types: they are not checked."""
-        if function not in self._bound:
-            self._bound[function] = bind(function, *arguments)
-        return self._bound[function](*arguments)
+        bound = self._bound.get(function)
+        if bound is not None:
+            return bound(*arguments)
+        result = bind(function, *arguments)(*arguments)     # a first call is slower
+        self._bound[function] = bind(function, *arguments)
+        return result
 
 
-@contextmanager
-def borrowed(model: ArmModel) -> Iterator[ScratchWorkspace]:
-    """Provide a ScratchWorkspace for an ArmModel during this context."""
-    pool = _idle.setdefault(model, [])
-    try:
-        scratch = pool.pop()
-    except IndexError:
-        scratch = ScratchWorkspace(model)
-    yield scratch
-    pool.append(scratch)        # not after an error: its content is undefined
+class borrowed:
+    """Context with a ScratchWorkspace of an ArmModel; SettingError for anything else."""
+
+    __slots__ = ('_pool', '_scratch')
+
+    def __init__(self, model: ArmModel) -> None:
+        """Find the pool of the arm."""
+        try:
+            self._pool = _idle[model]
+        except (KeyError, TypeError):       # TypeError: nothing that could be an arm
+            expect_arm(model)
+            self._pool = _idle.setdefault(model, [])
+        try:
+            self._scratch = self._pool.pop()
+        except IndexError:
+            self._scratch = ScratchWorkspace(model)
+
+    def __enter__(self) -> ScratchWorkspace:
+        return self._scratch
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is None:       # after an error its content is undefined
+            self._pool.append(self._scratch)
 
 
 _idle: WeakKeyDictionary[ArmModel, list[ScratchWorkspace]] = WeakKeyDictionary()

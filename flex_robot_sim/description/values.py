@@ -1,6 +1,5 @@
 """Read attributes and children of an element as defined in words.py."""
 
-import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 
 def closest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | None:
     """Return the most similar word of `known`, or None."""
+    import difflib  # for mistakes only
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(word.lower(), by_lower_case, 1, similarity)
     return by_lower_case[match[0]] if match else None

@@ -21,9 +21,9 @@ from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import set_loads
-from flex_robot_sim.dynamics.monitors import note_coarseness, note_validity
+from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.spatial.screws import set_copy
+from flex_robot_sim.spatial.screws import is_finite, set_copy
 
 RATE_TOLERANCE = 5e-7                   # relative, in the norm of kinetic energy
 REST_VELOCITY = 1e-3                    # added to velocities, for an arm at rest     [rad/s, m/s]
@@ -38,6 +38,19 @@ MAX_RATIO_FOR_REUSE = 0.1               # of squared changes; below it factors a
 MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2    # of squared changes
 CG_ITERATIONS_PER_EVALUATION = 6        # of coupled dampers, in the same time
 MIN_SUBSTEP_RATIO = 2.0**-12            # over the step
+NON_FINITE_EFFORT = -1                  # instead of a number of events
+
+
+@compiled
+def advance_checked(arm, loads, settings, state, steps, watch, work):
+    """
+    Take steps unless an effort is not finite, and count the events; see `advance`.
+
+    :returns: number of steps taken, and `count_events` or NON_FINITE_EFFORT.
+    """
+    if not is_finite(state.effort):
+        return 0, NON_FINITE_EFFORT
+    return advance(arm, loads, settings, state, steps, watch, work), count_events(watch)
 
 
 @compiled

@@ -15,6 +15,7 @@ from weakref import WeakSet
 import numpy as np
 
 from flex_robot_sim.dynamics.forward_dynamics import set_bodies
+from flex_robot_sim.jit.compiled import call_with_tables
 from flex_robot_sim.model.arm_model import (
     ArmArrays,
     ArmModel,
@@ -36,7 +37,7 @@ def mass_matrix(arrays: ArmArrays, q: np.ndarray, work: Workspace | None = None)
     :param work: Workspace to use instead of a new one.
     """
     work = work or make_workspace(arrays)
-    set_bodies(arrays, q, np.zeros(q.size), work)
+    call_with_tables(set_bodies, arrays, np.ascontiguousarray(q, float), np.zeros(q.size), work)
     elastic = [slice(first, first + modes) for first, modes in zip(arrays.first, arrays.modes)]
     J = _jacobians(arrays, elastic, work)
     half = 0.5 * work.I @ J

@@ -50,8 +50,8 @@ def progress() -> tuple[int, int]:
 
 @functools.cache
 def _functions_of_a_step():
-    from flex_robot_sim.dynamics.integrators import advance
-    return compiled_callees(advance)
+    from flex_robot_sim.dynamics.integrators import advance_checked
+    return compiled_callees(advance_checked)
 
 
 def _reap(process):
@@ -61,7 +61,7 @@ def _reap(process):
 
 
 def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
-    """Return compilers, functions and arguments of all that `advance` calls, last first."""
+    """Return compilers, functions and arguments of all parts of a step, last first."""
     from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
     from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
     from flex_robot_sim.dynamics.energy import set_energies
@@ -72,7 +72,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         inverse_dynamics,
         set_accelerations,
     )
-    from flex_robot_sim.dynamics.integrators import advance
+    from flex_robot_sim.dynamics.integrators import advance, advance_checked
     from flex_robot_sim.dynamics.loads import make_loads, set_loads
     from flex_robot_sim.dynamics.monitors import make_watch, note_coarseness, note_validity
     from flex_robot_sim.model.arm_model import make_workspace
@@ -82,6 +82,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     arm, h, settings, state = model.arrays, 1e-3, SimulationSettings(), make_state(model)
     q, effort, flow = state.q, state.effort, state.flow
     work, loads, watch = make_workspace(arm), make_loads(model), make_watch(model, settings)
+    steps = arm, loads, make_step_settings(settings), state, 1, watch, work
     return [(compile_part, note_coarseness, (arm, q, q, q, h, watch)),
             (compile_part, note_validity, (arm, q, 0, watch, work)),
             (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
@@ -94,8 +95,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
             (compile_part, set_accelerations, (arm, work, q)),
             (compile_part, set_forces, (arm, q, q, effort, h, q, work)),
             (compile_part, set_loads, (arm, loads, q, q, work)),
-            (compile_for, advance, (arm, loads, make_step_settings(settings), state, 1, watch,
-                                    work))]
+            (compile_part, advance, steps), (compile_for, advance_checked, steps)]
 
 
 def _exit_with_parent():

@@ -37,7 +37,6 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
-from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from flex_robot_sim.util.read_only import read_only
@@ -240,6 +239,8 @@ class _Attributes(AttributeTemplate):
 
 @lower_getattr_generic(Handle)
 def _load(context, builder, handle, address, field):
+    from numba.np.arrayobj import make_array, populate_array  # slow; only to compile
+
     kind, first = handle.array(field), handle.word(field)
     array = make_array(kind)(context, builder)
     intp = context.get_value_type(types.intp)

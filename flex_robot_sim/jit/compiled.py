@@ -30,8 +30,14 @@ from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
-import flex_robot_sim.jit.typing_rules  # noqa: F401      (registers them)
-from flex_robot_sim.jit.cache import DYNAMICS, PACKAGE, CacheError, cache_variable, folder_of
+from flex_robot_sim.jit.cache import (
+    CORE_ROOMS,
+    DYNAMICS,
+    PACKAGE,
+    CacheError,
+    cache_variable,
+    folder_of,
+)
 from flex_robot_sim.jit.call_marker import marked_call
 from flex_robot_sim.jit.checked_files import CheckedFiles
 from flex_robot_sim.jit.deferred_signals import (
@@ -84,8 +90,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
     room = _room_of(function.__code__.co_filename)
     folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
     if folder is not None:
-        with _cache_directory(folder):
-            result._cache = _PackageCache(function, folder, allocates)
+        result._cache = _PackageCache(function, folder, allocates)
     if result is not function:
         result.is_vectorized = vectorized
         result.compile = functools.partial(_compile_once, result, result.compile)
@@ -106,6 +111,21 @@ def bind(function: Any, *arguments: Any) -> Callable:
         return function
     return _with_marked_first_call(
         function, function.overloads[compile_for(function, *arguments)].entry_point)
+
+
+def call_with_tables(function: Any, *arguments: Any) -> Any:
+    """
+    Call a compiled function whose first and last arguments are tables, as `bind` does.
+
+    The other arguments always have the same types.
+    """
+    key = function, id(arguments[0]._numba_type_), id(arguments[-1]._numba_type_)
+    if key not in _bound_functions:     # types are never released, so ids stay valid
+        _bound_functions[key] = bind(function, *arguments)
+    return _bound_functions[key](*arguments)
+
+
+_bound_functions: dict[tuple[Any, int, int], Callable] = {}
 
 
 def compile_for(function: Any, *arguments: Any) -> tuple[Any, ...]:
@@ -210,6 +230,9 @@ def _compile_once(dispatcher, compile_, signature):
             if _nesting_depth or has_python_wrapper(overload):
                 return overload.entry_point
             del dispatcher.overloads[types]
+        entry = _load(dispatcher, types)
+        if entry is not None:
+            return entry
         if isinstance(dispatcher._cache, _PackageCache):
             try:
                 stack.enter_context(dispatcher._cache.exclusive())
@@ -218,12 +241,30 @@ def _compile_once(dispatcher, compile_, signature):
                     raise
         dispatcher.targetoptions['no_cpython_wrapper'] = _nesting_depth > 0
         with deferred_signals():
+            import flex_robot_sim.jit.typing_rules  # noqa: F401      (registers them)
             with _nested_compilation(), collected_seldom(), _vectorization(
                     dispatcher.is_vectorized):
                 entry = compile_(signature)
             if isinstance(dispatcher._cache, _PackageCache):
                 export_symbols(dispatcher)
         return entry
+
+
+def _load(dispatcher, types):
+    """Return the entry point of code on disk for these argument types, or None."""
+    cache = dispatcher._cache
+    if not isinstance(cache, _PackageCache):
+        return None
+    with deferred_signals(), _nested_compilation(), collected_seldom():
+        result = cache.load_overload(types, dispatcher.targetctx)
+        if result is None:
+            return None
+        dispatcher._cache_hits[types] += 1
+        dispatcher.targetctx.insert_user_function(result.entry_point, result.fndesc,
+                                                  [result.library])
+        dispatcher.add_overload(result)
+        export_symbols(dispatcher)
+        return result.entry_point
 
 
 def _compile_for_call(dispatcher, compile_for_args, *arguments, **named):
@@ -263,7 +304,9 @@ def _vectorization(is_on):
 
 @functools.cache
 def _room_of(file):
-    return Path(file).resolve().parent
+    """Folder of a source file; one for all CORE_ROOMS, whose machine code is in one folder."""
+    room = Path(file).resolve().parent
+    return DYNAMICS if room in CORE_ROOMS else room
 
 
 def _type_of(type_of, value):
@@ -292,11 +335,24 @@ class _PackageCache(FunctionCache):
     _impl_class = LinkedResults
 
     def __init__(self, function, folder, allocates):
-        super().__init__(function)
+        # what Numba's does, but nothing yet: half of the functions are never used
+        self._name, self._py_func = repr(function), function
         self._allocates, self.folder = allocates, folder
         self._cache_path = str(folder / PACKAGE.name)
-        self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, None)
         self.is_untested = False         # code was loaded, but no call has returned yet
+        self.enable()
+
+    @functools.cached_property
+    def _impl(self):
+        return self._impl_class(self._py_func)
+
+    @functools.cached_property
+    def _cache_file(self):
+        return CheckedFiles(self._cache_path, self._impl.filename_base, None)
+
+    def _index_key(self, types, codegen):
+        # the folder is named after the sources
+        return types, _processor(codegen)
 
     def exists(self):
         return (Path(self._cache_path) / f'{self._impl.filename_base}.nbi').exists()
@@ -347,6 +403,12 @@ class _PackageCache(FunctionCache):
         return open(folder / name, 'a')
 
 
+@functools.cache
+def _processor(codegen):
+    """Name and features of the processor; Numba asks LLVM for them each time."""
+    return codegen.magic_tuple()
+
+
 def _is_locked(file):
     """Try to lock a file; return whether this process holds the lock."""
     if sys.platform == 'win32':
@@ -356,17 +418,6 @@ def _is_locked(file):
     except BlockingIOError:
         return False
     return True
-
-
-@contextlib.contextmanager
-def _cache_directory(folder):
-    """Place Numba's cache in `folder`; the setting of other packages is restored."""
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = previous
 
 
 @functools.cache

@@ -80,8 +80,29 @@ def _without_bitcode(result, code):
     return (name, kind, (machine_code, binding.parse_assembly(named).as_bitcode())), *others
 
 
+class _Locator:
+    """Numba's interface to a folder of cached code; the folder itself is that of the cache."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._line = function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _Locator:
+        """Return the locator for a function in a source file."""
+        return cls(function, file)
+
+    def ensure_cache_path(self) -> None:
+        """Do nothing: the folder exists."""
+
+    def get_disambiguator(self) -> str:
+        """Return the part of a file name that separates functions of one name."""
+        return str(self._line)
+
+
 class LinkedResults(CompileResultCacheImpl):
     """Machine code on disk, with the symbols that it calls."""
+
+    _locator_classes = [_Locator]
 
     def reduce(self, result: Any) -> Any:
         """Return what is written to disk."""

@@ -51,17 +51,31 @@ def array_or_nan(values: ArrayLike) -> np.ndarray:
 
 
 def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
-    """Return an array of one finite number per name."""
+    """Return a new array of one finite number per name."""
     array = array_or_nan(values)
     # for a few numbers, a plain loop is faster than numpy
     if array.shape != (len(names),) or not all(map(isfinite, array.tolist())):
-        raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
-                           f'{", ".join(names)}')
+        raise _wrong_numbers(name, names)
     return array
 
 
+def one_per_name(name: str, values: ArrayLike | None, names: Sequence[str]) -> np.ndarray:
+    """Return a new array of one number per name, finite or not; None: zeros."""
+    if values is None:
+        return np.zeros(len(names))
+    array = array_or_nan(values)
+    if array.shape != (len(names),):
+        raise _wrong_numbers(name, names)
+    return array
+
+
+def _wrong_numbers(name, names):
+    return SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
+                        f'{", ".join(names)}')
+
+
 def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.ndarray]:
-    """Return arrays of one finite number per coordinate of an ArmModel; None: zeros."""
+    """Return new arrays of one finite number per coordinate of an ArmModel; None: zeros."""
     expect_arm(model)
     return [np.zeros(model.size) if array is None
             else checked(name, array, model.coordinate_names) for name, array in values.items()]

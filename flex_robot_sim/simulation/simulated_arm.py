@@ -5,9 +5,10 @@ One arm in motion: its numbers, its state, and the tables of the compiled functi
 compiled calls follow from it and are rebuilt.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
+from itertools import repeat, starmap
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import numpy as np
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
 from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
 from flex_robot_sim.dynamics.energy import set_energies
-from flex_robot_sim.dynamics.integrators import advance, advance_explicitly
-from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.dynamics.integrators import advance_checked, advance_explicitly
+from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import make_watch, turn_limits
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
@@ -52,6 +53,7 @@ class SimulatedArm:
         self.arrays = arm.arrays._replace(**{
             name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']})
         self.step_settings = make_step_settings(settings)
+        self.time_step = float(settings.time_step)      # [s]
         self.state, self.watch = make_state(arm), make_watch(arm, settings)
         self.work = make_workspace(arm.arrays)
         if settings.drive_limits:
@@ -67,10 +69,12 @@ class SimulatedArm:
         self.start_energy = 0.0     # [J]
         self.formulation: FormulationDynamics | None = None
         # bound to the tables of the steps
-        self._advance: Callable[..., int] | None = None
+        self._advance_checked: Callable[..., tuple[int, int]] | None = None
         self._set_energies: Callable[..., None] | None = None
         # whether Python takes part in each step, so that Ctrl-C can interrupt it
         self.steps_in_python = make_formulation is not None or settings.scheme == 'reference'
+        # of the default scheme: steps, loads, and arguments of `starmap`
+        self.last_call: tuple[int | None, LoadArrays, tuple] = None, self.loads, ()
         self._update_formulation()
 
     def saved(self) -> dict[str, Any]:
@@ -118,17 +122,21 @@ class SimulatedArm:
 
     def energies(self) -> np.ndarray:
         """Kinetic, strain and potential energy (3,) [J], with the workspace of queries."""
-        energies = np.zeros(3)
-        set_energies(self.arrays, self.state.q, self.state.qd, self.query_work, energies)
-        return self._with_formulation(energies)
+        return self._energies(self.query_work, np.zeros(3))
 
     def energies_between_steps(self) -> np.ndarray:
         """Return the same in `work.energy`, with the workspace of the steps."""
-        arguments = self.arrays, self.state.q, self.state.qd, self.work, self.work.energy
+        return self._energies(self.work, self.work.energy)
+
+    def _energies(self, work, energies):
+        """Set the energies (3,), those of a formulation if any."""
+        arguments = self.arrays, self.state.q, self.state.qd, work, energies
         if self._set_energies is None:
             self._set_energies = bind(set_energies, *arguments)
         self._set_energies(*arguments)
-        return self._with_formulation(self.work.energy)
+        if self.formulation is not None:
+            energies[0], energies[2] = self.formulation.energies(self.state.q, self.state.qd)
+        return energies
 
     def clear_step_history(self) -> None:
         """Clear the results of previous steps, which no longer hold."""
@@ -141,18 +149,29 @@ class SimulatedArm:
         watch.bent[:] = watch.turned[:] = -1
         watch.hard[:], watch.coarse[:] = (0, 0, -1), 0.0
 
-    def step_call(self, steps: int) -> tuple[Callable[..., int], Sequence[tuple]]:
-        """Return the stepping function, which returns the steps taken, and its arguments."""
+    def take_steps(self, steps: int) -> Iterator[tuple[int, int | None]]:
+        """
+        Return an iterator that takes steps when it is read, all in C.
+
+        It yields the number of steps taken, and that of events in `watch` (None: not counted)
+        or NON_FINITE_EFFORT. With the default scheme, the call is kept in `last_call`.
+        """
         arguments = (self.arrays, self.loads, self.step_settings, self.state, steps, self.watch,
                      self.work)
-        if self._advance is None:
-            if self.formulation is not None:
-                return advance_with_formulation, ((self.formulation, *arguments),)
-            self._advance = (
-                advance_adaptively if self.settings.scheme == 'reference' else
-                advance_explicitly if self.settings.scheme in EXPLICIT_SCHEMES else
-                bind(advance, *arguments))      # the default scheme; its speed matters
-        return self._advance, (arguments,)
+        if self.formulation is not None:
+            return zip(starmap(advance_with_formulation, ((self.formulation, *arguments),)),
+                       repeat(None))
+        if self.settings.scheme != 'implicit_midpoint':
+            is_explicit = self.settings.scheme in EXPLICIT_SCHEMES
+            return zip(starmap(advance_explicitly if is_explicit else advance_adaptively,
+                               (arguments,)), repeat(None))
+        if self._advance_checked is None:
+            none = (*arguments[:4], 0, *arguments[5:])
+            bind(advance_checked, *none)(*none)     # a first call is slower
+            self._advance_checked = bind(advance_checked, *none)
+        call = self._advance_checked, (arguments,)
+        self.last_call = steps, arguments[1], call
+        return starmap(*call)
 
     def _update_formulation(self):
         """Make the formulation anew for the present numbers."""
@@ -160,9 +179,3 @@ class SimulatedArm:
         if self._make_formulation is not None:
             self.formulation = FormulationDynamics(
                 self._make_formulation(replace(self.arm, arrays=self.arrays)), self.arrays)
-
-    def _with_formulation(self, energies):
-        """Replace kinetic and potential energy (3,) by those of a formulation, if any."""
-        if self.formulation is not None:
-            energies[0], energies[2] = self.formulation.energies(self.state.q, self.state.qd)
-        return energies

@@ -5,12 +5,12 @@ Python only holds the state; the steps between two calls are one compiled call w
 """
 
 from itertools import starmap
-from math import hypot, isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.dynamics.integrators import NON_FINITE_EFFORT
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
@@ -250,7 +250,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         """
         trajectory, completed = self._drives.follow(places, rates, efforts)
         start, self.time = self.time, self.time + completed * float(self.settings.time_step)
-        self.reports += self._monitor.lines(completed, self.time, lambda step: start)
+        self.reports += self._monitor.lines(completed, None, self.time, lambda step: start)
         if completed < len(trajectory) - 1:
             raise non_finite_state_error(self.time)
         return trajectory
@@ -263,39 +263,63 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
 
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
-        if self._logs:
-            self._step_and_record(whole('steps', steps))
+        simulated, start = self._simulated, self.time
+        last_steps, last_loads, call = simulated.last_call
+        if (type(steps) is not int or steps != last_steps or last_loads is not simulated.loads
+                or self._drives.motions or self._logs):
+            self._step_in_parts(steps)
             return
+        # as the last time, which is so nearly always; the speed of single steps matters
+        results: list[tuple[int, int]] = []
+        try:
+            results.extend(starmap(*call))      # in C, see `_step_in_parts`
+        finally:
+            if results:
+                completed, events = results[0]
+                self.time = start + completed * simulated.time_step
+        if completed < steps or events != len(self._monitor.reported):
+            self._report_steps(steps, completed, events, start, 0)
+
+    def _step_in_parts(self, steps):
+        """Take steps of any scheme, also with prescribed motions, and record them."""
         steps = whole('steps', steps)
-        simulated, effort = self._simulated, self._simulated.state.effort
-        if not isfinite(hypot(*effort.tolist())):
-            checked('effort', effort, self.arm.joint_names)
-        h, start = float(self.settings.time_step), self.time
-        # Ctrl-C interrupts plain Python anywhere, and time must stay consistent with the state
-        motions, monitor = self._drives.motions, self._monitor
-        steps_per_call = (1 if simulated.steps_in_python or motions else
-                          monitor.steps_per_check)
-        for first in range(0, steps, steps_per_call):
-            requested = min(steps_per_call, steps - first)
+        if self._logs:
+            self._step_and_record(steps)
+            return
+        simulated, motions, start = self._simulated, self._drives.motions, self.time
+        h = simulated.time_step
+        checked('effort', self.effort, self.arm.joint_names)
+        per_call = (1 if simulated.steps_in_python or motions else
+                    self._monitor.steps_per_check)
+        for first in range(0, steps, per_call):
+            requested = min(per_call, steps - first)
             if motions:
                 self.reports += self._drives.begin_step(self.time, start + (first + 1) * h)
-            counts: list[int] = []
+            results = []
             try:
-                # all in C, which Ctrl-C cannot interrupt: completed steps are always counted
-                counts.extend(starmap(*simulated.step_call(requested)))
+                # Ctrl-C interrupts plain Python anywhere, and time must stay consistent with the
+                # state: C code takes the steps and stores their number without interruption
+                results.extend(simulated.take_steps(requested))
             finally:
-                for completed in counts:
+                if results:
+                    completed, events = results[0]
                     self.time = start + (first + completed) * h
             if motions and completed:
                 self._drives.end_step()
-            self.reports += monitor.lines(
-                completed, self.time, lambda step, first=first: start + (first + step + 1) * h)
-            if completed < requested:
-                simulated.clear_step_history()
-                simulated.work.applied[:] = 0.0
-                raise non_finite_state_error(self.time, monitor.limits.remedy(
-                    self.position, simulated.work.servo_stiffness,
-                    simulated.work.servo_damping))
+            self._report_steps(requested, completed, events, start, first)
+
+    def _report_steps(self, requested, completed, events, start, first):
+        """Report events of the last steps; raise the error that ended them."""
+        simulated, h = self._simulated, self._simulated.time_step
+        if events == NON_FINITE_EFFORT:
+            checked('effort', self.effort, self.arm.joint_names)
+        self.reports += self._monitor.lines(
+            completed, events, self.time, lambda step: start + (first + step + 1) * h)
+        if completed < requested:
+            simulated.clear_step_history()
+            simulated.work.applied[:] = 0.0
+            raise non_finite_state_error(self.time, self._monitor.limits.remedy(
+                self.position, simulated.work.servo_stiffness, simulated.work.servo_damping))
 
     def _report_state(self, q):
         """Report joints beyond limits in a new state (n,), and drop the line about the start."""

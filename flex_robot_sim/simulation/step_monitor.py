@@ -1,11 +1,10 @@
 """Warnings about steps: too long ones, and states outside the validity of the model."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
 from flex_robot_sim.dynamics.monitors import count_events, report_lines
-from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.simulation.explicit_schemes import (
     ENERGY_CHECK_STEPS,
     EXPLICIT_SCHEMES,
@@ -27,45 +26,40 @@ class StepMonitor:
         self._simulated = simulated
         self.limits = StepLimits(simulated.arrays, simulated.settings)
         self._watch, self.gain = simulated.watch, EnergyGain()
-        self._reported: set[object] = set()
-        self._count_events = bind(count_events, simulated.watch)
+        self.reported: set[object] = set()      # events
         self._is_explicit = simulated.settings.scheme in EXPLICIT_SCHEMES
-        self._may_gain_energy = self._is_explicit or simulated.formulation is not None
         self.steps_per_check = ENERGY_CHECK_STEPS if self._is_explicit else MAX_STEPS_PER_CALL
 
     def saved(self) -> tuple[Any, ...]:
         """Return what the next report depends on."""
-        return {*self._reported}, copy(self.gain), self.limits.is_reported
+        return {*self.reported}, copy(self.gain), self.limits.is_reported
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Restore what `saved` returned."""
         reported, gain, self.limits.is_reported = saved
-        self._reported, self.gain = {*reported}, copy(gain)
+        self.reported, self.gain = {*reported}, copy(gain)
 
     def reset(self) -> None:
         """Forget all events, so that they can be reported again."""
         self._simulated.forget_events()
-        self._reported.clear()
+        self.reported.clear()
         self.gain = EnergyGain()
         self.limits.forget()
 
-    def lines(self, completed: int, time: float,
-              end_time: Callable[[int], float]) -> Iterable[str]:
+    def lines(self, completed: int, events: int | None, time: float,
+              end_time: Callable[[int], float]) -> Iterator[str]:
         """
-        Return a line for each new event of the completed steps.
+        Yield a line for each new event of the completed steps.
 
-        :param time: after them [s]; end_time: function from one of these steps to its end [s].
+        :param events: number of events so far; None: count them.
+        :param time: after the steps [s]; end_time: function from one of them to its end [s].
         """
-        has_events = self._count_events(self._watch) != len(self._reported)
-        if has_events or self._may_gain_energy:
-            return self._found(has_events, completed, time, end_time)
-        return ()       # nearly always; the speed of single steps matters
-
-    def _found(self, has_events, completed, time, end_time):
         simulated = self._simulated
-        if has_events:
-            yield from report_lines(simulated.arm, simulated.settings, simulated.watch,
-                                    self._reported, end_time)
+        if events is None:
+            events = count_events(self._watch)
+        if events != len(self.reported):
+            yield from report_lines(simulated.arm, simulated.settings, self._watch, self.reported,
+                                    end_time)
         if (self._is_explicit or simulated.formulation) and self.gain.is_due(completed):
             corrected = simulated.work.step[3] if simulated.formulation else 0.0
             yield from self.gain.report(

@@ -8,6 +8,8 @@ adds to it; nothing is allocated, and an output must not be an input as well. Ar
 (3,), (6,), (3, 3) or (6, 6). Equation and section numbers: Lynch & Park, Modern Robotics (2017).
 """
 
+from math import isfinite
+
 import numpy as np
 from numpy import cos, sin  # return nan where those of math raise
 
@@ -21,6 +23,15 @@ def dot(a, b):
     for i in range(a.size):
         total += a[i] * b[i]
     return total
+
+
+@compiled
+def is_finite(a):
+    """Whether all numbers of a vector are finite."""
+    finite = True
+    for i in range(a.size):
+        finite = finite and isfinite(a[i])
+    return finite
 
 
 @compiled

@@ -31,7 +31,9 @@ def lazy_names(package: str, names_by_module: Mapping[str, Iterable[str]],
             with collected_seldom():
                 if name in packages:
                     return import_module(f'{package}.{name}')
-                return getattr(import_module(module_of[name]), name)
+                value = getattr(import_module(module_of[name]), name)
+            setattr(sys.modules[package], name, value)      # the next access does not come here
+            return value
         raise AttributeError(f'module {package!r} has no attribute {name!r}')
 
     def names() -> list[str]:

@@ -112,6 +112,7 @@ def test_start_time(benchmark):
     found = module.measure(quick=True)
     assert found['start_warm_s'] > 0.0
     assert found['start_cold_s'] is None
+    assert 0.0 < found['start_numba_processor_s'] < found['start_processor_s']
     lines_of(module, found)
 
 
@@ -170,6 +171,7 @@ def test_batch_time(benchmark, monkeypatch):
     found = module.measure(quick=True)
     assert found['batch_steps_per_second_core'] > 0.0
     assert 0.0 < found['batch_efficiency_2_cores'] and 0.0 < found['batch_over_loop']
+    assert 0.0 < found['batch_threads_over_hardware']
     lines_of(module, found)
 
 

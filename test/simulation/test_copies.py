@@ -302,5 +302,6 @@ def test_every_attribute_is_state_or_rebuilt():
     assert vars(sim).keys() - saved.keys() == {*PARTS, *STATE_ATTRIBUTES} - {'_logs'}
     assert saved.keys() - vars(sim).keys() == {'state'} and [*parts] == [*PARTS]
     follows = {'arm', 'settings', 'step_settings', 'query_work', 'steps_in_python', 'motor_q',
-               'loads', 'formulation', '_make_formulation', '_advance', '_set_energies'}
+               'loads', 'formulation', '_make_formulation', '_advance_checked', '_set_energies',
+               'time_step', 'last_call'}
     assert vars(sim._simulated).keys() == {*parts['_simulated'], *follows}
