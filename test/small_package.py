@@ -17,10 +17,10 @@ def write_package(folder):
     for room in ('util', 'jit', 'dynamics'):
         (folder / room).mkdir(parents=True)
     for name in ('version', 'util/exceptions', 'util/garbage', 'util/serialization',
-                 'util/summary',
+                 'util/read_only', 'util/summary',
                  'jit/call_marker', 'jit/checked_files', 'jit/compiled', 'jit/array_table',
-                 'jit/deferred_signals', 'jit/cache', 'jit/linking', 'jit/typing_rules',
-                 'jit/pipeline'):
+                 'jit/deferred_signals', 'jit/cache', 'jit/function_cache', 'jit/linking',
+                 'jit/typing_rules', 'jit/pipeline'):
         source = (cache.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')

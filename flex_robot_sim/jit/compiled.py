@@ -13,7 +13,6 @@ import contextlib
 import functools
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +25,6 @@ except ImportError as error:
                        f'it by {sys.executable} -m pip install numba') from error
 import numpy as np
 from numba.core import config as numba_config
-from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
@@ -39,22 +37,14 @@ from flex_robot_sim.jit.cache import (
     folder_of,
 )
 from flex_robot_sim.jit.call_marker import marked_call
-from flex_robot_sim.jit.checked_files import CheckedFiles
-from flex_robot_sim.jit.deferred_signals import (
-    deferred_signals,
-    deliver_signals,
-    was_raised_by_handler,
-)
-from flex_robot_sim.jit.linking import LinkedResults, export_symbols, has_python_wrapper
+from flex_robot_sim.jit.deferred_signals import deferred_signals, was_raised_by_handler
+from flex_robot_sim.jit.function_cache import PackageCache, is_locked, loaded_folders
+from flex_robot_sim.jit.linking import export_symbols, has_python_wrapper
 from flex_robot_sim.jit.pipeline import ShortPipeline
 from flex_robot_sim.util.garbage import collected_seldom
 
-if sys.platform != 'win32':
-    import fcntl
-
 config: Any = numba_config  # attributes come from the environment; static tools do not see them
 
-COMPILE_WAIT_TIMEOUT_S = 300.0  # for another process that compiles the same function
 SLOWEST_FUNCTION = 'integrators.advance'    # slowest to compile, with its callees
 # Numba's settings that do not change the code: workers of a sweep share the cache
 IRRELEVANT_VARIABLES = ('NUMBA_CACHE_DIR', 'NUMBA_NUM_THREADS')
@@ -90,7 +80,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
     room = _room_of(function.__code__.co_filename)
     folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
     if folder is not None:
-        result._cache = _PackageCache(function, folder, allocates)
+        result._cache = PackageCache(function, folder, allocates)
     if result is not function:
         result.is_vectorized = vectorized
         result.compile = functools.partial(_compile_once, result, result.compile)
@@ -166,7 +156,7 @@ def compiled_callees(function: Any) -> list[Any]:
 
 def is_cached(function: Any) -> bool:
     """Whether machine code of a compiled function is on disk."""
-    return isinstance(function._cache, _PackageCache) and function._cache.exists()
+    return isinstance(function._cache, PackageCache) and function._cache.exists()
 
 
 @contextlib.contextmanager
@@ -181,7 +171,7 @@ def lock_of_second_process() -> Iterator[IO[str] | None]:
         yield None
         return
     with open(folder / 'second_process.lock', 'a') as file:
-        yield file if _is_locked(file) else None
+        yield file if is_locked(file) else None
 
 
 def compile_part(function: Any, *arguments: Any) -> None:
@@ -230,10 +220,12 @@ def _compile_once(dispatcher, compile_, signature):
             if _nesting_depth or has_python_wrapper(overload):
                 return overload.entry_point
             del dispatcher.overloads[types]
-        entry = _load(dispatcher, types)
-        if entry is not None:
-            return entry
-        if isinstance(dispatcher._cache, _PackageCache):
+        is_cacheable = isinstance(dispatcher._cache, PackageCache)
+        if is_cacheable:
+            dispatcher._cache.needs_python_wrapper = not _nesting_depth
+            entry = _load(dispatcher, types)
+            if entry is not None:
+                return entry
             try:
                 stack.enter_context(dispatcher._cache.exclusive())
             except OSError as error:        # includes TimeoutError
@@ -245,18 +237,15 @@ def _compile_once(dispatcher, compile_, signature):
             with _nested_compilation(), collected_seldom(), _vectorization(
                     dispatcher.is_vectorized):
                 entry = compile_(signature)
-            if isinstance(dispatcher._cache, _PackageCache):
+            if is_cacheable:
                 export_symbols(dispatcher)
         return entry
 
 
 def _load(dispatcher, types):
     """Return the entry point of code on disk for these argument types, or None."""
-    cache = dispatcher._cache
-    if not isinstance(cache, _PackageCache):
-        return None
     with deferred_signals(), _nested_compilation(), collected_seldom():
-        result = cache.load_overload(types, dispatcher.targetctx)
+        result = dispatcher._cache.load_overload(types, dispatcher.targetctx)
         if result is None:
             return None
         dispatcher._cache_hits[types] += 1
@@ -275,20 +264,17 @@ def _compile_for_call(dispatcher, compile_for_args, *arguments, **named):
 def _with_marked_first_call(dispatcher, entry):
     """Return an entry point; the first call of loaded code is marked by a file."""
     cache = dispatcher._cache
-    if not isinstance(cache, _PackageCache) or not cache.is_untested:
+    if not isinstance(cache, PackageCache) or not cache.is_untested:
         return entry
 
     def call(*arguments, **named):
         if not cache.is_untested:
             return entry(*arguments, **named)
-        with marked_call(cache.folder.parent, _loaded_folders):
+        with marked_call(cache.folder.parent, loaded_folders):
             result = entry(*arguments, **named)
         cache.is_untested = False
         return result
     return call
-
-
-_loaded_folders: set[str] = set()   # names of cache folders
 
 
 @contextlib.contextmanager
@@ -322,102 +308,6 @@ def _add_overload(dispatcher, add, result):
         add(result)
     else:
         dispatcher.overloads[tuple(result.signature.args)] = result
-
-
-class _PackageCache(FunctionCache):
-    """
-    Numba's cache, safe with several processes, and without errors if it is not usable.
-
-    Numba separates code by path and modification time. Here the folder is named after the content
-    of the sources, so that all installations with equal sources share it.
-    """
-
-    _impl_class = LinkedResults
-
-    def __init__(self, function, folder, allocates):
-        # what Numba's does, but nothing yet: half of the functions are never used
-        self._name, self._py_func = repr(function), function
-        self._allocates, self.folder = allocates, folder
-        self._cache_path = str(folder / PACKAGE.name)
-        self.is_untested = False         # code was loaded, but no call has returned yet
-        self.enable()
-
-    @functools.cached_property
-    def _impl(self):
-        return self._impl_class(self._py_func)
-
-    @functools.cached_property
-    def _cache_file(self):
-        return CheckedFiles(self._cache_path, self._impl.filename_base, None)
-
-    def _index_key(self, types, codegen):
-        # the folder is named after the sources
-        return types, _processor(codegen)
-
-    def exists(self):
-        return (Path(self._cache_path) / f'{self._impl.filename_base}.nbi').exists()
-
-    def load_overload(self, *args):
-        # Numba initialises its compiler before it loads code, a third of the start time; only code
-        # that allocates arrays needs it; otherwise initialise it when something is compiled
-        load = super().load_overload if self._allocates else self._load_overload
-        try:
-            result = load(*args)
-            if result is None or _nesting_depth <= 1 and not has_python_wrapper(result):
-                return None
-            _loaded_folders.add(self.folder.name)
-            self.is_untested = True
-            return result
-        except Exception as error:      # a damaged file only causes recompilation
-            if was_raised_by_handler(error):  # the file is intact
-                raise
-            with contextlib.suppress(OSError), self._lock():
-                self.flush()
-            return None
-
-    def save_overload(self, *args):
-        with contextlib.suppress(OSError), self._lock():
-            super().save_overload(*args)
-
-    @contextlib.contextmanager
-    def _lock(self):
-        """Exclude other processes: Numba reads, extends and writes an index in this context."""
-        with self._open('lock') as file:
-            if sys.platform != 'win32':
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-
-    @contextlib.contextmanager
-    def exclusive(self):
-        """Keep other processes from compiling this function; the kernel releases stale locks."""
-        with self._open(f'{self._impl.filename_base}.lock') as file:
-            deadline = time.monotonic() + COMPILE_WAIT_TIMEOUT_S
-            while not _is_locked(file) and time.monotonic() < deadline:
-                deliver_signals()
-                time.sleep(0.01)
-            yield
-
-    def _open(self, name):
-        folder = Path(self.cache_path)
-        folder.mkdir(parents=True, exist_ok=True)
-        return open(folder / name, 'a')
-
-
-@functools.cache
-def _processor(codegen):
-    """Name and features of the processor; Numba asks LLVM for them each time."""
-    return codegen.magic_tuple()
-
-
-def _is_locked(file):
-    """Try to lock a file; return whether this process holds the lock."""
-    if sys.platform == 'win32':
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 @functools.cache
