@@ -79,6 +79,47 @@ def test_a_payload_of_the_analysis_equals_that_of_the_simulation(robot):
             frs.mass_matrix(twice, q)).max())
 
 
+@pytest.mark.parametrize('number', [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_not_finite_is_an_error_that_names_its_argument(number):
+    arm, rng = frs.load('two_link'), np.random.default_rng(4)
+    functions = {frs.forward_dynamics: ('q', 'v', 'effort'), frs.mass_matrix: ('q',),
+                 frs.inverse_dynamics: ('q', 'v', 'a'), frs.nonlinear_effects: ('q', 'v')}
+    for function, names in functions.items():
+        arguments = {name: rng.normal(size=3 if name == 'effort' else arm.nq) for name in names}
+        result = function(arm, **arguments)
+        for name in names:
+            wrong = {**arguments, name: arguments[name].copy()}
+            wrong[name][rng.integers(wrong[name].size)] = number
+            with pytest.raises(SettingError, match=rf'^{name} must be \d+ finite numbers'):
+                function(arm, **wrong)
+        np.testing.assert_array_equal(function(arm, **arguments), result)
+        with pytest.raises(SettingError, match="^'two_link' is no arm"):
+            function('two_link', **arguments)
+
+
+def test_arguments_may_be_any_arrays_and_stay_as_they_are():
+    arm, rng = frs.load('two_link'), np.random.default_rng(5)
+    q, v, a = rng.integers(-8, 8, (3, arm.nq)) / 16     # the same in single precision
+    effort = np.array([1.0, -2.0, 3.0])
+    expected = [frs.forward_dynamics(arm, q, v, effort), frs.inverse_dynamics(arm, q, v, a),
+                frs.nonlinear_effects(arm, q, v)]
+
+    def unaligned(x):
+        return np.frombuffer(b'.' + x.tobytes(), np.uint8)[1:].view(float)
+    for convert in (list, np.float32, lambda x: np.repeat(x, 3)[::3], lambda x: x.astype('>f8'),
+                    lambda x: x[::-1].copy()[::-1], unaligned):
+        given = [convert(x) for x in (q, v, a, effort)]
+        for array in given:
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+        x, y, z, u = given
+        for result, value in zip((frs.forward_dynamics(arm, x, y, u),
+                                  frs.inverse_dynamics(arm, x, y, z),
+                                  frs.nonlinear_effects(arm, x, y)), expected):
+            np.testing.assert_array_equal(result, value)
+            result[:] = 0.0         # the caller's own
+
+
 def test_invalid_queries_are_one_line_errors():
     arm = frs.load('two_link')
     wrong = f'must be {arm.size} finite numbers, in this order: {", ".join(arm.coordinate_names)}'

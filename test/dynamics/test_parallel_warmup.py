@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 def is_locked(path):
     """Whether a process holds the lock of the second process."""
     with open(path, 'a') as file:
-        return not compiled._is_locked(file)
+        return not compiled.is_locked(file)
 
 
 def wait_until(condition, seconds=120.0):

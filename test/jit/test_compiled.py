@@ -146,14 +146,27 @@ def test_waiting_for_a_compiling_process_has_a_timeout(package, call, run):
     """A stopped process, for instance, holds the lock of what it compiles."""
     call(package, NUMBA_BOUNDSCHECK='1')        # names of locks
     folder = next(package.parent.glob('cache/small_machine_code/*/small'))
+    for path in folder.glob('*.nbi'):           # not compiled yet
+        path.unlink()
     with contextlib.ExitStack() as stack:
         for path in folder.glob('*.lock'):
             fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
         hasty = CALL_AND_COUNT.replace('from small.dynamics.caller', """
-from small.jit import compiled
-compiled.COMPILE_WAIT_TIMEOUT_S = 0.2
+from small.jit import function_cache
+function_cache.COMPILE_WAIT_TIMEOUT_S = 0.2
 from small.dynamics.caller""", 1)
         out, err = run(package, hasty, NUMBA_BOUNDSCHECK='1')
+        assert (out, err) == ('30.0\n0 1\n', '')
+
+
+@needs_numba
+def test_code_on_disk_is_loaded_without_waiting_for_a_compiling_process(package, call, run):
+    call(package, NUMBA_BOUNDSCHECK='1')
+    folder = next(package.parent.glob('cache/small_machine_code/*/small'))
+    with contextlib.ExitStack() as stack:
+        for path in folder.glob('*.lock'):
+            fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
+        out, err = run(package, CALL_AND_COUNT, NUMBA_BOUNDSCHECK='1')
         assert (out, err) == ('30.0\n1 0\n', '')
 
 

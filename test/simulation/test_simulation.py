@@ -37,6 +37,36 @@ def test_one_call_of_many_steps_is_many_calls_of_one():
     assert runs[0].time == pytest.approx(runs[1].time, rel=1e-12)
 
 
+def test_a_push_acts_from_the_next_step_on(simulation):
+    """A call of `step` may reuse the arguments of the last one."""
+    fresh = Simulation(swinging_arm())
+    for _ in range(3):
+        simulation.step(2)
+    simulation.push('tool', force=(0.0, 1.0, 0.0))
+    simulation.step(2)
+    simulation.push('tool')
+    simulation.step(2)
+    fresh.step(6)
+    fresh.push('tool', force=(0.0, 1.0, 0.0))
+    fresh.step(2)
+    fresh.push('tool')
+    fresh.step(1)
+    fresh.step(1)
+    np.testing.assert_array_equal(simulation.q, fresh.q)
+    assert simulation.energy() == fresh.energy()
+
+
+def test_single_steps_report_what_one_call_reports():
+    runs = [Simulation(swinging_arm()) for _ in range(2)]
+    for run in runs:
+        run.set_state(v=[40.0, -60.0])          # the links bend beyond the limit
+    runs[0].step(200)
+    for _ in range(200):
+        runs[1].step()
+    reports = [[line.partition(' at ')[0] for line in run.reports] for run in runs]
+    assert reports[0] == reports[1] != []
+
+
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='Ctrl-C stops plain Python anywhere')
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4'])
 @pytest.mark.parametrize('steps', [3, 10**8])

@@ -99,8 +99,21 @@ def test_an_invalid_argument_is_refused_without_effect(simulation, call, expecte
 
 
 def test_an_effort_that_is_not_finite_is_refused(simulation):
-    simulation.effort[1] = np.nan
-    assert message(SettingError, simulation.step) == f'effort {WAIST_ELBOW}'
+    for steps in (1, 1, 4):         # the first call, and one like the last
+        simulation.effort[1] = np.nan
+        assert message(SettingError, simulation.step, steps) == f'effort {WAIST_ELBOW}'
+        time = simulation.time
+        simulation.effort[1] = 0.0
+        simulation.step(steps)
+        assert simulation.time == pytest.approx(time + steps * 1e-3)
+
+
+def test_a_number_of_steps_like_the_last_one_must_be_whole(simulation):
+    simulation.step(1)
+    for steps in (True, 1.0, None):
+        assert message(SettingError, simulation.step, steps) == (
+            f'steps = {steps!r} must be a whole number > 0')
+    assert simulation.time == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
