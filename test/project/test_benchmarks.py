@@ -63,7 +63,7 @@ def lines_of(module, found):
 
 def test_step_time(benchmark, monkeypatch):
     module = benchmark('step_time')
-    monkeypatch.setattr(module, 'CALLS', 2)
+    monkeypatch.setattr(module, 'CALLS', 50)
     monkeypatch.setattr(module, 'shipped_robots', lambda: ['two_link', 'rig'])
     found = module.measure(quick=True)
     assert set(found['step_us']) == {'two_link', 'rig'}
