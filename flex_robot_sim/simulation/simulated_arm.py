@@ -73,8 +73,9 @@ class SimulatedArm:
         self._set_energies: Callable[..., None] | None = None
         # whether Python takes part in each step, so that Ctrl-C can interrupt it
         self.steps_in_python = make_formulation is not None or settings.scheme == 'reference'
-        # of the default scheme: steps, loads, and arguments of `starmap`
-        self.last_call: tuple[int | None, LoadArrays, tuple] = None, self.loads, ()
+        # of the default scheme: steps, loads, and arguments of `starmap`; at first of no steps,
+        # which a caller cannot pass
+        self.last_call: tuple[object, LoadArrays, Any, tuple] = object(), self.loads, None, ()
         self._update_formulation()
 
     def saved(self) -> dict[str, Any]:
@@ -169,9 +170,8 @@ class SimulatedArm:
             none = (*arguments[:4], 0, *arguments[5:])
             bind(advance_checked, *none)(*none)     # a first call is slower
             self._advance_checked = bind(advance_checked, *none)
-        call = self._advance_checked, (arguments,)
-        self.last_call = steps, arguments[1], call
-        return starmap(*call)
+        self.last_call = steps, arguments[1], self._advance_checked, (arguments,)
+        return starmap(self._advance_checked, (arguments,))
 
     def _update_formulation(self):
         """Make the formulation anew for the present numbers."""

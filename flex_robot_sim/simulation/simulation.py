@@ -264,15 +264,15 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
         simulated, start = self._simulated, self.time
-        last_steps, last_loads, call = simulated.last_call
-        if (type(steps) is not int or steps != last_steps or last_loads is not simulated.loads
-                or self._drives.motions or self._logs):
+        # nearly always as the last time; the speed of single steps matters
+        last_steps, last_loads, function, arguments = simulated.last_call
+        if (steps is not last_steps or last_loads is not simulated.loads or self._drives.motions
+                or self._logs):
             self._step_in_parts(steps)
             return
-        # as the last time, which is so nearly always; the speed of single steps matters
         results: list[tuple[int, int]] = []
         try:
-            results.extend(starmap(*call))      # in C, see `_step_in_parts`
+            results.extend(starmap(function, arguments))    # in C, see `_step_in_parts`
         finally:
             if results:
                 completed, events = results[0]
