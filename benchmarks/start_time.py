@@ -68,7 +68,8 @@ def measure(quick=False):
         python = installed(Path(folder))
 
         def begin(cache='third', **named):
-            return start(python, folder, NUMBA_CACHE_DIR=f'{folder}/{cache}', PYTHONPATH='', **named)
+            return start(python, folder, NUMBA_CACHE_DIR=f'{folder}/{cache}', PYTHONPATH='',
+                         **named)
         cold = min(seconds(partial(begin, cache)) for cache in ('first', 'second', 'third'))
         warm = min(seconds(begin) for _ in range(7))
         return {'start_warm_s': warm, 'start_cold_s': cold, **processor_times(begin, 15)}
