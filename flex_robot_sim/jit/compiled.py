@@ -11,6 +11,7 @@ nodes, do not trigger compilation.
 
 import contextlib
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -76,6 +77,8 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
     options: Any = {**NUMBA_OPTIONS, '_nrt': allocates, 'forceinline': inline}
     if not allocates:
         options['pipeline_class'] = ShortPipeline
+    # Numba asks twice for the signature, which takes longer than the remainder of this function
+    function.__signature__ = inspect.signature(function)    # type: ignore[attr-defined]
     result: Any = numba.njit(**options)(function)
     room = _room_of(function.__code__.co_filename)
     folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
