@@ -1,5 +1,7 @@
 """Deflection of the tip of a flexible link from its undeformed position."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

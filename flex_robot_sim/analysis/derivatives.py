@@ -5,6 +5,8 @@ There is one function for each, because the first starts from efforts and the se
 accelerations. In Pinocchio they are `computeABADerivatives` and `computeRNEADerivatives`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -24,7 +26,15 @@ from flex_robot_sim.util.summary import summarized
 
 @summarized
 class ForwardDynamicsDerivatives(NamedTuple):
-    """Accelerations of an arm, and their derivatives; rad, m, s, N m and N."""
+    """
+    Accelerations of an arm, and their derivatives; rad, m, s, N m and N.
+
+    Example::
+
+        arm = frs.load('two_link')
+        found = frs.derivatives(arm, np.full(arm.nq, 0.01))
+        A = np.block([[np.zeros((arm.nv, arm.nv)), np.eye(arm.nv)], [found.da_dq, found.da_dv]])
+    """
 
     a: np.ndarray               # (nv,)         accelerations
     da_dq: np.ndarray           # (nv, nq)      by the coordinates
@@ -36,7 +46,15 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
 @summarized
 class InverseDynamicsDerivatives(NamedTuple):
-    """Derivatives of the forces that a motion requires; rad, m, s, N m and N."""
+    """
+    Derivatives of the forces that a motion requires; rad, m, s, N m and N.
+
+    Example::
+
+        arm = frs.load('two_link')
+        found = frs.inverse_dynamics_derivatives(arm, np.full(arm.nq, 0.01))
+        K, D, M = found.dtau_dq, found.dtau_dv, found.dtau_da
+    """
 
     dtau_dq: np.ndarray         # (nv, nq)  by the coordinates
     dtau_dv: np.ndarray         # (nv, nv)  by their rates

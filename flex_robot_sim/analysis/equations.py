@@ -8,6 +8,8 @@ forces s of springs, dampers, stops and friction, and the efforts u of the motor
 pass `with_payload(arm, ...)`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

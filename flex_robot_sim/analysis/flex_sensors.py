@@ -12,6 +12,8 @@ slopes over the covered part; rotation of preceding segments has no effect. A ga
 measures the curvature at its position; between two elements or segments, the mean of both.
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
 from typing import NamedTuple
 

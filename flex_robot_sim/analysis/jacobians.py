@@ -11,6 +11,8 @@ where A is the screw of the joint and K that of the station that carries the bod
 behind elastic gears move no link, so their columns are zero.
 """
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -39,7 +39,16 @@ TIP_COMPONENTS = ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
 @summarized
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """dx/dt = A x + B u, y = C x + D u, for small changes about a state."""
+    """
+    Linear model dx/dt = A x + B u, y = C x + D u, for small changes about a state.
+
+    Example::
+
+        model = frs.linearise(frs.load('two_link'), [0.0, 0.5, -0.8], gains=(40.0, 4.0))
+        elbow = model.part(['elbow/target'], ['forearm/tip_z'])
+        dc_gain = -elbow.C @ np.linalg.solve(elbow.A, elbow.B) + elbow.D    # [m/rad]
+        elbow.to_scipy()                            # scipy.signal.StateSpace
+    """
 
     A: np.ndarray
     B: np.ndarray

@@ -5,6 +5,8 @@ They follow from the matrices M, D and K of small motions (T50), without the coo
 drives.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -35,6 +37,12 @@ class Modes:
 
     A mode without oscillation has the damping ratio 1, or -1 if it grows; its frequency is the
     rate of decay or growth. A rigid-body mode has the frequency 0.
+
+    Example::
+
+        found = frs.modes(frs.load('two_link'), [0.0, 0.5, -0.8])
+        for frequency, ratio in zip(found.frequencies, found.damping_ratios):
+            print(f'{frequency:.2f} Hz, damping ratio {ratio:.3f}')
     """
 
     names: tuple[str, ...]      # (n,)    of the coordinates

@@ -7,6 +7,8 @@ By the implicit function theorem, with the matrix K of (T50) and the Jacobian J 
     J_static = J_m - J_p K_pp^-1 K_pm                                                        (T70)
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Static equilibrium of the elastic parts of an arm under weight, loads and steady rotation."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -32,7 +34,17 @@ MAX_CONTRACTION = 0.25      # ratio of successive corrections that keeps the mat
 
 @summarized
 class Equilibrium(NamedTuple):
-    """Equilibrium of an arm, and the motor efforts that hold it."""
+    """
+    Equilibrium of an arm, and the motor efforts that hold it.
+
+    Example::
+
+        arm = frs.load('two_link')
+        rest = frs.equilibrium(arm, [0.0, 0.5, -0.8])
+        sim = frs.Simulation(arm)
+        sim.set_state(rest.q, rest.v)
+        sim.effort = rest.effort                    # the arm stays at rest
+    """
 
     q: np.ndarray           # (nq,)
     v: np.ndarray           # (nv,)      zero unless the arm turns steadily

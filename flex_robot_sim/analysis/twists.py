@@ -15,6 +15,8 @@ twists. Wrenches transform with X^-T, so that power is invariant. Names and defi
 Mueller, Screw and Lie group theory in multibody kinematics (2018), appendix A.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

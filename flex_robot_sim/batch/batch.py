@@ -71,7 +71,19 @@ class Energies(NamedTuple):
 
 @summarized
 class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
-    """Simulated arms; efforts, targets and drive parameters are live arrays, one row per arm."""
+    """
+    Many simulated arms, stepped in parallel; each gives the results of its own Simulation.
+
+    Efforts, targets and drive parameters are live arrays, one row per member.
+
+    Example::
+
+        batch = frs.Batch(frs.load('two_link'), 3)
+        batch.set_payload('tool', mass=[0.0, 0.1, 0.2])
+        batch.effort[:, 1] = 0.1                    # [N m]
+        batch.step(10)
+        assert batch.position.shape == (3, 3)       # (count, joints) [rad, m]
+    """
 
     def __init__(self, arms: ArmModel | Sequence[ArmModel], count: int | None = None,
                  settings: SimulationSettings | None = None, threads: int | None = None) -> None:

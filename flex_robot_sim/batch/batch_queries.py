@@ -5,6 +5,8 @@ Compiled code passes through the members on the threads of the batch. What depen
 is computed once for members that share it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

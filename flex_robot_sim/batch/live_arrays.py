@@ -5,6 +5,8 @@ Written values take effect at the next step. If they change the energy of an arm
 balance excludes the change.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

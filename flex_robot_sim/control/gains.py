@@ -1,5 +1,7 @@
 """PD gains of a joint servo, from the joint-space inertia of an arm, and its gravity efforts."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

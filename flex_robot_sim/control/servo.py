@@ -16,6 +16,8 @@ alone takes minutes to reach its target. The stiffness is then raised. It has to
 the frequency against viscous friction, and a small error at rest against dry friction.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from dataclasses import replace

@@ -4,6 +4,8 @@ Read a robot from URDF or xacro, with the `<flexibility>` of its links and joint
 `docs/description.md` is the user documentation; `words.py` has the same vocabulary for the reader.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Mapping

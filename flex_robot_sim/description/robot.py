@@ -1,5 +1,7 @@
 """Robot description: plain values in SI units, base to tip."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +16,15 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 @summarized
 @dataclass(frozen=True, eq=False)
 class RobotDescription(Serializable):
-    """A robot: a tree of links, each after its parent; its arrays are read-only."""
+    """
+    Description of a robot: a tree of links, each after its parent; its arrays are read-only.
+
+    Example::
+
+        description = frs.read_description('two_link')
+        assert description.joint_names == ['waist', 'shoulder', 'elbow']
+        arm = frs.load(description)
+    """
 
     name: str
     source: str                 # file, as given by the user, or '<text>'

@@ -5,6 +5,8 @@ A dead load keeps its direction in the base frame, as a weight does; a follower 
 its link, as a thruster does. The dynamics takes either as a wrench in the frame of a body.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -24,7 +26,16 @@ MAX_PUSH_DURATION = 3600.0          # of a push with a limited duration         
 
 
 class Push(NamedTuple):
-    """A force and a moment on one link; on a flexible link they act at the root of its beam."""
+    """
+    Force and moment on a link; on a flexible link, they act at the root of its beam.
+
+    Example::
+
+        arm, push = frs.load('two_link'), frs.Push('tool', force=(0.0, 2.0, 0.0))
+        rest = frs.equilibrium(arm, [0.0, 0.5, -0.8], pushes=[push])
+        a = frs.forward_dynamics(arm, rest.q, effort=rest.effort, pushes=[push])
+        assert np.abs(a).max() < 1e-6
+    """
 
     link: str
     force: ArrayLike = (0.0, 0.0, 0.0)      # [N]

@@ -4,6 +4,8 @@ Experiment design: Fisher information of a motion, and the motion with the most 
 Sensitivities are those of the fit, for the full nonlinear arm; the noise of sensors is assumed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -178,7 +178,20 @@ class Payload:
 @summarized
 @dataclass(frozen=True, eq=False)
 class ArmModel(Serializable):
-    """Model of an arm for simulation and analysis; its arrays are read-only."""
+    """
+    Model of an arm for simulation and analysis; it is immutable, and its arrays are read-only.
+
+    `load`, `ArmBuilder.build`, `with_parameters` and `with_payload` return one. Indices such as
+    `joint_q` select coordinates of `q`, (nq,) [rad, m], and of `v`, (nv,).
+
+    Example::
+
+        arm = frs.load('two_link')
+        q = np.zeros(arm.nq)
+        arm.set_joints(q, [0.0, 0.5, -0.8])         # on the motor and the link side
+        assert np.allclose(q[arm.joint_q], q[arm.motor_q])
+        assert arm.coordinate_names[arm.idx_q['elbow']] == 'elbow'
+    """
 
     arrays: ArmArrays
     joint_names: tuple[str, ...]        # of the movable joints, base to tip

@@ -1,5 +1,7 @@
 """Parameters of an arm by path, and arms with other values of them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from numbers import Real
 from typing import TypeAlias

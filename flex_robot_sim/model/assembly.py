@@ -1,5 +1,7 @@
 """Assembly of an ArmModel from a description: bodies, attachments and beams."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path

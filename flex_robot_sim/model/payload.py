@@ -1,5 +1,7 @@
 """Payloads: rigid bodies attached to links of an arm."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -12,6 +12,8 @@ G shrinks by about the factor s per trial (Amann, Owens & Rogers, 1996). A trial
 the best one so far is rejected, and a smaller change follows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

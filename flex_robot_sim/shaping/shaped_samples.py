@@ -4,6 +4,8 @@ Shaped motions: sampled set points and Motions, and how far they leave the path 
 They end exactly where the motion ends, later by the duration of the shaper.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from math import comb
 

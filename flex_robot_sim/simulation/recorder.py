@@ -1,5 +1,7 @@
 """Recording of a simulation while its caller steps it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from flex_robot_sim.simulation.loop_timing import whole_steps

@@ -1,5 +1,7 @@
 """Rollout: a simulation over a time, with a controller, along a trajectory, or by itself."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable
 from inspect import signature

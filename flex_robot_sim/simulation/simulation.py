@@ -4,6 +4,8 @@ A simulated arm: its state, its time, and time stepping.
 Python only holds the state; the steps between two calls are one compiled call without the GIL.
 """
 
+from __future__ import annotations
+
 from itertools import starmap
 from typing import Any
 
@@ -39,7 +41,17 @@ STATE_ATTRIBUTES = ('arm', 'settings', 'time', 'reports', '_logs')
 
 @summarized
 class Simulation(SimulationQueries, Recorder, CopiedByState):
-    """An arm in motion."""
+    """
+    Simulation of an arm in time: efforts, servos, pushes and payloads in, motion out.
+
+    Example::
+
+        sim = frs.Simulation(frs.load('two_link'))
+        sim.hold([0.5, 0.5, -0.8], stiffness=40, damping=4)     # [N m/rad], [N m s/rad]
+        sim.push('tool', force=(0.0, 2.0, 0.0))                 # [N]
+        sim.advance_to(0.1)                                     # [s]
+        sim.position, sim.deflection['forearm'], sim.energy().balance
+    """
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings | None = None) -> None:
         """

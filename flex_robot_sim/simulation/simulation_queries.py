@@ -1,5 +1,7 @@
 """Queries of a simulation at its present state: motion, deflections, wrenches and energy."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import Deflections

@@ -5,6 +5,8 @@ Each process has one BLAS thread: one worker per processor with multiple BLAS th
 oversubscribe the machine. Simulation steps are single-threaded here.
 """
 
+from __future__ import annotations
+
 import contextlib
 import multiprocessing
 import os

@@ -58,7 +58,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class SimulationSettings(Settings):
-    """Settings of the simulation of an arm."""
+    """
+    Settings of the simulation of an arm.
+
+    Example::
+
+        settings = frs.SimulationSettings(time_step=5e-4, drive_limits=True)
+        sim = frs.Simulation(frs.load('two_link'), settings)
+    """
 
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)

@@ -1,6 +1,7 @@
 """Every public name explains itself, and the examples in its docstring run."""
 
 import inspect
+import pydoc
 import textwrap
 
 import numpy as np
@@ -9,12 +10,25 @@ import pytest
 import flex_robot_sim as frs
 
 MAX_EXAMPLE_LINES = 5
+MAX_HELP_LINES = 40         # of a function: one screen
+MAX_SIGNATURE = 400         # characters; more are expanded types
 
 
 def public_objects():
-    """Yield name and object of everything that the library exports."""
+    """Yield name and object of everything that the library exports, without its packages."""
     for name in frs.__all__:
-        yield name, getattr(frs, name)
+        if not inspect.ismodule(getattr(frs, name)):
+            yield name, getattr(frs, name)
+
+
+def documented(names):
+    """Yield name and object of the classes of `names`, and of their public methods."""
+    for name, one in names:
+        if inspect.isclass(one) and not issubclass(one, Exception):
+            yield name, one
+            for method in dir(one):
+                if not method.startswith('_') and inspect.isfunction(getattr(one, method)):
+                    yield f'{name}.{method}', getattr(one, method)
 
 
 def example_of(obj):
@@ -29,22 +43,37 @@ def example_of(obj):
 
 
 FUNCTIONS = [(name, obj) for name, obj in public_objects() if inspect.isfunction(obj)]
+CLASSES = [(name, obj) for name, obj in documented(public_objects()) if inspect.isclass(obj)]
+METHODS = [(name, obj) for name, obj in documented(public_objects()) if inspect.isfunction(obj)]
+WITH_EXAMPLE = [*FUNCTIONS, *CLASSES, *((name, obj) for name, obj in METHODS if example_of(obj))]
 
 
-@pytest.mark.parametrize('name, function', FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
-def test_the_example_of_a_public_function_runs(name, function, monkeypatch, tmp_path):
+def each(names):
+    return pytest.mark.parametrize('name, obj', names, ids=[name for name, _ in names])
+
+
+@each(WITH_EXAMPLE)
+def test_the_example_of_a_public_name_runs(name, obj, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    example = example_of(function)
+    example = example_of(obj)
     assert example, f'{name} has no Example:: in its docstring'
     assert len(example.splitlines()) <= MAX_EXAMPLE_LINES, f'{name}: the example is long'
     exec(compile(example, f'example of {name}', 'exec'), {'frs': frs, 'np': np})
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize('name, function', FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
-def test_a_public_function_takes_an_arm_first_and_explains_every_parameter(name, function):
-    parameters = [*inspect.signature(function).parameters.values()]
-    text = inspect.getdoc(function)
+@each([*FUNCTIONS, *METHODS])
+def test_help_of_a_public_function_fits_a_screen(name, obj):
+    assert len(pydoc.plain(pydoc.render_doc(obj)).splitlines()) <= MAX_HELP_LINES
+    # `add_beam` has 19 parameters
+    assert len(str(inspect.signature(obj))) <= (800 if name.startswith('ArmBuilder.')
+                                                else MAX_SIGNATURE)
+
+
+@each(FUNCTIONS)
+def test_a_public_function_takes_an_arm_first_and_explains_every_parameter(name, obj):
+    parameters = [*inspect.signature(obj).parameters.values()]
+    text = inspect.getdoc(obj)
     unexplained = [p.name for p in parameters
                    if p.name not in text and p.name not in ('arm', 'v')]
     assert not unexplained, f'{name}: {unexplained}'
