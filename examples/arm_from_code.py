@@ -1,4 +1,4 @@
-"""An arm from code: two tubes, a gear that gives, a tool. How it vibrates when its tool is hit."""
+"""An arm from code: two tubes, an elastic gear and a tool, and its vibration after an impact."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +15,7 @@ arm = (frs.ArmBuilder('lamp')
        .add_gear('shoulder', gear_ratio=100, rotor_inertia=2e-5, stiffness=900, damping=0.5)
        .build(gravity=(0.0, 0.0, 0.0)))
 sim, times, bent = frs.Simulation(arm), np.arange(0.0, 4.0, 1e-3), []
-sim.hold([0.0, 0.0], stiffness=1e5, damping=100.0)      # the drives stand
+sim.hold([0.0, 0.0], stiffness=1e5, damping=100.0)      # the drives stand still
 for t in times:
     sim.push('tool', force=(0.0, 0.0, 1.0 if t < 0.02 else 0.0))
     sim.advance_to(t)

@@ -1,4 +1,4 @@
-"""Save a state, branch and restore: what the same push does at six instants of a move."""
+"""Save, branch and restore: effect of the same push at six instants of a move."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,6 +24,6 @@ for _ in range(6):
     sim.restore_state(saved)
     worst.append(1e3 * np.abs(heights[1] - heights[0]).max())
     frs.rollout(sim, duration=0.2, **loop)
-print('the push moves the tool by', *np.round([min(worst), max(worst)], 1), 'mm, by instant')
+print('the push moves the tool by', *np.round([min(worst), max(worst)], 1), 'mm at most')
 plt.gca().set(xlabel='time [s]', ylabel='height of the tool, black without a push [mm]')
 plt.savefig('branches.png', dpi=120)

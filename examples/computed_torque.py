@@ -1,4 +1,4 @@
-"""Computed torque: the law takes the links as rigid; how far the arm is off, and its tip bends."""
+"""Computed torque for a rigid arm, applied to an elastic one: tracking error and deflection."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +21,7 @@ sim.set_state(*reference(0.0)[:2])
 log = frs.rollout(sim, duration=4.0, record=('motor_position', 'deflection'),
                   controller=frs.feedback.sensor_feedback(arm, law.step))
 error = log.motor_position - [reference(time)[0] for time in log.time]
-print(f'joints off by {1e3 * np.abs(error[log.time > 1.0]).max():.1f} mrad after the first second')
+print(f'tracking error: {1e3 * np.abs(error[log.time > 1.0]).max():.1f} mrad after one second')
 plt.plot(log.time, 1e3 * error, label=[f'{name}: error [mrad]' for name in arm.joint_names])
 plt.plot(log.time, 1e3 * log.deflection['forearm'][:, 2], 'k:', label='bending at the tip [mm]')
 plt.legend()

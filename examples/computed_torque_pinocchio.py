@@ -1,4 +1,4 @@
-"""The program computed_torque.py with Pinocchio: the links are rigid, and nothing bends."""
+"""The program computed_torque.py with Pinocchio, where links and gears are rigid."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,6 +24,6 @@ for time in times:
     errors.append(q - target)
     v = v + h * pin.aba(model, data, q, v, effort)
     q = q + h * v
-print(f'joints off by {1e3 * np.abs(errors)[times > 1.0].max():.1f} mrad after the first second')
+print(f'tracking error: {1e3 * np.abs(errors)[times > 1.0].max():.1f} mrad after one second')
 plt.plot(times, 1e3 * np.array(errors), label=[*model.names[1:]])
 plt.savefig('computed_torque_pinocchio.png', dpi=120)

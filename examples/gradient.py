@@ -1,4 +1,4 @@
-"""Least effort that swings an arm to rest: the gradient of an optimiser by `frs.derivatives`."""
+"""Least effort from rest to rest: an optimiser with gradients from `frs.derivatives`."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,6 +25,6 @@ def cost(u, h=2e-3, weight=1e3):
 
 
 found = minimize(cost, np.zeros(400), jac=True, method='L-BFGS-B', options={'maxiter': 400})
-print(f'cost {found.fun:.4f} after {found.nit} iterations; {cost(np.zeros(400))[0]:.0f} without')
+print(f'cost {found.fun:.4f} after {found.nit} iterations; {cost(np.zeros(400))[0]:.0f} at first')
 plt.axes(xlabel='time [ms]', ylabel='effort [N m]').step(2 * np.arange(400), found.x)
 plt.savefig('gradient.png', dpi=120)

@@ -1,4 +1,4 @@
-"""Inverse kinematics of the bent tip: damped least squares on the arm under its weight."""
+"""Inverse kinematics of a sagging arm: damped least squares on its tool in equilibrium."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,7 +9,7 @@ DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])      # of the least squares; 
 arm = frs.with_payload(frs.load('two_link'), 'tool', 0.3)
 joints, errors = np.array([0.0, 0.5, -1.0]), []
 while len(errors) < 12:
-    q = frs.equilibrium(arm, joints).q                  # as the weight bends it
+    q = frs.equilibrium(arm, joints).q                  # sagging under its weight
     error = GOAL - frs.pose(arm, q)[:3, 3]
     errors.append(np.linalg.norm(error))
     J = frs.jacobian(arm, q, representation='mixed')[3:, arm.joint_q]
@@ -17,7 +17,7 @@ while len(errors) < 12:
 straight = np.zeros(arm.nq)
 arm.set_joints(straight, joints)
 sag = 1e3 * (frs.pose(arm, straight)[2, 3] - GOAL[2])
-print(f'off by {1e3 * errors[-1]:.1e} mm after {len(errors)} iterations; it sags by {sag:.1f} mm')
+print(f'error {1e3 * errors[-1]:.1e} mm after {len(errors)} iterations; sag {sag:.1f} mm')
 plt.semilogy(errors, 'o-')
 plt.xlabel('iteration')
 plt.ylabel('distance of the tool from its goal [m]')

@@ -1,4 +1,4 @@
-"""The program inverse_kinematics.py with Pinocchio: the links are rigid, and nothing sags."""
+"""The program inverse_kinematics.py with Pinocchio, where links and gears are rigid."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +16,7 @@ while len(errors) < 12:
     errors.append(np.linalg.norm(error))
     J = pin.computeFrameJacobian(model, data, joints, tool, pin.LOCAL_WORLD_ALIGNED)[:3]
     joints += J.T @ np.linalg.solve(J @ J.T + DAMPING**2 * np.eye(3), error)
-print(f'off by {1e3 * errors[-1]:.1e} mm after {len(errors)} iterations; joints', joints.round(4))
+print(f'error {1e3 * errors[-1]:.1e} mm after {len(errors)} iterations; joints', joints.round(4))
 plt.semilogy(errors, 'o-')
 plt.gca().set(xlabel='iteration', ylabel='distance of the tool from its goal [m]')
 plt.savefig('inverse_kinematics_pinocchio.png', dpi=120)

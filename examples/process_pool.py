@@ -1,4 +1,4 @@
-"""A process pool over arms: how first frequency and sag depend on one bending stiffness."""
+"""A process pool over arms: first frequency and sag over a bending stiffness."""
 
 from concurrent.futures import ProcessPoolExecutor
 
@@ -11,7 +11,7 @@ FACTORS, POSE = np.linspace(0.25, 2.0, 17), [0.0, 0.5, -0.8]
 
 
 def frequency_and_sag(arm):
-    """First natural frequency [Hz], and height that the tool loses by its weight [m]."""
+    """First natural frequency [Hz], and vertical sag of the tool under its weight [m]."""
     straight = np.zeros(arm.nq)
     arm.set_joints(straight, POSE)
     bent = frs.equilibrium(arm, POSE).q

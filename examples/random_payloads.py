@@ -1,4 +1,4 @@
-"""A thousand random payloads at once: how much the tip vibrates after the same move."""
+"""A thousand random payloads at once: residual vibration of the tip after the same move."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +19,7 @@ while batch.time < 3.0:
     if batch.time > 1.5:
         tips.append(batch.deflection['arm'][:, 1])
 residual = 1e3 * np.ptp(tips, axis=0) / 2
-print('5, 50 and 95 % of the arms vibrate by less than',
+print('5th, 50th and 95th percentiles of the residual vibration:',
       *np.percentile(residual, [5, 50, 95]).round(2), 'mm')
 plt.plot(masses, residual, '.', markersize=3)
 plt.xlabel('payload [kg]')

@@ -1,4 +1,4 @@
-"""A time-optimal move that leaves no vibration, next to a minimum-jerk move of the same time."""
+"""A time-optimal move without residual vibration, and a minimum-jerk move of equal duration."""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -55,6 +55,18 @@ def test_a_program_has_at_most_30_lines_of_99_characters(name):
     assert len(lines) <= 30 and max(map(len, lines)) <= 99
 
 
+def test_programs_on_their_page_are_those_of_the_files():
+    page = (ROOT / 'docs/programs.md').read_text('utf-8')
+    code_block = r'\(\.\./examples/(\w+)\.py\)[^\n|]*:\n\n```python\n(.*?)```'
+    shown = re.findall(code_block, page, re.DOTALL)
+    assert [name for name, _ in shown] == ['computed_torque', 'computed_torque_pinocchio',
+                                           'inverse_kinematics', 'inverse_kinematics_pinocchio']
+    for name, code in shown:
+        assert code == (EXAMPLES / f'{name}.py').read_text('utf-8'), name
+    assert page.count('```python') == len(shown)
+    assert re.findall(r'^\| \[(\w+)\.py\]', page, re.MULTILINE) == [*PROGRAMS]
+
+
 def test_every_example_is_judged():
     judged = {name[5:] for name in globals() if name.startswith('test_')}
     assert {path.stem for path in EXAMPLES.glob('*.py')} <= judged

@@ -10,6 +10,7 @@ ELSEWHERE = {f'docs/{name}.md': 'test_shown_blocks.py' for name in (
     'control', 'control_feedback', 'control_planning', 'papers', 'recording')}
 ELSEWHERE |= {f'docs/{name}.md': 'test_task_pages.py' for name in (
     'flexible_urdf', 'simulate_my_arm')}
+ELSEWHERE['docs/programs.md'] = 'test_examples.py'
 
 
 def blocks(page):
