@@ -158,6 +158,13 @@ def test_internal_names_are_found(code, names):
     assert foreign_names(code) == names
 
 
+def test_the_page_of_the_library_names_everything_public():
+    page = (ROOT / 'docs' / 'python.md').read_text('utf-8')
+    words = {*re.findall(r'\w+', page)}
+    assert [name for package in ('', *OF_LIBRARY) for name in names_of(package)
+            if name not in words] == []
+
+
 def test_every_name_of_the_library_is_on_its_page():
     page = (ROOT / 'docs' / 'api.rst').read_text('utf-8')
     shown, module = set(), PACKAGE
