@@ -1,4 +1,4 @@
-"""What a payload does to an arm: how far it sags, and how slowly it rings."""
+"""Effect of a payload on an arm: sag and first natural frequency."""
 
 import sys
 
@@ -11,10 +11,10 @@ arm, pose = frs.load('two_link'), [0.0, 0.5, -0.8]
 masses = np.linspace(0.0, 0.5, 11)
 frequencies, sags = [], []
 for mass in masses:
-    laden = frs.with_payload(arm, 'tool', mass) if mass else arm
-    rest = frs.equilibrium(laden, pose).q
-    frequencies.append(frs.frequencies(laden, pose)[0])
-    sags.append(frs.pose(laden, rest, link='tool')[2, 3])
+    loaded = frs.with_payload(arm, 'tool', mass) if mass else arm
+    rest = frs.equilibrium(loaded, pose).q
+    frequencies.append(frs.frequencies(loaded, pose)[0])
+    sags.append(frs.pose(loaded, rest, link='tool')[2, 3])
 print(f'{masses[-1]:g} kg: {1e3 * (sags[0] - sags[-1]):.1f} mm lower, '
       f'{frequencies[-1]:.2f} instead of {frequencies[0]:.2f} Hz')
 

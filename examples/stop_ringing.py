@@ -1,4 +1,4 @@
-"""The same move twice: as it is, and shaped so that the arm does not ring when it stops."""
+"""The same move twice: unshaped, and shaped so that no vibration remains after it."""
 
 import sys
 
@@ -15,13 +15,13 @@ shaper = frs.shaping.zvd(mode.frequencies[0], damping_ratios=mode.damping_ratios
 times = np.arange(0.0, 4.0, PERIOD)
 move = np.minimum(times / 0.5, 1.0)[:, None]            # one radian within half a second
 
-for label, target in (('as it is', move), ('shaped', shaper.shape(times, move).positions)):
+for label, target in (('unshaped', move), ('shaped', shaper.shape(times, move).positions)):
     sim, swing = frs.Simulation(arm), []
     for set_point, t in zip(target[:len(times)], times):
         sim.hold(set_point, stiffness=SERVO[0], damping=SERVO[1])
         sim.advance_to(t)
         swing.append(sim.deflection['arm'][1])
-    print(f'{label}: the tip swings by {1e3 * np.ptp(swing[len(times) // 2:]) / 2:.2f} mm '
+    print(f'{label}: the tip vibrates by {1e3 * np.ptp(swing[len(times) // 2:]) / 2:.2f} mm '
           'after the move')
     plt.plot(times, 1e3 * np.array(swing), label=label)
 

@@ -1,5 +1,5 @@
 """
-Robot arms whose links bend and twist, and whose joints give, from one URDF.
+Robot arms with flexible links and elastic joints, from one URDF.
 
     import flex_robot_sim as frs
     arm = frs.load('two_link')
@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from flex_robot_sim.util.settings import SimulationSettings
     from flex_robot_sim.util.share import robots
 
-# All is imported when it is asked for. SciPy and the compiled part take a second, and Ctrl-C is a
-# traceback until start.py has a handler, which comes after this module.
+# Names are imported on first use. SciPy and the compiled part take a second, and Ctrl-C prints a
+# traceback until start.py, which follows this module, installs its handler.
 _LATER = {
     'analysis.deflection': ('deflection',),
     'analysis.derivatives': ('ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives',

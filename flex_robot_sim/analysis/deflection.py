@@ -18,7 +18,7 @@ def deflection(arm: ArmModel, q: ArrayLike) -> dict[str, np.ndarray]:
     """
     Translation and rotation vector [m, rad] of the tip of each flexible link, by name.
 
-    They lead from the undeformed tip frame to the present one; x is along the undeformed beam.
+    Both are relative to the undeformed tip frame, whose x axis is along the undeformed beam.
 
     :param arm: ArmModel.
     :param q: all coordinates, (nq,) [rad, m], or a state per row, (k, nq).

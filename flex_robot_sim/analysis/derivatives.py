@@ -74,7 +74,7 @@ def derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,); default: zero.
     :param effort: of the motors, (joints,) [N m, N]; default: zero.
-    :param pushes: [Push] on links.
+    :param pushes: loads on links, each a Push.
 
     Example::
 
@@ -106,7 +106,7 @@ def inverse_dynamics_derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | Non
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates; a: their accelerations, (nv,) each;
         default: zero.
-    :param pushes: [Push] on links.
+    :param pushes: loads on links, each a Push.
 
     Example::
 

@@ -95,7 +95,7 @@ def inverse_dynamics(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates; a: their accelerations, (nv,) each;
         default: zero.
-    :param pushes: [Push] on links.
+    :param pushes: loads on links, each a Push.
 
     Example::
 
@@ -121,11 +121,11 @@ def forward_dynamics(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
     """
     Accelerations a, (nv,) [rad/s2, m/s2], under motor efforts and pushes.
 
-    Dry friction is that of explicit schemes: it does not stick.
+    Dry friction is smoothed, as in explicit schemes, so joints do not stick.
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,); default: at rest.
     :param effort: of the motors, (joints,) [N m, N]; default: zero.
-    :param pushes: [Push] on links.
+    :param pushes: loads on links, each a Push.
 
     Example::
 
@@ -149,7 +149,7 @@ def forward_dynamics(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
 
 def actuated_coordinates(arm: ArmModel) -> np.ndarray:
     """
-    Coordinate that each motor moves, (joints,): the motor side of an elastic gear.
+    Index in q of the coordinate that each motor moves, (joints,): motor side of elastic gears.
 
     Example::
 

@@ -38,7 +38,7 @@ def curvatures(arm: ArmModel, q: np.ndarray) -> dict[str, float]:
     """
     Mean curvature at each flex sensor of an arm, by '<link>/<sensor>' [1/m].
 
-    :param q: coordinates, (nq,) [rad, m]; of their rates, the result is the rates [1/(m s)].
+    :param q: coordinates, (nq,) [rad, m]; given v instead, the result is in 1/(m s).
 
     Example::
 

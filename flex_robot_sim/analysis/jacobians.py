@@ -61,9 +61,11 @@ def jacobian(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
              representation: str = 'body', station: float | str | None = None,
              work: Workspace | None = None) -> np.ndarray:
     """
-    Jacobian of a link by all coordinates (T57), (6, nv): angular rows first.
+    Jacobian (6, nv) from the rates of all coordinates to the twist of a link, angular rows first.
 
-    :param representation: of the twist: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
+    Equation (T57).
+
+    :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see `convert_twist`.
     :param q: coordinates, (nq,) [rad, m]; link, station, work: see `pose`.
 
     Example::
@@ -115,8 +117,8 @@ def twist_rate(arm: ArmModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *,
     """
     Rate of the components of a twist, J a + dJ/dt v, (6,) [rad/s2, m/s2].
 
-    The linear part of the hybrid and mixed ones is the acceleration of the frame origin in the
-    base frame, without gravity. With a = 0 it is dJ/dt v.
+    The linear part of 'hybrid' and 'mixed' is the acceleration of the frame origin in base axes,
+    without gravity. With a = 0, the result is dJ/dt v.
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates; a: their accelerations, (nv,) each.
     :param link, station, work: see `pose`; representation: see `jacobian`.

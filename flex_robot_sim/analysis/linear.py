@@ -59,7 +59,7 @@ class LinearModel:
     outputs: tuple[str, ...]    # '<joint>/position' and '<joint>/velocity', then tips,
     #                             '<link>/tip_x' and so on, tip rates, '<link>/tip_x/rate',
     #                             curvature of the flex sensors, '<link>/<sensor>' [1/m], its rate
-    q: np.ndarray               # (nq,)      about which it holds
+    q: np.ndarray               # (nq,)      operating point                            [rad, m]
     v: np.ndarray               # (nv,)
     effort: np.ndarray          # (joints,)  of the motors, servo included              [N m, N]
 
@@ -98,7 +98,7 @@ def linearise(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = N
               effort: ArrayLike | None = None, *, joints: str | Sequence[str] | None = None,
               gains: Gains | None = None, pushes: Iterable[Push] = ()) -> LinearModel:
     """
-    Linear model about an equilibrium, at rest or in steady rotation, or about any state.
+    Return the LinearModel about an equilibrium, at rest or in steady rotation, or about any state.
 
     For a payload, pass `with_payload(arm, ...)`.
 
@@ -108,7 +108,7 @@ def linearise(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = N
         because the effort of each drive is an input.
     :param gains: (stiffness, damping) of a servo of the drives, numbers or (joints,) each
         [N m/rad, N m s/rad; N/m, N s/m]; its targets are additional inputs.
-    :param pushes: [Push] on links.
+    :param pushes: loads on links, each a Push.
 
     Example::
 

@@ -93,10 +93,10 @@ def modes(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None,
         Beyond a limit, the result contains a `note`.
     :param v: rates of the joints, or of all coordinates, as q; default: at rest.
     :param joints: 'locked' or 'free', or the names of joints with locked drives; default: locked,
-        with gains free.
+        or free if there are gains.
     :param gains: (stiffness, damping) of the servo of drives that are not locked, numbers or
         (joints,) each [N m/rad, N m s/rad; N/m, N s/m].
-    :param pushes: [Push] on links.
+    :param pushes: loads on links, each a Push.
 
     Example::
 

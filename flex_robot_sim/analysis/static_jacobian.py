@@ -25,23 +25,24 @@ def static_jacobian(arm: ArmModel, q: ArrayLike | None = None, *, link: str | No
                     pushes: Iterable[Push] = (), representation: str = 'body',
                     station: float | str | None = None) -> np.ndarray:
     """
-    Jacobian (6, joints) from slow motor rates to the twist of a link, angular rows first (T70).
+    Jacobian (6, joints) from slow motor motion to the twist of a link, angular rows first (T70).
 
-    Weight and pushes act, and the elastic parts settle. For a rigid arm it is that of `jacobian`.
+    The elastic parts are in equilibrium under weight and pushes. Without them, the result is that
+    of `jacobian`.
     For a payload, pass `with_payload(arm, ...)`.
 
     :param arm: ArmModel.
     :param q: motor positions, (joints,) [rad, m], with the elastic parts in equilibrium, or all
         coordinates of an equilibrium, (nq,); default: the start pose.
     :param link: name of a link; default: the tool.
-    :param pushes: [Push], which act at the equilibrium, too.
+    :param pushes: loads on links, each a Push.
     :param representation, station: see `jacobian`.
 
     Example::
 
         arm = frs.load('two_link')
         J = frs.static_jacobian(arm, [0.0, 0.5, -0.8])
-        step = np.linalg.pinv(J[3:]) @ [0.0, 0.0, 1e-3]     # raise the bent tip by 1 mm
+        step = np.linalg.pinv(J[3:]) @ [0.0, 0.0, 1e-3]     # raise the tool by 1 mm
         assert J.shape == (6, 3) and step.shape == (3,)
     """
     loads = make_loads(arm, pushes)

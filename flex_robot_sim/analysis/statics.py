@@ -60,15 +60,15 @@ def equilibrium(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None =
     For a payload, pass `with_payload(arm, ...)`.
 
     :param q: of the joints, (joints,) [rad, m], on the motor side of elastic drives; default: the
-        start pose, zero or the nearest position within limits. Of all coordinates, (nq,), those
-        of the motors count.
-    :param v: of the joints, as q, for steady rotation: rates and elastic coordinates are constant.
+        start pose, zero or the nearest position within limits. Of all coordinates, (nq,), only
+        those of the motors have an effect.
+    :param v: of the joints, as q, for steady rotation with constant rates and deflections.
     :param effort: of drives that are not locked, (joints,) [N m, N]; default: zero.
-    :param joints: 'locked' or 'free', or the names of joints whose drives stand at q; default:
-        locked, with gains free. The search for free drives starts at q.
+    :param joints: 'locked' or 'free', or the names of joints with locked drives; default: locked,
+        or free if there are gains. The search for free drives starts at q.
     :param gains: (stiffness, damping) of a servo with the target q, numbers or (joints,) each
         [N m/rad, N m s/rad; N/m, N s/m]; the damping has no effect at rest.
-    :param pushes: [Push] on links.
+    :param pushes: loads on links, each a Push.
     :raises SettingError: if there is no stable equilibrium: the arm buckles, or falls.
 
     Example::

@@ -31,8 +31,12 @@ def convert_twist(twist: ArrayLike, pose: np.ndarray, source: str, target: str) 
     """
     Twist or Jacobian in another representation.
 
+    'body' has both parts in frame axes, 'hybrid' in base axes, and 'mixed' the angular part in
+    frame axes, the linear part in base axes; the linear part is the velocity of the frame origin.
+    'spatial', in base axes, has the velocity of the body point at the base origin instead.
+
     :param twist: (6,) [rad/s, m/s], or a Jacobian (6, nv), in the representation `source`.
-    :param pose: of the frame in the base frame, (4, 4) [-, m].
+    :param pose: of the frame relative to the base, (4, 4) [-, m].
     :param source, target: 'body', 'spatial', 'hybrid' or 'mixed'.
 
     Example::
@@ -49,11 +53,11 @@ def convert_wrench(wrench: ArrayLike, pose: np.ndarray, source: str, target: str
     """
     Wrench in the representation that is dual to that of a twist.
 
-    The moment of the spatial one is about the base origin; of the others, about the frame origin.
-    The mixed one has the moment in frame axes and the force in base axes.
+    The moment of 'spatial' is about the base origin, of the others about the frame origin. 'mixed'
+    has the moment in frame axes and the force in base axes.
 
     :param wrench: (moment, force), (6,) [N m, N], or one per column, (6, n).
-    :param pose: of the frame in the base frame, (4, 4) [-, m].
+    :param pose: of the frame relative to the base, (4, 4) [-, m].
     :param source, target: see `convert_twist`.
 
     Example::
@@ -72,14 +76,14 @@ def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: st
     Rate of the components of a twist in another representation (T56).
 
     :param rate: (6,) [rad/s2, m/s2], of the components in the representation `source`.
-    :param twist: in that representation too, (6,) [rad/s, m/s].
-    :param pose: of the frame in the base frame, (4, 4) [-, m].
+    :param twist: in the representation `source`, (6,) [rad/s, m/s].
+    :param pose: of the frame relative to the base, (4, 4) [-, m].
     :param source, target: see `convert_twist`.
 
     Example::
 
-        turning = [0, 0, 2.0, 1.0, 0, 0]        # about its z axis, forward along its x axis
-        rate = frs.convert_rate(np.zeros(6), turning, np.eye(4), 'body', 'hybrid')
+        twist = [0, 0, 2.0, 1.0, 0, 0]          # about its z axis, forward along its x axis
+        rate = frs.convert_rate(np.zeros(6), twist, np.eye(4), 'body', 'hybrid')
         assert np.allclose(rate, [0, 0, 0, 0, 2.0, 0])
     """
     rate, twist, pose = _checked('rate', rate), _checked('twist', twist), _checked_pose(pose)

@@ -90,7 +90,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         """
         Start all arms at rest in their zero position, see `Simulation`.
 
-        :param arms: an ArmModel for all, with a `count`; or one for each, of equal structure.
+        :param arms: one ArmModel for all, with a `count`; or one for each, of equal structure.
         :param threads: number of threads; default: one per available processor.
         """
         self.settings = settings_or_default(settings)
@@ -188,8 +188,8 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         """
         Hold targets with PD servos in addition to `effort`; zero gains switch them off.
 
-        :param target: one, one per joint, or one row per member, as are the other parameters;
-            see `Simulation.hold`.
+        :param target: one number, one per joint, or one row per member; see `Simulation.hold`.
+            The other parameters have the same forms.
         """
         rows, names = self._rows(members), self.arm.joint_names
         tables = [checked_rows(name, values, (len(rows), len(names)), rows)

@@ -48,12 +48,12 @@ class LiveArrays:
 
     effort: np.ndarray = _live('effort', 'state', 'Efforts of the motors')
     target: np.ndarray = _live('target', 'works', 'Targets of the servos of `hold`')
-    target_rate: np.ndarray = _live('target_rate', 'works', 'Velocities of these targets')
-    servo_stiffness: np.ndarray = _live('servo_stiffness', 'works', 'Stiffness of these servos')
-    servo_damping: np.ndarray = _live('servo_damping', 'works', 'Damping of these servos')
+    target_rate: np.ndarray = _live('target_rate', 'works', 'Velocities of the servo targets')
+    servo_stiffness: np.ndarray = _live('servo_stiffness', 'works', 'Stiffness of the servos')
+    servo_damping: np.ndarray = _live('servo_damping', 'works', 'Damping of the servos of `hold`')
     gear_stiffness: np.ndarray = _live('gear_stiffness', '', 'Stiffness of elastic gears')
     gear_damping: np.ndarray = _live('gear_damping', '', 'Damping of elastic gears')
-    rotor: np.ndarray = _live('rotor', '', 'Rotors behind these gears, joint side')
+    rotor: np.ndarray = _live('rotor', '', 'Rotor inertias, seen from the joint')
     viscous: np.ndarray = _live('viscous', '', 'Viscous friction of the drives')
     coulomb: np.ndarray = _live('coulomb', '', 'Dry friction in motion, at constant stiction')
 

@@ -47,13 +47,13 @@ class PdControl:
     def __init__(self, arm: ArmModel, *, reference: Reference,
                  gains: Gains, limits: ArrayLike | None = None) -> None:
         """
-        Take the gains of an arm.
+        Prepare the law for an arm.
 
         :param reference: a pose (joints,) [rad, m], a Motion, or a function of time [s] that
             returns positions, velocities and accelerations (3, joints).
         :param gains: (stiffness, damping), numbers or (joints,) each
             [N m/rad, N m s/rad; N/m, N s/m].
-        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
         expect_arm(arm)
         self._arm = arm
@@ -90,12 +90,13 @@ class ComputedTorque:
     def __init__(self, arm: ArmModel, *, reference: Reference, frequency: ArrayLike = 1.0,
                  damping_ratio: ArrayLike = 1.0, limits: ArrayLike | None = None) -> None:
         """
-        Take the dynamics of the errors.
+        Prepare the law for an arm, with the dynamics of the errors.
 
         :param reference: a pose (joints,) [rad, m], a Motion, or a function of time [s] that
             returns positions, velocities and accelerations (3, joints).
-        :param frequency: of the errors, a number or (joints,) [Hz]; damping_ratio: the same.
-        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        :param frequency: natural frequency of the error dynamics, a number or (joints,) [Hz].
+        :param damping_ratio: of the error dynamics, a number or (joints,).
+        :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
         expect_arm(arm)
         self._arm, names = arm, arm.joint_names

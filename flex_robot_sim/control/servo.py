@@ -312,9 +312,9 @@ def design_servo(arm: ArmModel, *, frequency: float = DEFAULT_FREQUENCY,
 
     Without arguments, these are the default gains of all commands and nodes.
 
-    :param frequency: of a closed joint, if it were alone and the arm rigid [Hz]. It is higher if
-        the weight needs it, and lower if the period is too long for it.
-    :param damping_ratio: of such a joint.
+    :param frequency: of the closed loop of a joint, alone on a rigid arm [Hz]. It is higher if
+        gravity requires it, and lower if the period is too long.
+    :param damping_ratio: of this loop.
     :param period: between two samples; 0: continuous [s]. delay: 0 or one period [s].
 
     Example::

@@ -32,14 +32,14 @@ TEXT_SOURCE = '<text>'      # source of a description without a file
 def read_description(source: str | Path, xacro_arguments: Mapping[str, str] | None = None,
                      tool: str = '') -> RobotDescription:
     """
-    Read a robot; a DescriptionError says in one line where it is unusable and what to do.
+    Read a robot description; a DescriptionError names the line and the remedy.
 
     Xacro is executable: a file with xacro runs with the permissions of the user. Read text from
     untrusted sources by `read_text`.
 
     :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
     :param xacro_arguments: {name: value} for a xacro file.
-    :param tool: link that is the tool; '': the one that tool.py finds.
+    :param tool: tool link; '': found by name and position, as `flexsim check` shows.
 
     Example::
 

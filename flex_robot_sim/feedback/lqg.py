@@ -35,7 +35,7 @@ MAX_MEASUREMENT = 1e9   # larger measurements are refused         [rad, m, 1/m]
 
 class Lqg(Serializable):
     """
-    Linear quadratic Gaussian controller (LQG); `effort` is the newest, (joints,) [N m, N].
+    Linear quadratic Gaussian controller (LQG); `effort` is its latest output, (joints,) [N m, N].
 
     Example::
 
@@ -52,9 +52,9 @@ class Lqg(Serializable):
                  reference: ArrayLike | Motion | Callable[[float], ArrayLike] | None = None,
                  ) -> None:
         """
-        Get ready, switched off.
+        Prepare the law, switched off.
 
-        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         :param reference: for `step`: a pose (joints,) [rad, m], a Motion, or a function of time
             that returns positions, velocities and accelerations (3, joints); default: the first
             pose of the design.

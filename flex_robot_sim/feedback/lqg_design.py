@@ -73,7 +73,7 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
         and at least one.
     :param sensors: 'encoders' or 'all'; None: all available ones.
     :param stiffness_range: smallest and largest stiffness of links and gears for which the loop
-        is stable, over that of the description.
+        is stable, relative to the description.
     :param feedback: side of the drives that the encoders measure, 'motor' or 'link'.
 
     Example::

@@ -46,11 +46,11 @@ class Lqr(Serializable):
         Compute the gain at a pose.
 
         :param q: positions of the joints, (joints,) [rad, m].
-        :param period: between two samples, of which each acts at once [s].
+        :param period: between two samples [s]; each sample acts without delay.
         :param bandwidth: of the joints in the default cost [Hz]; None: the first natural
             frequency with locked drives.
         :param state_cost: Q (2 nv, 2 nv) of (q, v); effort_cost: R (joints, joints). Both or none.
-        :param limits: of the efforts, (joints,) [N m, N]; default: those of the motors.
+        :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
         expect_arm(arm)
         names = arm.joint_names

@@ -14,9 +14,9 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 
 class Measurement(NamedTuple):
     """
-    Sample of the sensors of an arm, of a simulation or of any other plant.
+    Sample of the sensors of an arm: a simulation, a machine or any other plant.
 
-    A law only checks and uses what it needs: encoders, flex sensors or the whole state.
+    A law checks and uses only the fields that it needs: encoders, flex sensors or the whole state.
 
     Example::
 

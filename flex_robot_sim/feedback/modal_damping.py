@@ -127,7 +127,7 @@ def design_damping(arm: ArmModel, q: ArrayLike, *, gains: Gains,
     :param damping_ratio: of the damped modes.
     :param modes: number of damped modes; None: those near the first one.
     :param feedback: side of the drives that the encoders measure, 'motor' or 'link'.
-    :param late: periods by which flex sensors are later than encoders.
+    :param late: delay of the flex sensors relative to the encoders, in periods.
     :param like: DampingDesign at another pose, the start of the search.
 
     Example::

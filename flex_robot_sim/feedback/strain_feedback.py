@@ -41,7 +41,7 @@ class StrainFeedback(Serializable):
     """
     Strain feedback or positive position feedback: efforts to add to those of the servo.
 
-    `effort` is the newest, (joints,) [N m, N].
+    `effort` is the latest output, (joints,) [N m, N].
 
     Example::
 
@@ -56,7 +56,7 @@ class StrainFeedback(Serializable):
 
     def __init__(self, arm: ArmModel, design: DampingDesign | DampingTable, *,
                  limits: ArrayLike | None = None) -> None:
-        """Get ready, switched off; limits (joints,) [N m, N], default: those of the motors."""
+        """Prepare the law, switched off; limits: largest efforts, (joints,) [N m, N]."""
         names = arm.joint_names
         if isinstance(design, DampingDesign):
             design = DampingTable((np.zeros(1),) * len(names), {(0,) * len(names): design},

@@ -240,8 +240,8 @@ def design_experiment(arm: ArmModel, *, seconds: float, period: float, kind: str
     :param seconds: duration [s]; period: between two samples [s].
     :param kind: 'fourier', 'decay', 'sweep' or 'multisine'.
     :param free: paths of parameters, as of `identify_parameters`.
-    :param pose: about which it moves, (joints,) [rad, m]; None: the best of some.
-    :param tries: number of compared sets of phases of a fourier; seed: of these phases.
+    :param pose: about which the arm moves, (joints,) [rad, m]; None: the best of several.
+    :param tries: number of sets of phases to compare for 'fourier'; seed: of the phases.
     :param for_energy: whether to maximize information per energy instead of within limits.
     :param signals: additional signals, see `available_channels`.
 

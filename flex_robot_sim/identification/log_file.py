@@ -78,7 +78,7 @@ def make_log(times: ArrayLike, signals: Mapping[str, ArrayLike], *, name: str = 
     """
     Return the Log of signals that were sampled at the same times.
 
-    :param times: rising (k,) [s].
+    :param times: increasing, (k,) [s].
     :param signals: values (k,) by name: 'position/JOINT', 'motor/JOINT' and 'effort/JOINT',
         'LINK/SENSOR' [1/m], 'tip/LINK/y' [m], 'gyro/LINK/x' [rad/s], 'acceleration/LINK/x' [m/s2].
     :param name: of the log, in messages.

@@ -49,11 +49,11 @@ ZERO = (0.0, 0.0, 0.0)
 @summarized
 class ArmBuilder:
     """
-    Description of an arm, link by link and joint by joint.
+    Builder of an arm, link by link and joint by joint.
 
     The arm is a tree of links on the fixed link `base`, which exists from the start. Each other
     link needs one joint, by `add_joint` or `attach`. Every method returns the builder. Units are
-    SI; frames are those of URDF. A refused call leaves the builder as it is.
+    SI; frames are those of URDF. A call that raises an error changes nothing.
 
     Example::
 
@@ -123,7 +123,7 @@ class ArmBuilder:
             in the link frame (3,) [m].
         :param y_axis: direction of the y axis of the section: 'x', 'y', 'z' or (3,).
         :param mass: of the beam [kg]; default: by the density of the material.
-        :param section_inertia: moments of inertia of a unit of length about x, y, z of the beam,
+        :param section_inertia: moments of inertia per length about x, y, z of the beam,
             (3,) [kg m]; default: those of the solid section, 0 for SectionStiffness.
         :param bending_y, bending_z, torsion, stretch: number of assumed modes (default 2, 2,
             1, 0), or of finite elements' coordinates (default 'all', 'all', 'all', 0).
@@ -172,10 +172,10 @@ class ArmBuilder:
         :param effort: largest effort of the motor [N m or N]; default: no limit.
         :param velocity: largest speed [rad/s or m/s]; default: no limit.
         :param viscous_friction: [N m s/rad or N s/m].
-        :param coulomb_friction: dry friction in motion, static_friction: at rest [N m or N].
-        :param stribeck_rate: of the decay from one to the other [rad/s or m/s].
+        :param coulomb_friction: dry friction in motion [N m or N]; static_friction: at rest.
+        :param stribeck_rate: at which static decays to Coulomb friction [rad/s or m/s].
         :param spring_stiffness: of a spring across the joint [N m/rad or N/m].
-        :param spring_reference: its position without force [rad or m].
+        :param spring_reference: joint position without spring force [rad or m].
 
         Example::
 
@@ -197,7 +197,7 @@ class ArmBuilder:
                rpy: ArrayLike = ZERO, station: float | None = None, name: str | None = None,
                prefix: str = '') -> ArmBuilder:
         """
-        Fix a link, or the base of another arm with all that it carries, to a link.
+        Fix a link to another one, or another arm by its base.
 
         :param child: name of a link of this arm, or an ArmBuilder, which is copied.
         :param parent: name of a link of this arm.
@@ -281,7 +281,7 @@ class ArmBuilder:
         """
         Return the ArmModel.
 
-        :param coupling: 'shortening', or 'zero_order' to leave it out.
+        :param coupling: 'shortening' of bending beams, or 'zero_order' to omit it.
         :param gravity: in the base frame, (3,) [m/s2].
         :param tool: tool link; '': found by name and position, as `frs.load` does.
 
@@ -358,7 +358,7 @@ class ArmBuilder:
         return vector_text(along / length * end)
 
     def _keep_joint(self, name, joint, gear):
-        """Check a joint with its parent, and keep it."""
+        """Check a joint with its parent, and add it."""
         parent, child = (joint.find(tag).attrib['link'] for tag in ('parent', 'child'))
         flexible = [self._beams[link] for link in (parent, child) if link in self._beams]
         element = gear and flexible_element('joint', {'name': name, **gear}, {})

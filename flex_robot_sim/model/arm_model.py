@@ -230,7 +230,7 @@ class ArmModel(Serializable):
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Names of all links, whose poses `pose` returns."""
+        """Names of all links; `pose` takes them."""
         return tuple(self.frames)
 
     def elastic_coordinates(self, body: int) -> slice:
@@ -248,33 +248,33 @@ class ArmModel(Serializable):
 
     @property
     def idx_q(self) -> dict[str, int]:
-        """First coordinate, and velocity, of each joint on its link side, by name."""
+        """Index in q and v of each joint, on its link side, by name."""
         return {name: k for k, name in enumerate(self.joint_names)}
 
     idx_v = idx_q
 
     @property
     def joint_q(self) -> slice:
-        """Coordinates of the joints on their link side."""
+        """Slice of the joints in q and v, on their link side."""
         return slice(len(self.joint_names))
 
     @property
     def motor_q(self) -> np.ndarray:
-        """Coordinate of the motor of each joint, (joints,); without elastic gear, the joint's."""
+        """Index in q and v of each motor, (joints,); without elastic gear, that of the joint."""
         return motor_coordinates(self.arrays)
 
     @property
     def passive_q(self) -> np.ndarray:
-        """Coordinates that no motor moves: elastic shapes, and joints behind elastic gears."""
+        """Indices in q and v that no motor moves: elastic ones, joints behind elastic gears."""
         return np.setdiff1d(np.arange(self.size), self.motor_q)
 
     @property
     def elastic_q(self) -> slice:
-        """Coordinates of the shapes of elastic links."""
+        """Slice of the elastic coordinates of links in q and v."""
         return slice(len(self.joint_names) + len(self.motor_names), self.size)
 
     def set_joints(self, coordinates: np.ndarray, values: ArrayLike) -> None:
-        """Write values (..., joints) to link and motor side of q or rates (..., n), in place."""
+        """Write values (..., joints) to link and motor side of q or v, (..., nq), in place."""
         coordinates[..., self.joint_q] = coordinates[..., self.motor_q] = values
 
     @property

@@ -74,7 +74,7 @@ def with_parameters(arm: ArmModel, changes: Mapping[str, Change]) -> ArmModel:
     """
     Return another arm with other values of some parameters; gravity and payloads are the same.
 
-    :param arm: ArmModel, which remains as it is.
+    :param arm: ArmModel; it does not change.
     :param changes: by path: a value [SI], ``('*', factor)`` or ``('+', difference)``. A path may
         be a pattern, such as ``'*.mass'``. Factors and differences refer to the values of `arm`.
 

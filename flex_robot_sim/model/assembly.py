@@ -39,7 +39,7 @@ def load(source: str | Path | RobotDescription, coupling: str = 'shortening',
 
     :param source: path of a URDF or xacro file, its text, the name of a shipped robot, or a
         RobotDescription.
-    :param coupling: 'shortening', or 'zero_order' to leave it out.
+    :param coupling: 'shortening' of bending beams, or 'zero_order' to omit it.
     :param gravity: in the base frame, (3,) [m/s2].
     :param xacro_arguments: {name: value} for a xacro file.
     :param tool: tool link; '': found by name and position, as `flexsim check` shows.

@@ -57,7 +57,7 @@ def with_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0
     """
     Return a copy of the arm with an additional body fixed to a link.
 
-    :param link: that carries the body; mass: [kg].
+    :param link: to which the body is fixed; mass: of the body [kg].
     :param centre: of mass in the link frame, (3,) [m]; inertia: about it, in the axes of the
         link, (3, 3) [kg m2]; default: a point mass.
 

@@ -119,9 +119,10 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: flo
               limits: PlanLimits | None = None,
               payload: Mapping[str, float] | None = None) -> Plan:
     """
-    Plan a move from rest to rest that leaves no vibration; SettingError names a limit in the way.
+    Plan a move from rest to rest without residual vibration.
 
-    Without a duration it is the time-optimal one of its family of paths. It takes seconds.
+    Without a duration, it is time-optimal within its family of paths. Planning takes seconds. If a
+    limit prevents the move, SettingError names it.
 
     :param start: positions of the drives (joints,) [rad, m]; goal: (joints,) [rad, m].
     :param duration: [s]; None: as short as the limits allow.
@@ -131,7 +132,7 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: flo
 
         arm, limits = frs.load('single_link'), frs.planning.PlanLimits(acceleration=(20.0,))
         plan = frs.planning.plan_move(arm, [0.0], [0.3], duration=0.9, limits=limits)
-        plan.ringing, plan.use                      # vibration that is left; shares of the limits
+        plan.ringing, plan.use                      # residual vibration, used shares of limits
         plan.motion.sample(0.3), plan.effort(0.3)
     """
     expect_arm(arm)

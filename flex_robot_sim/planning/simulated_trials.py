@@ -41,7 +41,7 @@ class SimulatedTrials:
         :param motion: of the drives, from 0 on; duration: of a trial [s].
         :param gains: (stiffness, damping) of the servo, numbers or (joints,) each
             [N m/rad, N m s/rad; N/m, N s/m].
-        :param link: whose origin is the tip; default: the tool.
+        :param link: its origin is the tip; default: the tool.
         :param period: of the servo [s]; delay: from a sample to the resulting effort [s].
         :param every: periods between two samples of the tip.
         """

@@ -61,7 +61,7 @@ class Shaper:
 
     def shape(self, times: ArrayLike, positions: ArrayLike) -> ShapedPositions:
         """
-        Shape sampled positions of any machine; returns later times, too, until it is at rest.
+        Shape sampled positions of any machine; the result is longer by the duration of the shaper.
 
         :param times: evenly spaced (k,) [s]; positions: (k,) or (k, joints) [rad, m].
 
@@ -69,7 +69,7 @@ class Shaper:
 
             times = np.arange(0.0, 0.5, 1e-3)
             shaped = frs.shaping.zvd(2.7).shape(times, np.sin(np.pi * times))
-            shaped.positions[-1]            # as the last one of the input, 0.37 s later
+            shaped.positions[-1]            # the last one of the input, 0.37 s later
         """
         period, samples = checked_times(times, positions)
         shaped = convolved_samples(samples, *self.fir(period))

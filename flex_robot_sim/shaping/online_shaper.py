@@ -51,11 +51,11 @@ class OnlineShaper(Serializable):
     def __init__(self, joints: int, period: float, *, shaper: Shaper = NONE,
                  table: ModeTable | None = None, stages: Iterable[ShaperStage] = ()) -> None:
         """
-        Allocate the ring and the tables.
+        Allocate the ring buffer and the tables.
 
         :param joints: number of joints; period: of the samples [s].
         :param shaper: Shaper with constant delays, before the stages.
-        :param stages: [ShaperStage] of `shaper_stages.stages_of`, with the ModeTable they are of.
+        :param stages: [ShaperStage] of `shaper_stages.stages_of`, and their ModeTable.
         """
         check_period(period)
         joints = whole('joints', joints)
@@ -128,7 +128,7 @@ class OnlineShaper(Serializable):
         """
         Shape one set point, (joints,) [rad, m]; the array returned is overwritten by the next.
 
-        One that is not finite is refused and counted; the previous one replaces it.
+        A set point that is not finite is counted and replaced by the previous one.
         """
         state = self._state
         try:

@@ -84,9 +84,9 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None, *,
     :param payloads: possible payloads: None, (link, mass [kg]) or (link, mass, centre (3,) [m]).
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     :param uncertainty: relative error of the frequencies.
-    :param tolerance: vibration that may be left, over the unshaped one.
+    :param tolerance: allowed residual vibration, relative to the unshaped one.
     :param allowed: vibration of the tool for which accelerations are compared [m].
-    :param fixed: whether the delays must not follow the pose.
+    :param fixed: whether the delays must be the same in all poses.
 
     Example::
 

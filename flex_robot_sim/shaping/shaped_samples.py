@@ -32,7 +32,7 @@ def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndar
 
 def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
     """
-    Shape a Motion: polynomials remain polynomials, without samples between (S1).
+    Shape a Motion; polynomials remain polynomials, without sampling (S1).
 
     Example::
 

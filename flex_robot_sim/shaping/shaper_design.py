@@ -132,7 +132,7 @@ class ShaperSpecification(NamedTuple):
 
     def shape(self, times: ArrayLike, positions: ArrayLike) -> ShapedPositions:
         """
-        Shape sampled positions of the arm; returns later times, too, until it is at rest.
+        Shape sampled positions of the arm; the result is longer by the duration of the shaper.
 
         :param times: evenly spaced (k,) [s]; positions: (k, joints) [rad, m].
         """
@@ -141,7 +141,7 @@ class ShaperSpecification(NamedTuple):
         return ShapedPositions(extended_times(times, period, len(shaped)), shaped)
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
-        """Return the OnlineShaper of `copies` of all joints, first the pose; period [s]."""
+        """Return the OnlineShaper for `copies` sets of all joints, the pose first; period [s]."""
         return OnlineShaper(copies * joints, period, shaper=self.shaper, table=self.table,
                             stages=self.stages)
 
@@ -179,7 +179,7 @@ def design_for_pose(arm: ArmModel, q: ArrayLike, *, kind: str = 'zvd',
     :param kind: 'zv', 'zvd', 'zvdd', 'ei' or 'ei2'.
     :param gains: (stiffness, damping) of the servo of the joints [N m/rad, N m s/rad; N/m, N s/m];
         None: the joints are locked.
-    :param tolerance: vibration that 'ei' and 'ei2' may leave, over the unshaped one.
+    :param tolerance: residual vibration allowed for 'ei' and 'ei2', relative to the unshaped one.
 
     Example::
 

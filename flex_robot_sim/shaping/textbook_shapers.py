@@ -22,7 +22,7 @@ def zv(frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0) -> Shaper:
 
         shaper = frs.shaping.zv(2.7, damping_ratios=0.006)
         shaper.times, shaper.amplitudes             # of its impulses [s]
-        shaper.vibration(2.9, 0.006)                # share that is left at another frequency
+        shaper.vibration(2.9, 0.006)                # residual share at another frequency
     """
     return for_modes('zv', _modes(frequencies, damping_ratios))
 
@@ -65,7 +65,7 @@ def ei(frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0,
 
     :param frequencies: natural frequency of a mode, or of several modes (m,) [Hz].
     :param damping_ratios: one for all modes, or (m,).
-    :param tolerance: vibration that may be left in its band, over the unshaped one.
+    :param tolerance: allowed residual vibration in its band, relative to the unshaped one.
 
     Example::
 
@@ -82,7 +82,7 @@ def ei2(frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0,
 
     :param frequencies: natural frequency of a mode, or of several modes (m,) [Hz].
     :param damping_ratios: one for all modes, or (m,).
-    :param tolerance: vibration that may be left in its band, over the unshaped one.
+    :param tolerance: allowed residual vibration in its band, relative to the unshaped one.
 
     Example::
 

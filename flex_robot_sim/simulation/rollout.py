@@ -108,13 +108,13 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
     """
     Run a simulation for a time; return the SimulationLog of the recorded quantities.
 
-    A trajectory without a controller is followed by the drives exactly, whatever effort it takes,
-    until the end of the rollout. With a controller, it is the target: the controller receives its
-    present TrajectoryPoint (position, velocity, acceleration) as third argument.
+    Without a controller, the drives follow a trajectory exactly, whatever effort this requires.
+    With a controller, the trajectory is its target: the third argument of the controller is the
+    present TrajectoryPoint (position, velocity, acceleration).
 
     :param arm_or_simulation: an ArmModel starts, with default settings, at rest in its start pose,
         or in equilibrium on the trajectory; a Simulation or a Batch continues.
-    :param duration: to the nearest time step [s].
+    :param duration: rounded to whole time steps [s].
     :param controller: function of time [s] and simulation; it returns motor efforts, (joints,)
         [N m, N], or None if it has set all inputs itself, as by `hold`.
     :param trajectory: function of time [s], which returns positions (joints,) [rad, m] or rows of

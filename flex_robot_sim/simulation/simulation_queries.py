@@ -96,7 +96,7 @@ class SimulationQueries:
         """
         Jacobian (6, nv) from the rates of all coordinates to the twist of a link.
 
-        :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
+        :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see `convert_twist`.
         :param link, station: see `pose`.
         """
         return jacobian(self.arm, self._simulated.state.q, link=link,

@@ -19,8 +19,8 @@ class Case(NamedTuple):
     Example::
 
         def payload_frequency(case):
-            laden = frs.with_payload(case.arm, 'tool', case.rng.uniform(0.0, 0.05))
-            return {'frequency': frs.frequencies(laden, [0.0])[0]}
+            loaded = frs.with_payload(case.arm, 'tool', case.rng.uniform(0.0, 0.05))
+            return {'frequency': frs.frequencies(loaded, [0.0])[0]}
     """
 
     run: int                        # from 0

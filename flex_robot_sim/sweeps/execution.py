@@ -43,15 +43,15 @@ def sweep(robot: str | Path | RobotDescription, *, vary: Words | None = None,
           progress: Progress | None = None, watch: Callable[[], object] | None = None,
           coupling: str = 'shortening', gravity: ArrayLike = GRAVITY) -> dict[str, np.ndarray]:
     """
-    Make many runs; return the table of them, by column, a row for each run in order.
+    Run many simulations; return their table, by column, with a row for each run in order.
 
     :param robot: as of `load`, or a RobotDescription.
-    :param vary: name -> values, as in `sweeps/forms.py`; names of numbers of the URDF, such as
-        `forearm.EIz`, or of a Manoeuvre, such as `elbow.to` and `payload`.
+    :param vary: values by name, or a text such as 'uniform:0.8,1.2'. A name is the path of a
+        parameter, such as `forearm.EIz`, or of a Manoeuvre, such as `elbow.to` and `payload`.
     :param scale: the same, in multiples of the value in the URDF or the Manoeuvre.
     :param run: Manoeuvre, or a function of a Case that returns numbers by name; it may define
         additional varying names, without a dot.
-    :param method: 'grid', 'latin' or 'random'; count: of the runs of the last two; seed: of both.
+    :param method: 'grid', 'latin' or 'random'; count and seed: of the runs of the last two.
     :param folder: stores the results; an interrupted sweep continues there.
     :param executor: runs the parts; default: this process, sequentially.
     :param workers: its number of workers; default: one per processor.
