@@ -68,9 +68,9 @@ def derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
     """
     Derivatives of `forward_dynamics` by coordinates, rates and efforts, exact to rounding.
 
-    Where a joint with dry friction sticks (|v| <= 0.01 rad/s), or a joint touches a stop, these
-    forces count as constant, and `is_smooth` is False. It is also False where an effort reaches
-    the limit of its motor, which `forward_dynamics` does not apply.
+    If a joint sticks (|v| <= 0.01 rad/s, with dry friction) or touches a stop, these forces count
+    as constant, and `is_smooth` is False. It is also False if an effort reaches the limit of its
+    motor, which `forward_dynamics` does not apply.
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,); default: zero.
     :param effort: of the motors, (joints,) [N m, N]; default: zero.

@@ -3,9 +3,9 @@ The terms of the equations of motion at any state, as arrays of all coordinates.
 
     M(q) q'' + h(q, q') + s(q, q') = S u + loads
 
-with the mass matrix M, the nonlinear effects h (Coriolis, centrifugal and gravity terms), the
-forces s of springs, dampers, stops and friction, and the efforts u of the motors. For payloads,
-pass `with_payload(arm, ...)`.
+with the mass matrix M and the nonlinear effects h (Coriolis, centrifugal and gravity terms). The
+forces s are those of springs, dampers, stops and friction; u are the efforts of the motors. For
+payloads, pass `with_payload(arm, ...)`.
 """
 
 from __future__ import annotations

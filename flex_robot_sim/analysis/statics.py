@@ -27,7 +27,7 @@ from flex_robot_sim.util.summary import summarized
 MAX_CORRECTION = 0.5        # of one Newton step                                            [rad]
 MIN_LOAD_STEP = 1 / 2048    # share of all loads
 MAX_CORRECTIONS = 50        # before the load step is reduced
-MAX_SETTLING_STEPS = 500    # of drives that nothing holds
+MAX_SETTLING_STEPS = 500    # of free drives
 NEUTRAL = 1e-10             # stiffness of a drive about a vertical axis, over the largest
 MAX_CONTRACTION = 0.25      # ratio of successive corrections that keeps the matrix in use
 

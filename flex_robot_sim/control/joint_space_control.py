@@ -1,5 +1,5 @@
 """
-Joint-space control of the textbooks: PD with gravity compensation, and computed torque.
+Textbook joint-space control: PD with gravity compensation, and computed torque.
 
 Both take the arm as rigid. With its mass matrix M and nonlinear effects h, the efforts of computed
 torque are

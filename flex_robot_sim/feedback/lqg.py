@@ -123,7 +123,7 @@ class Lqg(Serializable):
         """
         Efforts for a Measurement, (joints,) [N m, N]; the first call switches it on.
 
-        It uses time, positions and, if the design does, curvatures.
+        It uses time, positions and, if the design has flex sensors, curvatures.
         """
         position = checked_field(measurement, 'position', self.reference.names)
         count = self._y.size - self._m

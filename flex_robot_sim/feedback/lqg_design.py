@@ -80,7 +80,7 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
 
         arm = frs.load('single_link')
         design = frs.feedback.design_lqg(arm, [0.0], period=5e-3, delay=5e-3)
-        design.bandwidth, design.complaint          # [Hz], and why it is not usable
+        design.bandwidth, design.complaint          # [Hz], and why it is unusable, or ''
         law = frs.feedback.Lqg(arm, design)
     """
     expect_arm(arm)

@@ -29,7 +29,7 @@ class Lqr(Serializable):
     """
     Efforts u = u0 - K (x - x0) of the state x = (q, v), about the equilibrium in a pose.
 
-    `gain` is K, `q` and `effort` are the equilibrium, `poles` the rates of the closed loop [1/s].
+    `gain` is K, `q` and `effort` are the equilibrium, `poles` those of the closed loop [1/s].
 
     Example::
 

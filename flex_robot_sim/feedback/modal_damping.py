@@ -91,7 +91,7 @@ class DampingDesign:
         design = frs.feedback.design_damping(frs.load('single_link'), [0.0], gains=(60.0, 0.18),
                                              damping_ratio=0.1, period=5e-3, delay=0.0, kind='ppf')
         design.ratio, design.lost, design.complaint
-        design.before[0], design.after[0]           # rates of the loop [1/s]
+        design.before[0], design.after[0]           # eigenvalues [1/s]
     """
 
     kind: str
@@ -135,7 +135,7 @@ def design_damping(arm: ArmModel, q: ArrayLike, *, gains: Gains,
         arm = frs.load('single_link')
         design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18), kind='ppf',
                                              damping_ratio=0.1, period=5e-3, delay=0.0)
-        design.ratio, design.complaint              # damping ratio that it reaches
+        design.ratio, design.complaint              # achieved damping ratio
         law = frs.feedback.StrainFeedback(arm, design)
     """
     expect_arm(arm)

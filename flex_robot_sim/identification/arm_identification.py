@@ -31,7 +31,7 @@ def identify_parameters(arm: ArmModel, logs: Logs, *, free: Iterable[str] = (),
 
     :param arm: ArmModel as described; its gravity and coupling apply.
     :param logs: Log of `make_log` or `read_log`, path of a file, or several.
-    :param free: paths of parameters, patterns or groups, such as 'forearm.EIz', '*.damping' or
+    :param free: paths of parameters, patterns or groups, such as 'forearm.EIz', '*.mass' or
         'stiffness'; none: those that logs usually determine.
     :param validation: other logs; none: the last quarter of each log.
     :param by_motion: whether the measured motion of the drives is prescribed, and efforts ignored.

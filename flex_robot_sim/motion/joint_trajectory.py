@@ -1,5 +1,5 @@
 """
-Trajectories of all joints as one function of time, from the forms in which a caller has them.
+Trajectories of all joints as one function of time, from functions, samples or plans.
 
 Velocities and accelerations that a function does not return are central differences.
 """

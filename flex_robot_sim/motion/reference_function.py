@@ -15,7 +15,7 @@ class ReferenceFunction:
 
     def __init__(self, reference: Any, names: Sequence[str]) -> None:
         """
-        Take the reference of a law for joints with these names.
+        Check the reference of a law for joints with these names.
 
         :param reference: a pose (joints,) [rad, m], a Motion, or a function of time [s] that
             returns positions, or positions, velocities and accelerations (3, joints).

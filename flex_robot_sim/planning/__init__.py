@@ -1,5 +1,5 @@
 """
-Planning by the nonlinear model: rest-to-rest moves, as short as possible, and iterative learning.
+Planning with the nonlinear model: time-optimal rest-to-rest moves, and iterative learning.
 
 In short::
 

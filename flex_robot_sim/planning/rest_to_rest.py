@@ -68,7 +68,7 @@ MAX_DURATION_RATIO = 64.0   # largest trial duration, over the first guess
 @dataclass(frozen=True)
 class PlanLimits(Settings):
     """
-    Limits of a plan; lists have one number per joint, none: the description, or free.
+    Limits of a plan, one number per joint; empty: as in the description, or none.
 
     Example::
 

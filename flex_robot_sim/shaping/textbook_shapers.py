@@ -1,4 +1,4 @@
-"""Input shapers of the textbooks, by the frequencies and damping ratios of the modes."""
+"""Textbook input shapers, from frequencies and damping ratios of modes."""
 
 from __future__ import annotations
 

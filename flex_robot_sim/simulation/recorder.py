@@ -1,4 +1,4 @@
-"""Recording of a simulation while its caller steps it."""
+"""Recording of a simulation during its steps."""
 
 from __future__ import annotations
 

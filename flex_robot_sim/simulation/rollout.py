@@ -184,7 +184,7 @@ def _expect_parameters(controller, has_trajectory):
             f'the controller "{_name_of(controller)}" must be a function of {", ".join(words)}'
             + (': the target is the present point of the trajectory' if has_trajectory else '')
             ) from error
-    except ValueError:      # a builtin does not tell its parameters
+    except ValueError:      # a builtin may have no signature
         pass
 
 

@@ -276,7 +276,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
         simulated, start = self._simulated, self.time
-        # nearly always as the last time; the speed of single steps matters
+        # the usual case: the call of the last step still applies, so a single step is fast
         last_steps, last_loads, function, arguments = simulated.last_call
         if (steps is not last_steps or last_loads is not simulated.loads or self._drives.motions
                 or self._logs):

@@ -1,4 +1,4 @@
-"""State of a simulation at an instant, to continue from it later, in copies and in pickles."""
+"""State of a simulation at an instant, for restoring, copies and pickles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SimulationState(NamedTuple):
     arm: ArmModel
     settings: SimulationSettings
     reports: list[str]
-    parts: dict[str, Any]           # what each part of the simulation has saved
+    parts: dict[str, Any]           # state of each part of the simulation
 
     def __reduce__(self) -> Any:
         return make_tuple, (STAMP, type(self), *self)

@@ -24,7 +24,7 @@ THREAD_VARIABLES = (
 @contextlib.contextmanager
 def processes(count: int) -> Iterator[Executor]:
     """
-    Yield an Executor of `count` processes that end with this one, also if it is killed.
+    Yield an Executor of `count` processes, which end with this process even if it is killed.
 
     Use it in a program below `if __name__ == '__main__':`.
 

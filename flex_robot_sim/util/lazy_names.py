@@ -16,7 +16,7 @@ def lazy_names(package: str, names_by_module: Mapping[str, Iterable[str]],
     """
     Return `__getattr__` and `__dir__` of a package.
 
-    :param names_by_module: {module below `flex_robot_sim`: names of it that the package offers}; a
+    :param names_by_module: {module below `flex_robot_sim`: names that the package exports}; a
         name differs from all modules of the package, which would replace it.
     :param packages: packages below `package` that are imported on first use.
     """
@@ -32,7 +32,7 @@ def lazy_names(package: str, names_by_module: Mapping[str, Iterable[str]],
                 if name in packages:
                     return import_module(f'{package}.{name}')
                 value = getattr(import_module(module_of[name]), name)
-            setattr(sys.modules[package], name, value)      # the next access does not come here
+            setattr(sys.modules[package], name, value)      # later accesses find it there
             return value
         raise AttributeError(f'module {package!r} has no attribute {name!r}')
 

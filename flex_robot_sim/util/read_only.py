@@ -1,4 +1,4 @@
-"""Read-only arrays: values that several objects share and that no user may change in place."""
+"""Read-only arrays: values that several objects share, protected from changes in place."""
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
