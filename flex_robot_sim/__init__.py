@@ -7,7 +7,6 @@ Robot arms with flexible links and elastic joints, from one URDF.
     sim.advance_to(2.0)
 """
 
-from flex_robot_sim.util.lazy_names import lazy_names
 from flex_robot_sim.version import __version__ as __version__
 
 TYPE_CHECKING = False       # True for static tools, as `typing` has it
@@ -115,4 +114,13 @@ __all__ = [
 __all__ += ['control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps']
 
 if not TYPE_CHECKING:       # or a static tool would take any name for one of ours
-    __getattr__, __dir__ = lazy_names(__name__, _LATER, _PACKAGES)
+    def __getattr__(name):
+        from flex_robot_sim.util.lazy_names import lazy_names
+
+        find, _ = lazy_names(__name__, _LATER, _PACKAGES)
+        globals()['__getattr__'] = find
+        return find(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.realtime.answered_steps import AnsweredSteps
 from flex_robot_sim.realtime.bell import Bell
 from flex_robot_sim.realtime.command_inbox import CommandInbox
@@ -376,7 +377,8 @@ class SimulationLoop:
         self.simulation.reset()
         home = self.settings.initial_position
         if home:
-            self.simulation.set_state(q=home)
+            joints = self.simulation.arm.joint_names
+            self.simulation.set_state(q=checked('initial_position', home, joints))
 
     def _run_from_now(self):
         """Run from now on."""
