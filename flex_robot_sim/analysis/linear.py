@@ -25,9 +25,9 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arguments import checked, is_known
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
 
 if TYPE_CHECKING:
@@ -172,11 +172,16 @@ def _output_matrix(arm, q, v, free):
 
 def _indices(kind, selected, names):
     """Return the indices of selected names; None: all."""
-    for name in selected or ():
-        if name not in names:
+    if selected is None:
+        return [*range(len(names))]
+    if isinstance(selected, str) or not isinstance(selected, Iterable):
+        raise SettingError(f'{kind}s = {shortened(repr(selected), 60)} must be a list of names, '
+                           f'such as ["{names[0] if names else ""}"]')
+    selected = [*selected]
+    for name in selected:
+        if not is_known(name, names):
             raise SettingError(f'no {kind} "{name}". Known: {", ".join(names)}')
-    return [names.index(name)
-            for name in selected] if selected is not None else [*range(len(names))]
+    return [names.index(name) for name in selected]
 
 
 def tip_slopes(model: ArmModel, link: str, q: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from flex_robot_sim.analysis.tangent import residual_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import STOP_CONTACT_DEPTH, beyond_limits, stop_contact
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import SummaryRows, counted, summarized
 
 
@@ -53,9 +53,10 @@ class Modes:
 
     def shape(self, mode: int) -> dict[str, complex]:
         """Return one shape, by coordinate name; SettingError if the mode does not exist."""
-        if not -len(self.frequencies) <= mode < len(self.frequencies):
-            raise SettingError(f'mode = {mode!r} must be below the number of modes, '
-                               f'{len(self.frequencies)}')
+        count = len(self.frequencies)
+        if not isinstance(mode, (int, np.integer)) or not -count <= mode < count:
+            raise SettingError(f'mode = {shortened(repr(mode), 60)} must be a whole number below '
+                               f'the number of modes, {count}')
         return dict(zip(self.names, self.shapes[:, mode]))
 
     def _summary(self) -> tuple[str, SummaryRows]:

@@ -8,14 +8,14 @@ from flex_robot_sim.analysis.statics import equilibrium_and_slopes
 from flex_robot_sim.analysis.tangent import Slopes, residual_force
 from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
-from flex_robot_sim.model.arguments import joints_or_coordinates
+from flex_robot_sim.model.arguments import array_or_nan, joints_or_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 
 
 def state_at(arm: ArmModel, loads: LoadArrays, q: ArrayLike | None,
              v: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
     """Coordinates and rates (n,) of a state or an equilibrium; D and K (T50) of the latter."""
-    if q is not None and np.size(q) == arm.size > len(arm.joint_names):
+    if q is not None and array_or_nan(q).size == arm.size > len(arm.joint_names):
         return (joints_or_coordinates(arm, 'q', q),
                 np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v), None)
     return equilibrium_and_slopes(arm, loads, q, v)

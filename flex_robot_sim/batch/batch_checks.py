@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
-from flex_robot_sim.model.arguments import expect_arm, whole
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -106,7 +106,7 @@ def checked_rows(name: str, values: ArrayLike, shape: tuple[int, ...],
 
 def checked_states(arm: ArmModel, name: str, values: ArrayLike, rows: np.ndarray) -> np.ndarray:
     """Return coordinates or rates (rows, n) from one number per coordinate or per joint."""
-    if np.ndim(values) and np.shape(values)[-1] == arm.size:
+    if array_or_nan(values).shape[-1:] == (arm.size,):
         return checked_rows(name, values, (len(rows), arm.size), rows)
     out = np.zeros((len(rows), arm.size))
     arm.set_joints(out, checked_rows(name, values, (len(rows), len(arm.joint_names)), rows))

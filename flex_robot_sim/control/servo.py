@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 
@@ -33,12 +32,12 @@ from flex_robot_sim.control.steady_state_error import friction_band, hold_tolera
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.model.arguments import expect_arm
+from flex_robot_sim.model.arguments import expect_arm, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import VISCOUS, has_friction, static_frictions
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.eigenproblem import eigvalsh
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 # frequency [Hz] and damping ratio of a closed joint, alone and rigid
 DEFAULT_FREQUENCY, DEFAULT_RATIO = 1.0, 0.7
@@ -326,9 +325,11 @@ def design_servo(arm: ArmModel, *, frequency: float = DEFAULT_FREQUENCY,
     """
     expect_arm(arm)
     for name, value in (('frequency', frequency), ('damping_ratio', damping_ratio)):
-        if not isinstance(value, Real) or not 0.0 < value < math.inf:
-            raise SettingError(f'{name} = {value!r} must be above 0 and finite')
-    timing = CONTINUOUS if period == 0.0 == delay else checked_timing(LoopTiming(period, delay))
+        if not 0.0 < number_or_nan(value) < math.inf:
+            raise SettingError(f'{name} = {shortened(repr(value), 60)} must be above 0 and '
+                               'finite')
+    is_continuous = number_or_nan(period) == 0.0 == number_or_nan(delay)
+    timing = CONTINUOUS if is_continuous else checked_timing(LoopTiming(period, delay))
     if timing.delay not in (0.0, timing.period):
         raise SettingError(f'delay = {delay!r} must be 0 or the period of {timing.period:g} s')
     fit = ServoFit(arm, timing)

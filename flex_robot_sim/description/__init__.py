@@ -55,6 +55,9 @@ def _read_source(source, xacro_arguments):
                                'Give a path, the name of a shipped robot, or the text of a URDF')
     if isinstance(source, str) and '<' in source:
         return read_text(source)
+    if xacro_arguments is not None and not isinstance(xacro_arguments, Mapping):
+        raise SettingError(f'xacro_arguments = {shortened(repr(xacro_arguments), 60)} must be a '
+                           'dict from names to values')
     path = _find(source)
     document = Document(str(path), read_file(path))     # also keeps entity bombs away from xacro
     if path.suffix == '.xacro' or _has_xacro(document):

@@ -22,7 +22,7 @@ from flex_robot_sim.feedback.gain_table import GainTable
 from flex_robot_sim.feedback.lqg_design import LqgDesign
 from flex_robot_sim.feedback.lqg_gains import LqgGains
 from flex_robot_sim.feedback.measurement import Measurement, checked_curvature, checked_field
-from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arguments import checked, expect_arm, expect_kind
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import effort_limits
@@ -59,6 +59,8 @@ class Lqg(Serializable):
             that returns positions, velocities and accelerations (3, joints); default: the first
             pose of the design.
         """
+        expect_arm(arm)
+        expect_kind('design', design, LqgDesign, 'an LqgDesign of design_lqg(arm, poses)')
         if design.complaint:
             raise SettingError(design.complaint)
         names = arm.joint_names

@@ -19,7 +19,7 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law, outputs_of
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
-from flex_robot_sim.model.arguments import array_or_nan, expect_arm
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_one_of, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -86,9 +86,8 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
     expect_arm(arm)
     loop = checked_timing(LoopTiming(period, delay))
     has_gauges = bool(flex_sensors(arm).names)
-    sensors = sensors or ('all' if has_gauges else 'encoders')
-    if sensors not in SENSORS:
-        raise SettingError(f'sensors = {sensors!r} must be one of {", ".join(SENSORS)}')
+    sensors = ('all' if has_gauges else 'encoders') if sensors is None else sensors
+    expect_one_of('sensors', sensors, SENSORS)
     if sensors == 'all' and not has_gauges:
         raise SettingError(f'{arm.description.name} has no flex sensors: take sensors = encoders, '
                            'or give <flex_sensor> to a flexible link')
@@ -98,14 +97,14 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
     natural = frequencies(arm, middle)
     natural = natural[natural > 0.0]
     first = natural[0] if natural.size else 1.0
-    bandwidth = float(bandwidth or first)
+    bandwidth = float(first) if bandwidth is None else number_or_nan(bandwidth)
     if not 0.0 < bandwidth < 0.25 / loop.period:
         raise SettingError(f'bandwidth = {bandwidth!r} must be > 0 and below a quarter of the '
                            f'{1 / loop.period:g} samples per second [Hz]')
     if modes is None:
         modes = max(1, int((natural < 0.125 / loop.period).sum()))
-    if modes < 0:
-        raise SettingError(f'modes = {modes!r} must be >= 0')
+    if not isinstance(modes, (int, np.integer)) or modes < 0:
+        raise SettingError(f'modes = {shortened(repr(modes), 60)} must be a whole number >= 0')
     corners = list(itertools.product(*(range(axis.size) for axis in axes)))
     factors = sorted({1.0, *np.geomspace(low, high, STIFFNESS_SAMPLES)})
     plants, reduced = {}, {}

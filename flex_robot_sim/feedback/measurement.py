@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import array_or_nan, checked
-from flex_robot_sim.util.exceptions import SettingError, shortened
+from flex_robot_sim.model.arguments import array_or_nan, checked, expect_kind
+from flex_robot_sim.util.exceptions import SettingError
 
 
 class Measurement(NamedTuple):
@@ -34,15 +34,18 @@ class Measurement(NamedTuple):
 
 def checked_field(measurement: Measurement, field: str, names: Sequence[str]) -> np.ndarray:
     """Return a field of a Measurement as an array of one finite number per name."""
-    if not isinstance(measurement, Measurement):
-        raise SettingError(f'measurement = {shortened(repr(measurement), 60)} must be a '
-                           'flex_robot_sim.feedback.Measurement')
+    _expect_measurement(measurement)
     return checked(field, getattr(measurement, field), names)
 
 
 def checked_curvature(measurement: Measurement, count: int) -> np.ndarray:
     """Return the curvatures (k,) of a Measurement, of `count` flex sensors."""
+    _expect_measurement(measurement)
     curvature = array_or_nan(measurement.curvature)
     if curvature.shape != (count,) or not np.isfinite(curvature).all():
         raise SettingError(f'curvature must be {count} finite numbers, one per flex sensor [1/m]')
     return curvature
+
+
+def _expect_measurement(measurement):
+    expect_kind('measurement', measurement, Measurement, 'a flex_robot_sim.feedback.Measurement')

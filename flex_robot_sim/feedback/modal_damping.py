@@ -29,10 +29,10 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.feedback.pose_model import PoseModel, closed_loop_step, pose_model, rates_of
-from flex_robot_sim.model.arguments import checked, expect_arm
+from flex_robot_sim.model.arguments import checked, expect_arm, expect_one_of
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import summarized
 
 KINDS = ('strain', 'ppf')
@@ -139,8 +139,7 @@ def design_damping(arm: ArmModel, q: ArrayLike, *, gains: Gains,
         law = frs.feedback.StrainFeedback(arm, design)
     """
     expect_arm(arm)
-    if kind not in KINDS:
-        raise SettingError(f'kind = {kind!r} must be one of {", ".join(KINDS)}')
+    expect_one_of('kind', kind, KINDS)
     if not isinstance(damping_ratio, Real) or not 0.0 < damping_ratio < 1.0:
         raise SettingError(f'damping_ratio = {damping_ratio!r} must be between 0 and 1')
     refuse_without_sensors(arm, kind)
@@ -218,8 +217,8 @@ class _Search:
         self.before = self.rates(())
         if modes is None:
             modes = int((self.mode_rates <= DAMPED_FREQUENCY_RATIO * self.mode_rates[0]).sum())
-        if not 1 <= modes <= len(squares):
-            raise SettingError(f'modes = {modes!r} must be between 1 and {len(squares)}')
+        if not isinstance(modes, (int, np.integer)) or not 1 <= modes <= len(squares):
+            raise SettingError(f'modes = {shortened(repr(modes), 60)} must be between 1 and {len(squares)}')
         # modes without curvature at the sensors cannot be damped
         self.damped = [k for k in range(modes) if curvature[k] > 1e-3 * curvature.max()]
         if not self.damped:

@@ -24,6 +24,7 @@ from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.model.arguments import expect_one_of
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.eigenproblem import eigh
@@ -130,6 +131,7 @@ def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
     :param stiffness: factor on the stiffness of links and gears, for an arm that deviates from
         its description.
     """
+    expect_one_of('feedback', feedback, ('motor', 'link'))
     arm = with_stiffness(arm, stiffness)
     rest = equilibrium(arm, position)
     q, zero = rest.q, np.zeros(arm.size)

@@ -8,10 +8,12 @@ import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.feedback.measurement import Measurement
+from flex_robot_sim.model.arguments import expect_arm, expect_kind
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.simulation.rollout import Controller
 from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 
 def measure(simulation: Simulation) -> Measurement:
@@ -24,6 +26,7 @@ def measure(simulation: Simulation) -> Measurement:
         measured = frs.feedback.measure(sim)
         measured.position, measured.curvature, measured.q
     """
+    expect_kind('simulation', simulation, Simulation, 'a Simulation(arm)')
     q = simulation.q
     return Measurement(simulation.time, simulation.motor_position, simulation.motor_velocity,
                        flex_sensors(simulation.arm).matrix @ q, q, simulation.v)
@@ -43,6 +46,10 @@ def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> 
         controller = frs.feedback.sensor_feedback(arm, law.step)
         effort = controller(0.0, frs.Simulation(arm))
     """
+    expect_arm(arm)
+    if not callable(law):
+        raise SettingError(f'law = {shortened(repr(law), 60)} must be a function of a Measurement '
+                           'that returns efforts')
     limits = effort_limits(arm)
 
     def controller(time: float, simulation: Simulation) -> np.ndarray:

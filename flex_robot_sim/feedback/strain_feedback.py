@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.feedback.gain_table import GainTable
 from flex_robot_sim.feedback.measurement import Measurement, checked_curvature, checked_field
 from flex_robot_sim.feedback.modal_damping import DampingDesign, refuse_without_sensors
-from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arguments import checked, expect_arm, expect_kind
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.util.exceptions import SettingError
@@ -57,6 +57,9 @@ class StrainFeedback(Serializable):
     def __init__(self, arm: ArmModel, design: DampingDesign | DampingTable, *,
                  limits: ArrayLike | None = None) -> None:
         """Prepare the law, switched off; limits: largest efforts, (joints,) [N m, N]."""
+        expect_arm(arm)
+        expect_kind('design', design, (DampingDesign, DampingTable),
+                    'a DampingDesign of design_damping(arm, q)')
         names = arm.joint_names
         if isinstance(design, DampingDesign):
             design = DampingTable((np.zeros(1),) * len(names), {(0,) * len(names): design},

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.signal import butter, sosfilt
 
 from flex_robot_sim.description.robot_parameters import near
-from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arguments import array_or_nan, expect_kind
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import Table, read_tables
 from flex_robot_sim.rig.bench.parts import TURN
@@ -119,6 +119,7 @@ def read_log(path: str | Path, signals: Iterable[str] = (), *,
 
         # log = frs.identification.read_log('run.csv', ['position/elbow=q2*deg'])
     """
+    expect_kind('path', path, (str, Path), 'the path of a CSV or MCAP file')
     path = Path(path)
     try:
         is_mcap = path.is_dir() or path.open('rb').read(5) == MCAP

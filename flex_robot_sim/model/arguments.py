@@ -1,7 +1,9 @@
 """Checks of arguments: a value of the wrong kind raises SettingError with a one-line message."""
 
-from collections.abc import Container, Sequence
-from math import isfinite
+from collections.abc import Collection, Container, Sequence
+from math import isfinite, nan
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +11,9 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.settings import SimulationSettings
+
+
+MAX_WHOLE = 2**53           # larger integers are not exact as a float
 
 
 def expect_arm(arm: object) -> None:
@@ -30,8 +35,9 @@ def settings_or_default(settings: SimulationSettings | None) -> SimulationSettin
 
 def whole(name: str, value: object) -> int:
     """Return a checked positive integer."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise SettingError(f'{name} = {value!r} must be a whole number > 0')
+    if (not isinstance(value, (int, np.integer)) or isinstance(value, bool)
+            or not 1 <= value < MAX_WHOLE):
+        raise SettingError(f'{name} = {shortened(repr(value), 60)} must be a whole number > 0')
     return int(value)
 
 
@@ -40,6 +46,27 @@ def truth(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise SettingError(f'{name} = {shortened(repr(value), 60)} must be True or False')
     return bool(value)
+
+
+def number_or_nan(value: object) -> float:
+    """Return a real number as a float for further checks; anything else becomes NaN."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:
+        return nan
+
+
+def expect_kind(name: str, value: object, kind: type | tuple[type, ...], remedy: str) -> None:
+    """Raise SettingError unless a value is an instance of a class; the remedy makes one."""
+    if not isinstance(value, kind):
+        raise SettingError(f'{name} = {shortened(repr(value), 60)} must be {remedy}')
+
+
+def expect_one_of(name: str, value: Any, known: Collection[str]) -> None:
+    """Raise SettingError unless a value is one of some names."""
+    if not is_known(value, known):
+        raise SettingError(f'{name} = {shortened(repr(value), 60)} must be one of '
+                           f'{", ".join(known)}')
 
 
 def array_or_nan(values: ArrayLike) -> np.ndarray:
@@ -108,7 +135,8 @@ def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
 
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     """Return an array of one finite number >= 0 per name; a scalar applies to all."""
-    array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)
+    array = array_or_nan(values)
+    array = checked(name, array if array.ndim else np.full(len(names), array), names)
     if array.min(initial=0.0) < 0:
         raise SettingError(f'{name} must be >= 0')
     return array

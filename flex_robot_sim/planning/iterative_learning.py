@@ -19,9 +19,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.model.arguments import expect_kind, number_or_nan, whole
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.spline_path import SplinePaths
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 DEFAULT_CAUTION = 1e-2      # R over the largest squared singular value of G
 CAUTION_INCREASE = 10.0     # factor on the caution after a worse trial
@@ -54,13 +55,13 @@ class RepeatedMove:
         :param count: splines per joint.
         :param caution: R over the largest squared singular value of G, between 0 and 1.
         """
-        if not motion.end <= duration < np.inf:
-            raise SettingError(f'a trial of {duration!r} s must be finite and not shorter than '
+        expect_kind('motion', motion, Motion, 'a Motion, such as one of minimum_jerk_motion')
+        if not motion.end <= number_or_nan(duration) < np.inf:
+            raise SettingError(f'duration = {shortened(repr(duration), 60)} of a trial [s] must be finite and not shorter than '
                                f'the motion of {motion.end:g} s')
-        if count < 1:
-            raise SettingError(f'count = {count!r} must be at least 1 spline per joint')
-        if not 0.0 < caution < 1.0:
-            raise SettingError(f'caution = {caution!r} must be between 0 and 1')
+        count = whole('count', count)
+        if not 0.0 < number_or_nan(caution) < 1.0:
+            raise SettingError(f'caution = {shortened(repr(caution), 60)} must be between 0 and 1')
         self.motion, self.duration = motion, float(duration)
         joints = motion.corners.shape[1]
         self._paths = SplinePaths(np.zeros(joints), np.zeros(joints), count)

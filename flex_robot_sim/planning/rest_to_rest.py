@@ -29,7 +29,7 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arguments import checked, expect_arm
+from flex_robot_sim.model.arguments import checked, expect_arm, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk_motion
@@ -53,7 +53,7 @@ MIN_RIGID_STEPS = 300       # in a motion of a rigid arm
 SLOPE_STEP_FACTOR = 2.0     # factor on the step of simulations for slopes
 SEGMENTS = 40               # of a path; the largest share of each one counts
 MIN_STEPS = 2 * SEGMENTS    # in one motion, so that no segment is empty
-MIN_DURATION_S = 1e-6       # of a plan                                                     [s]
+MIN_DURATION_S, MAX_DURATION_S = 1e-6, 1e4     # of a plan                                  [s]
 LIMIT_SHARE = 0.97          # target for the largest share of a limit
 MAX_ITERATIONS = 10         # of a plan
 NEW_SLOPES_RATIO, STAGNATION_RATIO = 0.4, 0.9  # cost over the best one: compute new slopes; stop
@@ -138,6 +138,9 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: flo
     expect_arm(arm)
     if limits is not None and not isinstance(limits, PlanLimits):
         raise SettingError(f'limits = {shortened(repr(limits), 60)} must be PlanLimits(...)')
+    if payload is not None and not isinstance(payload, Mapping):
+        raise SettingError(f'payload = {shortened(repr(payload), 60)} must be a dict from links '
+                           "to masses [kg], such as {'tool': 0.1}")
     for link, mass in (payload or {}).items():
         arm = with_payload(arm, link, mass)
     start, goal = (checked(name, value, arm.joint_names)
@@ -150,9 +153,9 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: flo
     planner = _Planner(arm, start, goal, limits or PlanLimits())
     if duration is None:
         return planner.shortest()
-    if not MIN_DURATION_S <= duration < np.inf:
-        raise SettingError(f'duration = {duration!r} must be at least {MIN_DURATION_S:g} and '
-                           'finite [s]')
+    if not MIN_DURATION_S <= number_or_nan(duration) <= MAX_DURATION_S:
+        raise SettingError(f'duration = {shortened(repr(duration), 60)} must be from '
+                           f'{MIN_DURATION_S:g} to {MAX_DURATION_S:g} s')
     plan = planner.plan(float(duration))
     complaint = planner.complaint(plan)
     if complaint:

@@ -12,12 +12,13 @@ from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
-from flex_robot_sim.model.arguments import expect_arm
+from flex_robot_sim.model.arguments import expect_arm, expect_kind, number_or_nan, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 
 class SimulatedTrials:
@@ -46,7 +47,11 @@ class SimulatedTrials:
         :param every: periods between two samples of the tip.
         """
         expect_arm(arm)
-        loop = checked_timing(LoopTiming(period, delay))
+        expect_kind('motion', motion, Motion, 'a Motion, such as one of minimum_jerk_motion')
+        loop, every = checked_timing(LoopTiming(period, delay)), whole('every', every)
+        if not 2 * every * loop.period <= number_or_nan(duration) < np.inf:
+            raise SettingError(f'duration = {shortened(repr(duration), 60)} of a trial must be '
+                               f'finite and at least two samples of {every * loop.period:g} s')
         link = arm.tool if link is None else link
         self.link, self.loop, self.every, self.duration = link, loop, every, duration
         self.servo = servo_gains(arm, gains)

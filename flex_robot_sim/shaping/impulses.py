@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.model.arguments import is_known
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.poles import check_mode, pole_of, response_of
 from flex_robot_sim.shaping.sampled_positions import (
@@ -33,6 +34,7 @@ TOLERANCE = 0.05            # residual vibration of extra insensitive shapers, t
 DAMPING_STEP = 0.03         # of damping ratios in the continuation of (S4)
 MAX_DAMPING = 0.3           # damping ratio up to which extra insensitive shapers exist
 MIN_AMPLITUDE = 1e-12       # smaller impulses are removed
+MAX_IMPULSES = 100_000      # of shapers in series, whose numbers of impulses multiply
 
 Impulses = tuple[np.ndarray, np.ndarray]    # times [s] and amplitudes, (k,) each
 
@@ -244,7 +246,7 @@ class ShapingSettings(Settings):
 def of_kind(kind: str, frequency: float, ratio: float = 0.0,
             tolerance: float = TOLERANCE) -> Shaper:
     """Shaper of one of KINDS for a mode [Hz]."""
-    if kind not in [*KINDS]:
+    if not is_known(kind, KINDS):
         raise SettingError(f'no shaper "{kind}" of one mode. Known: {", ".join(KINDS)}')
     check_mode(frequency, ratio)
     times, amplitudes = KINDS[kind].impulses(frequency, ratio, tolerance)
@@ -258,6 +260,11 @@ def kinds_for(ratio: float) -> list[str]:
 
 def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
     """Shaper equivalent to several in series."""
+    shapers = [*shapers]
+    count = math.prod(len(shaper.times) for shaper in shapers)
+    if count > MAX_IMPULSES:
+        raise SettingError(f'{len(shapers)} shapers in series have {count:.3g} impulses, more '
+                           f'than {MAX_IMPULSES}: take fewer modes, or bands of si')
     times, amplitudes = np.zeros(1), np.ones(1)
     for shaper in shapers:
         times = np.add.outer(times, shaper.times).ravel()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.model.arguments import number_or_nan
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.poles import check_mode, pole_of
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -107,8 +108,8 @@ def _check(band):
     if not band.low <= band.high:
         raise SettingError(f'a band from {band.low:g} to {band.high:g} Hz is none: give the lower '
                            'frequency first')
-    if not 0.0 <= band.tolerance < 0.5:
-        raise SettingError(f'tolerance = {band.tolerance!r} of a shaper must be at least 0 and '
+    if not 0.0 <= number_or_nan(band.tolerance) < 0.5:
+        raise SettingError(f'tolerance = {shortened(repr(band.tolerance), 60)} of a shaper must be at least 0 and '
                            'below 0.5')
     if band.tolerance == 0.0 and band.low < band.high:
         raise SettingError('no shaper leaves nothing over a whole band: give a tolerance above 0')

@@ -1,10 +1,10 @@
 """When a control loop samples, and when its efforts act."""
 
 import math
-from numbers import Real
 from typing import NamedTuple
 
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.model.arguments import number_or_nan
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 STEP_TOLERANCE = 1e-6   # deviation from whole time steps, over a step
 
@@ -23,19 +23,20 @@ def one_period_late(period: float) -> LoopTiming:
 
 def checked_timing(loop: LoopTiming) -> LoopTiming:
     """Return a validated LoopTiming; SettingError if it is invalid."""
-    period, delay = float(loop.period), float(loop.delay)
+    period, delay = number_or_nan(loop.period), number_or_nan(loop.delay)
     if not 0.0 < period < math.inf:
-        raise SettingError(f'the period of a loop = {period!r} must be > 0 and finite [s]')
+        raise SettingError(f'the period of a loop = {shortened(repr(loop.period), 60)} must be '
+                           '> 0 and finite [s]')
     if not 0.0 <= delay <= 1000 * period:
-        raise SettingError(f'the delay of a loop = {delay!r} must be >= 0 and at most 1000 of its '
+        raise SettingError(f'the delay of a loop = {shortened(repr(loop.delay), 60)} must be >= 0 and at most 1000 of its '
                            f'periods of {period:g} s')
     return LoopTiming(period, delay)
 
 
 def whole_steps(name: str, seconds: float, time_step: float) -> int:
     """Return a checked time as a number of time steps, one at least [s]."""
-    steps = seconds / time_step if isinstance(seconds, Real) else math.nan
+    steps = number_or_nan(seconds) / time_step
     if not 0.5 < steps < math.inf or abs(steps - round(steps)) > STEP_TOLERANCE:
-        raise SettingError(f'{name} = {seconds!r} must be a whole number of time steps of '
+        raise SettingError(f'{name} = {shortened(repr(seconds), 60)} must be a whole number of time steps of '
                            f'{time_step:g} s')
     return round(steps)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.prescribed_run import advance_prescribed
+from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion, as_motion
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
@@ -42,7 +43,7 @@ class PrescribedDrives:
     def prescribe(self, joint: str, motion: PrescribedMotion | None, time: float) -> list[str]:
         """Prescribe the motion of the drive of a joint from now [s] on; None ends it."""
         arm, work = self._simulated.arm, self._simulated.work
-        if joint not in arm.joint_names:
+        if not is_known(joint, arm.joint_names):
             raise SettingError(f'no joint "{joint}" moves. Known: {", ".join(arm.joint_names)}')
         row = arm.joint_names.index(joint)
         self.motions.pop(row, None)
@@ -64,7 +65,7 @@ class PrescribedDrives:
     def follow(self, places: ArrayLike, rates: ArrayLike,
                efforts: np.ndarray | None) -> tuple[np.ndarray, int]:
         """Move all drives along samples; return all coordinates (k, n), and the steps taken."""
-        places, rates = (np.ascontiguousarray(table, float) for table in (places, rates))
+        places, rates = (np.ascontiguousarray(array_or_nan(table)) for table in (places, rates))
         simulated = self._simulated
         size, settings, work = len(simulated.arm.joint_names), simulated.settings, simulated.work
         if places.ndim != 2 or places.shape != (len(places), size) or rates.shape != places.shape:

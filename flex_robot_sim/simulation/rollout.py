@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Callable
 from inspect import signature
 from math import isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arguments import array_or_nan, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_trajectory import JointTrajectory
 from flex_robot_sim.simulation.loop_timing import (
@@ -47,8 +46,9 @@ class ControlLoop:
         """
         h = simulation.settings.time_step
         timing = LoopTiming(h, 0.0) if timing is None else checked_timing(timing)
-        steps = np.array(timing) / h
-        if (np.abs(steps - np.round(steps)) > STEP_TOLERANCE).any():
+        steps = np.array([seconds / h for seconds in timing])
+        if not np.isfinite(steps).all() or (
+                np.abs(steps - np.round(steps)) > STEP_TOLERANCE).any():
             raise SettingError(f'period and delay of a loop, {timing.period:g} and '
                                f'{timing.delay:g} s, must be whole numbers of time steps of {h:g} '
                                's')
@@ -137,8 +137,9 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
     """
     simulation, follow = _start(arm_or_simulation, trajectory)
     h = simulation.settings.time_step
-    if not isinstance(duration, Real) or not isfinite(duration) or not duration >= 0.5 * h:
-        raise SettingError(f'duration = {duration!r} must be finite and at least a time step of '
+    steps = number_or_nan(duration) / h
+    if not isfinite(steps) or not steps >= 0.5:
+        raise SettingError(f'duration = {shortened(repr(duration), 60)} must be finite and at least a time step of '
                            f'{h:g} s')
     log, call = SimulationLog(simulation, record), controller
     if callable(controller):
@@ -151,7 +152,7 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
     try:
         for row, joint in enumerate(prescribed):
             simulation.prescribe(joint, follow.of_joint(row))
-        loop.advance(round(duration / h))
+        loop.advance(round(steps))
         log.sample(simulation)
     finally:
         for joint in prescribed:

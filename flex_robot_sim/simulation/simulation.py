@@ -17,7 +17,13 @@ from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.formulations import make
-from flex_robot_sim.model.arguments import checked, expect_arm, settings_or_default, whole
+from flex_robot_sim.model.arguments import (
+    array_or_nan,
+    checked,
+    expect_arm,
+    settings_or_default,
+    whole,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import expect_payload_link, make_payload
 from flex_robot_sim.model.start_pose import start_coordinates, start_note, state_note
@@ -144,7 +150,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         :param v: rates of all coordinates, (nv,), or of the joints; default: zero.
         """
         simulated = self._simulated
-        is_by_joint = [values is None or np.size(values) != self.arm.size for values in (q, v)]
+        is_by_joint = [values is None or array_or_nan(values).size != self.arm.size for values in (q, v)]
         q, v = checked_state(self.arm, q, v)
         self._report_state(q)
         self.reports += self._drives.put_on_motions(q, v, is_by_joint, self.time)

@@ -1,15 +1,14 @@
 """Checks of a new state, a servo and a time that a caller gives to a simulation."""
 
 from math import isfinite
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import checked, joints_or_coordinates
+from flex_robot_sim.model.arguments import checked, joints_or_coordinates, number_or_nan, positive
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_coordinates
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 
 def checked_state(arm: ArmModel, q: ArrayLike | None,
@@ -24,20 +23,17 @@ def checked_servo(arm: ArmModel, target: ArrayLike, stiffness: ArrayLike, dampin
                                                    np.ndarray | float]:
     """Return stiffness and damping, target and its rate, (joints,) each; see Simulation.hold."""
     names = arm.joint_names
-    gains = [
-        checked(name, values if np.ndim(values) else np.full(len(names), values), names)
-        for name, values in (('stiffness', stiffness), ('damping', damping))]
-    if any(gain < 0 for row in gains for gain in row.tolist()):
-        raise SettingError('stiffness and damping of a servo must be >= 0')
+    gains = [positive('stiffness', stiffness, names), positive('damping', damping, names)]
     return gains, checked('target', target, names), (
         0.0 if rate is None else checked('rate', rate, names))
 
 
 def steps_until(time: float, now: float, step: float) -> int:
     """Return the number of steps [s] closest to a time [s]; SettingError if it has passed."""
-    if not isinstance(time, Real) or not isfinite(time):
-        raise SettingError(f'time = {time!r} must be finite [s]')
-    steps = round((time - now) / step)
+    count = (number_or_nan(time) - now) / step
+    if not isfinite(count):
+        raise SettingError(f'time = {shortened(repr(time), 60)} must be finite [s]')
+    steps = round(count)
     if steps < 0:
         raise SettingError(f'time = {time!r} is over: it is {now:.6g} s by now')
     return steps
