@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.elastic.quadrature import gauss_stations, integrals_by_piece, integrals_up_to
 from flex_robot_sim.elastic.section import DIRECTIONS, Section
 from flex_robot_sim.elastic.shapes import Shapes
-from flex_robot_sim.util.read_only import make_read_only
+from flex_robot_sim.util.read_only import make_read_only, read_only
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
 
@@ -80,12 +80,12 @@ class Beam:
     @cached_property
     def Phi(self) -> np.ndarray:
         """Rows u, v, w at the Gauss stations, (g, 3, n), see (1)."""
-        return self.shape(self.stations)
+        return read_only(self.shape(self.stations))
 
     @cached_property
     def Theta(self) -> np.ndarray:
         """Rotation of the sections at the Gauss stations, (g, 3, n), see (2)."""
-        return self.turn(self.stations)
+        return read_only(self.turn(self.stations))
 
     def shape(self, x: ArrayLike) -> np.ndarray:
         """Phi at x [m]: (3, n), or (k, 3, n) for stations (k,)."""
@@ -157,8 +157,9 @@ class Beam:
     @cached_property
     def at_end(self) -> EndShape:
         """Shape matrices of the far end; cached, because they take half a millisecond."""
-        return EndShape(self.shape(self.length), self.turn(self.length),
-                        self.shortening(self.length), self.setback(self.length))
+        return EndShape(*map(read_only, (
+            self.shape(self.length), self.turn(self.length), self.shortening(self.length),
+            self.setback(self.length))))
 
     @cached_property
     def bending(self) -> tuple[slice, slice]:
@@ -179,14 +180,15 @@ class Beam:
     def modal_mass(self) -> np.ndarray:
         """Mass matrix of the coordinates for a beam clamped at its root and undeformed, (n, n)."""
         dm, J = self.section.mass_per_length * self.weights, self.section.inertia
-        return (np.einsum('g,gai,gaj->ij', dm, self.Phi, self.Phi, optimize=True)
-                + np.einsum('g,a,gai,gaj->ij', self.weights, J, self.Theta, self.Theta,
-                            optimize=True))
+        return read_only(np.einsum('g,gai,gaj->ij', dm, self.Phi, self.Phi, optimize=True)
+                         + np.einsum('g,a,gai,gaj->ij', self.weights, J, self.Theta, self.Theta,
+                                     optimize=True))
 
     @cached_property
     def rotary(self) -> np.ndarray:
         """Integral of J Theta: angular momentum of the rotating sections per rate, (3, n)."""
-        return self.section.inertia[:, None] * np.tensordot(self.weights, self.Theta, 1)
+        return read_only(self.section.inertia[:, None]
+                         * np.tensordot(self.weights, self.Theta, 1))
 
     def _summary(self) -> tuple[str, SummaryRows]:
         section = self.section

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.elastic.eigenmodes import bending_modes, bending_roots, rod_modes, rod_roots
 from flex_robot_sim.elastic.quadrature import gauss_stations
 from flex_robot_sim.util.eigenproblem import eigh
+from flex_robot_sim.util.read_only import make_read_only
 
 Matrix: TypeAlias = Any     # np.ndarray, or sparse where it is large and most of it is zero
 
@@ -49,6 +50,9 @@ class Shapes:
     breaks: np.ndarray      # ends of the smooth pieces                         [m]
     stations: int           # Gauss stations that a piece needs
     reach: int = 10**6      # half bandwidth: shapes further apart in index do not overlap
+
+    def __post_init__(self) -> None:
+        make_read_only((self.mix, self.breaks))
 
     @property
     def count(self) -> int:

@@ -45,7 +45,9 @@ def test_no_array_of_an_arm_and_its_description_can_be_written(way):
 def test_the_beams_that_arms_share_cannot_be_written():
     arm = frs.load('two_link')
     for beam in arm.beams.values():
-        for array in (beam.stiffness, beam.stations, beam.weights, beam.section.inertia):
+        shapes = [array for one in beam.shapes.values() for array in (one.mix, one.breaks)]
+        for array in (beam.stiffness, beam.stations, beam.weights, beam.section.inertia, *shapes,
+                      beam.Phi, beam.Theta, beam.modal_mass, beam.rotary, *beam.at_end):
             with pytest.raises(ValueError, match='read-only'):
                 array[0] = 1.0
 
