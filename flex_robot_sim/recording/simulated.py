@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion, quaternion_about
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXTS, joint_state, pose, text
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.topics import Topic, topic_words
+from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
@@ -29,6 +32,7 @@ class SimulationRecording:
 
     def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
         """Begin the file, or raise UsageError; `is_settled`: efforts are means, see `settle`."""
+        _expect_described(arm)
         self._writer = RecordingWriter(path, {
             **about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})}, is_atomic=True)
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
@@ -91,6 +95,16 @@ class SimulationRecording:
         writer = self._writer
         writer.write(writer.topic(f'/{topic.name}', topic.kind, TEXTS[topic.kind],
                                   topic.quality.is_latched), stamp, data)
+
+
+def _expect_described(arm):
+    """Raise UsageError if the URDF of an arm, which a recording contains, has other numbers."""
+    description = arm.description
+    read, built = (build_arm(one, arm.coupling).arrays
+                   for one in (read_text(description.text), description))
+    if not all(np.array_equal(*values, equal_nan=True) for values in zip(read, built)):
+        raise UsageError(f'{description.name}: parameters differ from those of its URDF, which a '
+                         'recording contains. Write them into the URDF, and load it.')
 
 
 def about(arm: ArmModel) -> dict[str, str]:

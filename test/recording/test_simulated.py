@@ -8,9 +8,11 @@ pytest.importorskip('mcap')
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.recording.simulated import SimulationRecording
 from flex_robot_sim.recording.tables import read_tables
 from flex_robot_sim.reports.recorded_run import read_run
 from flex_robot_sim.reports.tip_vibration import recorded_servo_gains
+from flex_robot_sim.util.exceptions import UsageError
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '0.03']
@@ -89,3 +91,12 @@ def test_a_move_has_its_target_and_what_the_servo_was(tmp_path, capsys):
     assert laden.frames and frs.frequencies(laden)[0] == pytest.approx(
         frs.frequencies(frs.with_payload(bare, 'tool', 0.2))[0], rel=1e-9)
     assert frs.frequencies(laden)[0] < 0.9 * frs.frequencies(bare)[0]
+
+
+def test_an_arm_with_other_numbers_than_its_urdf_is_not_recorded(tmp_path):
+    arm = frs.with_parameters(frs.load('two_link'), {'forearm.EIz': ('*', 1.1)})
+    with pytest.raises(UsageError, match='parameters differ from those of its URDF'):
+        SimulationRecording(tmp_path / 'run.mcap', arm)
+    assert not [*tmp_path.iterdir()]
+    loaded = frs.with_payload(frs.load('two_link', gravity=(0.0, 0.0, -1.62)), 'tool', 0.1)
+    SimulationRecording(tmp_path / 'run.mcap', loaded).close()
