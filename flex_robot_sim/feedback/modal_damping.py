@@ -218,7 +218,8 @@ class _Search:
         if modes is None:
             modes = int((self.mode_rates <= DAMPED_FREQUENCY_RATIO * self.mode_rates[0]).sum())
         if not isinstance(modes, (int, np.integer)) or not 1 <= modes <= len(squares):
-            raise SettingError(f'modes = {shortened(repr(modes), 60)} must be between 1 and {len(squares)}')
+            raise SettingError(f'modes = {shortened(repr(modes), 60)} must be '
+                               f'between 1 and {len(squares)}')
         # modes without curvature at the sensors cannot be damped
         self.damped = [k for k in range(modes) if curvature[k] > 1e-3 * curvature.max()]
         if not self.damped:

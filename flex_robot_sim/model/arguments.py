@@ -12,7 +12,6 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.settings import SimulationSettings
 
-
 MAX_WHOLE = 2**53           # larger integers are not exact as a float
 
 

@@ -109,8 +109,8 @@ def _check(band):
         raise SettingError(f'a band from {band.low:g} to {band.high:g} Hz is none: give the lower '
                            'frequency first')
     if not 0.0 <= number_or_nan(band.tolerance) < 0.5:
-        raise SettingError(f'tolerance = {shortened(repr(band.tolerance), 60)} of a shaper must be at least 0 and '
-                           'below 0.5')
+        raise SettingError(f'tolerance = {shortened(repr(band.tolerance), 60)} of a shaper must '
+                           'be at least 0 and below 0.5')
     if band.tolerance == 0.0 and band.low < band.high:
         raise SettingError('no shaper leaves nothing over a whole band: give a tolerance above 0')
 

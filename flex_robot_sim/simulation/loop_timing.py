@@ -28,8 +28,8 @@ def checked_timing(loop: LoopTiming) -> LoopTiming:
         raise SettingError(f'the period of a loop = {shortened(repr(loop.period), 60)} must be '
                            '> 0 and finite [s]')
     if not 0.0 <= delay <= 1000 * period:
-        raise SettingError(f'the delay of a loop = {shortened(repr(loop.delay), 60)} must be >= 0 and at most 1000 of its '
-                           f'periods of {period:g} s')
+        raise SettingError(f'the delay of a loop = {shortened(repr(loop.delay), 60)} must be '
+                           f'>= 0 and at most 1000 of its periods of {period:g} s')
     return LoopTiming(period, delay)
 
 
@@ -37,6 +37,6 @@ def whole_steps(name: str, seconds: float, time_step: float) -> int:
     """Return a checked time as a number of time steps, one at least [s]."""
     steps = number_or_nan(seconds) / time_step
     if not 0.5 < steps < math.inf or abs(steps - round(steps)) > STEP_TOLERANCE:
-        raise SettingError(f'{name} = {shortened(repr(seconds), 60)} must be a whole number of time steps of '
-                           f'{time_step:g} s')
+        raise SettingError(f'{name} = {shortened(repr(seconds), 60)} must be a whole number '
+                           f'of time steps of {time_step:g} s')
     return round(steps)

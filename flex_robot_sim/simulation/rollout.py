@@ -15,6 +15,7 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arguments import array_or_nan, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_trajectory import JointTrajectory
+from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.simulation.loop_timing import (
     STEP_TOLERANCE,
     LoopTiming,
@@ -135,12 +136,12 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
         log = frs.rollout(frs.load('two_link'), duration=0.2, controller=controller)
         assert log.q.shape == (len(log.time), log.arm.nq)
     """
-    simulation, follow = _start(arm_or_simulation, trajectory)
+    simulation, follow = _start(arm_or_simulation, trajectory, controller is not None)
     h = simulation.settings.time_step
     steps = number_or_nan(duration) / h
     if not isfinite(steps) or not steps >= 0.5:
-        raise SettingError(f'duration = {shortened(repr(duration), 60)} must be finite and at least a time step of '
-                           f'{h:g} s')
+        raise SettingError(f'duration = {shortened(repr(duration), 60)} must be finite '
+                           f'and at least a time step of {h:g} s')
     log, call = SimulationLog(simulation, record), controller
     if callable(controller):
         _expect_parameters(controller, follow is not None)
@@ -189,7 +190,7 @@ def _expect_parameters(controller, has_trajectory):
         pass
 
 
-def _start(arm_or_simulation, trajectory):
+def _start(arm_or_simulation, trajectory, is_target):
     """Return the simulation, and the JointTrajectory or None."""
     is_arm = isinstance(arm_or_simulation, ArmModel)
     simulation = Simulation(arm_or_simulation) if is_arm else arm_or_simulation
@@ -198,11 +199,16 @@ def _start(arm_or_simulation, trajectory):
                            'Batch: make one by frs.load(robot) or frs.Simulation(arm)')
     if trajectory is None:
         return simulation, None
+    position = simulation.motor_position
     if not isinstance(simulation, Simulation):
-        raise SettingError('the arms of a Batch follow no trajectory: give a controller that '
-                           'samples it')
-    follow = JointTrajectory(simulation.arm, trajectory, simulation.motor_position,
-                             simulation.time)
+        if not is_target:
+            raise SettingError('the drives of a Batch follow no trajectory exactly: give a '
+                               'controller, which receives it as its target')
+        if isinstance(trajectory, Trajectory) and (position != position[0]).any():
+            raise SettingError('a Trajectory starts at the position of the drives, and those of '
+                               'the arms of this Batch differ: give a Motion or a function')
+        position = position[0]
+    follow = JointTrajectory(simulation.arm, trajectory, position, simulation.time)
     if is_arm:      # the new simulation starts on the trajectory
         first = follow(simulation.time)
         q = equilibrium(simulation.arm, first.position).q

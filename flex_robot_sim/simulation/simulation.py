@@ -150,7 +150,8 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         :param v: rates of all coordinates, (nv,), or of the joints; default: zero.
         """
         simulated = self._simulated
-        is_by_joint = [values is None or array_or_nan(values).size != self.arm.size for values in (q, v)]
+        is_by_joint = [values is None or array_or_nan(values).size != self.arm.size
+                       for values in (q, v)]
         q, v = checked_state(self.arm, q, v)
         self._report_state(q)
         self.reports += self._drives.put_on_motions(q, v, is_by_joint, self.time)

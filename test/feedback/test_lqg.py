@@ -263,7 +263,7 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
                                       '> 0 and at most 1, the other at least 1'),
     ({'bandwidth': 60.0}, 'bandwidth = 60.0 must be > 0 and below a quarter of the 200 samples '
                           'per second [Hz]'),
-    ({'modes': -1}, 'modes = -1 must be >= 0'),
+    ({'modes': -1}, 'modes = -1 must be a whole number >= 0'),
 ])
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:

@@ -68,4 +68,5 @@ def test_a_missing_mode_is_a_one_line_error():
     for mode in (count, -count - 1, 99):
         with pytest.raises(SettingError) as caught:
             found.shape(mode)
-        assert str(caught.value) == f'mode = {mode} must be below the number of modes, {count}'
+        assert str(caught.value) == (f'mode = {mode} must be a whole number below the number of '
+                                     f'modes, {count}')

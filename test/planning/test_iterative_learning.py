@@ -125,8 +125,9 @@ def test_bad_input_ends_in_a_line():
     still = np.zeros(1)
     motion = minimum_jerk_motion(still, still + 1.0, duration=1.0)
     for arguments, line in (
-            ((0.5, 4), 'a trial of 0.5 s must be finite and not shorter than the motion of 1 s'),
-            ((2.0, 0), 'count = 0 must be at least 1 spline per joint'),
+            ((0.5, 4), 'duration = 0.5 of a trial [s] must be finite and not shorter than the '
+             'motion of 1 s'),
+            ((2.0, 0), 'count = 0 must be a whole number > 0'),
             ((2.0, 4, 2.0), 'caution = 2.0 must be between 0 and 1')):
         with pytest.raises(frs.SettingError) as caught:
             RepeatedMove(motion, **dict(zip(('duration', 'count', 'caution'), arguments)))

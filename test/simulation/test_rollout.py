@@ -240,7 +240,8 @@ def test_a_mistake_is_one_line_that_names_the_argument(arguments, line):
     (lambda: ARM, {}, "'two_link' is no ArmModel, Simulation or Batch: make one by "
                       'frs.load(robot) or frs.Simulation(arm)'),
     (lambda: frs.Batch(frs.load(ARM), 2), {'trajectory': sine},
-     'the arms of a Batch follow no trajectory: give a controller that samples it'),
+     'the drives of a Batch follow no trajectory exactly: give a controller, which receives it '
+     'as its target'),
     (lambda: frs.Batch(frs.load(ARM), 2), {'controller': lambda time, batch: np.zeros((3, 3))},
      'the controller "<lambda>" returned array([[0., 0., 0.], [0., 0., 0.], [0., 0., 0.]]) at 0 '
      's: it must return 2 x 3 finite efforts (waist, shoulder, elbow), or None'),
@@ -261,3 +262,16 @@ def test_drives_are_free_again_after_an_error():
     simulation.effort = [1.0, 0.0, 0.0]
     simulation.step(20)
     assert abs(simulation.motor_velocity[0]) > 0.01
+
+
+def test_the_controller_of_a_batch_receives_the_target_of_a_trajectory():
+    arm = frs.load(ARM)
+    motion = frs.planning.minimum_jerk_motion(np.zeros(3), [0.1, 0.2, -0.2], duration=0.05)
+
+    def servo(time, moving, target):
+        moving.hold(target.position, 40.0, 4.0, rate=target.velocity)
+
+    logs = [frs.rollout(moving, duration=0.06, trajectory=motion, controller=servo, record='q')
+            for moving in (frs.Simulation(arm), frs.Batch(arm, 2))]
+    for k in range(2):
+        np.testing.assert_array_equal(logs[1].q[:, k], logs[0].q)
