@@ -54,7 +54,7 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
     (lambda s: s.hold([1.0, 2.0], [1.0], 1.0), f'stiffness {WAIST_ELBOW}'),
     (lambda s: s.hold([1.0, 2.0], 1.0, float('nan')), f'damping {WAIST_ELBOW}'),
     (lambda s: s.hold([1.0, 2.0], -1.0, 0.0),
-     'stiffness and damping of a servo must be >= 0'),
+     'stiffness must be >= 0'),
     (lambda s: s.push('hand', (1.0, 0.0, 0.0)),
      'no link "hand" to push at. Known: base, arm, forearm, tool'),
     (lambda s: s.push(['tool']), """no link "['tool']" to push at. Known: base, arm, forearm, """
