@@ -60,7 +60,7 @@ class Drawing:
         """Draw nothing yet."""
         # without shortening, which grows with the square of what is enlarged
         self.arm, self.axes = arm, axes
-        self.linear = frs.load(ROBOT, 'zero_order')
+        self.linear = frs.load(ROBOT, coupling='zero_order')
         self.shape, self.true = BendingShape(self.linear), BendingShape(arm, full_scale=FULL)
 
     def draw(self, states):

@@ -65,7 +65,10 @@ class ModeTable(NamedTuple):
 
 def loaded(arm: ArmModel, payload: tuple | None = None) -> ArmModel:
     """Arm with a payload: None, (link, mass [kg]) or (link, mass, centre (3,) [m])."""
-    return arm if payload is None else with_payload(arm, *payload)
+    if payload is None:
+        return arm
+    link, mass, *centre = payload
+    return with_payload(arm, link, mass, centre=centre[0] if centre else (0.0, 0.0, 0.0))
 
 
 def excited_modes(arm: ArmModel, position: np.ndarray,

@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
     values, summaries = xacro_arguments(words), []
     for source in sources:
         try:
-            summaries.append(summarise(read_description(source, values)))
+            summaries.append(summarise(read_description(source, xacro_arguments=values)))
         except FlexRobotSimError as error:
             summaries.append({'source': source, 'error': str(error)})
     if arguments.json:

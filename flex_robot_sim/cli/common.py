@@ -151,8 +151,8 @@ def no_ros(error: ImportError, instead: str = '') -> UsageError:
 
 def read_arm(arguments: Namespace) -> ArmModel:
     """Return the ArmModel that the arguments name; print a note if the tool is ambiguous."""
-    arm = frs.load(arguments.robot, arguments.coupling, arguments.gravity,
-                   xacro_arguments(arguments.xacro), arguments.tool)
+    arm = frs.load(arguments.robot, coupling=arguments.coupling, gravity=arguments.gravity,
+                   xacro_arguments=xacro_arguments(arguments.xacro), tool=arguments.tool)
     note = note_of_equal_arms(arm.description.tool)
     if note:
         print(f'flexsim {arguments.command}: note: {plain(note)} (--tool)', file=sys.stderr)

@@ -91,7 +91,8 @@ def run(arguments: Namespace) -> int:
         check_figure_path(arguments.plot)
     if arguments.output:
         common.expect_writable(arguments.output)
-    arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
+    arm = frs.load(robot, coupling=arguments.coupling, gravity=arguments.gravity,
+                   xacro_arguments=xacro_arguments(arguments.xacro))
     refuse_unknown_links(arm, arguments.signal)
     calibrated, model = [], arm
     with show_progress('reading'):

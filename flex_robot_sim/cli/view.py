@@ -37,7 +37,8 @@ def run(arguments: Namespace) -> int:
             from flex_robot_sim.viewer.browser import Page
             from flex_robot_sim.viewer.robot_choice import RobotChoice
             page = Page(arm.description.name, arguments.port)
-            shipped = {name: partial(frs.load, str(path), arguments.coupling, arguments.gravity)
+            shipped = {name: partial(frs.load, str(path), coupling=arguments.coupling,
+                                     gravity=arguments.gravity)
                        for name, path in shipped_robots().items()}
             chosen_name = (arguments.robot if arguments.robot in shipped else
                            plain(Path(arguments.robot).name))

@@ -29,7 +29,8 @@ __all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', '
 TEXT_SOURCE = '<text>'      # source of a description without a file
 
 
-def read_description(source: str | Path, xacro_arguments: Mapping[str, str] | None = None,
+def read_description(source: str | Path, *,
+                     xacro_arguments: Mapping[str, str] | None = None,
                      tool: str = '') -> RobotDescription:
     """
     Read a robot description; a DescriptionError names the line and the remedy.

@@ -252,4 +252,4 @@ class DriftWatch:
     def _with_payload(self, mass):
         """Return the arm with a payload; a negative mass counts as none."""
         return self.arm if not mass > 0.0 else with_payload(
-            self.arm, self._link, mass, self.settings.drift_payload_centre)
+            self.arm, self._link, mass, centre=self.settings.drift_payload_centre)

@@ -47,7 +47,7 @@ def held_payload(arm: ArmModel, position: np.ndarray, efforts: np.ndarray, strai
                                     + arm.arrays.point_mass.sum())
     gauges = flex_sensors(arm).matrix
     empty, loaded = (equilibrium(model, position) for model in (
-        arm, with_payload(arm, link, mass, centre)))
+        arm, with_payload(arm, link, mass, centre=centre)))
     dry = static_frictions(arm.arrays.friction) / np.sqrt(3.0)
     strains_empty, strains_loaded = gauges @ empty.q, gauges @ loaded.q
     stds = np.concatenate([np.hypot(dry,

@@ -102,8 +102,8 @@ def with_parameters(arm: ArmModel, changes: Mapping[str, Change]) -> ArmModel:
         return arm
     changed = build_arm(description, arm.coupling, -arm.arrays.base_acceleration[3:])
     for payload in arm.payloads:
-        changed = with_payload(changed, payload.link, payload.mass, payload.centre,
-                               payload.inertia)
+        changed = with_payload(changed, payload.link, payload.mass, centre=payload.centre,
+                               inertia=payload.inertia)
     return changed
 
 

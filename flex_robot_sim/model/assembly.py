@@ -31,7 +31,7 @@ STOP_DEPTH = 1e-3       # penetration that raises the damping of a stop to full 
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-def load(source: str | Path | RobotDescription, coupling: str = 'shortening',
+def load(source: str | Path | RobotDescription, *, coupling: str = 'shortening',
          gravity: ArrayLike = GRAVITY, xacro_arguments: Mapping[str, str] | None = None,
          tool: str = '') -> ArmModel:
     """
@@ -50,7 +50,7 @@ def load(source: str | Path | RobotDescription, coupling: str = 'shortening',
         assert arm.joint_names == ('waist', 'shoulder', 'elbow')
     """
     if not isinstance(source, RobotDescription):
-        source = read_description(source, xacro_arguments, tool)
+        source = read_description(source, xacro_arguments=xacro_arguments, tool=tool)
     elif xacro_arguments:
         raise SettingError('xacro_arguments belong to a file: read_description takes them')
     return build_arm(with_tool(source, tool), coupling, gravity)

@@ -52,7 +52,8 @@ def inertias_with_payloads(arm: ArmModel, payloads: Mapping[str, Payload]) -> np
     return inertias
 
 
-def with_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
+def with_payload(arm: ArmModel, link: str, mass: float, *,
+                 centre: ArrayLike = (0.0, 0.0, 0.0),
                  inertia: ArrayLike | None = None) -> ArmModel:
     """
     Return a copy of the arm with an additional body fixed to a link.

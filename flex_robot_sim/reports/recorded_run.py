@@ -330,5 +330,7 @@ def _arm(run, description):
 def _with_recorded_payload(arm, settings):
     """Return the arm with the payload in the recorded parameters."""
     link, mass = settings.get('payload_link'), settings.get('payload_mass')
-    return with_payload(arm, link, mass, settings.get('payload_centre') or (0.0, 0.0, 0.0)) if (
-        link and mass) else arm
+    if not (link and mass):
+        return arm
+    return with_payload(arm, link, mass,
+                        centre=settings.get('payload_centre') or (0.0, 0.0, 0.0))

@@ -38,8 +38,8 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
         start(arm)
 
     if settings.robot:
-        begin(load(settings.robot, settings.coupling, settings.gravity,
-                   xacro_arguments(settings.xacro_arguments), settings.tool))
+        begin(load(settings.robot, coupling=settings.coupling, gravity=settings.gravity,
+                   xacro_arguments=xacro_arguments(settings.xacro_arguments), tool=settings.tool))
         return
     received_texts: list[str] = []
 

@@ -107,7 +107,7 @@ def test_inverse_dynamics_has_these_derivatives(case, coupling):
 @cases
 def test_forward_dynamics_has_these_derivatives(case):
     arm = arm_of(robot_text(case, damping=True))
-    arm = frs.with_payload(arm, [*arm.frames][-1], 0.7, (0.05, 0.1, -0.1))
+    arm = frs.with_payload(arm, [*arm.frames][-1], 0.7, centre=(0.05, 0.1, -0.1))
     q, v, _, effort = moving_state(arm, 4)
     pushes = random_pushes(arm, np.random.default_rng(6))
     found, scale = frs.derivatives(arm, q, v, effort, pushes=pushes), scale_of(arm, q)

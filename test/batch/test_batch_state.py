@@ -77,7 +77,7 @@ def expect_same(batch, k, sim):
 @pytest.mark.parametrize('robot, coupling', [('two_link', 'shortening'), ('rig', 'shortening'),
                                              ('single_link', 'zero_order')])
 def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
-    arm, rng = frs.load(robot, coupling), np.random.default_rng(seed)
+    arm, rng = frs.load(robot, coupling=coupling), np.random.default_rng(seed)
     batch = frs.Batch(arm, COUNT)
     simulations = [frs.Simulation(arm) for _ in range(COUNT)]
     for k, sim in enumerate(simulations):

@@ -45,7 +45,7 @@ def expect_same(batch, k, sim):
     ('ella', 'shortening', 2)])
 def test_replaced_arms_equal_single_simulations(robot, coupling, threads):
     rng = np.random.default_rng(3)
-    nominal = frs.load(robot, coupling)
+    nominal = frs.load(robot, coupling=coupling)
     arms = [nominal, *other_arms(robot, rng, COUNT - 1, coupling=coupling)]
     joints, link = len(nominal.joint_names), list(nominal.frames)[-1]
     position, effort = rng.uniform(-0.3, 0.3, (2, COUNT, joints))

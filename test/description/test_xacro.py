@@ -24,7 +24,7 @@ def test_macros_includes_and_arguments_are_expanded(tmp_path, name):
         '<xacro:include filename="mass.xacro"/><xacro:arg name="scale" default="1"/>',
         link().replace('2.0', '${m * $(arg scale)}'), joint()))
     assert read_description(path).link('arm').inertial.mass == 3
-    assert read_description(path, {'scale': '2'}).link('arm').inertial.mass == 6
+    assert read_description(path, xacro_arguments={'scale': '2'}).link('arm').inertial.mass == 6
 
 
 def test_messages_refer_to_the_expanded_text(tmp_path):
@@ -64,7 +64,7 @@ def test_the_suggested_command_has_the_arguments_of_the_user(tmp_path):
     path = write(tmp_path / 'arm.xacro', robot(
         '<xacro:arg name="side" default=""/><xacro:nothing/>'))
     with pytest.raises(DescriptionError) as caught:
-        read_description(path, {'side': 'left or right'})
+        read_description(path, xacro_arguments={'side': 'left or right'})
     assert str(caught.value).endswith(f"`xacro {path} 'side:=left or right'` shows the same.")
 
 
@@ -107,9 +107,9 @@ def test_an_unknown_argument_is_rejected(tmp_path, known, given, remedy):
     path = write(tmp_path / 'arm.xacro', robot(
         f'<xacro:include filename="side.xacro"/><xacro:arg name="{known}" default="1"/>',
         link(), joint()))
-    read_description(path, {'side': 'r'})
+    read_description(path, xacro_arguments={'side': 'r'})
     with pytest.raises(DescriptionError) as caught:
-        read_description(path, {'side': 'r', given: '2'})
+        read_description(path, xacro_arguments={'side': 'r', given: '2'})
     assert str(caught.value) == f'{path}: this xacro file has no argument "{given}". {remedy}.'
 
 
@@ -117,7 +117,7 @@ def test_a_misspelt_argument_is_named_if_xacro_fails_without_it(tmp_path):
     path = write(tmp_path / 'arm.xacro', robot(
         '<xacro:arg name="kind" default=""/><xacro:include filename="$(arg kind).xacro"/>'))
     with pytest.raises(DescriptionError) as caught:
-        read_description(path, {'knd': 'left'})
+        read_description(path, xacro_arguments={'knd': 'left'})
     assert str(caught.value) == (
         f'{path}: this xacro file has no argument "knd". Did you mean "kind".')
 
@@ -149,6 +149,6 @@ def test_arguments_for_a_plain_urdf_are_rejected(tmp_path):
     path = tmp_path / 'arm.urdf'
     path.write_text(flexible_arm(), 'utf-8')
     with pytest.raises(DescriptionError) as caught:
-        read_description(path, {'scale': '2'})
+        read_description(path, xacro_arguments={'scale': '2'})
     assert str(caught.value) == (
         f'{path}: this is no xacro file and takes no arguments. Leave out scale.')

@@ -25,7 +25,7 @@ def robots():
 
 def in_motion(text, coupling, seed):
     """Return an arm in a random state: arm, q, qd, generalised forces, and accelerations."""
-    arm = frs.load(text, coupling, gravity=(1.0, -2.0, -9.0))
+    arm = frs.load(text, coupling=coupling, gravity=(1.0, -2.0, -9.0))
     q, qd = random_state(arm, seed)
     work, qdd = make_workspace(arm.arrays), np.zeros(arm.size)
     effort = np.random.default_rng(seed).normal(size=len(arm.joint_names))
@@ -100,7 +100,7 @@ def test_link_ends_without_rotation_overestimate_the_frequency_of_two_links():
     # without the slope at its end, the first link sees too little inertia of the second
     frequencies = []
     for turns in (True, False):
-        arm = frs.load('ella', 'zero_order', gravity=(0, 0, 0))
+        arm = frs.load('ella', coupling='zero_order', gravity=(0, 0, 0))
         system = wrench_dae.make(arm, sections_turn=turns)
         zero, elastic = np.zeros(arm.size), np.arange(3, arm.size)
         inverse = np.array([system.accelerations(zero, zero, row) for row in np.eye(arm.size)])

@@ -84,7 +84,8 @@ def test_energies_of_dual_screws_differ_in_third_order():
 @pytest.mark.parametrize('seed, coupling', [(0, 'zero_order'), (1, 'shortening')])
 def test_mass_matrix_of_dual_screws_follows_from_first_order_velocities(seed, coupling):
     # in the axes of each link, from velocities of a Lagrangian without truncation
-    arm = load(random_robot(seed, links=3, kinds=('rigid', 'modes', 'elements')), coupling)
+    arm = load(random_robot(seed, links=3, kinds=('rigid', 'modes', 'elements')),
+               coupling=coupling)
     q, _ = random_state(arm, seed)
     reference, bends = Reference(arm), elastic(arm)
 

@@ -127,7 +127,7 @@ def test_all_masses_times_a_factor_scale_the_mass_matrix():
 
 def test_gravity_coupling_and_payloads_of_the_arm_are_kept():
     def make(arm):
-        arm = frs.with_payload(arm, 'tool', 0.2, (0.0, 0.01, 0.03))
+        arm = frs.with_payload(arm, 'tool', 0.2, centre=(0.0, 0.01, 0.03))
         return frs.with_payload(arm, 'forearm', 0.1)
     bare = frs.load('two_link', coupling='zero_order', gravity=(0.1, 0.0, -1.62))
     changes = {'forearm.EIz': ('*', 1.1), 'upper_arm.length': 0.52}

@@ -108,7 +108,8 @@ def test_the_arm_of_a_log_is_the_driven_arm(tmp_path, readings):
         '<robot name="rig">', '<robot name="rig" xmlns:xacro="http://www.ros.org/wiki/xacro">'
         '<xacro:arg name="factor" default="1.0"/>'
         '<xacro:property name="factor" value="$(arg factor)"/>'), 'utf-8')
-    driven = frs.load(file, 'zero_order', (0.0, 0.0, 0.0), {'factor': '1.25'})
+    driven = frs.load(file, coupling='zero_order', gravity=(0.0, 0.0, 0.0),
+                      xacro_arguments={'factor': '1.25'})
     log = ExperimentLog(tmp_path / 'run.csv', driven, calibration_of(BridgeSettings(), driven))
     for reading in readings[:5]:
         log.put(reading)
