@@ -13,7 +13,7 @@ from time import thread_time
 import numpy as np
 
 import flex_robot_sim as frs
-from benchmarks.step_time import flexible_chain, repeat_forward_dynamics
+from benchmarks.step_time import flexible_chain, repeat_forward_dynamics, rigid_chain
 from benchmarks.timing import in_turns, median_ratio
 from flex_robot_sim.dynamics.derivative_arrays import column_order, make_derivative_arrays
 from flex_robot_sim.dynamics.forward_dynamics_derivatives import forward_dynamics_derivatives
@@ -36,22 +36,6 @@ def repeat_derivatives(arm, loads, order, q, qd, effort, work, arrays, qdd, M, b
     for _ in range(calls):
         forward_dynamics_derivatives(arm, loads, order, q, qd, effort, work, arrays, qdd, M,
                                      by_rate, by_coordinate, slopes)
-
-
-def rigid_chain(joints):
-    """Return the text of a robot of rigid links on hinges."""
-    parts, before = ['<link name="base"/>'], 'base'
-    for i in range(joints):
-        axis = ('0 0 1', '0 1 0', '1 0 0')[i % 3]
-        parts.append(
-            f'<link name="link_{i}"><inertial><origin xyz="0.15 0.01 0"/><mass value="0.3"/>'
-            '<inertia ixx="1e-3" iyy="0.00225" izz="0.00225" ixy="0" ixz="0" iyz="0"/>'
-            f'</inertial></link><joint name="joint_{i}" type="revolute">'
-            f'<parent link="{before}"/><child link="link_{i}"/><origin xyz="0.3 0.02 0.01" '
-            f'rpy="0.3 0.2 0.1"/><axis xyz="{axis}"/><limit lower="-9" upper="9" effort="9" '
-            'velocity="9"/></joint>')
-        before = f'link_{i}'
-    return f'<robot name="chain">{"".join(parts)}</robot>'
 
 
 def one_link(modes):

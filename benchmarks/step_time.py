@@ -15,7 +15,8 @@ from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.util.share import shipped_robots
 
 CALLS = 500                 # in one measurement
-JOINTS = 16                 # of the chain that Pinocchio gets
+QUERIES = ('pose', 'twist', 'jacobian', 'mass_matrix')
+JOINTS = 16                 # of the chains that Pinocchio gets
 
 
 @compiled
@@ -76,6 +77,63 @@ def against_pinocchio(rounds):
             'ratio_to_pinocchio_called': median_ratio(rows[1], rows[2])}
 
 
+def queries_against_pinocchio(rounds):
+    """
+    Queries of the same rigid chain of 16 joints by both programs, called from Python [us].
+
+    Pinocchio's get their arrays as they are, without a check, and a frame by its number.
+    """
+    arm = frs.load(rigid_chain(JOINTS))
+    q, v = np.random.default_rng(0).normal(size=(2, JOINTS))
+    ours = {'pose': lambda: frs.pose(arm, q), 'twist': lambda: frs.twist(arm, q, v),
+            'jacobian': lambda: frs.jacobian(arm, q),
+            'mass_matrix': lambda: frs.mass_matrix(arm, q)}
+    try:
+        import pinocchio as pin
+    except ImportError:
+        times = in_turns([_repeated(call) for call in ours.values()], rounds)
+        return {**{f'{name}_us_16': min(row) / CALLS * 1e6 for name, row in zip(ours, times)},
+                **{f'{key}_{name}{end}': None for name in ours
+                   for key, end in (('pinocchio', '_us_16'), ('ratio_to_pinocchio', ''))}}
+    model = pin.buildModelFromXML(rigid_chain(JOINTS))
+    data, frame = model.createData(), model.getFrameId(arm.tool)
+
+    def pose():
+        pin.framesForwardKinematics(model, data, q)
+        return data.oMf[frame]
+
+    def twist():
+        pin.forwardKinematics(model, data, q, v)
+        return pin.getFrameVelocity(model, data, frame)
+
+    theirs = {'pose': pose, 'twist': twist,
+              'jacobian': lambda: pin.computeFrameJacobian(model, data, q, frame),
+              'mass_matrix': lambda: pin.crba(model, data, q)}
+    found = {}
+    for name, call in ours.items():
+        own, other = in_turns([_repeated(call), _repeated(theirs[name])], rounds)
+        found[f'{name}_us_16'] = min(own) / CALLS * 1e6
+        found[f'pinocchio_{name}_us_16'] = min(other) / CALLS * 1e6
+        found[f'ratio_to_pinocchio_{name}'] = median_ratio(own, other)
+    return found
+
+
+def rigid_chain(joints):
+    """Return the text of a robot of rigid links on hinges."""
+    parts, before = ['<link name="base"/>'], 'base'
+    for i in range(joints):
+        axis = ('0 0 1', '0 1 0', '1 0 0')[i % 3]
+        parts.append(
+            f'<link name="link_{i}"><inertial><origin xyz="0.15 0.01 0"/><mass value="0.3"/>'
+            '<inertia ixx="1e-3" iyy="0.00225" izz="0.00225" ixy="0" ixz="0" iyz="0"/>'
+            f'</inertial></link><joint name="joint_{i}" type="revolute">'
+            f'<parent link="{before}"/><child link="link_{i}"/><origin xyz="0.3 0.02 0.01" '
+            f'rpy="0.3 0.2 0.1"/><axis xyz="{axis}"/><limit lower="-9" upper="9" effort="9" '
+            'velocity="9"/></joint>')
+        before = f'link_{i}'
+    return f'<robot name="chain">{"".join(parts)}</robot>'
+
+
 def links_64_over_8(rounds):
     """Cost of the forward dynamics of 64 flexible links over that of 8."""
     times = in_turns([_forward_dynamics(frs.load(flexible_chain(links)))
@@ -119,6 +177,14 @@ def _called_forward_dynamics(arm):
     return call
 
 
+def _repeated(function):
+    """Return a function that calls another one CALLS times."""
+    def call():
+        for _ in range(CALLS):
+            function()
+    return call
+
+
 def _random_state(arm):
     """Arguments of `forward_dynamics`."""
     rng, joints = np.random.default_rng(0), len(arm.joint_names)
@@ -150,7 +216,7 @@ def measure(quick=False):
     """Return all figures of this page."""
     rounds = 15 if quick else 41
     return {'step_us': step_times(rounds), 'step_call_us': call_over_step(rounds),
-            **against_pinocchio(rounds),
+            **against_pinocchio(rounds), **queries_against_pinocchio(rounds),
             'links_64_over_8': links_64_over_8(rounds)}
 
 
@@ -168,6 +234,12 @@ def as_text(result):
         yield (f'Pinocchio, 16 joints, {words}',
                f'{result[f"pinocchio_aba_{way}us_16"]:.2f} us; ours takes '
                f'{result[f"ratio_to_pinocchio_{way}".rstrip("_")]:.2f} of it')
+    for name in QUERIES:
+        theirs = result[f'pinocchio_{name}_us_16']
+        yield (f'{name}, 16 rigid joints, called from Python',
+               f'{result[f"{name}_us_16"]:.2f} us' + (
+                   '' if theirs is None else f', {result[f"ratio_to_pinocchio_{name}"]:.2f} of '
+                   f"Pinocchio's {theirs:.2f} us"))
     yield '64 flexible links over 8', f'{result["links_64_over_8"]:.2f}'
 
 

@@ -17,15 +17,17 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.tangent import set_required_force, set_residual_force
 from flex_robot_sim.analysis.workspace_pool import borrowed
-from flex_robot_sim.dynamics import mass_matrix as mass
+from flex_robot_sim.dynamics.compiled_mass_matrix import set_mass_matrix
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
+from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import (
     checked,
     checked_coordinates,
     expect_arm,
     one_per_name,
+    sized,
 )
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.screws import is_finite
@@ -43,9 +45,13 @@ def mass_matrix(arm: ArmModel, q: ArrayLike) -> np.ndarray:
         M = frs.mass_matrix(arm, np.zeros(arm.nq))
         assert np.allclose(M, M.T) and np.linalg.eigvalsh(M).min() > 0
     """
-    q, = checked_coordinates(arm, q=q)
+    expect_arm(arm)
+    q = sized('q', q, arm.coordinate_names)
+    M = np.zeros((q.size, q.size))
     with borrowed(arm) as scratch:
-        return mass.mass_matrix(arm.arrays, q, scratch.work)
+        if not scratch.call(_set_mass_matrix, arm.arrays, q, scratch.work, M):
+            checked_coordinates(arm, q=q)
+    return M
 
 
 def nonlinear_effects(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None) -> np.ndarray:
@@ -135,7 +141,7 @@ def forward_dynamics(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
         assert np.abs(a).max() < 1e-6
     """
     loads = make_loads(arm, pushes)
-    mass.refuse_massless(arm)
+    refuse_massless(arm)
     q = one_per_name('q', q, arm.coordinate_names)
     v = one_per_name('v', v, arm.coordinate_names)
     effort = one_per_name('effort', effort, arm.joint_names)
@@ -162,6 +168,15 @@ def actuated_coordinates(arm: ArmModel) -> np.ndarray:
 
 # These functions return False, and compute nothing, if an argument is not finite: a check in
 # Python takes a third of the time of the equations.
+
+@compiled
+def _set_mass_matrix(arm, q, work, M):
+    """Mass matrix (n, n) in M, which is zero before."""
+    if not is_finite(q):
+        return False
+    set_mass_matrix(arm, q, work, M)
+    return True
+
 
 @compiled
 def _set_nonlinear_effects(arm, loads, q, qd, qdd, work, force):

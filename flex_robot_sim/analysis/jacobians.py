@@ -13,21 +13,39 @@ behind elastic gears move no link, so their columns are zero.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
-from flex_robot_sim.analysis.workspace_pool import borrowed
+from flex_robot_sim.analysis.twists import (
+    BODY,
+    convert_from_body,
+    convert_rate,
+    expect_representation,
+    representation_number,
+    to_body,
+)
+from flex_robot_sim.analysis.workspace_pool import borrowed, provided
 from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_joint, set_bodies
-from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
-from flex_robot_sim.jit.compiled import call_with_tables, compiled
-from flex_robot_sim.model.arguments import checked_coordinates, is_known
+from flex_robot_sim.dynamics.kinematics import (
+    set_base_poses,
+    set_motion,
+    set_pose_in_parent,
+    set_poses,
+    set_station,
+)
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arguments import checked_coordinates, expect_arm, is_known, sized
 from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace, station_row
-from flex_robot_sim.spatial.screws import add_scaled, set_composed, set_copy, set_in_child
+from flex_robot_sim.spatial.screws import (
+    add_scaled,
+    is_finite,
+    set_composed,
+    set_copy,
+    set_in_child,
+)
 from flex_robot_sim.util.exceptions import SettingError
 
 STATION_ROW = ('station_x', 'station_shape', 'station_slope', 'station_H', 'station_setback')
@@ -52,9 +70,14 @@ def pose(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
         middle = frs.pose(arm, np.zeros(arm.nq), link='forearm', station=0.2)
         assert tool[:3, 3].shape == (3,)
     """
-    q, = checked_coordinates(arm, q=q)
-    with _workspace(arm, work) as workspace:
-        return _attachment(arm, q, np.zeros(arm.size), link, station, workspace).pose
+    expect_arm(arm)
+    q = sized('q', q, arm.coordinate_names)
+    T = np.empty((4, 4))
+    with _workspace(arm, work) as scratch:
+        frame, _ = _placement(arm, q, None, link, station, scratch)
+        if not scratch.call(_set_pose, arm.arrays, *frame, q, T, scratch.work):
+            checked_coordinates(arm, q=q)
+    return T
 
 
 def jacobian(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
@@ -75,17 +98,18 @@ def jacobian(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
         v = np.ones(arm.nv)
         assert np.allclose(J @ v, frs.twist(arm, np.zeros(arm.nq), v, representation='mixed'))
     """
-    q, = checked_coordinates(arm, q=q)
-    columns = np.zeros((arm.size, 6))
-    with _workspace(arm, work) as workspace:
-        attachment = _attachment(arm, q, np.zeros(arm.size), link, station, workspace)
-        if attachment.section is not None:
-            rows, n = arm.elastic_coordinates(attachment.body), arm.arrays.modes[attachment.body]
-            columns[rows] = (_to_frame(attachment) @ attachment.section.K[0, :, :n]).T
-        if attachment.body >= 0:
-            set_columns(arm.arrays, attachment.body, attachment.R.copy(), attachment.p.copy(),
-                        attachment.work, columns)
-    return from_body(attachment.pose, representation) @ columns.T
+    expect_arm(arm)
+    q = sized('q', q, arm.coordinate_names)
+    number = representation_number(representation)
+    columns = np.zeros((q.size, 6))
+    with _workspace(arm, work) as scratch:
+        frame, section = _placement(arm, q, None, link, station, scratch)
+        if section is not None:
+            K = section.K[0, :, :arm.arrays.modes[frame.body]]
+            columns[arm.elastic_coordinates(frame.body)] = (_to_frame(frame) @ K).T
+        if not scratch.call(_set_jacobian, arm.arrays, *frame, q, number, columns, scratch.work):
+            checked_coordinates(arm, q=q)
+    return columns.T
 
 
 def twist(arm: ArmModel, q: ArrayLike, v: ArrayLike, *, link: str | None = None,
@@ -105,10 +129,16 @@ def twist(arm: ArmModel, q: ArrayLike, v: ArrayLike, *, link: str | None = None,
         V = frs.twist(arm, np.zeros(arm.nq), np.ones(arm.nv), representation='mixed')
         speed = np.linalg.norm(V[3:])
     """
-    q, v = checked_coordinates(arm, q=q, v=v)
-    with _workspace(arm, work) as workspace:
-        attachment = _attachment(arm, q, v, link, station, workspace)
-        return from_body(attachment.pose, representation) @ _body_twist(attachment)
+    expect_arm(arm)
+    q, v = sized('q', q, arm.coordinate_names), sized('v', v, arm.coordinate_names)
+    number, V = representation_number(representation), np.empty(6)
+    with _workspace(arm, work) as scratch:
+        frame, section = _placement(arm, q, v, link, station, scratch)
+        relative = _AT_REST if section is None else section.Ve[0]
+        if not scratch.call(_set_twist, arm.arrays, *frame, q, v, relative, number, V,
+                            scratch.work):
+            checked_coordinates(arm, q=q, v=v)
+    return V
 
 
 def twist_rate(arm: ArmModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *,
@@ -129,62 +159,59 @@ def twist_rate(arm: ArmModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *,
         drift = frs.twist_rate(arm, q, np.ones(16), np.zeros(16), representation='mixed')
     """
     q, v, a = checked_coordinates(arm, q=q, v=v, a=a)
-    rate = np.zeros(6)
-    with _workspace(arm, work) as workspace:
-        attachment = _attachment(arm, q, v, link, station, workspace)
-        if attachment.body >= 0:
-            set_rates(arm.arrays._replace(base_acceleration=np.zeros(6)), a, attachment.work)
-            rate = attachment.work.dV[attachment.body].copy()
-        if attachment.section is not None:
-            n = arm.arrays.modes[attachment.body]
-            rate += (attachment.section.K[0, :, :n] @ a[arm.elastic_coordinates(attachment.body)]
-                     + attachment.section.beta[0])                                      # (T13)
-        return convert_rate(_to_frame(attachment) @ rate, _body_twist(attachment), attachment.pose,
-                            'body', representation)
+    expect_representation(representation)
+    rate, V, T = np.zeros(6), np.empty(6), np.empty((4, 4))
+    with _workspace(arm, work) as scratch:
+        arrays, workspace = arm.arrays, scratch.work
+        # the bias of a section (T12) depends on the twist of its body
+        scratch.call(set_bodies, arrays, q, v, workspace)
+        frame, section = _placement(arm, q, v, link, station, scratch)
+        if frame.body >= 0:
+            set_rates(arrays._replace(base_acceleration=np.zeros(6)), a, workspace)
+            rate = workspace.dV[frame.body].copy()
+        relative = _AT_REST
+        if section is not None:
+            relative = section.Ve[0]
+            K = section.K[0, :, :arrays.modes[frame.body]]
+            rate += K @ a[arm.elastic_coordinates(frame.body)] + section.beta[0]        # (T13)
+        scratch.call(_set_twist, arrays, *frame, q, v, relative, BODY, V, workspace)
+        scratch.call(_set_pose, arrays, *frame, q, T, workspace)
+    return convert_rate(_to_frame(frame) @ rate, V, T, 'body', representation)
 
 
-class _Attachment(NamedTuple):
-    """Attachment of a frame to a body of an arm in motion."""
-
-    body: int               # -1: the base
-    R: np.ndarray           # (3, 3)  pose in that body
-    p: np.ndarray           # (3,)                              [m]
-    pose: np.ndarray        # (4, 4)  in the base frame
-    section: Workspace | None   # with the section as its only station; None: a link
-    work: Workspace
+_AT_REST = np.zeros(6)      # twist of a link relative to its body
 
 
-@contextmanager
 def _workspace(arm, work):
     """Provide the Workspace of the caller, or one from the pool."""
-    if work is not None:
-        yield work
-        return
-    with borrowed(arm) as scratch:
-        yield scratch.work
+    return borrowed(arm) if work is None else provided(work)
 
 
-def _attachment(arm, q, qd, link, station, work):
-    """Return the attachment of a link or of one of its sections; set all bodies in `work`."""
-    link = arm.tool if link is None else link
-    body, R, p = frame_of(arm, link)
-    section, base_R, base_p = None, work.root_R, work.root_p
+def _placement(arm, q, qd, link, station, scratch):
+    """
+    Return the Frame of a link or of one of its sections, and the Workspace of this section.
+
+    :param qd: None: at rest.
+    """
     if station is not None:
-        body, row = section_row(arm, link, station)
-    if body >= 0:
-        call_with_tables(set_bodies, arm.arrays, q, qd, work)
-        call_with_tables(set_base_poses, arm.arrays, work)
-        base_R, base_p = work.base_R[body], work.base_p[body]
-    if station is not None:
-        station_arrays = arm.arrays._replace(**{name: np.array([value])
-                                                for name, value in row.items()})
-        section = work._replace(**{name: np.zeros((1, *getattr(work, name).shape[1:]))
-                                   for name in STATION_MOTION})
-        set_station(station_arrays, 0, body, q, qd, section)
-        R, p = section.station_R[0], section.station_p[0]
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = base_R @ R, base_R @ p + base_p
-    return _Attachment(body, R, p, T, section, work)
+        rates = np.zeros(q.size) if qd is None else qd
+        return _section(arm, q, rates, link, station, scratch.work)
+    try:
+        return scratch.frames[link], None
+    except (KeyError, TypeError):
+        body, R, p = frame_of(arm, arm.tool if link is None else link)
+    frame = scratch.frames[link] = Frame(body, R.copy(), p.copy())      # contiguous and writable
+    return frame, None
+
+
+def _section(arm, q, qd, link, station, work):
+    """Return the Frame of a section, and a Workspace with it as the only station."""
+    body, row = section_row(arm, arm.tool if link is None else link, station)
+    arrays = arm.arrays._replace(**{name: np.array([value]) for name, value in row.items()})
+    section = work._replace(**{name: np.zeros((1, *getattr(work, name).shape[1:]))
+                               for name in STATION_MOTION})
+    set_station(arrays, 0, body, q, qd, section)
+    return Frame(body, section.station_R[0], section.station_p[0]), section
 
 
 def frame_of(arm: ArmModel, link: str) -> Frame:
@@ -223,18 +250,86 @@ def section_row(arm: ArmModel, link: str,
 _row = lru_cache(maxsize=64)(station_row)
 
 
-def _body_twist(attachment):
-    """Return the body twist (6,) of a frame."""
-    V = np.zeros(6) if attachment.body < 0 else attachment.work.V[attachment.body]
-    return _to_frame(attachment) @ (V if attachment.section is None
-                                    else V + attachment.section.Ve[0])
-
-
-def _to_frame(attachment):
-    """Return the matrix (6, 6) from twists in the body frame to the attached frame."""
+def _to_frame(frame):
+    """Return the matrix (6, 6) from twists in the frame of a body to a Frame on it."""
     T = np.eye(4)
-    T[:3, :3], T[:3, 3] = attachment.R, attachment.p
+    T[:3, :3], T[:3, 3] = frame.R, frame.p
     return to_body(T, 'spatial')
+
+
+# These functions return False, and compute nothing, if a coordinate or rate is not finite.
+
+@compiled
+def _set_pose(arm, body, R, p, q, T, work):
+    """Pose T (4, 4) in the base frame of a frame (R, p) on a body, -1: the base."""
+    if not is_finite(q):
+        return False
+    if body < 0:
+        set_composed(work.root_R, work.root_p, R, p, work.child_R, work.child_p)
+    else:
+        set_poses(arm, q, body + 1, work)
+        set_composed(work.base_R[body], work.base_p[body], R, p, work.child_R, work.child_p)
+    for r in range(3):
+        for s in range(3):
+            T[r, s] = work.child_R[r, s]
+        T[r, 3], T[3, r] = work.child_p[r], 0.0
+    T[3, 3] = 1.0
+    return True
+
+
+@compiled
+def _set_twist(arm, body, R, p, q, qd, relative, representation, V, work):
+    """
+    Twist V of a frame (R, p) on a body, -1: the base.
+
+    :param relative: twist of the frame relative to the body, in the axes of the body, (6,).
+    :param representation: its number, see twists.py.
+    """
+    if not (is_finite(q) and is_finite(qd)):
+        return False
+    motion = work.parent_motion
+    if body >= 0:
+        set_motion(arm, q, qd, work)
+    for r in range(6):
+        motion[r] = relative[r] + (work.V[body, r] if body >= 0 else 0.0)
+    set_in_child(R, p, motion, V)
+    if representation != BODY:
+        if body < 0:
+            set_composed(work.root_R, work.root_p, R, p, work.child_R, work.child_p)
+        else:
+            set_base_poses(arm, work)
+            set_composed(work.base_R[body], work.base_p[body], R, p, work.child_R, work.child_p)
+        convert_from_body(work.child_R, work.child_p, representation, V)
+    return True
+
+
+@compiled
+def _set_jacobian(arm, body, R, p, q, representation, columns, work):
+    """
+    Jacobian of a frame (R, p) on a body, -1: the base.
+
+    :param representation: its number, see twists.py.
+    :param columns: receives the columns of the Jacobian, (n, 6); before, body twists by the
+        elastic coordinates of the body itself, and zeros.
+    """
+    if not is_finite(q):
+        return False
+    # poses of the bodies, and K of their stations
+    for i in range(body + 1):
+        if arm.station[i] >= 0:
+            set_station(arm, arm.station[i], arm.parent[i], q, q, work)
+        set_pose_in_parent(arm, i, q, work)
+    base_R, base_p = work.G, work.theta
+    for r in range(3):
+        base_p[r] = p[r]
+        for s in range(3):
+            base_R[r, s] = R[r, s]
+    set_columns(arm, body, base_R, base_p, work, columns)
+    if representation != BODY:
+        set_composed(work.root_R, work.root_p, base_R, base_p, work.child_R, work.child_p)
+        for j in range(q.size):
+            convert_from_body(work.child_R, work.child_p, representation, columns[j])
+    return True
 
 
 @compiled

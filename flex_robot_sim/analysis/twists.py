@@ -20,11 +20,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.spatial.screws import set_Ad, set_inverse
 from flex_robot_sim.util.exceptions import SettingError
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
+BODY, SPATIAL, HYBRID = range(3)        # their numbers in compiled code
+_NUMBERS = {name: number for number, name in enumerate(REPRESENTATIONS)}
 
 
 def convert_twist(twist: ArrayLike, pose: np.ndarray, source: str, target: str) -> np.ndarray:
@@ -100,6 +103,37 @@ def expect_representation(representation: object) -> None:
     if not is_known(representation, REPRESENTATIONS):
         raise SettingError(f'representation = {representation!r} must be one of '
                            f'{", ".join(REPRESENTATIONS)}')
+
+
+def representation_number(representation: str) -> int:
+    """Return the number of a representation in compiled code; SettingError for anything else."""
+    try:
+        return _NUMBERS[representation]
+    except (KeyError, TypeError):
+        expect_representation(representation)
+        raise
+
+
+@compiled
+def convert_from_body(R, p, representation, V):
+    """
+    Convert a body twist V in place, (T53) to (T55).
+
+    :param R, p: pose of the frame in the base frame, (3, 3) and (3,) [m].
+    :param representation: its number.
+    """
+    if representation != BODY:
+        x, y, z = V[3], V[4], V[5]
+        for r in range(3):
+            V[3 + r] = R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
+    if SPATIAL <= representation <= HYBRID:
+        x, y, z = V[0], V[1], V[2]
+        for r in range(3):
+            V[r] = R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
+    if representation == SPATIAL:
+        V[3] += p[1] * V[2] - p[2] * V[1]
+        V[4] += p[2] * V[0] - p[0] * V[2]
+        V[5] += p[0] * V[1] - p[1] * V[0]
 
 
 def from_body(pose: np.ndarray, representation: str) -> np.ndarray:

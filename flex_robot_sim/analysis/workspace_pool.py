@@ -17,9 +17,9 @@ from flex_robot_sim.dynamics.derivative_arrays import (
     column_order,
     make_derivative_arrays,
 )
-from flex_robot_sim.jit.compiled import bind
+from flex_robot_sim.jit.compiled import bind, call_with_tables
 from flex_robot_sim.model.arguments import expect_arm
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace, make_workspace
 
 
 class ScratchWorkspace:
@@ -28,6 +28,7 @@ class ScratchWorkspace:
     def __init__(self, model: ArmModel) -> None:
         """Create the Workspace."""
         self._arrays, self.work = model.arrays, make_workspace(model.arrays)
+        self.frames: dict[str | None, Frame] = {}   # of links, as compiled functions take them
         self._bound: dict[Any, Callable] = {}
 
     @cached_property
@@ -73,6 +74,27 @@ class borrowed:
     def __exit__(self, error: object, *_: object) -> None:
         if error is None:       # after an error its content is undefined
             self._pool.append(self._scratch)
+
+
+class provided:
+    """Context with a Workspace of the caller, in place of `borrowed`."""
+
+    __slots__ = ('frames', 'work')
+
+    def __init__(self, work: Workspace) -> None:
+        self.frames: dict[str | None, Frame] = {}
+        self.work = work
+
+    def __enter__(self) -> 'provided':
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The Workspace stays with the caller."""
+
+    @staticmethod
+    def call(function: Any, *arguments: Any) -> Any:
+        """Call a compiled function whose last argument is the Workspace."""
+        return call_with_tables(function, *arguments)
 
 
 _idle: WeakKeyDictionary[ArmModel, list[ScratchWorkspace]] = WeakKeyDictionary()

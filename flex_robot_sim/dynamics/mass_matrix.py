@@ -6,7 +6,8 @@ kinetic energy of all bodies (T20) is 1/2 qd^T M qd for
 
     M = sum of J^T I J + J^T B S + S^T B^T J + S^T E S,
 
-and rotors add to the diagonal. No time step calls this function, so compiling it does not pay.
+and rotors add to the diagonal. No time step calls this function, and every simulation does before
+its first one, so it is not compiled. `compiled_mass_matrix.py` is for queries in a loop.
 """
 
 from functools import cache

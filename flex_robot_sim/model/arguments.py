@@ -87,8 +87,11 @@ def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
 
 def one_per_name(name: str, values: ArrayLike | None, names: Sequence[str]) -> np.ndarray:
     """Return a new array of one number per name, finite or not; None: zeros."""
-    if values is None:
-        return np.zeros(len(names))
+    return np.zeros(len(names)) if values is None else sized(name, values, names)
+
+
+def sized(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
+    """Return a new array of one number per name, finite or not."""
     array = array_or_nan(values)
     if array.shape != (len(names),):
         raise _wrong_numbers(name, names)

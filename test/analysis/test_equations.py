@@ -4,11 +4,14 @@ import re
 
 import numpy as np
 import pytest
-from compare import CASES, GRAVITY, reference_case
-from random_arms import random_state
+from compare import CASES, GRAVITY, arm_of, reference_case
+from public_robots import public_robot
+from random_arms import random_robot, random_state
 
 import flex_robot_sim as frs
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.share import shipped_robots
 
 cases = pytest.mark.parametrize('case', CASES)
 
@@ -24,6 +27,34 @@ def test_terms_agree_with_first_principles(case):
     assert error < 1e-8 * abs(sample.bias / sample.scale).max()
     np.testing.assert_array_equal(frs.gravity_forces(arm, q),
                                   frs.nonlinear_effects(arm, q, 0 * qd))
+
+
+def assert_same_mass_matrix(arm, q):
+    """By composite bodies, and from the Jacobians of all bodies."""
+    M, expected = frs.mass_matrix(arm, q), mass_matrix(arm.arrays, q)
+    scale = np.sqrt(np.diag(expected))
+    np.testing.assert_array_equal(M, M.T)
+    np.testing.assert_allclose((M - expected) / np.outer(scale, scale), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_both_mass_matrices_of_a_random_arm_are_equal(seed):
+    arm = arm_of(random_robot(seed, 7))
+    assert_same_mass_matrix(arm, random_state(arm, seed)[0])
+
+
+@pytest.mark.parametrize('robot', shipped_robots())
+def test_both_mass_matrices_of_a_shipped_robot_are_equal(robot):
+    arm = frs.load(robot)
+    for seed in range(3):
+        assert_same_mass_matrix(arm, random_state(arm, seed)[0])
+
+
+@pytest.mark.parametrize('path', ['ur_description/urdf/ur5_robot.urdf',
+                                  'talos_data/robots/talos_left_arm.urdf'])
+def test_both_mass_matrices_of_a_public_robot_are_equal(path):
+    arm = frs.load(public_robot(path))
+    assert_same_mass_matrix(arm, random_state(arm, 0)[0])
 
 
 @cases
@@ -83,6 +114,7 @@ def test_a_payload_of_the_analysis_equals_that_of_the_simulation(robot):
 def test_a_number_that_is_not_finite_is_an_error_that_names_its_argument(number):
     arm, rng = frs.load('two_link'), np.random.default_rng(4)
     functions = {frs.forward_dynamics: ('q', 'v', 'effort'), frs.mass_matrix: ('q',),
+                 frs.pose: ('q',), frs.jacobian: ('q',), frs.twist: ('q', 'v'),
                  frs.inverse_dynamics: ('q', 'v', 'a'), frs.nonlinear_effects: ('q', 'v')}
     for function, names in functions.items():
         arguments = {name: rng.normal(size=3 if name == 'effort' else arm.nq) for name in names}
@@ -102,7 +134,8 @@ def test_arguments_may_be_any_arrays_and_stay_as_they_are():
     q, v, a = rng.integers(-8, 8, (3, arm.nq)) / 16     # the same in single precision
     effort = np.array([1.0, -2.0, 3.0])
     expected = [frs.forward_dynamics(arm, q, v, effort), frs.inverse_dynamics(arm, q, v, a),
-                frs.nonlinear_effects(arm, q, v)]
+                frs.nonlinear_effects(arm, q, v), frs.mass_matrix(arm, q), frs.pose(arm, q),
+                frs.jacobian(arm, q), frs.twist(arm, q, v)]
 
     def unaligned(x):
         return np.frombuffer(b'.' + x.tobytes(), np.uint8)[1:].view(float)
@@ -115,7 +148,9 @@ def test_arguments_may_be_any_arrays_and_stay_as_they_are():
         x, y, z, u = given
         for result, value in zip((frs.forward_dynamics(arm, x, y, u),
                                   frs.inverse_dynamics(arm, x, y, z),
-                                  frs.nonlinear_effects(arm, x, y)), expected):
+                                  frs.nonlinear_effects(arm, x, y), frs.mass_matrix(arm, x),
+                                  frs.pose(arm, x), frs.jacobian(arm, x), frs.twist(arm, x, y)),
+                                 expected):
             np.testing.assert_array_equal(result, value)
             result[:] = 0.0         # the caller's own
 

@@ -8,6 +8,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.analysis import workspace_pool
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.share import shipped_robots
 
 ROBOTS = ('two_link', 'dual_screw_arm', 'canadarm2')
 
@@ -20,7 +21,13 @@ def make_queries(arm, rng):
     qd, qdd, effort = rng.normal(size=arm.size), rng.normal(size=arm.size), rng.normal(size=joints)
     pushes = [frs.Push(str(rng.choice([*arm.frames])), *rng.normal(size=(3, 3)), bool(follows))
               for follows in rng.integers(0, 2, rng.integers(0, 3))]
-    return [lambda arm: frs.forward_dynamics(arm, q, qd, effort, pushes=pushes),
+    link, station = rng.choice([*arm.segments]), rng.uniform(0.0, 0.5)
+    return [lambda arm: frs.pose(arm, q),
+            lambda arm: frs.twist(arm, q, qd, representation='spatial'),
+            lambda arm: frs.jacobian(arm, q, representation='mixed'),
+            lambda arm: frs.twist_rate(arm, q, qd, qdd, link=link, station=station),
+            lambda arm: frs.jacobian(arm, q, link=link, station=station),
+            lambda arm: frs.forward_dynamics(arm, q, qd, effort, pushes=pushes),
             lambda arm: frs.inverse_dynamics(arm, q, qd, qdd, pushes=pushes),
             lambda arm: frs.nonlinear_effects(arm, q, qd),
             lambda arm: frs.gravity_forces(arm, q),
@@ -33,7 +40,8 @@ def random_queries(seed, count):
     cases = []
     for _ in range(count):
         arm = arms[rng.integers(len(arms))]
-        query = make_queries(arm, rng)[rng.integers(5)]
+        queries = make_queries(arm, rng)
+        query = queries[rng.integers(len(queries))]
         cases.append((arm, query, query(build_arm(arm.description))))
     return cases
 
@@ -42,6 +50,18 @@ def random_queries(seed, count):
 def test_a_result_does_not_depend_on_previous_queries(seed):
     for arm, query, answer in random_queries(seed, 40):
         assert np.array_equal(query(arm), answer)
+
+
+@pytest.mark.parametrize('robot', shipped_robots())
+def test_frames_do_not_depend_on_previous_queries(robot):
+    arm = frs.load(robot)
+    q, v = np.random.default_rng(6).normal(scale=0.1, size=(2, arm.nq))
+    for link in arm.frames:
+        fresh = build_arm(arm.description)
+        for query in (lambda arm, link=link: frs.pose(arm, q, link=link),
+                      lambda arm, link=link: frs.twist(arm, q, v, link=link),
+                      lambda arm, link=link: frs.jacobian(arm, q, link=link)):
+            assert np.array_equal(query(arm), query(fresh))
 
 
 def test_threads_can_query_the_same_arms():

@@ -71,6 +71,10 @@ def test_step_time(benchmark, monkeypatch):
     assert -100.0 < found['step_call_us'] < 1000.0      # of two calls on a busy machine
     # a call from Python is never less than what it calls
     assert found['forward_dynamics_called_us_16'] > found['forward_dynamics_us_16'] > 0.0
+    for name in module.QUERIES:
+        assert found[f'{name}_us_16'] > 0.0
+        if found[f'pinocchio_{name}_us_16'] is not None:
+            assert 0.0 < found[f'ratio_to_pinocchio_{name}'] < 100.0    # on a busy machine
     assert 2.0 < found['links_64_over_8'] < 64.0
     assert 'one step, two_link' in lines_of(module, found)
 
