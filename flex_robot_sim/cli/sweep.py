@@ -71,8 +71,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     with show_progress('reading the robot'):
-        description = read_description(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro),
-                                       tool=arguments.tool)
+        description = read_description(arguments.robot, tool=arguments.tool,
+                                       xacro_arguments=xacro_arguments(arguments.xacro))
     method, count = next(((name, size) for name in ('latin', 'random')
                           if (size := getattr(arguments, name)) is not None), ('grid', None))
     manoeuvre = Manoeuvre(**{name: _setting_value(arguments, name)
