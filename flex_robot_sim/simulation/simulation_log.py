@@ -206,10 +206,10 @@ def _mapped(function, value):
 def _stacked(rows):
     """Return samples with time as the first axis."""
     if rows and isinstance(rows[0], Mapping):
-        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     if rows and hasattr(rows[0], '_fields'):
-        return type(rows[0])(*map(np.array, zip(*rows)))
-    return np.array(rows)
+        return type(rows[0])(*map(np.stack, zip(*rows)))
+    return np.stack(rows) if rows else np.zeros(0)
 
 
 def _described(value):
