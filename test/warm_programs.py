@@ -56,7 +56,7 @@ READ_LATER = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_O
               'RCUTILS_COLORIZED_OUTPUT', 'RCUTILS_CONSOLE_OUTPUT_FORMAT', 'PYTHONUNBUFFERED',
               'PYTEST_CURRENT_TEST', 'PYTEST_VERSION', 'PYTEST_XDIST_TESTRUNUID',
               'PYTEST_XDIST_WORKER', 'PYTEST_XDIST_WORKER_COUNT', 'FLEX_ROBOT_SIM_SHARED',
-              'DISPLAY', 'WAYLAND_DISPLAY', 'NO_COLOR', 'TERM', 'PATH', 'TOLD_IN',
+              'DISPLAY', 'WAYLAND_DISPLAY', 'NO_COLOR', 'TERM', 'PATH', 'NOTES_FILE',
               'PYGAME_HIDE_SUPPORT_PROMPT')     # which Gymnasium sets where it is imported
 # what Popen hands to the part of it that makes the process, and what a fork makes differently
 ARGUMENTS = [*inspect.signature(subprocess.Popen._execute_child).parameters][1:]

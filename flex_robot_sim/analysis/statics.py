@@ -17,7 +17,6 @@ from flex_robot_sim.analysis.drive_conditions import (
     servo_gains,
 )
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
-from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arguments import checked, joints_or_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
@@ -28,7 +27,8 @@ MAX_CORRECTION = 0.5        # of one Newton step                                
 MIN_LOAD_STEP = 1 / 2048    # share of all loads
 MAX_CORRECTIONS = 50        # before the load step is reduced
 MAX_SETTLING_STEPS = 500    # of free drives
-NEUTRAL = 1e-10             # stiffness of a drive about a vertical axis, over the largest
+SOFTEST = 1e-9              # stiffness that counts as none, over the largest
+SETTLED = 1e-12             # residual over the largest one on the way
 MAX_CONTRACTION = 0.25      # ratio of successive corrections that keeps the matrix in use
 
 
@@ -140,31 +140,25 @@ def _settle(model, loads, qd, q, unknown, servo, force):
     """
     Return the stable equilibrium into which free drives fall from q, with its matrices D and K.
 
-    Pseudo-transient continuation with the mass matrix (Kelley & Keyes, SIAM J. Numer. Anal. 35,
-    1998): implicit steps of an arm in heavy oil, longer as the residual falls.
+    Saddle-free Newton's method (Dauphin and others, Identifying and attacking the saddle point
+    problem, 2014): with the magnitudes of the eigenvalues of K, each correction leads downhill.
     """
     zero_rates, block, target = np.zeros(model.size), np.ix_(unknown, unknown), q
-    scale, q, step, previous = tangent.scales(model)[unknown], q.copy(), None, np.inf
+    scale, largest = tangent.scales(model)[unknown], 0.0
     for _ in range(MAX_SETTLING_STEPS):
         residual = (tangent.residual_force(model, loads, q, qd, zero_rates)
                     + servo * (q - target) - force)[unknown] * scale
         D, K = tangent.tangent(model, loads, q, qd, zero_rates)
         matrix = (K + np.diag(servo))[block] * scale * scale[:, None]
-        inertia = mass_matrix(model.arrays, q)[block] * scale * scale[:, None]
+        stiffness, directions = np.linalg.eigh((matrix + matrix.T) / 2)
+        softest = SOFTEST * np.abs(stiffness).max(initial=0.0)
         size = np.abs(residual).max()
-        if step is None:
-            fall = np.abs(np.linalg.solve(inertia, residual)).max()
-            step = MAX_CORRECTION / max(fall, 1e-12)
-        elif size > 0.0:
-            step *= min(previous / size, 10.0)
-        previous = size
-        slowest = np.linalg.eigvals(np.linalg.solve(inertia, matrix)).real.min()
-        damping = max(1 / step, -2 * slowest)       # downhill also where the arm is unstable
-        change = -np.linalg.solve(damping * inertia + matrix, residual)
+        largest = max(largest, size)
+        if size <= SETTLED * largest and _is_stable(matrix, softest):
+            return q, (D, K)
+        change = -directions @ (directions.T @ residual / np.maximum(np.abs(stiffness), softest))
         change *= min(1.0, MAX_CORRECTION / max(np.abs(change).max(), 1e-300))
         q = _displaced(q, unknown, change * scale)
-        if np.abs(change).max() < 1e-12 and _is_stable(matrix, NEUTRAL * np.abs(matrix).max()):
-            return q, (D, K)
     raise SettingError('the free drives find no stable equilibrium from here: start from another '
                        'q, or lock the joints that nothing holds')
 

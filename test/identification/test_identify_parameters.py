@@ -41,9 +41,9 @@ def test_stiffness_of_finite_elements_lies_in_its_interval(log):
 
 
 def test_payload_that_is_not_described_is_refused(log):
-    laden = frs.with_payload(frs.load('single_link'), 'tool', 0.02)
+    loaded = frs.with_payload(frs.load('single_link'), 'tool', 0.02)
     with pytest.raises(frs.SettingError, match='^arm carries a payload that its description '):
-        identify_parameters(laden, log, free=['arm.EIz'], by_motion=True)
+        identify_parameters(loaded, log, free=['arm.EIz'], by_motion=True)
 
 
 @pytest.mark.parametrize('act, line', [

@@ -14,9 +14,9 @@ def drawn(case):
             if case.arm.description.link('tool').inertial else 0.0}
 
 
-def told(case):
+def noted(case):
     """Say on disk that this run began, and take a while."""
-    with open(os.environ['TOLD_IN'], 'ab', buffering=0) as file:
+    with open(os.environ['NOTES_FILE'], 'ab', buffering=0) as file:
         file.write(f'{case.run}\n'.encode())
     time.sleep(0.02)
     return drawn(case)
@@ -31,7 +31,7 @@ def always_deadly(case):
 
 def deadly(case):
     """Kill the process that makes run 5, once."""
-    mark = Path(os.environ['TOLD_IN'])
+    mark = Path(os.environ['NOTES_FILE'])
     if case.run == 5 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), 9)
@@ -40,7 +40,7 @@ def deadly(case):
 
 def failing(case):
     """Raise in some runs what a function of one's own may raise, and say which runs began."""
-    told(case)
+    noted(case)
     if case.run % 4 == 1:
         raise ValueError(f'no frequency\nin run {case.run}')
     if case.run % 4 == 2:

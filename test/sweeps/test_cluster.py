@@ -26,14 +26,14 @@ from flex_robot_sim.sweeps import sweep
 from flex_robot_sim.sweeps.cluster import Cluster, cluster
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
-OPTIONS = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.told, 'method': 'random',
+OPTIONS = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.noted, 'method': 'random',
            'count': 150, 'seed': 5}
 
 
 def program(kind, folder, *words):
     """Start a scheduler or a worker on loopback, which has own_runs and looks where it begins."""
     return Process([sys.executable, '-m', f'distributed.cli.dask_{kind}', *words, '--preload',
-                    own_runs.__file__], away(TOLD_IN=str(folder / 'told')), cwd=folder)
+                    own_runs.__file__], away(NOTES_FILE=str(folder / 'message')), cwd=folder)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def workers(address, tmp_path):
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
         address, workers, tmp_path, monkeypatch):
-    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'here'))
+    monkeypatch.setenv('NOTES_FILE', str(tmp_path / 'here'))
     folder, counts = tmp_path / 'runs', []
 
     def kill_one(done, total):
@@ -118,9 +118,9 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, t
 
 
 @pytest.mark.slow
-def test_a_function_that_fails_or_cannot_be_sent_is_told_as_elsewhere(
+def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
         address, workers, tmp_path, monkeypatch):
-    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'here'))
+    monkeypatch.setenv('NOTES_FILE', str(tmp_path / 'here'))
     (tmp_path / 'mine').mkdir()         # workers import from the folder they began in
     (tmp_path / 'mine/only_here.py').write_text('def run(case):\n    return {}\n')
     monkeypatch.syspath_prepend(tmp_path / 'mine')
@@ -158,8 +158,8 @@ def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(_impatient, 
                   watch=found.watch, **{**OPTIONS, 'run': own_runs.always_deadly})
     kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
     assert 30 not in kept
-    told = re.sub("'run_part-.*?'", 'PART', str(caught.value))      # Dask names parts at random
-    assert told == (
+    message = re.sub("'run_part-.*?'", 'PART', str(caught.value))      # Dask names parts at random
+    assert message == (
         'the cluster has given a part up: Attempted to run task PART on 1 different workers, but '
         f'all those workers died while running it. {len(kept)} of 150 runs are kept in {folder}, '
         'and the same call goes on.')

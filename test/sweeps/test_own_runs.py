@@ -68,7 +68,7 @@ with processes(1) as pool:
 """
 
 
-def test_a_program_that_its_processes_cannot_import_is_told_what_it_lacks(tmp_path):
+def test_a_program_that_its_processes_cannot_import_names_what_it_lacks(tmp_path):
     program = tmp_path / 'program.py'
     program.write_text(UNGUARDED)
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False,
@@ -95,7 +95,7 @@ def notes_of_failing():
                                   lambda: processes(2)])
 def test_a_function_that_fails_is_the_note_of_a_run_and_the_others_go_on(tmp_path, monkeypatch,
                                                                          pool):
-    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'told'))
+    monkeypatch.setenv('NOTES_FILE', str(tmp_path / 'notes'))
     folder = tmp_path / 'runs'
     with pool() as executor, pytest.warns(RuntimeWarning) as warned:
         table = sweep('single_link', executor=executor, folder=folder, **FAILING)
@@ -109,7 +109,7 @@ def test_a_function_that_fails_is_the_note_of_a_run_and_the_others_go_on(tmp_pat
     with pytest.warns(RuntimeWarning):
         again = sweep('single_link', folder=folder, **FAILING)
     assert is_same(again, table)
-    began = [int(run) for run in (tmp_path / 'told').read_text().split()]
+    began = [int(run) for run in (tmp_path / 'notes').read_text().split()]
     assert sorted(began) == sorted([*range(8), *(json.loads(line)['run'] for line in lines[5:])])
 
 
@@ -204,7 +204,7 @@ class Own:
 
 
 @pytest.mark.parametrize('make', [
-    lambda gain: functools.partial(own_runs.told, gain=gain), _with, Own,
+    lambda gain: functools.partial(own_runs.noted, gain=gain), _with, Own,
     lambda gain: _with({'gain': np.array([gain])}), lambda gain: Own(gain).__call__])
 def test_a_function_with_another_gain_is_another_sweep(make):
     assert function_identity(make(1.0)) == function_identity(make(1.0))

@@ -122,9 +122,9 @@ def test_the_table_is_there_as_csv_and_parquet(tmp_path):
     found = parquet.read_table(tmp_path / 'runs/table.parquet').to_pydict()
     assert all(found[name] == column.tolist() for name, column in table.items())
     # again: all is there, and nothing runs
-    told = []
-    assert is_same(swept(folder=tmp_path / 'runs', progress=lambda *row: told.append(row)), table)
-    assert told == [(8, 8)]
+    notes = []
+    assert is_same(swept(folder=tmp_path / 'runs', progress=lambda *row: notes.append(row)), table)
+    assert notes == [(8, 8)]
 
 
 PROGRAM = """
@@ -132,15 +132,15 @@ import sys, own_runs
 from flex_robot_sim.sweeps import processes, sweep
 if __name__ == '__main__':
     with processes(2) as pool:
-        sweep('single_link', vary={'payload': 'uniform:0,1'}, run=own_runs.told, method='random',
+        sweep('single_link', vary={'payload': 'uniform:0,1'}, run=own_runs.noted, method='random',
                   count=120, seed=7, folder=sys.argv[1], executor=pool, workers=2)
 """
 
 
 def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
-    program, folder, told = tmp_path / 'program.py', tmp_path / 'runs', tmp_path / 'told'
+    program, folder, notes = tmp_path / 'program.py', tmp_path / 'runs', tmp_path / 'notes'
     program.write_text(PROGRAM)
-    monkeypatch.setenv('TOLD_IN', str(told))
+    monkeypatch.setenv('NOTES_FILE', str(notes))
     child = subprocess.Popen([sys.executable, program, folder], start_new_session=True)
     assert eventually(lambda: len(_lines(folder / 'runs.jsonl')) >= 20, 120.0)
     child.kill()
@@ -148,16 +148,16 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
     # nobody goes on without who asked for it
     assert eventually(lambda: not _session(child.pid), 60.0)
     kept = {json.loads(line)['run'] for line in whole_lines(folder / 'runs.jsonl')}
-    before = [int(run) for run in told.read_text().split()]
+    before = [int(run) for run in notes.read_text().split()]
     assert 20 <= len(kept) < 120 and kept <= {*before}
     with open(folder / 'runs.jsonl', 'ab') as file:
         file.write(b'{"run": 119, "twi')             # as a kill in the middle of a line leaves it
-    told.unlink()
-    options = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.told, 'method': 'random',
+    notes.unlink()
+    options = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.noted, 'method': 'random',
                'count': 120, 'seed': 7}
     with ThreadPoolExecutor(4) as threads:
         table = sweep('single_link', folder=folder, executor=threads, **options)
-    again = [int(run) for run in told.read_text().split()]
+    again = [int(run) for run in notes.read_text().split()]
     assert sorted(again) == sorted({*range(120)} - kept)        # each of the others, once
     with ThreadPoolExecutor(4) as threads:
         assert is_same(sweep('single_link', executor=threads, **options), table)
@@ -168,9 +168,9 @@ def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path, caplog):
     lines = journal.read_bytes().splitlines(keepends=True)
     lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'   # editors, power cuts
     journal.write_bytes(b''.join(lines))
-    told = []
-    assert is_same(swept(folder=tmp_path, progress=lambda *row: told.append(row)), table)
-    assert told[0] == (5, 8)
+    notes = []
+    assert is_same(swept(folder=tmp_path, progress=lambda *row: notes.append(row)), table)
+    assert notes[0] == (5, 8)
     assert [record.getMessage() for record in caplog.records] == [
         f'{journal}: damaged: line 3, 5, 6. Runs that are not in it are made again.']
     caplog.clear()          # all runs are there now: nothing is to be done about those lines
@@ -225,7 +225,7 @@ def _session(number):
 
 
 def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'killed'))
+    monkeypatch.setenv('NOTES_FILE', str(tmp_path / 'killed'))
     options = {'vary': {'payload': 'even:0,1,30'}, 'run': own_runs.deadly}
     folder = tmp_path / 'runs'
     with processes(2) as pool, pytest.raises(SweepError) as caught:
@@ -234,10 +234,10 @@ def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatc
     assert str(caught.value) == (
         f'a worker died: it was killed, had no memory left, or could not begin. {kept} of 30 runs '
         f'are kept in {folder}, and the same call goes on.')
-    told = []
-    table = sweep('single_link', folder=folder, progress=lambda *row: told.append(row),
+    notes = []
+    table = sweep('single_link', folder=folder, progress=lambda *row: notes.append(row),
                       **options)
-    assert told[0] == (kept, 30) and is_same(sweep('single_link', **options), table)
+    assert notes[0] == (kept, 30) and is_same(sweep('single_link', **options), table)
 
 
 FULL = """
@@ -413,10 +413,10 @@ def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     for _ in range(times):
         os.killpg(child.pid, signal.SIGINT)     # as a terminal sends it, to all of them
         time.sleep(0.05)
-    _, told = child.communicate(timeout=60)
+    _, notes = child.communicate(timeout=60)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert child.returncode == 130
-    assert told == (f'flexsim sweep: interrupted; {kept} of 100000 runs are kept in '
+    assert notes == (f'flexsim sweep: interrupted; {kept} of 100000 runs are kept in '
                     f'{tmp_path}/runs, and the same call goes on.\n')
 
 
