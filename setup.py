@@ -12,14 +12,17 @@ NAME = 'flex_robot_sim'
 SHARED_FOLDERS = ('config', 'config/layouts', 'config/robots', 'examples', 'launch', 'urdf')
 
 # The firmware is built where it is used; what a build leaves behind stays here.
-FIRMWARE = {folder: [os.path.join(folder, name) for name in sorted(names)]
-            for folder, _, names in os.walk('firmware') if 'build' not in folder.split(os.sep)}
+FIRMWARE = {
+    folder: [os.path.join(folder, name) for name in sorted(names)]
+    for folder, _, names in os.walk('firmware')
+    if 'build' not in folder.split(os.sep)
+}
 
 
 class DistributionWithData(Distribution):
     """A distribution of which `pip install -e` installs the data files too."""
 
-    has_data = Distribution.has_data_files      # what setuptools asks, and does not define
+    has_data = Distribution.has_data_files  # what setuptools asks, and does not define
 
 
 setup(
@@ -29,11 +32,13 @@ setup(
     description='Robot arms whose links bend and twist and whose joints give, from one URDF',
     long_description=Path(__file__).with_name('README.md').read_text('utf-8'),
     long_description_content_type='text/markdown',
-    classifiers=['Intended Audience :: Science/Research',
-                 'License :: OSI Approved :: Apache Software License',
-                 'Operating System :: POSIX :: Linux',
-                 'Programming Language :: Python :: 3',
-                 'Topic :: Scientific/Engineering :: Physics'],
+    classifiers=[
+        'Intended Audience :: Science/Research',
+        'License :: OSI Approved :: Apache Software License',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3',
+        'Topic :: Scientific/Engineering :: Physics',
+    ],
     keywords=['robotics', 'ROS 2', 'flexible links', 'flexible joints', 'input shaping', 'URDF'],
     author='The flex_robot_sim developers',
     author_email='flex_robot_sim@example.org',
@@ -52,8 +57,17 @@ setup(
         # what `ros2 run` and `ros2 launch` start; not on PATH, where `bridge` is somebody else's
         (f'lib/{NAME}', sorted(glob('programs/*'))),
     ],
-    install_requires=['lxml>=4.8', 'matplotlib>=3.5', 'mcap>=1.6', 'numba>=0.55',
-                      'numpy>=1.21', 'pyserial>=3.5', 'PyYAML>=5.4', 'scipy>=1.8', 'xacro>=2.0'],
+    install_requires=[
+        'lxml>=4.8',
+        'matplotlib>=3.5',
+        'mcap>=1.6',
+        'numba>=0.55',
+        'numpy>=1.21',
+        'pyserial>=3.5',
+        'PyYAML>=5.4',
+        'scipy>=1.8',
+        'xacro>=2.0',
+    ],
     extras_require={
         'ros': [
             'ros-jazzy-rclpy[fastrtps]==7.1.6',
@@ -74,14 +88,27 @@ setup(
         'docs': ['furo', 'myst-parser>=3', 'sphinx>=7', 'sphinx-mathjax-offline'],
         # robots of other people, for tests
         'robots': ['example-robot-data>=6.0', 'mujoco>=3.2'],
-        'test': ['argcomplete>=1.8', 'control>=0.9',
-                 'distributed>=2022.2; python_version >= "3.11"',
-                 'gymnasium>=1.1; python_version >= "3.11"', 'hypothesis', 'mcap-ros2-support',
-                 'mypy>=2.4; python_version >= "3.11"', 'pin>=3.0; python_version >= "3.11"',
-                 'mpmath', 'pyarrow; python_version >= "3.11"', 'pycollada>=0.7', 'pytest',
-                 'pytest-xdist>=2.5', 'rosbags; python_version >= "3.11"', 'ruff',
-                 'selenium>=4.11', 'urdf-parser-py', 'viser>=1.1.1,<1.2',
-                 'yourdfpy>=0.0.60; python_version >= "3.11"'],
+        'test': [
+            'argcomplete>=1.8',
+            'control>=0.9',
+            'distributed>=2022.2; python_version >= "3.11"',
+            'gymnasium>=1.1; python_version >= "3.11"',
+            'hypothesis',
+            'mcap-ros2-support',
+            'mypy>=2.4; python_version >= "3.11"',
+            'pin>=3.0; python_version >= "3.11"',
+            'mpmath',
+            'pyarrow; python_version >= "3.11"',
+            'pycollada>=0.7',
+            'pytest',
+            'pytest-xdist>=2.5',
+            'rosbags; python_version >= "3.11"',
+            'ruff',
+            'selenium>=4.11',
+            'urdf-parser-py',
+            'viser>=1.1.1,<1.2',
+            'yourdfpy>=0.0.60; python_version >= "3.11"',
+        ],
     },
     zip_safe=False,
     entry_points={'console_scripts': ['flexsim = flex_robot_sim.start:main']},

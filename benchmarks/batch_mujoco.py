@@ -49,48 +49,73 @@ def measure(quick=False):
     reference = extrapolated(*(swing(finer, steps, iterations=4)[0] for steps in (80, 160)))
     steps, error = longest_step(lambda steps: swing(arm, steps)[0], reference)
     ours = [swing_many(arm, steps, ARMS, threads) for _ in range(3)]
-    result = {'arms': ARMS, 'threads': threads, 'tolerance': TOLERANCE, 'tip_error': error,
-              'step': END / SAMPLES / steps, 'seconds_per_second': min(ours) / ARMS / END}
+    result = {
+        'arms': ARMS,
+        'threads': threads,
+        'tolerance': TOLERANCE,
+        'tip_error': error,
+        'step': END / SAMPLES / steps,
+        'seconds_per_second': min(ours) / ARMS / END,
+    }
     try:
         library = import_module('benchmarks.chopped_mujoco')
     except ImportError as error:
         return {'batch_over_mujoco': None, 'batch_mujoco': {**result, 'reason': str(error)}}
     best = None
     chain = library.build(*chop(description, PIECES, servos(description)))
-    for scheme in SCHEMES_TRIED_QUICKLY:        # the best ones of the table work_precision
+    for scheme in SCHEMES_TRIED_QUICKLY:  # the best ones of the table work_precision
         if scheme not in library.SCHEMES:
             continue
-        found = longest_step(lambda steps, scheme=scheme: library.swing(
-            chain, scheme, steps, END, SAMPLES)[0], reference, SHORT_STEPS)
+        found = longest_step(
+            lambda steps, scheme=scheme: library.swing(chain, scheme, steps, END, SAMPLES)[0],
+            reference,
+            SHORT_STEPS,
+        )
         if found is None:
             continue
-        rounds = [(library.swing_many(chain, scheme, found[0], END, SAMPLES, ARMS, threads),
-                   swing_many(arm, steps, ARMS, threads)) for _ in range(1 if quick else 3)]
+        rounds = [
+            (
+                library.swing_many(chain, scheme, found[0], END, SAMPLES, ARMS, threads),
+                swing_many(arm, steps, ARMS, threads),
+            )
+            for _ in range(1 if quick else 3)
+        ]
         ratio = median_ratio(*zip(*rounds))
         if best is None or ratio < best['ratio']:
-            best = {'ratio': ratio, 'scheme': scheme, 'pieces': PIECES,
-                    'step': END / SAMPLES / found[0], 'tip_error': found[1],
-                    'seconds_per_second': min(row[0] for row in rounds) / ARMS / END}
+            best = {
+                'ratio': ratio,
+                'scheme': scheme,
+                'pieces': PIECES,
+                'step': END / SAMPLES / found[0],
+                'tip_error': found[1],
+                'seconds_per_second': min(row[0] for row in rounds) / ARMS / END,
+            }
     if best is None:
-        return {'batch_over_mujoco': None, 'batch_mujoco': {
-            **result, 'reason': f'{PIECES} pieces are not near enough'}}
+        return {
+            'batch_over_mujoco': None,
+            'batch_mujoco': {**result, 'reason': f'{PIECES} pieces are not near enough'},
+        }
     return {'batch_over_mujoco': best['ratio'], 'batch_mujoco': {**result, 'mujoco': best}}
 
 
 def as_text(result):
     """Lines of the table."""
     ours = result['batch_mujoco']
-    yield (f'{ours["arms"]} arms, {ours["threads"]} threads',
-           f'{1e3 * ours["seconds_per_second"]:.3g} ms per second of an arm; tip error '
-           f'{ours["tip_error"]:.1e}, steps of {1e3 * ours["step"]:.3g} ms')
+    yield (
+        f'{ours["arms"]} arms, {ours["threads"]} threads',
+        f'{1e3 * ours["seconds_per_second"]:.3g} ms per second of an arm; tip error '
+        f'{ours["tip_error"]:.1e}, steps of {1e3 * ours["step"]:.3g} ms',
+    )
     if result['batch_over_mujoco'] is None:
         yield 'MuJoCo, rollout', f'not measured: {ours["reason"]}'
         return
     theirs = ours['mujoco']
-    yield ('MuJoCo, rollout',
-           f'{1e3 * theirs["seconds_per_second"]:.3g} ms, {theirs["ratio"]:.1f} times ours; tip '
-           f'error {theirs["tip_error"]:.1e}, steps of {1e3 * theirs["step"]:.3g} ms, '
-           f'{theirs["pieces"]} pieces, {theirs["scheme"]}')
+    yield (
+        'MuJoCo, rollout',
+        f'{1e3 * theirs["seconds_per_second"]:.3g} ms, {theirs["ratio"]:.1f} times ours; tip '
+        f'error {theirs["tip_error"]:.1e}, steps of {1e3 * theirs["step"]:.3g} ms, '
+        f'{theirs["pieces"]} pieces, {theirs["scheme"]}',
+    )
 
 
 if __name__ == '__main__':

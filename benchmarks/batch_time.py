@@ -43,31 +43,50 @@ def measure(quick=False):
         for _ in range(steps):
             for stepper in steppers:
                 stepper.step()
+
     few = max(1, STEPS // 10)
     with pool:
-        loop, one, two, separate, loop_singly, singly = in_turns([
-            one_by_one, lambda: batches[0].step(STEPS), lambda: batches[1].step(STEPS), separately,
-            lambda: single_steps(alone, few), lambda: single_steps(batches[:1], few)],
-            2 if quick else 15)
-    return {'batch_steps_per_second_core': ARMS * STEPS / min(one),
-            'batch_efficiency_2_cores': median_ratio(one, two) / 2,
-            'batch_threads_over_hardware': median_ratio(separate, two),
-            'batch_over_loop': median_ratio(loop, one),
-            'batch_over_loop_by_single_steps': median_ratio(loop_singly, singly)}
+        loop, one, two, separate, loop_singly, singly = in_turns(
+            [
+                one_by_one,
+                lambda: batches[0].step(STEPS),
+                lambda: batches[1].step(STEPS),
+                separately,
+                lambda: single_steps(alone, few),
+                lambda: single_steps(batches[:1], few),
+            ],
+            2 if quick else 15,
+        )
+    return {
+        'batch_steps_per_second_core': ARMS * STEPS / min(one),
+        'batch_efficiency_2_cores': median_ratio(one, two) / 2,
+        'batch_threads_over_hardware': median_ratio(separate, two),
+        'batch_over_loop': median_ratio(loop, one),
+        'batch_over_loop_by_single_steps': median_ratio(loop_singly, singly),
+    }
 
 
 def as_text(result):
     """Lines of the table."""
-    yield (f'{ARMS} arms (two_link), steps of 1 ms, one thread',
-           f'{result["batch_steps_per_second_core"]:,.0f} steps a second')
-    yield ('two threads', f'{100 * result["batch_efficiency_2_cores"]:.0f} % of twice as many, '
-           'where two processors are free')
-    yield ('two threads of one batch',
-           f'{result["batch_threads_over_hardware"]:.2f} of what two batches of half the arms '
-           'reach in a thread each')
-    yield ('a Simulation each, one after the other',
-           f'takes {result["batch_over_loop"]:.2f} times as long, '
-           f'{result["batch_over_loop_by_single_steps"]:.1f} times by single steps')
+    yield (
+        f'{ARMS} arms (two_link), steps of 1 ms, one thread',
+        f'{result["batch_steps_per_second_core"]:,.0f} steps a second',
+    )
+    yield (
+        'two threads',
+        f'{100 * result["batch_efficiency_2_cores"]:.0f} % of twice as many, '
+        'where two processors are free',
+    )
+    yield (
+        'two threads of one batch',
+        f'{result["batch_threads_over_hardware"]:.2f} of what two batches of half the arms '
+        'reach in a thread each',
+    )
+    yield (
+        'a Simulation each, one after the other',
+        f'takes {result["batch_over_loop"]:.2f} times as long, '
+        f'{result["batch_over_loop_by_single_steps"]:.1f} times by single steps',
+    )
 
 
 if __name__ == '__main__':

@@ -14,7 +14,7 @@ from flex_robot_sim.spatial.exponential import set_rotation
 
 exudyn.config.printToConsole = False
 
-SHEAR_OVER_STRETCH = 1 / 2.6    # of the stiffness of a beam; the others neglect both
+SHEAR_OVER_STRETCH = 1 / 2.6  # of the stiffness of a beam; the others neglect both
 # a little inertia at the roots of the beams, so that the sudden start converges; 1e-4 of the arm's
 ROOT = Lump(1e-6, np.zeros(3), 2e-5 * np.eye(3))
 
@@ -32,7 +32,7 @@ class Arm:
         self._gravity, self._elements = list(gravity), elements
         self._container = exudyn.SystemContainer()
         self.system = self._container.AddSystem()
-        self._lumps, self._pose, self._bodies = {}, {}, {}      # by node
+        self._lumps, self._pose, self._bodies = {}, {}, {}  # by node
         hinges = []
         base = self.system.AddNode(items.NodePointGround())
         self._pose[base] = np.eye(3), np.zeros(3)
@@ -50,8 +50,17 @@ class Arm:
                 child = self._add_node(R if link.beam is None else R @ link.beam.axes, p)
                 if link.beam is not None:
                     self._lumps[child] = [ROOT]
-                hinges.append((node, child, p, axis, stiffness,
-                               damping + joint.friction.viscous_friction, target - start))
+                hinges.append(
+                    (
+                        node,
+                        child,
+                        p,
+                        axis,
+                        stiffness,
+                        damping + joint.friction.viscous_friction,
+                        target - start,
+                    )
+                )
                 node = child
             seats[link.name] = node, R, p
             if link.beam is not None:
@@ -59,9 +68,13 @@ class Arm:
             elif link.inertial is not None and node != base:
                 R0, p0 = self._pose[node]
                 body = link.inertial
-                self._lumps.setdefault(node, []).append(Lump(
-                    body.mass, R0.T @ (R @ body.centre + p - p0),
-                    R0.T @ R @ body.inertia @ R.T @ R0))
+                self._lumps.setdefault(node, []).append(
+                    Lump(
+                        body.mass,
+                        R0.T @ (R @ body.centre + p - p0),
+                        R0.T @ R @ body.inertia @ R.T @ R0,
+                    )
+                )
         for node, lumps in self._lumps.items():
             self._add_rigid_body(node, merged(lumps))
         for hinge in hinges:
@@ -69,15 +82,21 @@ class Arm:
         self._tool, _, p = seats['tool']
         R0, p0 = self._pose[self._tool]
         self._offset = R0.T @ (p - p0)
-        assert np.linalg.norm(self._offset) < 1e-9      # the path is that of the node
-        self._sensor = self.system.AddSensor(items.SensorNode(
-            nodeNumber=self._tool, outputVariableType=exudyn.OutputVariableType.Position,
-            storeInternal=True, writeToFile=False))
+        assert np.linalg.norm(self._offset) < 1e-9  # the path is that of the node
+        self._sensor = self.system.AddSensor(
+            items.SensorNode(
+                nodeNumber=self._tool,
+                outputVariableType=exudyn.OutputVariableType.Position,
+                storeInternal=True,
+                writeToFile=False,
+            )
+        )
         self.system.Assemble()
 
     def _add_node(self, R, p):
-        node = self.system.AddNode(items.NodeRigidBodyRxyz(
-            referenceCoordinates=[*p, *RotationMatrix2RotXYZ(R)]))
+        node = self.system.AddNode(
+            items.NodeRigidBodyRxyz(referenceCoordinates=[*p, *RotationMatrix2RotXYZ(R)])
+        )
         self._pose[node] = R, p
         return node
 
@@ -86,14 +105,23 @@ class Arm:
         for node in (parent, child):
             R0, p0 = self._pose[node]
             turn, point = R0.T @ _axis_frame(axis), R0.T @ (p - p0)
-            markers.append(self.system.AddMarker(
-                items.MarkerBodyRigid(bodyNumber=self._bodies[node],
-                                      localHT=exudyn.HT(rotation=turn, translation=point))
-                if node in self._bodies else        # a hinge away from its node needs a body
-                items.MarkerNodeRigid(nodeNumber=node, localHT=exudyn.HT(rotation=turn))))
+            markers.append(
+                self.system.AddMarker(
+                    items.MarkerBodyRigid(
+                        bodyNumber=self._bodies[node],
+                        localHT=exudyn.HT(rotation=turn, translation=point),
+                    )
+                    if node in self._bodies
+                    # a hinge away from its node needs a body
+                    else items.MarkerNodeRigid(nodeNumber=node, localHT=exudyn.HT(rotation=turn))
+                )
+            )
         self.system.AddObject(items.ObjectJointRevoluteZ(markerNumbers=markers))
-        self.system.AddObject(items.ObjectConnectorTorsionalSpringDamper(
-            markerNumbers=markers, stiffness=stiffness, damping=damping, offset=offset))
+        self.system.AddObject(
+            items.ObjectConnectorTorsionalSpringDamper(
+                markerNumbers=markers, stiffness=stiffness, damping=damping, offset=offset
+            )
+        )
 
     def _add_beam(self, beam, node, R, p):
         section = exudyn.BeamSection()
@@ -104,8 +132,11 @@ class Arm:
         part, axes = beam.length / self._elements, R @ beam.axes
         for k in range(1, self._elements + 1):
             following = self._add_node(axes, p + axes[:, 0] * part * k)
-            element = self.system.AddObject(items.ObjectBeamGeometricallyExact(
-                nodeNumbers=[node, following], length=part, sectionData=section))
+            element = self.system.AddObject(
+                items.ObjectBeamGeometricallyExact(
+                    nodeNumbers=[node, following], length=part, sectionData=section
+                )
+            )
             self._pull_down(element)
             node = following
         return node
@@ -113,15 +144,23 @@ class Arm:
     def _add_rigid_body(self, node, lump):
         c, mass = lump.centre, lump.mass
         J = lump.inertia + mass * (c @ c * np.eye(3) - np.outer(c, c))
-        self._bodies[node] = self.system.AddObject(items.ObjectRigidBody(
-            nodeNumber=node, mass=mass, centerOfMass=list(c),
-            inertia=[J[0, 0], J[1, 1], J[2, 2], J[1, 2], J[0, 2], J[0, 1]]))
+        self._bodies[node] = self.system.AddObject(
+            items.ObjectRigidBody(
+                nodeNumber=node,
+                mass=mass,
+                centerOfMass=list(c),
+                inertia=[J[0, 0], J[1, 1], J[2, 2], J[1, 2], J[0, 2], J[0, 1]],
+            )
+        )
         self._pull_down(self._bodies[node])
 
     def _pull_down(self, body):
-        self.system.AddLoad(items.LoadMassProportional(
-            markerNumber=self.system.AddMarker(items.MarkerBodyMass(bodyNumber=body)),
-            loadVector=self._gravity))
+        self.system.AddLoad(
+            items.LoadMassProportional(
+                markerNumber=self.system.AddMarker(items.MarkerBodyMass(bodyNumber=body)),
+                loadVector=self._gravity,
+            )
+        )
 
     def swing(self, steps, end, samples):
         """
@@ -157,4 +196,3 @@ def _axis_frame(axis):
     x = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(axis, x), axis])
-

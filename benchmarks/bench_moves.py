@@ -34,15 +34,15 @@ from flex_robot_sim.shaping.recommendation import recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.util.share import shipped_robots
 
-PERIOD = 5e-3               # of set points, and length of a segment                       [s]
-SLIDE = 0.15                # where it stands all the time                                  [m]
-STIFF = 1e7, 1e4            # of the screw, which nothing turns back                [N/m, N s/m]
+PERIOD = 5e-3  # of set points, and length of a segment                       [s]
+SLIDE = 0.15  # where it stands all the time                                  [m]
+STIFF = 1e7, 1e4  # of the screw, which nothing turns back                [N/m, N s/m]
 MOVES = (-0.3, 0.3, 0.30), (0.4, 0.1, 0.22), (-0.2, 0.5, 0.36)  # from, to [rad], in [s]
-WINDOW = 0.45               # after a move, in which the tip is watched: two periods        [s]
-REST = 0.2                  # before a move                                                 [s]
+WINDOW = 0.45  # after a move, in which the tip is watched: two periods        [s]
+REST = 0.2  # before a move                                                 [s]
 CALM = LinkSettings(telemetry_rate=100, validity=100, hello_timeout=60.0, ack_timeout=0.5)
 TRUTH = MODES.format(5)
-PATIENCE = 60.0             # for a machine that has other things to do                     [s]
+PATIENCE = 60.0  # for a machine that has other things to do                     [s]
 
 
 @cache
@@ -55,17 +55,30 @@ def recommended():
 
 def turns(start, end, duration):
     """{way: angles of the turn at the ends of segments (k,) [rad]}: plain, shaped and planned."""
-    jerk = Motion([0.0, duration], [rest(np.array([start])), minimum_jerk(
-        np.array([start]), np.array([end])), rest(np.array([end]))])
+    jerk = Motion(
+        [0.0, duration],
+        [
+            rest(np.array([start])),
+            minimum_jerk(np.array([start]), np.array([end])),
+            rest(np.array([end])),
+        ],
+    )
     plain = _sampled(jerk, duration)
     choice = recommended()
     shaped = shaped_samples(choice.shaper, plain[:, None], PERIOD)[:, 0]
     # the screw carries what the strip pulls with, and its motor none of it
-    plan = plan_move(_led_by_field(), [SLIDE, start], [SLIDE, end],
-                     duration=duration + 0.5 * choice.shaper.duration,
-                     limits=PlanLimits(effort=(1e3, 0.4)))
-    return {'unshaped': plain, 'shaped': shaped,
-            'planned': _sampled(plan.motion, plan.duration, 1)}
+    plan = plan_move(
+        _led_by_field(),
+        [SLIDE, start],
+        [SLIDE, end],
+        duration=duration + 0.5 * choice.shaper.duration,
+        limits=PlanLimits(effort=(1e3, 0.4)),
+    )
+    return {
+        'unshaped': plain,
+        'shaped': shaped,
+        'planned': _sampled(plan.motion, plan.duration, 1),
+    }
 
 
 @cache
@@ -73,15 +86,20 @@ def _led_by_field():
     """Bench as described, with the field of its stepper as a gear that gives."""
     parts = BenchParts()
     text = shipped_robots()['rig'].read_text(encoding='utf-8')
-    return frs.load(text.replace('<joint name="turn" rotor', (
-        f'<joint name="turn" stiffness="{stepper_stiffness(parts)}" '
-        f'damping="{parts.stepper_damping}" rotor')))
+    return frs.load(
+        text.replace(
+            '<joint name="turn" rotor',
+            (
+                f'<joint name="turn" stiffness="{stepper_stiffness(parts)}" '
+                f'damping="{parts.stepper_damping}" rotor'
+            ),
+        )
+    )
 
 
 def _sampled(motion, duration, joint=0):
     count = math.ceil(duration / PERIOD - 1e-9)
-    return np.array([motion.sample(min(k * PERIOD, duration))[0, joint]
-                     for k in range(count + 1)])
+    return np.array([motion.sample(min(k * PERIOD, duration))[0, joint] for k in range(count + 1)])
 
 
 def rates_of(angles, parts):
@@ -102,6 +120,7 @@ def by_set_points(angles):
     def drive(rate, milliseconds):
         for _ in range(0, milliseconds, 5):
             host.wait(5, host.setpoint(0.0, rate))
+
     drive(0.0, round(1e3 * REST))
     for rate in rates_of(angles, bench.parts):
         drive(float(rate), 5)
@@ -115,15 +134,26 @@ def by_set_points(angles):
 def by_profile(angles):
     """Likewise, by a profile that the bridge hands over and the board plays in real time."""
     bench = _bench(angles[0])
-    with tempfile.TemporaryDirectory() as folder, Emulator(
-            Path(folder) / 'rig', EmulatedRig(bench)) as emulator:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Emulator(Path(folder) / 'rig', EmulatedRig(bench)) as emulator,
+    ):
         arm = frs.load('rig')
-        bridge = RigBridge(arm, calibration_of(BridgeSettings(), arm), emulator.link,
-                           BridgeSettings(zero_pose=(SLIDE, float(angles[0]))), CALM)
+        bridge = RigBridge(
+            arm,
+            calibration_of(BridgeSettings(), arm),
+            emulator.link,
+            BridgeSettings(zero_pose=(SLIDE, float(angles[0]))),
+            CALM,
+        )
         try:
             bridge.zero()
-            crc = bridge.load_profile([segment(PERIOD, 0.0, float(rate))
-                                       for rate in (*rates_of(angles, bench.parts), 0.0)])
+            crc = bridge.load_profile(
+                [
+                    segment(PERIOD, 0.0, float(rate))
+                    for rate in (*rates_of(angles, bench.parts), 0.0)
+                ]
+            )
             bridge.enable(True)
             bridge.start_profile(crc)
             end = time.monotonic() + PATIENCE
@@ -162,16 +192,21 @@ def _amplitude(places):
 
 def bench_residual(quick):
     """Return what is left of the swing of the tip, over that of the unshaped turn."""
-    found = {'by_profile': {'shaped': [], 'planned': []},
-             'by_set_points': {'shaped': [], 'planned': []}}
+    found = {
+        'by_profile': {'shaped': [], 'planned': []},
+        'by_set_points': {'shaped': [], 'planned': []},
+    }
     for move in MOVES[:1] if quick else MOVES:
         ways = turns(*move)
         for how, run in (('by_profile', by_profile), ('by_set_points', by_set_points)):
             before = run(ways['unshaped'])
             for way in ('shaped', 'planned'):
                 found[how][way].append(run(ways[way]) / before)
-    return {'shaper': recommended().name, 'added': recommended().added, **{
-        how: {way: max(left) for way, left in ways.items()} for how, ways in found.items()}}
+    return {
+        'shaper': recommended().name,
+        'added': recommended().added,
+        **{how: {way: max(left) for way, left in ways.items()} for how, ways in found.items()},
+    }
 
 
 def as_lines(found):

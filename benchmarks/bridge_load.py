@@ -25,9 +25,9 @@ import flex_robot_sim as frs
 from flex_robot_sim.ros.conversions import JointStateBuffer, stamp_of
 from flex_robot_sim.ros.node_runner import make_executor
 
-COMMAND_RATE = 200.0        # [Hz]
-EFFORTS = 1.0, 0.01         # of slide and turn [N, N m]
-PATIENCE = 60.0             # for the start of the bridge [s]
+COMMAND_RATE = 200.0  # [Hz]
+EFFORTS = 1.0, 0.01  # of slide and turn [N, N m]
+PATIENCE = 60.0  # for the start of the bridge [s]
 
 
 class Stranger:
@@ -90,16 +90,27 @@ def measure(stranger, process, seconds, is_commanding):
     used, begun = processor_time(process), time.monotonic()
     stranger.spin(seconds, is_commanding)
     span, latencies = time.monotonic() - begun, sorted(stranger.latencies)
-    return {'core_percent': round(100 * (processor_time(process) - used) / span, 1),
-            'joint_states_hz': round(len(latencies) / span, 1),
-            'latency_ms_median': round(statistics.median(latencies), 3),
-            'latency_ms_p99': round(latencies[int(0.99 * len(latencies))], 3)}
+    return {
+        'core_percent': round(100 * (processor_time(process) - used) / span, 1),
+        'joint_states_hz': round(len(latencies) / span, 1),
+        'latency_ms_median': round(statistics.median(latencies), 3),
+        'latency_ms_p99': round(latencies[int(0.99 * len(latencies))], 3),
+    }
 
 
 def run(seconds):
     """Figures of a bridge, disarmed and armed for `seconds` each."""
-    words = [sys.executable, '-m', 'flex_robot_sim.nodes', 'bridge', '--ros-args', '-p',
-             'robot:=rig', '--log-level', 'warn']
+    words = [
+        sys.executable,
+        '-m',
+        'flex_robot_sim.nodes',
+        'bridge',
+        '--ros-args',
+        '-p',
+        'robot:=rig',
+        '--log-level',
+        'warn',
+    ]
     with subprocess.Popen(words) as process:
         rclpy.init()
         try:
@@ -108,12 +119,15 @@ def run(seconds):
             result = {'disarmed': measure(stranger, process, seconds, False)}
             stranger.call(Trigger, 'zero', Trigger.Request())
             stranger.call(SetBool, 'enable', SetBool.Request(data=True))
-            stranger.spin(0.5, True)        # states pause while the counts get another origin
+            stranger.spin(0.5, True)  # states pause while the counts get another origin
             result['armed'] = measure(stranger, process, seconds, True)
             stranger.figures = {}
             stranger.spin_until(lambda: stranger.figures)
-            return {**result, 'frames_lost': int(stranger.figures['frames lost']),
-                    'crc_errors': int(stranger.figures['CRC errors'])}
+            return {
+                **result,
+                'frames_lost': int(stranger.figures['frames lost']),
+                'crc_errors': int(stranger.figures['CRC errors']),
+            }
         finally:
             process.terminate()
             rclpy.try_shutdown()

@@ -15,23 +15,23 @@ import numpy as np
 class Lump(NamedTuple):
     """A rigid body fixed to a piece; all in the frame of the piece."""
 
-    mass: float             # [kg]
-    centre: np.ndarray      # (3,)    [m]
-    inertia: np.ndarray     # (3, 3)  about the centre [kg m2]
+    mass: float  # [kg]
+    centre: np.ndarray  # (3,)    [m]
+    inertia: np.ndarray  # (3, 3)  about the centre [kg m2]
 
 
 class Piece(NamedTuple):
     """A rigid piece on hinges that share its origin, the first one nearest to the base."""
 
-    parent: int             # -1: the base
-    R: np.ndarray           # (3, 3)  its pose in the parent with all hinges at zero
-    p: np.ndarray           # (3,)                                                      [m]
-    axes: np.ndarray        # (k, 3)  of its hinges
-    stiffness: np.ndarray   # (k,)    [N m/rad]
-    damping: np.ndarray     # (k,)    [N m s/rad]
-    rest: np.ndarray        # (k,)    angle of the springs without load [rad]
-    start: np.ndarray       # (k,)    [rad]
-    lumps: list             # Lump
+    parent: int  # -1: the base
+    R: np.ndarray  # (3, 3)  its pose in the parent with all hinges at zero
+    p: np.ndarray  # (3,)                                                      [m]
+    axes: np.ndarray  # (k, 3)  of its hinges
+    stiffness: np.ndarray  # (k,)    [N m/rad]
+    damping: np.ndarray  # (k,)    [N m s/rad]
+    rest: np.ndarray  # (k,)    angle of the springs without load [rad]
+    start: np.ndarray  # (k,)    [rad]
+    lumps: list  # Lump
 
 
 def chop(description, count, servos):
@@ -49,8 +49,18 @@ def chop(description, count, servos):
         p, R = p + R @ joint.position, R @ joint.rotation
         if joint.moves:
             stiffness, damping, target, start = servos[joint.name]
-            pieces.append(_piece(piece, R, p, [joint.axis], [stiffness],
-                                 [damping + joint.friction.viscous_friction], [target], [start]))
+            pieces.append(
+                _piece(
+                    piece,
+                    R,
+                    p,
+                    [joint.axis],
+                    [stiffness],
+                    [damping + joint.friction.viscous_friction],
+                    [target],
+                    [start],
+                )
+            )
             piece, R, p = len(pieces) - 1, np.eye(3), np.zeros(3)
         frames[link.name] = seats[link.name] = piece, R, p
         if link.beam is not None:
@@ -58,7 +68,8 @@ def chop(description, count, servos):
         elif link.inertial is not None and piece >= 0:
             body = link.inertial
             pieces[piece].lumps.append(
-                Lump(body.mass, R @ body.centre + p, R @ body.inertia @ R.T))
+                Lump(body.mass, R @ body.centre + p, R @ body.inertia @ R.T)
+            )
     return pieces, frames
 
 
@@ -78,8 +89,13 @@ def _chop_beam(beam, count, pieces, piece, R, p):
 
 
 def _piece(parent, R, p, axes, stiffness, damping, rest, start):
-    return Piece(parent, R, p, *(np.array(values, float) for values in
-                                 (axes, stiffness, damping, rest, start)), [])
+    return Piece(
+        parent,
+        R,
+        p,
+        *(np.array(values, float) for values in (axes, stiffness, damping, rest, start)),
+        [],
+    )
 
 
 def _add_rod(piece, beam, length, R, p):

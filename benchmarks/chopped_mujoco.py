@@ -9,19 +9,23 @@ from mujoco import rollout
 from benchmarks.chopped import merged
 
 _INTEGRATOR = 'mjINT_'
-SCHEMES = tuple(name for name in ('discrete', 'implicit', 'implicitfast', 'Euler', 'RK4')
-                if hasattr(mujoco.mjtIntegrator, _INTEGRATOR + name.upper()))     # all it has
-LOST = 1e3                  # velocity of a run that is lost [rad/s]
+SCHEMES = tuple(
+    name
+    for name in ('discrete', 'implicit', 'implicitfast', 'Euler', 'RK4')
+    if hasattr(mujoco.mjtIntegrator, _INTEGRATOR + name.upper())
+)  # all it has
+LOST = 1e3  # velocity of a run that is lost [rad/s]
 
-mujoco.set_mju_user_warning(lambda text: None)      # otherwise it writes a file beside the caller
+mujoco.set_mju_user_warning(lambda text: None)  # otherwise it writes a file beside the caller
 
 
 def build(pieces, frames):
     """Return (model, start (n,) [rad], (body, point in its frame [m])) for what `chop` returns."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
-    spec.option.disableflags = (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-                                | mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    spec.option.disableflags = (
+        mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    )
     bodies = []
     for piece in pieces:
         parent = bodies[piece.parent] if piece.parent >= 0 else spec.worldbody
@@ -30,10 +34,16 @@ def build(pieces, frames):
         I = lump.inertia
         body.explicitinertial, body.mass, body.ipos = True, lump.mass, lump.centre
         body.fullinertia = I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
-        for axis, stiffness, damping, rest in zip(piece.axes, piece.stiffness, piece.damping,
-                                                  piece.rest):
-            body.add_joint(type=mujoco.mjtJoint.mjJNT_HINGE, axis=axis, stiffness=stiffness,
-                           damping=damping, springref=rest)
+        for axis, stiffness, damping, rest in zip(
+            piece.axes, piece.stiffness, piece.damping, piece.rest
+        ):
+            body.add_joint(
+                type=mujoco.mjtJoint.mjJNT_HINGE,
+                axis=axis,
+                stiffness=stiffness,
+                damping=damping,
+                springref=rest,
+            )
         bodies.append(body)
     piece, _, p = frames['tool']
     return spec.compile(), np.concatenate([piece.start for piece in pieces]), (piece + 1, p)

@@ -14,33 +14,44 @@ import pinocchio
 from benchmarks.chopped import merged
 from benchmarks.timing import in_turns
 
-LOST = 1e3                  # velocity of a run that is lost [rad/s]
+LOST = 1e3  # velocity of a run that is lost [rad/s]
 
 
 class Chain(NamedTuple):
     """A model of Pinocchio, and its hinges."""
 
     model: object
-    stiffness: np.ndarray   # (n,)  [N m/rad]
-    damping: np.ndarray     # (n,)  [N m s/rad]
-    rest: np.ndarray        # (n,)  [rad]
-    start: np.ndarray       # (n,)  [rad]
-    tool: tuple             # (joint of the model, point in its frame [m])
+    stiffness: np.ndarray  # (n,)  [N m/rad]
+    damping: np.ndarray  # (n,)  [N m s/rad]
+    rest: np.ndarray  # (n,)  [rad]
+    start: np.ndarray  # (n,)  [rad]
+    tool: tuple  # (joint of the model, point in its frame [m])
 
 
 def build(pieces, frames):
     """Return a Chain for what `chop` returns."""
     model = pinocchio.Model()
     for number, piece in enumerate(pieces):
-        joint = (pinocchio.JointModelRevoluteUnaligned(piece.axes[0]) if len(piece.axes) == 1
-                 else pinocchio.JointModelSphericalZYX())
-        index = model.addJoint(piece.parent + 1, joint, pinocchio.SE3(piece.R, piece.p),
-                               f'piece_{number}')
-        model.appendBodyToJoint(index, pinocchio.Inertia(*merged(piece.lumps)),
-                                pinocchio.SE3.Identity())
+        joint = (
+            pinocchio.JointModelRevoluteUnaligned(piece.axes[0])
+            if len(piece.axes) == 1
+            else pinocchio.JointModelSphericalZYX()
+        )
+        index = model.addJoint(
+            piece.parent + 1, joint, pinocchio.SE3(piece.R, piece.p), f'piece_{number}'
+        )
+        model.appendBodyToJoint(
+            index, pinocchio.Inertia(*merged(piece.lumps)), pinocchio.SE3.Identity()
+        )
     piece, _, p = frames['tool']
-    return Chain(model, *(np.concatenate([getattr(piece, name) for piece in pieces])
-                          for name in ('stiffness', 'damping', 'rest', 'start')), (piece + 1, p))
+    return Chain(
+        model,
+        *(
+            np.concatenate([getattr(piece, name) for piece in pieces])
+            for name in ('stiffness', 'damping', 'rest', 'start')
+        ),
+        (piece + 1, p),
+    )
 
 
 def swing(chain, scheme, steps, end, samples, iterations=3):
@@ -84,15 +95,19 @@ def _acceleration(chain, data, q, v, force):
 
 def call_time(chain, calls=300, rounds=9):
     """Time of one forward dynamics without that of a call from Python [s]."""
+
     def repeated(model, q):
         data = model.createData()
 
         def call():
             for _ in range(calls):
                 pinocchio.aba(model, data, q, q, q)
+
         return call
-    times = in_turns([repeated(chain.model, chain.start),
-                      repeated(pinocchio.Model(), np.zeros(0))], rounds)
+
+    times = in_turns(
+        [repeated(chain.model, chain.start), repeated(pinocchio.Model(), np.zeros(0))], rounds
+    )
     full, empty = (min(row) / calls for row in times)
     return full - empty
 

@@ -47,7 +47,7 @@ PERIOD = 1e-3
 def left_by(shaper, frequency, ratio):
     """Vibration of an oscillator after impulses, over that of one at time 0, by its exact step."""
     rate = 2 * np.pi * frequency
-    A = np.array([[0.0, 1.0], [-rate**2, -2 * ratio * rate]])
+    A = np.array([[0.0, 1.0], [-(rate**2), -2 * ratio * rate]])
     state = np.zeros(2)
     steps = np.diff(shaper.times, append=shaper.times[-1])
     for step, amplitude in zip(steps, shaper.amplitudes):
@@ -65,9 +65,11 @@ def linear_residual(quick):
             if not KINDS[kind].has_tolerance:
                 zeros.append(left_by(shaper, frequency, ratio))
                 continue
-            half = 0.45 * of_kind(kind, 1.0).insensitivity(1.0) * frequency     # 90 % of the band
-            beyond += [left_by(shaper, f, ratio) - 0.05
-                       for f in np.linspace(frequency - half, frequency + half, 61)]
+            half = 0.45 * of_kind(kind, 1.0).insensitivity(1.0) * frequency  # 90 % of the band
+            beyond += [
+                left_by(shaper, f, ratio) - 0.05
+                for f in np.linspace(frequency - half, frequency + half, 61)
+            ]
     for modes in ([(1.0, 0.0), (2.3, 0.01)], [(2.7, 0.006), (2.9, 0.007), (11.3, 0.016)]):
         for kind in ('zv', 'zvd'):
             shaper = for_modes(kind, modes)
@@ -99,18 +101,29 @@ def servo_residual(quick, seed=0):
 
 
 def _summed(rows, is_varied, by_servo=False):
-    return {**{design: summed(rows, design) for design in DESIGNS},
-            'shapers': {name: recommended(name, is_varied, by_servo).name
-                        for name in sorted({row[0] for row in rows})}}
+    return {
+        **{design: summed(rows, design) for design in DESIGNS},
+        'shapers': {
+            name: recommended(name, is_varied, by_servo).name
+            for name in sorted({row[0] for row in rows})
+        },
+    }
 
 
 def _moves_text(found):
-    yield 'recommended', ', '.join(f'{name}: {shaper}'
-                                   for name, shaper in found['shapers'].items())
+    yield (
+        'recommended',
+        ', '.join(f'{name}: {shaper}' for name, shaper in found['shapers'].items()),
+    )
     for design in DESIGNS:
         one = found[design]
-        yield design, (f'median {100 * one["median"]:.2f} %, worst {100 * one["worst"]:.2f} %, '
-                       f'{one["added"]:.2f} s more')
+        yield (
+            design,
+            (
+                f'median {100 * one["median"]:.2f} %, worst {100 * one["worst"]:.2f} %, '
+                f'{one["added"]:.2f} s more'
+            ),
+        )
 
 
 def moving_residual(quick):
@@ -118,8 +131,9 @@ def moving_residual(quick):
     axis = np.linspace(0.0, 1.0, 65)
     table = ModeTable((0,), (axis,), (2.0 + 2.0 * axis)[:, None], np.full((axis.size, 1), 0.01))
     worst, end, jump = {}, 0.0, 0.0
-    moves = [_move(duration, forward) for duration in (0.3, 0.4, 0.5, 0.7)
-             for forward in (True, False)]
+    moves = [
+        _move(duration, forward) for duration in (0.3, 0.4, 0.5, 0.7) for forward in (True, False)
+    ]
     before = max(_ring_after(move) for move in moves[:4])
     for kind in KINDS:
         left = []
@@ -128,8 +142,9 @@ def moving_residual(quick):
             shaped = shaper.run(move[:, None])[:, 0]
             left.append(_ring_after(shaped) / before)
             end = max(end, abs(shaped[-1] - move[-1]))
-            jump = max(jump, float(np.abs(np.diff(shaped, 2)).max()
-                                   / np.abs(np.diff(move, 2)).max()))
+            jump = max(
+                jump, float(np.abs(np.diff(shaped, 2)).max() / np.abs(np.diff(move, 2)).max())
+            )
         worst[kind] = max(left)
     return {**worst, 'end': end, 'second_difference': jump}
 
@@ -150,7 +165,7 @@ def _move(duration, forward):
 
 def _ring_after(base, parts=4):
     """Amplitude at the end of an oscillator on a moving base, by small steps of Runge-Kutta."""
-    base = base.tolist()            # of two numbers, plain ones are the fastest
+    base = base.tolist()  # of two numbers, plain ones are the fastest
     x, v, h = base[0], 0.0, PERIOD / parts
 
     def pull(place, x, v):
@@ -167,8 +182,10 @@ def _ring_after(base, parts=4):
             a3 = pull(b, x + h / 2 * v2, v3)
             v4 = v + h * a3
             a4 = pull(c, x + h * v3, v4)
-            x, v = (x + h / 6 * (v + 2 * v2 + 2 * v3 + v4),
-                    v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4))
+            x, v = (
+                x + h / 6 * (v + 2 * v2 + 2 * v3 + v4),
+                v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4),
+            )
     return math.hypot(x - base[-1], v / (2 * math.pi * (2 + 2 * base[-1])))
 
 
@@ -185,13 +202,15 @@ def shaper_tick_us(quick):
             started = perf_counter()
             shaper.step(sample)
             times.append(perf_counter() - started)
-    times = 1e6 * np.array(times[len(samples):])
+    times = 1e6 * np.array(times[len(samples) :])
     return {'median': float(np.median(times)), 'p99': float(np.percentile(times, 99))}
 
 
 def _tick_text(found):
-    yield 'shaper, 7 joints, 3 modes', (f'median {found["median"]:.1f} us, 99 % below '
-                                        f'{found["p99"]:.1f} us')
+    yield (
+        'shaper, 7 joints, 3 modes',
+        (f'median {found["median"]:.1f} us, 99 % below {found["p99"]:.1f} us'),
+    )
 
 
 def _nested_text(found, before=''):
@@ -215,19 +234,25 @@ PARTS = {
     'planned_residual': (feedback.planned_residual, _nested_text),
     'learning': (feedback.learning, _nested_text),
 }
-DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'     # of moves at random
+DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'  # of moves at random
 
 
 def measure(quick=False, only=(), seed=0):
     """Return all figures by key."""
-    return {key: part(quick, seed) if key in DRAWN else part(quick)
-            for key, (part, _) in PARTS.items() if not only or key in only}
+    return {
+        key: part(quick, seed) if key in DRAWN else part(quick)
+        for key, (part, _) in PARTS.items()
+        if not only or key in only
+    }
 
 
 def as_text(summary):
     """Lines of a summary."""
-    return [(f'{key.partition("_")[0]}: {what}' if key.endswith('residual') else what, value)
-            for key, found in summary.items() for what, value in PARTS[key][1](found)]
+    return [
+        (f'{key.partition("_")[0]}: {what}' if key.endswith('residual') else what, value)
+        for key, found in summary.items()
+        for what, value in PARTS[key][1](found)
+    ]
 
 
 def main():

@@ -32,8 +32,8 @@ from flex_robot_sim.util.share import shipped_robots
 LOOP = LoopTiming(1e-3, 1e-3)
 LATE = LoopTiming(5e-3, 50e-3)
 POSES = {'single_link': (0.0,), 'two_link': (0.0, 0.5, -0.5)}
-PUSHED = 0.05               # how long                                                      [s]
-STIFF = 15.0                # of the joints of the arm with three of them                  [Hz]
+PUSHED = 0.05  # how long                                                      [s]
+STIFF = 15.0  # of the joints of the arm with three of them                  [Hz]
 
 
 def servo_of(name, arm):
@@ -56,10 +56,15 @@ def damping_added(quick):
             out[f'{name} {kind}'] = {
                 'before': round(float(-first.real / abs(first)), 4),
                 'after': round(float(design.ratio), 3),
-                'left after two periods': round(_left_of_a_push(
-                    arm, np.array(pose), servo, design, 2 * 2 * np.pi / abs(first)), 4),
+                'left after two periods': round(
+                    _left_of_a_push(
+                        arm, np.array(pose), servo, design, 2 * 2 * np.pi / abs(first)
+                    ),
+                    4,
+                ),
                 'another loses': float(f'{design.lost:.2g}'),
-                'complaint': design.complaint or 'none'}
+                'complaint': design.complaint or 'none',
+            }
     return out
 
 
@@ -92,12 +97,15 @@ def lqg_settling_periods(quick):
     arm = build_arm(frs.read_description(text.replace('bending_y="2"', 'bending_y="4"')))
     first, out = frs.frequencies(arm)[0], {}
     for sensors in ('all', 'encoders'):
-        design = design_lqg(arm, [0.0], **LATE._asdict(), modes=1, sensors=sensors,
-                            stiffness_range=(0.3, 1.5))
+        design = design_lqg(
+            arm, [0.0], **LATE._asdict(), modes=1, sensors=sensors, stiffness_range=(0.3, 1.5)
+        )
         for factor in (0.3, 0.5, 0.8, 1.0, 1.25, 1.5):
             periods, last = _settled(with_stiffness(arm, factor), design, first)
             out[f'{sensors}, stiffness {factor:g}'] = {
-                'periods': round(periods, 3), 'left after 8 s': float(f'{last:.1e}')}
+                'periods': round(periods, 3),
+                'left after 8 s': float(f'{last:.1e}'),
+            }
     return out
 
 
@@ -115,8 +123,13 @@ def _settled(arm, design, first):
             law.start(seen.position, effort=np.zeros(1))
         return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
 
-    log = rollout(simulation, duration=8.0, controller=sensor_feedback(arm, control),
-                  record='pose:tool', **design.loop._asdict())
+    log = rollout(
+        simulation,
+        duration=8.0,
+        controller=sensor_feedback(arm, control),
+        record='pose:tool',
+        **design.loop._asdict(),
+    )
     away = np.linalg.norm(log['pose:tool'][:, :3, 3] - there, axis=1) / whole
     late = log.time[(log.time > end) & (away > 0.02)]
     return float((late.max(initial=end) - end) * first), float(away[-10:].max())
@@ -140,11 +153,14 @@ def planned_residual(quick):
                 except frs.SettingError:
                     refused += 1
                     continue
-                rows[key].append(_rings(arm, servo, plan.motion, plan.effort, start, goal, time)
-                                 / plain)
+                rows[key].append(
+                    _rings(arm, servo, plan.motion, plan.effort, start, goal, time) / plain
+                )
         for key, values in rows.items():
-            out[f'{name}, {key}'] = {'median': round(float(np.median(values)), 4),
-                                     'worst': round(float(np.max(values)), 4)}
+            out[f'{name}, {key}'] = {
+                'median': round(float(np.median(values)), 4),
+                'worst': round(float(np.max(values)), 4),
+            }
         out[f'{name}, refused'] = refused
     return out
 
@@ -157,8 +173,17 @@ def _drawn(arm, random):
     inertia = np.diag(rigid_inertia(arm, goal))
     weight = np.abs(frs.equilibrium(arm, goal).effort)
     left = 0.6 * effort_limits(arm) - weight
-    return start, goal, float(max(np.max(1.875 * way / rate_limits(arm) / 0.8),
-                                  np.sqrt(np.max(5.78 * way * inertia / left)), 0.4))
+    return (
+        start,
+        goal,
+        float(
+            max(
+                np.max(1.875 * way / rate_limits(arm) / 0.8),
+                np.sqrt(np.max(5.78 * way * inertia / left)),
+                0.4,
+            )
+        ),
+    )
 
 
 def _rings(arm, servo, motion, efforts, start, goal, end):
@@ -172,12 +197,20 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
     def control(seen):
         place, speed, _ = motion.sample(seen.time)
         share = min(seen.time / end, 1.0)
-        feed = efforts(seen.time) if efforts and seen.time <= end else (
-            (1 - share) * rests[1].effort + share * rests[0].effort)
+        feed = (
+            efforts(seen.time)
+            if efforts and seen.time <= end
+            else ((1 - share) * rests[1].effort + share * rests[0].effort)
+        )
         return feed + servo[0] * (place - seen.position) + servo[1] * (speed - seen.velocity)
 
-    log = rollout(simulation, duration=end + 1.0, controller=sensor_feedback(arm, control),
-                  record='pose:tool', **LOOP._asdict())
+    log = rollout(
+        simulation,
+        duration=end + 1.0,
+        controller=sensor_feedback(arm, control),
+        record='pose:tool',
+        **LOOP._asdict(),
+    )
     away = np.linalg.norm(log['pose:tool'][:, :3, 3] - there, axis=1)
     return float(away[log.time > end].max(initial=0.0))
 
@@ -186,10 +219,12 @@ def learning(quick):
     """Root mean square of what the tip misses, over the first trial, by stiffness."""
     arm, out = frs.load('single_link'), {}
     motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=1.2, begin=0.25)
-    trials = SimulatedTrials(arm, motion, duration=2.05, gains=servo_of('single_link', arm),
-                             **LOOP._asdict())
+    trials = SimulatedTrials(
+        arm, motion, duration=2.05, gains=servo_of('single_link', arm), **LOOP._asdict()
+    )
     gain = RepeatedMove(motion, duration=2.05, count=16).model(
-        lambda reference: trials.run(arm, reference), nudge=0.01)
+        lambda reference: trials.run(arm, reference), nudge=0.01
+    )
     for factor in (0.9, 1.1):
         move = RepeatedMove(motion, duration=2.05, count=16)
         move.gain = gain
@@ -198,5 +233,6 @@ def learning(quick):
         out[f'stiffness {factor:g}'] = {
             'first [mm]': round(1e3 * move.errors[0], 3),
             'after 5': round(move.errors[5] / move.errors[0], 4),
-            'after 15': round(move.errors[15] / move.errors[0], 4)}
+            'after 15': round(move.errors[15] / move.errors[0], 4),
+        }
     return out

@@ -13,8 +13,8 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.share import shipped_robots
 
-CALLS = 500                 # in one measurement
-PERIOD = 1e-3               # between two joint states                                      [s]
+CALLS = 500  # in one measurement
+PERIOD = 1e-3  # between two joint states                                      [s]
 
 
 def update_times(rounds):
@@ -26,18 +26,24 @@ def update_times(rounds):
             for moves in (False, True):
                 updates[robot, kind, moves] = _updates(arm, kind, moves)
     times = in_turns(list(updates.values()), rounds)
-    return {case: (min(row) / CALLS * 1e6, max(row) / CALLS * 1e6)
-            for case, row in zip(updates, times)}
+    return {
+        case: (min(row) / CALLS * 1e6, max(row) / CALLS * 1e6) for case, row in zip(updates, times)
+    }
 
 
 def _updates(arm, kind, moves):
     """Return a function that gives a controller CALLS joint states."""
     n = len(arm.joint_names)
     still = np.zeros(n)
-    swing = ProfileSettings(profile='swing', profile_start=0.0, profile_dwell=0.0,
-                            profile_poses=(0.1,) * n + (0.0,) * n)
-    controller = JointController(arm, ControllerSettings(feed_forward=kind),
-                                 swing if moves else None)
+    swing = ProfileSettings(
+        profile='swing',
+        profile_start=0.0,
+        profile_dwell=0.0,
+        profile_poses=(0.1,) * n + (0.0,) * n,
+    )
+    controller = JointController(
+        arm, ControllerSettings(feed_forward=kind), swing if moves else None
+    )
     now = 0.0
 
     def call():
@@ -45,14 +51,17 @@ def _updates(arm, kind, moves):
         for _ in range(CALLS):
             now += PERIOD
             controller.update(now, still, still, still, still)
+
     return call
 
 
 def as_text(result):
     """Lines of the table."""
     for (robot, kind, moves), (least, longest) in result.items():
-        yield (f'{robot}, feed_forward {kind}, {"moving" if moves else "at rest"}',
-               f'{least:.1f} us; where other things ran, {longest:.1f} us')
+        yield (
+            f'{robot}, feed_forward {kind}, {"moving" if moves else "at rest"}',
+            f'{least:.1f} us; where other things ran, {longest:.1f} us',
+        )
 
 
 if __name__ == '__main__':

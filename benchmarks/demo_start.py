@@ -14,8 +14,8 @@ from time import perf_counter
 from flex_robot_sim.util.share import share_folder
 
 DEMO = ('./run', 'demo', '--no-view', '--seconds', '1', '--plot')
-MOVES = ' moves in ROS_DOMAIN_ID='      # what the demo says then
-INSTALLS = 'run: '                      # how lines of the installation begin
+MOVES = ' moves in ROS_DOMAIN_ID='  # what the demo says then
+INSTALLS = 'run: '  # how lines of the installation begin
 
 
 def measure(quick=False):
@@ -24,8 +24,9 @@ def measure(quick=False):
     if not quick:
         with tempfile.TemporaryDirectory() as folder:
             clone = Path(folder, 'clone')
-            subprocess.run(['git', 'clone', '--quiet', str(share_folder()), str(clone)],
-                           check=True)
+            subprocess.run(
+                ['git', 'clone', '--quiet', str(share_folder()), str(clone)], check=True
+            )
             found.update(first_demo([*DEMO, f'{folder}/demo.png'], clone, Path(folder, 'cache')))
     return found
 
@@ -36,12 +37,21 @@ def first_demo(command, clone, cache):
 
     :param clone: folder in which it is called; cache: folder for machine code.
     """
-    out = {name: value for name, value in os.environ.items()
-           if name not in ('VIRTUAL_ENV', 'PYTHONPATH', 'NUMBA_CACHE_DIR')}
+    out = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ('VIRTUAL_ENV', 'PYTHONPATH', 'NUMBA_CACHE_DIR')
+    }
     began, said, installed = perf_counter(), [], None
-    program = subprocess.Popen(command, cwd=clone, text=True, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, start_new_session=True,
-                               env={**out, 'XDG_CACHE_HOME': str(cache)})
+    program = subprocess.Popen(
+        command,
+        cwd=clone,
+        text=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**out, 'XDG_CACHE_HOME': str(cache)},
+    )
     try:
         for line in program.stderr:
             said.append(line)
@@ -57,8 +67,10 @@ def first_demo(command, clone, cache):
 
 def as_text(result):
     """Lines of the table."""
-    for name, words in (('demo_first_s', 'first demo of a fresh clone, until the arm moves'),
-                        ('demo_install_s', 'of that, until everything is installed')):
+    for name, words in (
+        ('demo_first_s', 'first demo of a fresh clone, until the arm moves'),
+        ('demo_install_s', 'of that, until everything is installed'),
+    ):
         yield words, ('left out by --quick' if result[name] is None else f'{result[name]:.1f} s')
 
 

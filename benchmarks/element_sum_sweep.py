@@ -26,10 +26,10 @@ from flex_robot_sim.reproduce.simulated_motion import curve_error, simulate
 from flex_robot_sim.util.plots import WIDE, Chart, Curve, write_charts
 from flex_robot_sim.util.share import shipped_robots
 
-FACTORS, STEP, EVERY = (0.5, 1.0, 2.0), 1e-3, 4                     # [s]
+FACTORS, STEP, EVERY = (0.5, 1.0, 2.0), 1e-3, 4  # [s]
 QUANTITIES = ('length', 'stiffness', 'payload')
-PAYLOAD, RADIUS = 0.1, 0.02             # a ball at the tip of link 2               [kg, m]
-RISE = 0.05         # of force and torque: a jump excites modes that neither way resolves       [s]
+PAYLOAD, RADIUS = 0.1, 0.02  # a ball at the tip of link 2               [kg, m]
+RISE = 0.05  # of force and torque: a jump excites modes that neither way resolves       [s]
 
 
 def measure(quick=False):
@@ -43,8 +43,10 @@ def measure(quick=False):
             size = min(factor, 1.0) if quantity == 'length' else 1.0
             effort = bang_bang([FORCE, size * TORQUE], SWITCH_TIMES, RISE)
             rest, duration = np.zeros(arm.size), 0.02 if quick else DURATION_S
-            runs = [simulate(arm, effort, rest, rest, STEP, duration, stride=EVERY,
-                             formulation=name) for name in ('recursion', 'element_sum')]
+            runs = [
+                simulate(arm, effort, rest, rest, STEP, duration, stride=EVERY, formulation=name)
+                for name in ('recursion', 'element_sum')
+            ]
             tips, joints = ([curve(arm, run) for run in runs] for curve in (TIP, REVOLUTE))
             found[quantity][factor] = runs[0].time, *tips, curve_error(*joints)
     return found
@@ -83,9 +85,10 @@ def as_text(found):
     """Lines of the table."""
     for quantity, rows in found.items():
         for factor, (_, usual, proposed, joint) in rows.items():
-            yield (f'{quantity} times {factor:g}: tip of link 2, and its joint, off by',
-                   f'{100 * curve_error(usual, proposed):.2g} % and {100 * joint:.2g} % of the '
-                   f'range')
+            yield (
+                f'{quantity} times {factor:g}: tip of link 2, and its joint, off by',
+                f'{100 * curve_error(usual, proposed):.2g} % and {100 * joint:.2g} % of the range',
+            )
 
 
 def draw(path, found):
@@ -94,12 +97,22 @@ def draw(path, found):
     for quantity, rows in found.items():
         curves = []
         for number, (factor, (time, usual, proposed, _)) in enumerate(rows.items()):
-            size = np.ptp(usual)        # a link of twice the length bends a hundred times as far
-            curves += [Curve(f'x {factor:g}: {1e3 * size:.3g} mm', time, usual / size, number, 0,
-                             False, WIDE),
-                       Curve(f'x {factor:g}, element sum', time, proposed / size, 4, 1)]
-        charts.append(Chart(f'{quantity} changed', 'time [s]', 'deflection over range',
-                            tuple(curves)))
+            size = np.ptp(usual)  # a link of twice the length bends a hundred times as far
+            curves += [
+                Curve(
+                    f'x {factor:g}: {1e3 * size:.3g} mm',
+                    time,
+                    usual / size,
+                    number,
+                    0,
+                    False,
+                    WIDE,
+                ),
+                Curve(f'x {factor:g}, element sum', time, proposed / size, 4, 1),
+            ]
+        charts.append(
+            Chart(f'{quantity} changed', 'time [s]', 'deflection over range', tuple(curves))
+        )
     write_charts(path, 'Tip of link 2 in example 1, conventional and as a sum', charts, columns=1)
 
 

@@ -18,8 +18,8 @@ from flex_robot_sim.formulations.rigid_motions import adjoint, frame, inverse
 from flex_robot_sim.formulations.wrench_dae import make as make_wrench_dae
 from flex_robot_sim.util.exceptions import SettingError
 
-LINKS = (1, 2, 4, 8, 16)    # of 6 coordinates each
-LONGEST = 0.3               # a formulation that takes longer is not asked for more links   [s]
+LINKS = (1, 2, 4, 8, 16)  # of 6 coordinates each
+LONGEST = 0.3  # a formulation that takes longer is not asked for more links   [s]
 
 
 def measure(quick=False):
@@ -39,17 +39,20 @@ def measure(quick=False):
             except SettingError:
                 row.append(None)
                 continue
-            taken = in_turns([partial(formulation.accelerations, q, qd, force)],
-                             3 if quick else 9)
+            taken = in_turns([partial(formulation.accelerations, q, qd, force)], 3 if quick else 9)
             row.append(min(taken[0]) * 1e6)
         conditions['mass_matrix'].append(float(np.linalg.cond(mass_matrix(arm.arrays, q))))
         system = make_wrench_dae(arm)
         stacked = system.solve(q, qd, force).matrix.toarray()
         conditions['wrench_dae'].append(float(np.linalg.cond(stacked)))
         conditions['wrench_dae_in_base'].append(
-            float(np.linalg.cond(in_base(arm, q, system.row_start, stacked))))
-    return {'formulation_links': list(LINKS[:4] if quick else LINKS), 'formulation_us': times,
-            'formulation_condition': conditions}
+            float(np.linalg.cond(in_base(arm, q, system.row_start, stacked)))
+        )
+    return {
+        'formulation_links': list(LINKS[:4] if quick else LINKS),
+        'formulation_us': times,
+        'formulation_condition': conditions,
+    }
 
 
 def in_base(arm, q, row_start, stacked):
@@ -68,8 +71,10 @@ def as_text(result):
     links = result['formulation_links']
     yield 'one evaluation from Python [us]', ' '.join(f'{f"{n} links":>9s}' for n in links)
     for name, row in result['formulation_us'].items():
-        yield f'  {name}', ' '.join(f'{"-" if one is None else format(one, ".0f"):>9s}'
-                                    for one in row)
+        yield (
+            f'  {name}',
+            ' '.join(f'{"-" if one is None else format(one, ".0f"):>9s}' for one in row),
+        )
     for name, row in result['formulation_condition'].items():
         yield f'  condition, {name}', ' '.join(f'{one:9.1e}' for one in row)
 

@@ -24,23 +24,23 @@ from flex_robot_sim.system.launch_arguments import SimulationArguments
 from flex_robot_sim.system.processes import BOTH
 from flex_robot_sim.util.share import shipped_robots
 
-TURN, SLIDE = 0.2, 0.05             # of the move                                       [rad, m]
-SHORTEST = 2.0                      # duration of the move                                   [s]
-EFFORT_SHARE = 0.25                 # of what a motor has left that the move may take
-PEAK_RATE, PEAK_ACCELERATION = 15 / 8, 5.8      # of minimum jerk
-SETTLED_TURN, SETTLED_SLIDE = 0.01, 0.002       # from the target                       [rad, m]
-WATCHED = 60.0                      # after the move                                         [s]
-PERIOD = 2e-3                       # of states                                              [s]
+TURN, SLIDE = 0.2, 0.05  # of the move                                       [rad, m]
+SHORTEST = 2.0  # duration of the move                                   [s]
+EFFORT_SHARE = 0.25  # of what a motor has left that the move may take
+PEAK_RATE, PEAK_ACCELERATION = 15 / 8, 5.8  # of minimum jerk
+SETTLED_TURN, SETTLED_SLIDE = 0.01, 0.002  # from the target                       [rad, m]
+WATCHED = 60.0  # after the move                                         [s]
+PERIOD = 2e-3  # of states                                              [s]
 
 
 class Held(NamedTuple):
     """How a robot arrives."""
 
-    place: str              # of the servo
-    frequency: float        # of its gains                                                  [Hz]
-    duration: float         # of the move                                                    [s]
-    settling: float         # from its end until all drives stay near their targets          [s]
-    error: float            # of the drive that is furthest from its target at the end  [rad, m]
+    place: str  # of the servo
+    frequency: float  # of its gains                                                  [Hz]
+    duration: float  # of the move                                                    [s]
+    settling: float  # from its end until all drives stay near their targets          [s]
+    error: float  # of the drive that is furthest from its target at the end  [rad, m]
 
 
 def held(name, watched=WATCHED):
@@ -49,8 +49,9 @@ def held(name, watched=WATCHED):
     arm = frs.load(name, gravity=program.parameters.get('gravity', (0.0, 0.0, -9.81)))
     in_drives = program.executable == BOTH
     simulation = frs.Simulation(arm)
-    controller = JointController(arm, ControllerSettings(),
-                                 sampling=CONTINUOUS if in_drives else None)
+    controller = JointController(
+        arm, ControllerSettings(), sampling=CONTINUOUS if in_drives else None
+    )
     n, slides = len(arm.joint_names), np.array([unit == 'm' for unit in arm.units])
     goal, duration = move_of(arm, np.where(slides, SLIDE, TURN))
     effort, rows = np.zeros(n), []
@@ -60,25 +61,36 @@ def held(name, watched=WATCHED):
         while simulation.time < until - 1e-9:
             late = effort
             effort = controller.update(
-                simulation.time, simulation.position, simulation.velocity,
-                simulation.motor_position, simulation.motor_velocity).copy()
-            simulation.effort = pass_to_drives(
-                controller, simulation, effort) if in_drives else late
+                simulation.time,
+                simulation.position,
+                simulation.velocity,
+                simulation.motor_position,
+                simulation.motor_velocity,
+            ).copy()
+            simulation.effort = (
+                pass_to_drives(controller, simulation, effort) if in_drives else late
+            )
             simulation.step(round(PERIOD / simulation.settings.time_step))
             rows.append(np.abs(simulation.motor_position - goal))
 
     run(1.0)
     still = np.zeros(n)
-    controller.follow(Trajectory(arm.joint_names, [duration], [goal], [still], [still]),
-                      simulation.time)
+    controller.follow(
+        Trajectory(arm.joint_names, [duration], [goal], [still], [still]), simulation.time
+    )
     run(simulation.time + duration)
     rows.clear()
     run(simulation.time + watched)
     away = (np.array(rows) > np.where(slides, SETTLED_SLIDE, SETTLED_TURN)).any(axis=1)
     last = np.flatnonzero(away)
     settling = 0.0 if not last.size else PERIOD * (last[-1] + 1)
-    return Held('drives' if in_drives else 'controller', controller.servo.frequency, duration,
-                np.inf if away[-1] else settling, float(rows[-1].max()))
+    return Held(
+        'drives' if in_drives else 'controller',
+        controller.servo.frequency,
+        duration,
+        np.inf if away[-1] else settling,
+        float(rows[-1].max()),
+    )
 
 
 def move_of(arm, size):
@@ -86,8 +98,11 @@ def move_of(arm, size):
     goal = np.clip(size, arm.arrays.lower, 0.5 * arm.arrays.upper)
     left = effort_limits(arm) - np.abs(carrying_efforts(arm, goal))
     pull = PEAK_ACCELERATION * joint_space_inertia(arm).largest * np.abs(goal)
-    times = [SHORTEST, *np.sqrt(pull / (EFFORT_SHARE * np.maximum(left, 1e-9))),
-             *(PEAK_RATE * np.abs(goal) / rate_limits(arm))]
+    times = [
+        SHORTEST,
+        *np.sqrt(pull / (EFFORT_SHARE * np.maximum(left, 1e-9))),
+        *(PEAK_RATE * np.abs(goal) / rate_limits(arm)),
+    ]
     return goal, float(np.ceil(max(times)))
 
 
@@ -101,8 +116,11 @@ def as_text(result):
     """Lines of the table."""
     for name, one in result.items():
         settling = 'never' if np.isinf(one.settling) else f'{one.settling:.2f} s'
-        yield (f'`{name}`', f'{one.place} | {one.frequency:.2g} Hz | {one.duration:.0f} s | '
-               f'{settling} | {1e3 * one.error:.2f}')
+        yield (
+            f'`{name}`',
+            f'{one.place} | {one.frequency:.2g} Hz | {one.duration:.0f} s | '
+            f'{settling} | {1e3 * one.error:.2f}',
+        )
 
 
 if __name__ == '__main__':

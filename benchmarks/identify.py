@@ -47,19 +47,31 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.util.share import shipped_robots
 
-RATE = 500.0            # of the log                                                        [Hz]
-STEP = 2.5e-4           # of the truth                                                      [s]
-COUNTS = 65536          # of an encoder, in a turn
-CURVATURE_STEP = 2e-4   # of the converter of a gauge                                       [1/m]
+RATE = 500.0  # of the log                                                        [Hz]
+STEP = 2.5e-4  # of the truth                                                      [s]
+COUNTS = 65536  # of an encoder, in a turn
+CURVATURE_STEP = 2e-4  # of the converter of a gauge                                       [1/m]
 CURVATURE_NOISE = 4e-4  # deviation                                                         [1/m]
-ENCODER_NOISE = 1e-4    # of the coverage                                                   [rad]
-DELAY = 4e-3            # of what is measured                                               [s]
-OFF = {'single_link': {'arm.stiffness': 0.87, 'arm.damping_ratio': 1.6, 'motor.coulomb': 0.01,
-                       'tip_mass.mass': 1.15},
-       'two_link': {'upper_arm.stiffness': 0.9, 'upper_arm.GJ': 1.12,
-                    'upper_arm.damping_ratio': 1.5, 'forearm.stiffness': 1.08,
-                    'forearm.damping_ratio': 1.3, 'waist.stiffness': 0.88,
-                    'shoulder.coulomb': 0.15, 'payload.mass': 1.1}}
+ENCODER_NOISE = 1e-4  # of the coverage                                                   [rad]
+DELAY = 4e-3  # of what is measured                                               [s]
+OFF = {
+    'single_link': {
+        'arm.stiffness': 0.87,
+        'arm.damping_ratio': 1.6,
+        'motor.coulomb': 0.01,
+        'tip_mass.mass': 1.15,
+    },
+    'two_link': {
+        'upper_arm.stiffness': 0.9,
+        'upper_arm.GJ': 1.12,
+        'upper_arm.damping_ratio': 1.5,
+        'forearm.stiffness': 1.08,
+        'forearm.damping_ratio': 1.3,
+        'waist.stiffness': 0.88,
+        'shoulder.coulomb': 0.15,
+        'payload.mass': 1.1,
+    },
+}
 """What differs from the description: a factor, or friction [N m]."""
 POSES = {'single_link': [0.0], 'two_link': [0.0, 0.5, -0.8]}
 SERVO = {'single_link': ([3.0], [0.35]), 'two_link': ([160.0, 160.0, 40.0], [12.0, 12.0, 2.0])}
@@ -72,8 +84,10 @@ def truth(name):
     text = text.replace('bending_y="2"', 'bending_y="6"').replace('bending_z="2"', 'bending_z="6"')
     description = frs.read_description(text.replace('torsion="1"', 'torsion="3"'))
     known = parameters_of(description)
-    values = {path: factor if path.endswith('coulomb') else factor * known[path].value
-              for path, factor in OFF[name].items()}
+    values = {
+        path: factor if path.endswith('coulomb') else factor * known[path].value
+        for path, factor in OFF[name].items()
+    }
     return build_arm(with_parameters(description, values)), values
 
 
@@ -85,11 +99,13 @@ def reference(joints, seconds, seed):
     phases = random.uniform(0, 2 * np.pi, (9, joints))
 
     def at(t):
-        grown = 1 - np.exp(-(t / 0.7)**3)
-        slope = 3 * t**2 / 0.7**3 * np.exp(-(t / 0.7)**3)
+        grown = 1 - np.exp(-((t / 0.7) ** 3))
+        slope = 3 * t**2 / 0.7**3 * np.exp(-((t / 0.7) ** 3))
         wave = (sizes * (np.sin(rates * t + phases))).sum(axis=0)
-        return grown * wave, slope * wave + grown * (sizes * rates * np.cos(
-            rates * t + phases)).sum(axis=0)
+        return grown * wave, slope * wave + grown * (
+            sizes * rates * np.cos(rates * t + phases)
+        ).sum(axis=0)
+
     return at
 
 
@@ -108,19 +124,22 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
         place, rate = at(time)
         simulation.hold(place, *SERVO[name], rate)
 
-    log = rollout(simulation, duration=seconds + late * STEP, controller=servo,
-                  record=('motor_position', 'position', 'q', 'mean_effort'))
-    rows = np.hstack([log.motor_position, log.position, log.q @ sensors.matrix.T,
-                      log.mean_effort])
+    log = rollout(
+        simulation,
+        duration=seconds + late * STEP,
+        controller=servo,
+        record=('motor_position', 'position', 'q', 'mean_effort'),
+    )
+    rows = np.hstack([log.motor_position, log.position, log.q @ sensors.matrix.T, log.mean_effort])
     # what acted around the sample: the mean of the step before and of that behind
     rows[0, -joints:] = rest.effort
     rows[1:-1, -joints:] = 0.5 * (rows[1:-1, -joints:] + rows[2:, -joints:])
-    seen = np.vstack([np.repeat(rows[:1], late, axis=0), rows])[:len(rows) - late:every]
-    efforts = rows[:len(rows) - late:every, -joints:]
+    seen = np.vstack([np.repeat(rows[:1], late, axis=0), rows])[: len(rows) - late : every]
+    efforts = rows[: len(rows) - late : every, -joints:]
     if has_faults:
         turn = 2 * np.pi / COUNTS
-        seen[:, :2 * joints] = turn * np.round(seen[:, :2 * joints] / turn)
-        gauges = seen[:, 2 * joints:-joints]
+        seen[:, : 2 * joints] = turn * np.round(seen[:, : 2 * joints] / turn)
+        gauges = seen[:, 2 * joints : -joints]
         gauges += random.normal(0, CURVATURE_NOISE, gauges.shape)
         gauges[:] = CURVATURE_STEP * np.round(gauges / CURVATURE_STEP)
     clock = np.arange(len(seen)) / RATE
@@ -175,34 +194,50 @@ def coverage(quick, seeds=500):
         random, columns = np.random.default_rng(seed), dict(clean.columns)
         for name in ('motor/motor', 'position/motor'):
             column = columns[name]
-            columns[name] = Column(column.time, column.values + random.normal(
-                0, ENCODER_NOISE, column.time.size))
+            columns[name] = Column(
+                column.time, column.values + random.normal(0, ENCODER_NOISE, column.time.size)
+            )
         for name in ('arm/root', 'arm/tip'):
             column = columns[name]
             # what is left is never white: half of it is slow
             white = random.normal(0, CURVATURE_NOISE, column.time.size)
-            slow = np.convolve(random.normal(0, CURVATURE_NOISE, column.time.size + 39),
-                               np.ones(40) / np.sqrt(40), 'valid')
+            slow = np.convolve(
+                random.normal(0, CURVATURE_NOISE, column.time.size + 39),
+                np.ones(40) / np.sqrt(40),
+                'valid',
+            )
             columns[name] = Column(column.time, column.values + white + slow)
-        setup = Setup(description, make_data_set([Log('clean', columns, [])], arm), finer=0,
-                      time_step=1e-3)
+        setup = Setup(
+            description, make_data_set([Log('clean', columns, [])], arm), finer=0, time_step=1e-3
+        )
         found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping_ratio', 'delay'])
         for one in found.numbers:
             if one.is_identifiable:
                 held.setdefault(one.path, []).append(
-                    one.interval[0] <= one.before <= one.interval[1])
+                    one.interval[0] <= one.before <= one.interval[1]
+                )
     every = np.concatenate([*held.values()])
-    return {'seeds': seeds, 'intervals': len(every), 'held': round(float(every.mean()), 4),
-            'by number': {path: round(float(np.mean(cases)), 4) for path, cases in held.items()}}
+    return {
+        'seeds': seeds,
+        'intervals': len(every),
+        'held': round(float(every.mean()), 4),
+        'by number': {path: round(float(np.mean(cases)), 4) for path, cases in held.items()},
+    }
 
 
 def wrong_start(quick):
     """Largest share by which the stiffness differs between starts."""
     log, values = record('single_link', 6.0), truth('single_link')[1]
-    found = {factor: errors_of(identified('single_link', log, [*values, 'delay'], factor), values,
-                               factor)['arm.stiffness'] for factor in (1.0, 0.5, 2.0)}
-    return {'off by factor': {f'{factor:g}': value for factor, value in found.items()},
-            'largest difference': float(f'{max(found.values()) - min(found.values()):.3g}')}
+    found = {
+        factor: errors_of(
+            identified('single_link', log, [*values, 'delay'], factor), values, factor
+        )['arm.stiffness']
+        for factor in (1.0, 0.5, 2.0)
+    }
+    return {
+        'off by factor': {f'{factor:g}': value for factor, value in found.items()},
+        'largest difference': float(f'{max(found.values()) - min(found.values()):.3g}'),
+    }
 
 
 def seconds(quick):
@@ -211,9 +246,12 @@ def seconds(quick):
     log = record(name, 3.0 if quick else 30.0)
     start, before = perf_counter(), process_time()
     found = identified(name, log, [*OFF[name]])
-    return {'robot': name, 'numbers': len(found.numbers),
-            'seconds': round(perf_counter() - start, 2),
-            'of processors': round(process_time() - before, 2)}
+    return {
+        'robot': name,
+        'numbers': len(found.numbers),
+        'seconds': round(perf_counter() - start, 2),
+        'of processors': round(process_time() - before, 2),
+    }
 
 
 def excitation_gain(quick):
@@ -225,36 +263,49 @@ def excitation_gain(quick):
         pose = np.array(POSES[name])
         low, high = frequency_band(arm, pose, period)
         # through all of the band, and from half of the first frequency on
-        sweeps = [scaled_to_limits(arm, excitation_trajectory('sweep', pose, length, (begin, high),
-                                                              period))
-                  for begin in (low, 0.5 * locked_frequencies(arm, pose)[0])]
+        sweeps = [
+            scaled_to_limits(
+                arm, excitation_trajectory('sweep', pose, length, (begin, high), period)
+            )
+            for begin in (low, 0.5 * locked_frequencies(arm, pose)[0])
+        ]
         found = {}
         for key, for_energy in (('equal energy', True), ('equal limits', False)):
-            best = design_experiment(arm, seconds=length, period=period, free=free, pose=pose,
-                                     tries=2 if quick else 8, for_energy=for_energy)
+            best = design_experiment(
+                arm,
+                seconds=length,
+                period=period,
+                free=free,
+                pose=pose,
+                tries=2 if quick else 8,
+                for_energy=for_energy,
+            )
             rows = []
             for sweep in sweeps:
                 pair = [best.trial, sweep]
-                if for_energy:      # the one that can take more within its limits is made smaller
+                if for_energy:  # the one that can take more within its limits is made smaller
                     energy = min(one.energy for one in pair)
                     pair = [of_energy(arm, one, energy) for one in pair]
                 told = [information(arm, one, free).worst for one in pair]
                 rows.append((told[1][1] / told[0][1], told, pair))
             gain, told, pair = min(rows, key=lambda row: row[0])
             found[key] = {
-                'gain': round(gain, 2), 'over the other sweep': round(max(row[0] for row in rows),
-                                                                      2),
-                'worst': float(f'{told[0][1]:.3g}'), 'of': told[0][0],
-                'worst of the sweep': float(f'{told[1][1]:.3g}'), 'of the sweep': told[1][0],
+                'gain': round(gain, 2),
+                'over the other sweep': round(max(row[0] for row in rows), 2),
+                'worst': float(f'{told[0][1]:.3g}'),
+                'of': told[0][0],
+                'worst of the sweep': float(f'{told[1][1]:.3g}'),
+                'of the sweep': told[1][0],
                 'energy over that of the sweep': round(pair[0].energy / pair[1].energy, 3),
-                'largest share of a limit': round(max(one.worst[1] for one in pair), 3)}
+                'largest share of a limit': round(max(one.worst[1] for one in pair), 3),
+            }
         out[name] = found
     return out
 
 
 def of_energy(arm, trial, energy):
     """Return the trial, made smaller until it takes an energy."""
-    for _ in range(3):          # efforts grow nearly as the motion does
+    for _ in range(3):  # efforts grow nearly as the motion does
         if abs(trial.energy / energy - 1) < 1e-3:
             break
         trial = simulate_experiment(arm, trial.trajectory.scaled(np.sqrt(energy / trial.energy)))
@@ -267,9 +318,14 @@ def real_data(quick):
     return {} if quick or not folder else shares_of(folder)
 
 
-PARTS = {'synthetic_errors': synthetic_errors, 'coverage': coverage, 'wrong_start': wrong_start,
-         'excitation_gain': excitation_gain, 'seconds': seconds,
-         'real_data': real_data}
+PARTS = {
+    'synthetic_errors': synthetic_errors,
+    'coverage': coverage,
+    'wrong_start': wrong_start,
+    'excitation_gain': excitation_gain,
+    'seconds': seconds,
+    'real_data': real_data,
+}
 
 
 def measure(quick=False, only=()):

@@ -25,30 +25,36 @@ from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.ros.network import choose_domain, prepare_network
 from flex_robot_sim.util.share import share_folder
 
-PATIENCE = 60.0             # for the start of the nodes, and for a listener                  [s]
+PATIENCE = 60.0  # for the start of the nodes, and for a listener                  [s]
 ORDINARY = '-p', 'thread_priority:=0', '-p', 'realtime_priority:=0'
-SETTLE = 1.2                # longer than diagnostics tell of: the start is not the listeners'  [s]
+SETTLE = 1.2  # longer than diagnostics tell of: the start is not the listeners'  [s]
 
 
 class System(NamedTuple):
     """What is watched beside the controller, and by which of its figures."""
 
     program: str
-    settings: tuple         # of ROS
-    status: str             # in /diagnostics
-    worst: str              # of a second [ms]
-    counts: tuple           # since the start
+    settings: tuple  # of ROS
+    status: str  # in /diagnostics
+    worst: str  # of a second [ms]
+    counts: tuple  # since the start
 
 
 SYSTEMS = {
     'simulation': System(
-        'dynamics', ('-p', 'robot:=two_link', '-p', 'wait_for_command:=true'),
-        '/dynamics: simulation', 'lateness, longest [ms]',
-        ('deadlines missed by 5 ms', 'time dropped [s]', 'commands timed out')),
+        'dynamics',
+        ('-p', 'robot:=two_link', '-p', 'wait_for_command:=true'),
+        '/dynamics: simulation',
+        'lateness, longest [ms]',
+        ('deadlines missed by 5 ms', 'time dropped [s]', 'commands timed out'),
+    ),
     'bench': System(
-        'bridge', ('--params-file', str(share_folder() / 'config/rig.yaml'), '-p', 'robot:=rig'),
-        '/bridge: rig', 'dealing with a reading, longest [ms]',
-        ('frames lost', 'commands timed out')),
+        'bridge',
+        ('--params-file', str(share_folder() / 'config/rig.yaml'), '-p', 'robot:=rig'),
+        '/bridge: rig',
+        'dealing with a reading, longest [ms]',
+        ('frames lost', 'commands timed out'),
+    ),
 }
 
 
@@ -77,12 +83,15 @@ def come_and_go(count, together, ready, begin, heard):
     """Let listeners come and go, some together; note how many have heard a joint state."""
     import rclpy  # noqa: F401  once for all of them: it takes longer than to join
     from sensor_msgs.msg import JointState  # noqa: F401
+
     context = multiprocessing.get_context('fork')
     ready.set()
     begin.wait()
     for first in range(0, count, together):
-        listeners = [context.Process(target=listen, args=(number % 2 == 0, heard))
-                     for number in range(first, min(first + together, count))]
+        listeners = [
+            context.Process(target=listen, args=(number % 2 == 0, heard))
+            for number in range(first, min(first + together, count))
+        ]
         for listener in listeners:
             listener.start()
         for listener in listeners:
@@ -117,7 +126,7 @@ class Watcher:
 
         rclpy.init()
         self.worst, self.figures, self._system = 0.0, {}, system
-        self.told_at = 0.0          # when the figures were sent                              [s]
+        self.told_at = 0.0  # when the figures were sent                              [s]
         self._node, self._spin_once = rclpy.create_node('watcher'), rclpy.spin_once
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_figures, 10)
 
@@ -156,7 +165,7 @@ class Watcher:
             future = client.call_async(request)
             if not self.spin(PATIENCE, future.done) or not future.result().success:
                 sys.exit(f'{name}: {future.result()}')
-            self.spin(0.5)          # the controller looks where the bench is now
+            self.spin(0.5)  # the controller looks where the bench is now
 
 
 def environment_of_nodes(is_plain):
@@ -169,8 +178,7 @@ def environment_of_nodes(is_plain):
     return environment
 
 
-def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
-        is_idle=False):
+def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False, is_idle=False):
     """Let listeners come and go beside one of SYSTEMS, which is held; return figures."""
     system = SYSTEMS[what]
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
@@ -180,15 +188,29 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
     heard, worst = spawn.Value('i', 0), spawn.Value('d', 0.0)
     nursery = spawn.Process(target=come_and_go, args=(count, together, ready, begin, heard))
     others = [spawn.Process(target=control, args=(stop, worst, is_ordinary))]
-    others += [spawn.Process(target=busy, args=(begin, over))
-               for _ in range(0 if is_idle else os.cpu_count())]
+    others += [
+        spawn.Process(target=busy, args=(begin, over))
+        for _ in range(0 if is_idle else os.cpu_count())
+    ]
     nodes = []
     try:
         for name in ('controller', system.program):
-            nodes.append(subprocess.Popen(
-                [sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args',
-                 *system.settings, *ORDINARY * is_ordinary, '--log-level', 'warn'],
-                env=environment_of_nodes(is_plain)))
+            nodes.append(
+                subprocess.Popen(
+                    [
+                        sys.executable,
+                        '-m',
+                        'flex_robot_sim.nodes',
+                        name,
+                        '--ros-args',
+                        *system.settings,
+                        *ORDINARY * is_ordinary,
+                        '--log-level',
+                        'warn',
+                    ],
+                    env=environment_of_nodes(is_plain),
+                )
+            )
         watcher = Watcher(system)
         if not watcher.spin(PATIENCE, lambda: watcher.commands() > 100):
             sys.exit('the arm is not commanded')
@@ -204,13 +226,20 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
         watcher.spin(PATIENCE + count, lambda: not nursery.is_alive())
         seconds, end = time.monotonic() - began, time.time()
         over.set()
-        watcher.spin(PATIENCE, lambda: watcher.told_at > end)       # by the last diagnostics
-        return {'listeners': count, 'that heard the arm': heard.value,
-                'seconds': round(seconds, 1), system.worst: round(watcher.worst, 2),
-                'control [ms]': round(1e3 * worst.value, 2),
-                **{name: value - before[name] for name, value in watcher.now().items()},
-                **({name: watcher.figures.get(name) for name in ('board', 'faults')}
-                   if what == 'bench' else {})}
+        watcher.spin(PATIENCE, lambda: watcher.told_at > end)  # by the last diagnostics
+        return {
+            'listeners': count,
+            'that heard the arm': heard.value,
+            'seconds': round(seconds, 1),
+            system.worst: round(watcher.worst, 2),
+            'control [ms]': round(1e3 * worst.value, 2),
+            **{name: value - before[name] for name, value in watcher.now().items()},
+            **(
+                {name: watcher.figures.get(name) for name in ('board', 'faults')}
+                if what == 'bench'
+                else {}
+            ),
+        }
     finally:
         stop.set()
         over.set()
@@ -236,8 +265,19 @@ def main():
     parser.add_argument('--ordinary', action='store_true', help='without real-time priority')
     parser.add_argument('--idle', action='store_true', help='nothing else keeps the processors')
     words = parser.parse_args()
-    print(json.dumps(run(words.listeners, words.together, words.what, words.plain,
-                         words.ordinary, words.idle), indent=2))
+    print(
+        json.dumps(
+            run(
+                words.listeners,
+                words.together,
+                words.what,
+                words.plain,
+                words.ordinary,
+                words.idle,
+            ),
+            indent=2,
+        )
+    )
 
 
 if __name__ == '__main__':

@@ -15,10 +15,10 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-SAMPLE = 0.05               # time between two points of the path [s]
-END = 6.0                   # [s]
+SAMPLE = 0.05  # time between two points of the path [s]
+END = 6.0  # [s]
 START = (0.0, pi / 6, 2 * pi / 3, pi / 6)
-THERE = 0.05                # from the last target at the end: the manoeuvre is made    [rad]
+THERE = 0.05  # from the last target at the end: the manoeuvre is made    [rad]
 # fmt: off
 TARGETS = (                 # from this time on [s]
     (0.0, START),
@@ -60,21 +60,29 @@ def measure(quick=False):
     coarse, _, missed = run(arm, finest)
     reference = extrapolated(coarse, run(arm, finest / 2)[0])
     if missed > THERE:
-        raise FlexRobotSimError(f'the manoeuvre is not made: a joint ends {missed:.2g} rad from '
-                                'its target')
+        raise FlexRobotSimError(
+            f'the manoeuvre is not made: a joint ends {missed:.2g} rad from its target'
+        )
     steps, error = longest_step(lambda number: run(arm, SAMPLE / number)[0], reference)
     step = SAMPLE / steps
     wall = min(run(arm, step, TARGETS[1][0])[1] for _ in range(5 if quick else 21))
-    return {'manoeuvre_times_real_time': END / wall, 'manoeuvre_step_s': step,
-            'manoeuvre_tip_error': error, 'manoeuvre_missed_rad': missed}
+    return {
+        'manoeuvre_times_real_time': END / wall,
+        'manoeuvre_step_s': step,
+        'manoeuvre_tip_error': error,
+        'manoeuvre_missed_rad': missed,
+    }
 
 
 def as_text(result):
     """Lines of the table."""
-    yield ('manoeuvre of 6 s', f'{result["manoeuvre_times_real_time"]:.0f} times real time with '
-           f'steps of {result["manoeuvre_step_s"] * 1e3:.3g} ms, tip error '
-           f'{result["manoeuvre_tip_error"]:.1e} (allowed: {TOLERANCE:g}), '
-           f'{result["manoeuvre_missed_rad"]:.2g} rad from its target at the end')
+    yield (
+        'manoeuvre of 6 s',
+        f'{result["manoeuvre_times_real_time"]:.0f} times real time with '
+        f'steps of {result["manoeuvre_step_s"] * 1e3:.3g} ms, tip error '
+        f'{result["manoeuvre_tip_error"]:.1e} (allowed: {TOLERANCE:g}), '
+        f'{result["manoeuvre_missed_rad"]:.2g} rad from its target at the end',
+    )
 
 
 if __name__ == '__main__':

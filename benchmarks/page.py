@@ -21,18 +21,25 @@ BLOCK = re.compile(r'(<!-- measured: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 def machine():
     """Return what figures depend on, by name."""
-    return {'version': __version__, 'python': platform.python_version(),
-            'machine': platform.machine(), 'processor': _processor(),
-            'processors': os.cpu_count(), 'date': datetime.date.today().isoformat(),
-            'engines': {name: found for name in ENGINES if (found := _version(name))}}
+    return {
+        'version': __version__,
+        'python': platform.python_version(),
+        'machine': platform.machine(),
+        'processor': _processor(),
+        'processors': os.cpu_count(),
+        'date': datetime.date.today().isoformat(),
+        'engines': {name: found for name in ENGINES if (found := _version(name))},
+    }
 
 
 def check_page(path, parts):
     """Raise UsageError if a page has no block for any of the parts."""
     blocks = {part for _, part, _ in BLOCK.findall(_text(path))}
     if not blocks & set(parts):
-        raise UsageError(f'{path} has no line "<!-- measured: {next(iter(parts))} -->" with an '
-                         '"<!-- end -->" after it, between which the table would go.')
+        raise UsageError(
+            f'{path} has no line "<!-- measured: {next(iter(parts))} -->" with an '
+            '"<!-- end -->" after it, between which the table would go.'
+        )
 
 
 def write(path, found, tables):
@@ -41,12 +48,14 @@ def write(path, found, tables):
 
     :param found: what `machine` returned; tables: part -> [(words, value)].
     """
+
     def block(match):
         begin, part, end = match.groups()
         if part not in tables:
             return match.group(0)
         rows = ''.join(f'| {_cell(words)} | {_cell(value)} |\n' for words, value in tables[part])
         return f'{begin}\n{told(found)}\n\n| | |\n|---|---|\n{rows}\n{end}'
+
     text = BLOCK.sub(block, _text(path))
     try:
         Path(path).write_text(text, 'utf-8')
@@ -57,8 +66,10 @@ def write(path, found, tables):
 def told(found):
     """Return the line about the machine."""
     engines = ', '.join(f'{name} {number}' for name, number in found['engines'].items())
-    return (f'Measured on {found["date"]}: {found["processor"]}, {found["processors"]} '
-            f'processors,\nPython {found["python"]}, {engines}.')
+    return (
+        f'Measured on {found["date"]}: {found["processor"]}, {found["processors"]} '
+        f'processors,\nPython {found["python"]}, {engines}.'
+    )
 
 
 def _cell(text):

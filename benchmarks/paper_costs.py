@@ -18,8 +18,8 @@ from flex_robot_sim.formulations.dual_screw import PAPER, DualScrew
 from flex_robot_sim.formulations.screw_kinematics import FORMS, bodies, jacobians, twists
 
 ROUNDS, QUICK = 15, 3
-LINEARISED, GEOMETRIC = 3901 / 314, 181 / 11    # ratios of the paper on dual screws
-ELEMENTS = 32                                   # rigid ones in each finite element
+LINEARISED, GEOMETRIC = 3901 / 314, 181 / 11  # ratios of the paper on dual screws
+ELEMENTS = 32  # rigid ones in each finite element
 
 
 def measure(quick=False):
@@ -29,20 +29,31 @@ def measure(quick=False):
     q, u = 1e-3 * np.random.default_rng(0).normal(size=(2, arm.size))
     linear, nonlinear, force = DualScrew(arm, PAPER), stiffened.make(arm), np.zeros(arm.size)
     found = {
-        'linearised': _ratio(partial(nonlinear.accelerations, q, u, force),
-                             partial(_by_matrices, linear, q, u), rounds),
-        'geometric': _ratio(partial(_by_differences, linear, q, u),
-                            partial(_projections, linear, q, u), max(rounds // 3, 2))}
+        'linearised': _ratio(
+            partial(nonlinear.accelerations, q, u, force),
+            partial(_by_matrices, linear, q, u),
+            rounds,
+        ),
+        'geometric': _ratio(
+            partial(_by_differences, linear, q, u),
+            partial(_projections, linear, q, u),
+            max(rounds // 3, 2),
+        ),
+    }
     examples = {}
     for name in ('element_sum_1', 'element_sum_2'):
         arm = frs.load(f'element_sum_arm_{name[-1]}')
         state = 1e-3 * np.random.default_rng(0).normal(size=(2, arm.size))
-        pieces = max(len(shapes.breaks) - 1 for beam in arm.beams.values()
-                     for shapes in beam.shapes.values())
+        pieces = max(
+            len(shapes.breaks) - 1
+            for beam in arm.beams.values()
+            for shapes in beam.shapes.values()
+        )
         for rigid in (1, ELEMENTS):
             ways = stiffened.make(arm), element_sum.make(arm, rigid * pieces)
             examples[f'{name}, {rigid}'] = _ratio(
-                *(partial(way.mass_matrix_and_bias, *state) for way in ways), rounds)
+                *(partial(way.mass_matrix_and_bias, *state) for way in ways), rounds
+            )
     found['element_sum'] = examples
     rows, size = _rigid_chain(), 6
     q, u = np.random.default_rng(0).normal(size=(2, size))
@@ -58,8 +69,9 @@ def _ratio(usual, proposed, rounds):
 
 def _by_form(function, rounds):
     """Times of the forms over that of the spatial one."""
-    times = dict(zip(FORMS, in_turns([partial(function, form) for form in FORMS], 4 * rounds,
-                                     process_time)))
+    times = dict(
+        zip(FORMS, in_turns([partial(function, form) for form in FORMS], 4 * rounds, process_time))
+    )
     return {form: median_ratio(times[form], times['spatial']) for form in FORMS}
 
 
@@ -92,24 +104,33 @@ def _rigid_chain():
         f'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j{i}" type="continuous">'
         f'<parent link="{f"l{i - 1}" if i else "base"}"/><child link="l{i}"/>'
         f'<origin xyz="0.3 0.1 0"/><axis xyz="{axis}"/></joint>'
-        for i, axis in zip(range(6), axes))
+        for i, axis in zip(range(6), axes)
+    )
     return bodies(frs.load(f'<robot name="chain"><link name="base"/>{links}</robot>'))
 
 
 def as_text(result):
     """Lines of the table."""
     found = result['paper_costs']
-    yield ('one evaluation, nonlinear over linearised',
-           f'{found["linearised"]:.2f} (paper, symbols: {LINEARISED:.1f})')
-    yield ('rates of screws, differences over geometric rule',
-           f'{found["geometric"]:.1f} (paper, symbols: {GEOMETRIC:.1f})')
+    yield (
+        'one evaluation, nonlinear over linearised',
+        f'{found["linearised"]:.2f} (paper, symbols: {LINEARISED:.1f})',
+    )
+    yield (
+        'rates of screws, differences over geometric rule',
+        f'{found["geometric"]:.1f} (paper, symbols: {GEOMETRIC:.1f})',
+    )
     for name, ratio in found['element_sum'].items():
         example, rigid = name.split(', ')
-        yield (f'{example}: quadrature over a sum, {rigid} rigid each',
-               f'{ratio:.2f} (paper: no figure)')
+        yield (
+            f'{example}: quadrature over a sum, {rigid} rigid each',
+            f'{ratio:.2f} (paper: no figure)',
+        )
     for what in ('twists', 'jacobians'):
-        yield (f'{what}: {", ".join(found[what])} over spatial',
-               ', '.join(f'{ratio:.2f}' for ratio in found[what].values()))
+        yield (
+            f'{what}: {", ".join(found[what])} over spatial',
+            ', '.join(f'{ratio:.2f}' for ratio in found[what].values()),
+        )
 
 
 if __name__ == '__main__':

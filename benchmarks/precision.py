@@ -2,9 +2,9 @@
 
 import numpy as np
 
-TOLERANCE = 1e-3            # of the tool, as a fraction of how far it moves
+TOLERANCE = 1e-3  # of the tool, as a fraction of how far it moves
 STEPS_PER_SAMPLE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128, 160,
-                    200, 256, 320, 400, 512, 640, 800, 1024, 1280, 1600, 2048)
+                    200, 256, 320, 400, 512, 640, 800, 1024, 1280, 1600, 2048)  # fmt: skip
 
 
 def tip_error(path, reference):

@@ -24,19 +24,22 @@ from flex_robot_sim.model.assembly import build_arm
 
 ROOT = Path(__file__).parents[1]
 LOGS = 'exp1.csv', 'exp2.csv'
-PERIOD = 0.01                           # [s]
-LAGS = range(-5, 31)                    # samples
-ABOVE = 8.0                             # nearly all of what the second link does is below [Hz]
+PERIOD = 0.01  # [s]
+LAGS = range(-5, 31)  # samples
+ABOVE = 8.0  # nearly all of what the second link does is below [Hz]
 COLUMNS = {'link2/eps21': 10, 'link2/eps22': 11, 'link3/eps31': 12, 'link3/eps32': 13}
-RIDGES = 1e-4, 1e-3, 1e-2, 1e-1         # the best is taken, as this is to be a ceiling
+RIDGES = 1e-4, 1e-3, 1e-2, 1e-1  # the best is taken, as this is to be a ceiling
 
 
 def command():
     """Words of the command on the page, by option."""
     page = (ROOT / 'docs/identification.md').read_text('utf-8')
     words = re.findall(r'^flexsim identify exp1.csv (.+)$', page, re.MULTILINE)[0].split()
-    return words[0], [words[k + 1] for k, word in enumerate(words) if word == '--signal'], (
-        words[words.index('--free') + 1].split(','))
+    return (
+        words[0],
+        [words[k + 1] for k, word in enumerate(words) if word == '--signal'],
+        (words[words.index('--free') + 1].split(',')),
+    )
 
 
 def of_model(folder, first, second):
@@ -44,10 +47,11 @@ def of_model(folder, first, second):
     robot, signals, free = command()
     description = frs.read_description((ROOT / robot).read_text('utf-8'))
     arm = build_arm(description)
-    logs = [make_data_set([read_log(Path(folder) / name, signals)], arm, True)
-            for name in (first, second)]
-    return identify(Setup(description, logs[0], time_step=0.005), free,
-                    logs[1].sequences).held_out
+    logs = [
+        make_data_set([read_log(Path(folder) / name, signals)], arm, True)
+        for name in (first, second)
+    ]
+    return identify(Setup(description, logs[0], time_step=0.005), free, logs[1].sequences).held_out
 
 
 def inputs(table, more):
@@ -55,17 +59,34 @@ def inputs(table, more):
     q2, q3, w2, w3 = (table[:, k] for k in (2, 3, 5, 6))
     a2, a3 = (savgol_filter(w, 5, 2, deriv=1, delta=PERIOD) for w in (w2, w3))
     still = [f(q) for q in (q2, q3, q2 + q3) for f in (np.cos, np.sin)]
-    late = [w2, w3, a2, a3, a2 * np.cos(q3), a2 * np.sin(q3), a3 * np.cos(q3), w2 * w3,
-            w2**2 * np.sin(q3), w2**2 * np.cos(q3), (w2 + w3)**2 * np.sin(q3),
-            np.tanh(w2 / 0.02), np.tanh(w3 / 0.02)]
+    late = [
+        w2,
+        w3,
+        a2,
+        a3,
+        a2 * np.cos(q3),
+        a2 * np.sin(q3),
+        a3 * np.cos(q3),
+        w2 * w3,
+        w2**2 * np.sin(q3),
+        w2**2 * np.cos(q3),
+        (w2 + w3) ** 2 * np.sin(q3),
+        np.tanh(w2 / 0.02),
+        np.tanh(w3 / 0.02),
+    ]
     if more == 'currents':
         late += [table[:, 8], table[:, 9]]
     if more == 'noise of link2/eps22':
-        late.append(sosfiltfilt(butter(4, ABOVE, 'high', fs=1 / PERIOD, output='sos'),
-                                table[:, COLUMNS['link2/eps22']]))
+        late.append(
+            sosfiltfilt(
+                butter(4, ABOVE, 'high', fs=1 / PERIOD, output='sos'),
+                table[:, COLUMNS['link2/eps22']],
+            )
+        )
     at = np.arange(len(table))
-    return np.column_stack([*still, *(values[np.clip(at - lag, 0, len(at) - 1)]
-                                      for values in late for lag in LAGS)])
+    return np.column_stack(
+        [*still, *(values[np.clip(at - lag, 0, len(at) - 1)] for values in late for lag in LAGS)]
+    )
 
 
 def of_regression(first, second, more=''):
@@ -80,11 +101,20 @@ def of_regression(first, second, more=''):
         y, z = first[:, k], second[:, [k]]
         shares = []
         for ridge in RIDGES:
-            w = np.linalg.solve(X.T @ X / len(X) + ridge * np.eye(X.shape[1]),
-                                X.T @ (y - y.mean()) / len(X))
+            w = np.linalg.solve(
+                X.T @ X / len(X) + ridge * np.eye(X.shape[1]), X.T @ (y - y.mean()) / len(X)
+            )
             said = (other @ w)[:, None]
-            shares.append(explainable((z - said).var(axis=0), z.var(axis=0), said.var(axis=0),
-                                      noise_floor([z]), z.var(axis=0), len(z)).explained[0])
+            shares.append(
+                explainable(
+                    (z - said).var(axis=0),
+                    z.var(axis=0),
+                    said.var(axis=0),
+                    noise_floor([z]),
+                    z.var(axis=0),
+                    len(z),
+                ).explained[0]
+            )
         out[name] = max(shares)
     return out
 
@@ -95,9 +125,12 @@ def shares_of(folder):
     out = {}
     for first, second in (LOGS, LOGS[::-1]):
         ways = {'model': of_model(folder, first, second)}
-        ways |= {f'regression{more and f", {more}"}': of_regression(
-            tables[first], tables[second], more)
-            for more in ('', 'currents', 'noise of link2/eps22')}
-        out[f'{first} to {second}'] = {way: {name: round(float(share), 3) for name, share in
-                                             shares.items()} for way, shares in ways.items()}
+        ways |= {
+            f'regression{more and f", {more}"}': of_regression(tables[first], tables[second], more)
+            for more in ('', 'currents', 'noise of link2/eps22')
+        }
+        out[f'{first} to {second}'] = {
+            way: {name: round(float(share), 3) for name, share in shares.items()}
+            for way, shares in ways.items()
+        }
     return out

@@ -27,8 +27,17 @@ MANY, FEW, STEPS = 2048, 32, 10
 def measure(quick=False):
     """Return the figures of this page."""
     robot, arm = read_description(ROBOT), frs.load(ROBOT)
-    plan = make_plan(robot, {'payload': 'uniform:0,0.2'}, {'forearm.EIz': 'uniform:0.9,1.1'},
-                     Manoeuvre(seconds=0.01), 'random', RUNS, 0, 'shortening', (0, 0, -9.81))
+    plan = make_plan(
+        robot,
+        {'payload': 'uniform:0,0.2'},
+        {'forearm.EIz': 'uniform:0.9,1.1'},
+        Manoeuvre(seconds=0.01),
+        'random',
+        RUNS,
+        0,
+        'shortening',
+        (0, 0, -9.81),
+    )
     runs = [*range(2 if quick else RUNS)]
     part, (done, _) = plan.part(runs), run_part(plan.part(runs), runs)
     with tempfile.TemporaryDirectory() as folder:
@@ -36,18 +45,25 @@ def measure(quick=False):
         writing = min(seconds(lambda: journal.add(done)) for _ in range(5))
         journal.close()
     sent, back = pickle.dumps((part, runs)), pickle.dumps(done)
-    handling = min(seconds(lambda: (pickle.dumps((part, runs)), pickle.loads(back)))
-                   for _ in range(5))
-    return {'scale': {
-        'arm_bytes': _bytes(arm.arrays), 'work_bytes': _bytes(make_workspace(arm.arrays)),
-        'state_bytes': 8 * (9 + 3) * arm.size,
-        'build_ms': 1e3 * min(seconds(lambda: build_arm(robot)) for _ in range(3 if quick else 9)),
-        'part_sent_bytes': len(sent), 'run_back_bytes': len(back) / len(runs),
-        'run_held_bytes': _held(back) / len(runs),
-        'run_kept_bytes': len(json.dumps({'run': 0, **done[-1].figures})),
-        'head_us_per_run': 1e6 * (handling + writing) / len(runs),
-        'many_over_few': _many_over_few(arm, 2 if quick else 9),
-        'dask_tasks_per_second': _tasks_per_second(50 if quick else TASKS)}}
+    handling = min(
+        seconds(lambda: (pickle.dumps((part, runs)), pickle.loads(back))) for _ in range(5)
+    )
+    return {
+        'scale': {
+            'arm_bytes': _bytes(arm.arrays),
+            'work_bytes': _bytes(make_workspace(arm.arrays)),
+            'state_bytes': 8 * (9 + 3) * arm.size,
+            'build_ms': 1e3
+            * min(seconds(lambda: build_arm(robot)) for _ in range(3 if quick else 9)),
+            'part_sent_bytes': len(sent),
+            'run_back_bytes': len(back) / len(runs),
+            'run_held_bytes': _held(back) / len(runs),
+            'run_kept_bytes': len(json.dumps({'run': 0, **done[-1].figures})),
+            'head_us_per_run': 1e6 * (handling + writing) / len(runs),
+            'many_over_few': _many_over_few(arm, 2 if quick else 9),
+            'dask_tasks_per_second': _tasks_per_second(50 if quick else TASKS),
+        }
+    }
 
 
 def _many_over_few(arm, rounds):
@@ -55,8 +71,10 @@ def _many_over_few(arm, rounds):
     batches = [frs.Batch(arm, count, threads=1) for count in (MANY, FEW)]
     for batch in batches:
         batch.hold(0.0, 40.0, 4.0)
-    many, few = in_turns([lambda one=one: [one.step(STEPS) for _ in range(MANY // len(one))]
-                          for one in batches], rounds)
+    many, few = in_turns(
+        [lambda one=one: [one.step(STEPS) for _ in range(MANY // len(one))] for one in batches],
+        rounds,
+    )
     return median_ratio(many, few)
 
 
@@ -66,8 +84,12 @@ def _tasks_per_second(count):
         from distributed import Client, LocalCluster
     except ImportError:
         return None
-    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False,
-                      dashboard_address=None) as local, Client(local) as client:
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as local,
+        Client(local) as client,
+    ):
         executor = client.get_executor(pure=False)
         wait([executor.submit(int) for _ in range(10)])
         began = perf_counter()
@@ -94,8 +116,10 @@ def as_text(result):
     yield f'{ROBOT}: numbers of an arm', f'{found["arm_bytes"] / 1024:.1f} KiB'
     yield 'scratch of a step', f'{found["work_bytes"] / 1024:.1f} KiB'
     yield 'state', f'{found["state_bytes"] / 1024:.1f} KiB'
-    yield (f'a step of one among {MANY}, {STEPS} in a call',
-           f'{found["many_over_few"]:.2f} times one among {FEW}')
+    yield (
+        f'a step of one among {MANY}, {STEPS} in a call',
+        f'{found["many_over_few"]:.2f} times one among {FEW}',
+    )
     yield 'to build an arm from its description', f'{found["build_ms"]:.0f} ms'
     yield 'a part of a sweep, on its way to a worker', f'{found["part_sent_bytes"] / 1024:.1f} KiB'
     yield 'a run, on its way back', f'{found["run_back_bytes"]:.0f} bytes'
@@ -103,8 +127,10 @@ def as_text(result):
     yield 'a run, as it is kept', f'{found["run_kept_bytes"]} bytes'
     yield 'who asked for it, per run', f'{found["head_us_per_run"]:.0f} us'
     tasks = found['dask_tasks_per_second']
-    yield ('empty parts through a scheduler of Dask', 'not measured: no module named distributed'
-           if tasks is None else f'{tasks:.0f} a second')
+    yield (
+        'empty parts through a scheduler of Dask',
+        'not measured: no module named distributed' if tasks is None else f'{tasks:.0f} a second',
+    )
 
 
 if __name__ == '__main__':

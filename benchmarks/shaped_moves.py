@@ -22,15 +22,15 @@ from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, following
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import stages_of
 
-SERVO = 8.0                 # frequency that the gains of a servo are chosen for         [Hz]
-SETTLING = 2.0              # of the servo, before and after a move                       [s]
+SERVO = 8.0  # frequency that the gains of a servo are chosen for         [Hz]
+SETTLING = 2.0  # of the servo, before and after a move                       [s]
 ROBOTS = 'two_link', 'ella', 'dual_screw_arm'
-PAYLOADS = {'two_link': 0.3, 'ella': 2.1, 'dual_screw_arm': 0.0}    # in the URDF           [kg]
-STIFFNESS = 0.2             # by which it may be off
+PAYLOADS = {'two_link': 0.3, 'ella': 2.1, 'dual_screw_arm': 0.0}  # in the URDF           [kg]
+STIFFNESS = 0.2  # by which it may be off
 PERIOD = 1e-3
-REACH, LONGEST = 1.5, 1.5   # of poses and of moves                                    [rad]
-SPEED, RISE = 0.6, 4.0      # share of the velocity limit; acceleration over that limit  [-, 1/s]
-STEPS = 4                   # between two looks at the tool
+REACH, LONGEST = 1.5, 1.5  # of poses and of moves                                    [rad]
+SPEED, RISE = 0.6, 4.0  # share of the velocity limit; acceleration over that limit  [-, 1/s]
+STEPS = 4  # between two looks at the tool
 DESIGNS = 'zv, one frequency', 'zv', 'ei', 'recommended'
 
 
@@ -74,14 +74,20 @@ def _designs(name, by_servo=False, is_varied=False):
     joints, made = len(arm.joint_names), {}
     first = float(full.pose_table(full.frequencies).at(np.zeros(joints))[0])
     made['zv, one frequency'] = lambda samples: shaped_samples(
-        of_kind('zv', first, 0.005), samples, PERIOD)
+        of_kind('zv', first, 0.005), samples, PERIOD
+    )
     for kind in ('zv', 'ei'):
         made[kind] = _following(joints, full, stages_of(full, kind))
     choice = recommended(name, is_varied, by_servo)
     if choice.follows:
-        made['recommended'] = _following(joints, *(
-            following(bare(name), choice.design, loads(name), gains) if is_varied
-            else (full, stages_of(full, *choice.design))))
+        made['recommended'] = _following(
+            joints,
+            *(
+                following(bare(name), choice.design, loads(name), gains)
+                if is_varied
+                else (full, stages_of(full, *choice.design))
+            ),
+        )
     else:
         made['recommended'] = lambda samples: shaped_samples(choice.shaper, samples, PERIOD)
     return made
@@ -97,9 +103,14 @@ def varied(arm, name, stiffness, payload):
     if payload < 1.0 and PAYLOADS[name]:
         left_out = make_payload(arm, 'payload', (1 - payload) * PAYLOADS[name])
         inertia[left_out.body] -= left_out.added
-    return replace(arm, arrays=arm.arrays._replace(
-        inertia=inertia, stiffness=stiffness * arm.arrays.stiffness,
-        gear_stiffness=stiffness * arm.arrays.gear_stiffness))
+    return replace(
+        arm,
+        arrays=arm.arrays._replace(
+            inertia=inertia,
+            stiffness=stiffness * arm.arrays.stiffness,
+            gear_stiffness=stiffness * arm.arrays.gear_stiffness,
+        ),
+    )
 
 
 def residuals(count, is_varied=False, designs=DESIGNS, by_servo=False, seed=0):
@@ -119,8 +130,10 @@ def residuals(count, is_varied=False, designs=DESIGNS, by_servo=False, seed=0):
         found = {}
         for design in designs:
             shaped = _designs(name, by_servo, is_varied)[design](samples)
-            found[design] = (vibration(real, shaped, window, gains) / unshaped,
-                             PERIOD * (len(shaped) - len(samples)))
+            found[design] = (
+                vibration(real, shaped, window, gains) / unshaped,
+                PERIOD * (len(shaped) - len(samples)),
+            )
         rows.append((name, unshaped, found, arm))
     return rows
 
@@ -128,8 +141,12 @@ def residuals(count, is_varied=False, designs=DESIGNS, by_servo=False, seed=0):
 def summed(rows, design):
     """Median and worst share of the vibration that is left, and mean time added [s]."""
     left, added = np.array([found[design] for _, _, found, _ in rows]).T
-    return {'median': float(np.median(left)), 'p90': float(np.percentile(left, 90)),
-            'worst': float(left.max()), 'added': float(added.mean())}
+    return {
+        'median': float(np.median(left)),
+        'p90': float(np.percentile(left, 90)),
+        'worst': float(left.max()),
+        'added': float(added.mean()),
+    }
 
 
 def _poses(arm, rng):
@@ -142,12 +159,20 @@ def trapezoid(arm, start, end):
     """Set points (k, joints) of a move in which all joints keep step [rad]."""
     fastest = SPEED * np.array([arm.description.joint(name).velocity for name in arm.joint_names])
     way = np.abs(end - start)
-    duration = max(np.where(way < fastest / RISE * fastest, 2 * np.sqrt(way / (fastest * RISE)),
-                            way / fastest + 1 / RISE))
+    duration = max(
+        np.where(
+            way < fastest / RISE * fastest,
+            2 * np.sqrt(way / (fastest * RISE)),
+            way / fastest + 1 / RISE,
+        )
+    )
     count = int(np.ceil(duration / PERIOD))
     t, rise = np.arange(count + 1) / count, 1 / 3
-    share = np.where(t < rise, t**2 / (2 * rise), np.where(
-        t < 1 - rise, t - rise / 2, 1 - rise - (1 - t)**2 / (2 * rise))) / (1 - rise)
+    share = np.where(
+        t < rise,
+        t**2 / (2 * rise),
+        np.where(t < 1 - rise, t - rise / 2, 1 - rise - (1 - t) ** 2 / (2 * rise)),
+    ) / (1 - rise)
     samples = start + share[:, None] * (end - start)
     samples[-1] = end
     return samples
@@ -164,8 +189,12 @@ def vibration(arm, samples, window, gains=None):
     rates[[0, -1]] = 0.0
     seen = simulation.follow(np.vstack([samples, still]), np.vstack([rates, 0 * still]))
     rest = frs.pose(arm, frs.equilibrium(arm, samples[-1]).q, link='tool')[:3, 3]
-    return float(max(np.linalg.norm(frs.pose(arm, q, link='tool')[:3, 3] - rest)
-                     for q in seen[len(samples)::STEPS]))
+    return float(
+        max(
+            np.linalg.norm(frs.pose(arm, q, link='tool')[:3, 3] - rest)
+            for q in seen[len(samples) :: STEPS]
+        )
+    )
 
 
 def _vibration_by_servo(arm, samples, window, gains):
@@ -184,5 +213,5 @@ def _vibration_by_servo(arm, samples, window, gains):
         simulation.step(STEPS)
         places.append(simulation.pose('tool')[:3, 3])
     places = np.array(places)
-    rest = places[-round(SETTLING / 2 / (STEPS * PERIOD)):].mean(axis=0)
-    return float(np.linalg.norm(places[:int(window / (STEPS * PERIOD))] - rest, axis=1).max())
+    rest = places[-round(SETTLING / 2 / (STEPS * PERIOD)) :].mean(axis=0)
+    return float(np.linalg.norm(places[: int(window / (STEPS * PERIOD))] - rest, axis=1).max())

@@ -14,9 +14,9 @@ from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.util.share import shipped_robots
 
-CALLS = 500                 # in one measurement
+CALLS = 500  # in one measurement
 QUERIES = ('pose', 'twist', 'jacobian', 'mass_matrix')
-JOINTS = 16                 # of the chains that Pinocchio gets
+JOINTS = 16  # of the chains that Pinocchio gets
 
 
 @compiled
@@ -41,12 +41,13 @@ def call_over_step(rounds):
     """What a call of `step()` for one step takes beside that step [us], for two_link at rest."""
     simulation = frs.Simulation(frs.load('two_link'))
     simulation.hold(np.zeros(simulation.effort.size), *fitting_gains(simulation.arm))
-    simulation.step(10 * CALLS)     # until all steps take as many iterations
-    calls = max(1, CALLS // 10)     # a short time, which often passes without interruption
+    simulation.step(10 * CALLS)  # until all steps take as many iterations
+    calls = max(1, CALLS // 10)  # a short time, which often passes without interruption
 
     def one_by_one():
         for _ in range(calls):
             simulation.step()
+
     alone, together = in_turns([one_by_one, lambda: simulation.step(calls)], 10 * rounds)
     return (min(alone) - min(together)) / calls * 1e6
 
@@ -64,17 +65,26 @@ def against_pinocchio(rounds):
         import pinocchio
     except ImportError as error:
         times = [min(row) / CALLS * 1e6 for row in in_turns([loop, called], rounds)]
-        return {'forward_dynamics_us_16': times[0], 'forward_dynamics_called_us_16': times[1],
-                'pinocchio_aba_us_16': None, 'pinocchio_aba_called_us_16': None,
-                'ratio_to_pinocchio': None, 'ratio_to_pinocchio_called': None,
-                'pinocchio_reason': str(error)}
+        return {
+            'forward_dynamics_us_16': times[0],
+            'forward_dynamics_called_us_16': times[1],
+            'pinocchio_aba_us_16': None,
+            'pinocchio_aba_called_us_16': None,
+            'ratio_to_pinocchio': None,
+            'ratio_to_pinocchio_called': None,
+            'pinocchio_reason': str(error),
+        }
     rows = in_turns([loop, called, _aba(pinocchio, JOINTS), _aba(pinocchio, 0)], rounds)
     own, own_called, theirs, empty = (min(row) / CALLS * 1e6 for row in rows)
     bare = [full - none for full, none in zip(rows[2], rows[3])]
-    return {'forward_dynamics_us_16': own, 'forward_dynamics_called_us_16': own_called,
-            'pinocchio_aba_us_16': theirs - empty, 'pinocchio_aba_called_us_16': theirs,
-            'ratio_to_pinocchio': median_ratio(rows[0], bare),
-            'ratio_to_pinocchio_called': median_ratio(rows[1], rows[2])}
+    return {
+        'forward_dynamics_us_16': own,
+        'forward_dynamics_called_us_16': own_called,
+        'pinocchio_aba_us_16': theirs - empty,
+        'pinocchio_aba_called_us_16': theirs,
+        'ratio_to_pinocchio': median_ratio(rows[0], bare),
+        'ratio_to_pinocchio_called': median_ratio(rows[1], rows[2]),
+    }
 
 
 def queries_against_pinocchio(rounds):
@@ -85,16 +95,24 @@ def queries_against_pinocchio(rounds):
     """
     arm = frs.load(rigid_chain(JOINTS))
     q, v = np.random.default_rng(0).normal(size=(2, JOINTS))
-    ours = {'pose': lambda: frs.pose(arm, q), 'twist': lambda: frs.twist(arm, q, v),
-            'jacobian': lambda: frs.jacobian(arm, q),
-            'mass_matrix': lambda: frs.mass_matrix(arm, q)}
+    ours = {
+        'pose': lambda: frs.pose(arm, q),
+        'twist': lambda: frs.twist(arm, q, v),
+        'jacobian': lambda: frs.jacobian(arm, q),
+        'mass_matrix': lambda: frs.mass_matrix(arm, q),
+    }
     try:
         import pinocchio as pin
     except ImportError:
         times = in_turns([_repeated(call) for call in ours.values()], rounds)
-        return {**{f'{name}_us_16': min(row) / CALLS * 1e6 for name, row in zip(ours, times)},
-                **{f'{key}_{name}{end}': None for name in ours
-                   for key, end in (('pinocchio', '_us_16'), ('ratio_to_pinocchio', ''))}}
+        return {
+            **{f'{name}_us_16': min(row) / CALLS * 1e6 for name, row in zip(ours, times)},
+            **{
+                f'{key}_{name}{end}': None
+                for name in ours
+                for key, end in (('pinocchio', '_us_16'), ('ratio_to_pinocchio', ''))
+            },
+        }
     model = pin.buildModelFromXML(rigid_chain(JOINTS))
     data, frame = model.createData(), model.getFrameId(arm.tool)
 
@@ -106,9 +124,12 @@ def queries_against_pinocchio(rounds):
         pin.forwardKinematics(model, data, q, v)
         return pin.getFrameVelocity(model, data, frame)
 
-    theirs = {'pose': pose, 'twist': twist,
-              'jacobian': lambda: pin.computeFrameJacobian(model, data, q, frame),
-              'mass_matrix': lambda: pin.crba(model, data, q)}
+    theirs = {
+        'pose': pose,
+        'twist': twist,
+        'jacobian': lambda: pin.computeFrameJacobian(model, data, q, frame),
+        'mass_matrix': lambda: pin.crba(model, data, q),
+    }
     found = {}
     for name, call in ours.items():
         own, other = in_turns([_repeated(call), _repeated(theirs[name])], rounds)
@@ -129,15 +150,17 @@ def rigid_chain(joints):
             f'</inertial></link><joint name="joint_{i}" type="revolute">'
             f'<parent link="{before}"/><child link="link_{i}"/><origin xyz="0.3 0.02 0.01" '
             f'rpy="0.3 0.2 0.1"/><axis xyz="{axis}"/><limit lower="-9" upper="9" effort="9" '
-            'velocity="9"/></joint>')
+            'velocity="9"/></joint>'
+        )
         before = f'link_{i}'
     return f'<robot name="chain">{"".join(parts)}</robot>'
 
 
 def links_64_over_8(rounds):
     """Cost of the forward dynamics of 64 flexible links over that of 8."""
-    times = in_turns([_forward_dynamics(frs.load(flexible_chain(links)))
-                      for links in (64, 8)], rounds)
+    times = in_turns(
+        [_forward_dynamics(frs.load(flexible_chain(links))) for links in (64, 8)], rounds
+    )
     return median_ratio(*times)
 
 
@@ -152,13 +175,17 @@ def flexible_chain(links):
             '<inertia ixx="1e-5" iyy="0.00225" izz="0.00225" ixy="0" ixz="0" iyz="0"/>'
             f'</inertial></link><joint name="joint_{i}" type="continuous">'
             f'<parent link="{before}"/><child link="link_{i}"/>'
-            f'<origin xyz="{origin}"/><axis xyz="{axis}"/></joint>')
-        beams.append(f'<link name="link_{i}" end="0.3 0 0">'
-                     '<section EIy="20" EIz="30" GJ="10" EA="1e6"/>'
-                     '<modes bending_y="2" bending_z="2" torsion="1"/></link>')
+            f'<origin xyz="{origin}"/><axis xyz="{axis}"/></joint>'
+        )
+        beams.append(
+            f'<link name="link_{i}" end="0.3 0 0">'
+            '<section EIy="20" EIz="30" GJ="10" EA="1e6"/>'
+            '<modes bending_y="2" bending_z="2" torsion="1"/></link>'
+        )
         before = f'link_{i}'
-    return (f'<robot name="chain">{"".join(parts)}<flexibility>{"".join(beams)}</flexibility>'
-            '</robot>')
+    return (
+        f'<robot name="chain">{"".join(parts)}<flexibility>{"".join(beams)}</flexibility></robot>'
+    )
 
 
 def _forward_dynamics(arm):
@@ -174,14 +201,17 @@ def _called_forward_dynamics(arm):
     def call():
         for _ in range(CALLS):
             frs.forward_dynamics(arm, q, qd, effort)
+
     return call
 
 
 def _repeated(function):
     """Return a function that calls another one CALLS times."""
+
     def call():
         for _ in range(CALLS):
             function()
+
     return call
 
 
@@ -190,8 +220,14 @@ def _random_state(arm):
     rng, joints = np.random.default_rng(0), len(arm.joint_names)
     q, qd = 0.01 * rng.normal(size=arm.size), 0.1 * rng.normal(size=arm.size)
     q[:joints] = rng.normal(size=joints)
-    return (arm.arrays, q, qd, rng.normal(size=joints), make_workspace(arm.arrays),
-            np.zeros(arm.size))
+    return (
+        arm.arrays,
+        q,
+        qd,
+        rng.normal(size=joints),
+        make_workspace(arm.arrays),
+        np.zeros(arm.size),
+    )
 
 
 def _aba(pinocchio, joints):
@@ -209,15 +245,20 @@ def _aba(pinocchio, joints):
     def call():
         for _ in range(CALLS):
             aba(model, data, q, qd, effort)
+
     return call
 
 
 def measure(quick=False):
     """Return all figures of this page."""
     rounds = 15 if quick else 41
-    return {'step_us': step_times(rounds), 'step_call_us': call_over_step(rounds),
-            **against_pinocchio(rounds), **queries_against_pinocchio(rounds),
-            'links_64_over_8': links_64_over_8(rounds)}
+    return {
+        'step_us': step_times(rounds),
+        'step_call_us': call_over_step(rounds),
+        **against_pinocchio(rounds),
+        **queries_against_pinocchio(rounds),
+        'links_64_over_8': links_64_over_8(rounds),
+    }
 
 
 def as_text(result):
@@ -226,20 +267,29 @@ def as_text(result):
         yield f'one step, {name}', f'{time:.2f} us'
     yield 'a call of `step()` beside its one step', f'{result["step_call_us"]:.2f} us'
     for way, words in (('', 'without the call'), ('called_', 'called from Python')):
-        yield (f'forward dynamics, 16 coordinates, {words}',
-               f'{result[f"forward_dynamics_{way}us_16"]:.2f} us')
+        yield (
+            f'forward dynamics, 16 coordinates, {words}',
+            f'{result[f"forward_dynamics_{way}us_16"]:.2f} us',
+        )
         if result['ratio_to_pinocchio'] is None:
             yield f'Pinocchio, 16 joints, {words}', f'not measured: {result["pinocchio_reason"]}'
             continue
-        yield (f'Pinocchio, 16 joints, {words}',
-               f'{result[f"pinocchio_aba_{way}us_16"]:.2f} us; ours takes '
-               f'{result[f"ratio_to_pinocchio_{way}".rstrip("_")]:.2f} of it')
+        yield (
+            f'Pinocchio, 16 joints, {words}',
+            f'{result[f"pinocchio_aba_{way}us_16"]:.2f} us; ours takes '
+            f'{result[f"ratio_to_pinocchio_{way}".rstrip("_")]:.2f} of it',
+        )
     for name in QUERIES:
         theirs = result[f'pinocchio_{name}_us_16']
-        yield (f'{name}, 16 rigid joints, called from Python',
-               f'{result[f"{name}_us_16"]:.2f} us' + (
-                   '' if theirs is None else f', {result[f"ratio_to_pinocchio_{name}"]:.2f} of '
-                   f"Pinocchio's {theirs:.2f} us"))
+        yield (
+            f'{name}, 16 rigid joints, called from Python',
+            f'{result[f"{name}_us_16"]:.2f} us'
+            + (
+                ''
+                if theirs is None
+                else f", {result[f'ratio_to_pinocchio_{name}']:.2f} of Pinocchio's {theirs:.2f} us"
+            ),
+        )
     yield '64 flexible links over 8', f'{result["links_64_over_8"]:.2f}'
 
 

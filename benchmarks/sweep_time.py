@@ -44,16 +44,19 @@ def plain_loop(payloads, goals, path):
             row = [payload, goal, *(sim.position - to)]
             for link in arm.tips:
                 tips = tip_translations(laden, link, np.array(states))
-                row += [np.linalg.norm(tips, axis=1).max(),
-                        np.linalg.norm(np.ptp(tips, axis=0)) / 2]
+                row += [
+                    np.linalg.norm(tips, axis=1).max(),
+                    np.linalg.norm(np.ptp(tips, axis=0)) / 2,
+                ]
             writer.writerow(row)
 
 
 def swept(count, seed, folder):
     """Make as many runs as a sweep."""
     move = Manoeuvre(seconds=SECONDS, at_rest=False, rate=1 / LOOK)
-    return sweep('two_link', vary=VARY, run=move, method='random', count=count, seed=seed,
-                 folder=folder)
+    return sweep(
+        'two_link', vary=VARY, run=move, method='random', count=count, seed=seed, folder=folder
+    )
 
 
 def measure(quick=False):
@@ -62,23 +65,32 @@ def measure(quick=False):
     block = runs // BLOCKS
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
-        table = swept(2, 0, place / 'first')                # machine code is there
+        table = swept(2, 0, place / 'first')  # machine code is there
         plain_loop(table['payload'], table['elbow.to'], place / 'first.csv')
         own, plain = [], []
-        for k in range(BLOCKS):         # in turns, because a machine changes its speed
-            own.append(seconds(lambda k=k: table.update(
-                swept(block, 1 + k, place / f'runs_{k}'))))
-            plain.append(seconds(lambda k=k: plain_loop(
-                table['payload'], table['elbow.to'], place / f'plain_{k}.csv')))
-    return {'sweep_overhead': median_ratio(own, plain), 'sweep_runs': runs,
-            'sweep_ms_per_run': 1e3 * min(own) / block}
+        for k in range(BLOCKS):  # in turns, because a machine changes its speed
+            own.append(seconds(lambda k=k: table.update(swept(block, 1 + k, place / f'runs_{k}'))))
+            plain.append(
+                seconds(
+                    lambda k=k: plain_loop(
+                        table['payload'], table['elbow.to'], place / f'plain_{k}.csv'
+                    )
+                )
+            )
+    return {
+        'sweep_overhead': median_ratio(own, plain),
+        'sweep_runs': runs,
+        'sweep_ms_per_run': 1e3 * min(own) / block,
+    }
 
 
 def as_text(result):
     """Lines of the table."""
-    yield (f'{result["sweep_runs"]} runs of {SECONDS:g} s as a sweep, one process',
-           f'{result["sweep_ms_per_run"]:.2f} ms a run, {result["sweep_overhead"]:.2f} of what a '
-           'plain loop takes')
+    yield (
+        f'{result["sweep_runs"]} runs of {SECONDS:g} s as a sweep, one process',
+        f'{result["sweep_ms_per_run"]:.2f} ms a run, {result["sweep_overhead"]:.2f} of what a '
+        'plain loop takes',
+    )
 
 
 if __name__ == '__main__':

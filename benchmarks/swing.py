@@ -13,12 +13,12 @@ import numpy as np
 
 import flex_robot_sim as frs
 
-END = 2.0                               # [s]
-SAMPLES = 100                           # points of the path
-START = (0.0, 0.6, -0.9)                # waist, shoulder, elbow [rad]
+END = 2.0  # [s]
+SAMPLES = 100  # points of the path
+START = (0.0, 0.6, -0.9)  # waist, shoulder, elbow [rad]
 TARGET = (0.25, 0.9, -0.6)
-STIFFNESS = (40.0, 40.0, 15.0)          # [N m/rad]
-DAMPING = (4.0, 4.0, 1.0)               # [N m s/rad]
+STIFFNESS = (40.0, 40.0, 15.0)  # [N m/rad]
+DAMPING = (4.0, 4.0, 1.0)  # [N m s/rad]
 
 
 def described(modes=None, segments=None):
@@ -28,10 +28,14 @@ def described(modes=None, segments=None):
     :param modes: in each of both bending planes; default: as the robot says. Likewise segments.
     """
     robot = frs.read_description('two_link')
-    joints = tuple(replace(joint, stiffness=np.inf, damping=0.0, rotor_inertia=0.0)
-                   for joint in robot.joints)
-    return replace(robot, joints=joints,
-                   links=tuple(_with_beam(link, modes, segments) for link in robot.links))
+    joints = tuple(
+        replace(joint, stiffness=np.inf, damping=0.0, rotor_inertia=0.0) for joint in robot.joints
+    )
+    return replace(
+        robot,
+        joints=joints,
+        links=tuple(_with_beam(link, modes, segments) for link in robot.links),
+    )
 
 
 def _with_beam(link, modes, segments):
@@ -40,8 +44,13 @@ def _with_beam(link, modes, segments):
     coordinates = dict(link.beam.coordinates)
     if modes:
         coordinates.update(bending_y=modes, bending_z=modes)
-    beam = replace(link.beam, damping_ratio=0.0, damping_time=0.0, coordinates=coordinates,
-                   segments=segments or link.beam.segments)
+    beam = replace(
+        link.beam,
+        damping_ratio=0.0,
+        damping_time=0.0,
+        coordinates=coordinates,
+        segments=segments or link.beam.segments,
+    )
     return replace(link, beam=beam)
 
 

@@ -29,17 +29,21 @@ from flex_robot_sim.rig.estimation.shape_filter import ShapeFilter
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
 from flex_robot_sim.util.share import shipped_robots
 
-PERIOD = 2e-3               # of telemetry                                                  [s]
-JERK = 30, 50               # microsteps of the jerk, and milliseconds that it takes
-SETTLING, END = 0.5, 2.0    # of what is looked at, after the jerk                          [s]
+PERIOD = 2e-3  # of telemetry                                                  [s]
+JERK = 30, 50  # microsteps of the jerk, and milliseconds that it takes
+SETTLING, END = 0.5, 2.0  # of what is looked at, after the jerk                          [s]
 MODES = '<modes bending_y="{}"'
-TRUTHS = {**{f'{count} modes': MODES.format(count) for count in (2, 3, 4, 8)},
-          '2 segments of 2': '<modes segments="2" bending_y="2"',
-          '4 segments of 2': '<modes segments="4" bending_y="2"'}
+TRUTHS = {
+    **{f'{count} modes': MODES.format(count) for count in (2, 3, 4, 8)},
+    '2 segments of 2': '<modes segments="2" bending_y="2"',
+    '4 segments of 2': '<modes segments="4" bending_y="2"',
+}
 MODELS = 2, 3
 # stations of the root sensor and of the tip sensor [m] in a wrong description
-MISPLACED = {'112.24 mm are called active': ((0.01, 0.12224), (0.27776, 0.39)),
-             'solder tabs at the other end': ((0.02699, 0.12224), (0.27776, 0.37301))}
+MISPLACED = {
+    '112.24 mm are called active': ((0.01, 0.12224), (0.27776, 0.39)),
+    'solder tabs at the other end': ((0.02699, 0.12224), (0.27776, 0.37301)),
+}
 
 
 def strip(modes, places=()):
@@ -47,8 +51,11 @@ def strip(modes, places=()):
     text = shipped_robots()['rig'].read_text(encoding='utf-8')
     text = re.sub('<modes bending_y="[0-9]+"', modes, text)
     for name, (start, end) in zip(('root', 'tip'), places):
-        text = re.sub(f'name="{name}" from="[^"]*" to="[^"]*"',
-                      f'name="{name}" from="{start}" to="{end}"', text)
+        text = re.sub(
+            f'name="{name}" from="[^"]*" to="[^"]*"',
+            f'name="{name}" from="{start}" to="{end}"',
+            text,
+        )
     return frs.load(text)
 
 
@@ -57,8 +64,11 @@ def ringing(arm, parts, seed):
     bench = Bench(arm, parts, seed=seed)
     drive, (steps, milliseconds) = Drive(bridge=True, stepper=True), JERK
     for k in range(milliseconds):
-        bench.advance(drive._replace(steps=round(steps * (k + 1) / milliseconds),
-                                     step_rate=steps / milliseconds * 1e3))
+        bench.advance(
+            drive._replace(
+                steps=round(steps * (k + 1) / milliseconds), step_rate=steps / milliseconds * 1e3
+            )
+        )
     rows = []
     for _ in range(round(END / PERIOD)):
         bench.advance(drive._replace(steps=steps), PERIOD)
@@ -80,8 +90,13 @@ def errors(truth, seed=1):
         curvatures = [calibration.curvatures(np.array(pins.adc) / full) for pins, _ in rows]
         estimator = ShapeEstimator(arm, 'strip', calibration.deviations)
         follower = ShapeFilter(
-            arm, 'strip', calibration.encoder_deviations, calibration.deviations,
-            [0.0, stepper_stiffness(parts)], [0.0, parts.stepper_damping])
+            arm,
+            'strip',
+            calibration.encoder_deviations,
+            calibration.deviations,
+            [0.0, stepper_stiffness(parts)],
+            [0.0, parts.stepper_damping],
+        )
         target = [0.15, JERK[0] * 2 * math.pi / parts.steps_per_turn]
         by_sensors, by_filter = [], []
         for (pins, _), curvature in zip(rows, curvatures):
@@ -100,19 +115,31 @@ def misplaced(places):
     _, columns, C = sensors_of(true, 'strip')
     tip = tip_map(true, 'strip')[1, columns]
     beam = true.beams[true.segments['strip'][0]]
-    shapes = {'force at the tip': np.linalg.lstsq(
-                  beam.strain(beam.stations)[:, 3], 1.0 - beam.stations / beam.length,
-                  rcond=None)[0],
-              'first mode': frs.modes(true).shapes.real[columns, 0]}
+    shapes = {
+        'force at the tip': np.linalg.lstsq(
+            beam.strain(beam.stations)[:, 3], 1.0 - beam.stations / beam.length, rcond=None
+        )[0],
+        'first mode': frs.modes(true).shapes.real[columns, 0],
+    }
     estimator = ShapeEstimator(wrong, 'strip', 1.0)
-    ends = np.array([(sensor.start, sensor.end) for arm in (true, wrong)
-                     for sensor in arm.description.link('strip').beam.sensors]).reshape(2, 2, 2)
+    ends = np.array(
+        [
+            (sensor.start, sensor.end)
+            for arm in (true, wrong)
+            for sensor in arm.description.link('strip').beam.sensors
+        ]
+    ).reshape(2, 2, 2)
     lengths, middles = ends[..., 1] - ends[..., 0], ends.mean(axis=2)
     # the resistance grows with the angle by which the active part is bent
-    gains = {'by the data sheet': lengths[0] / lengths[1],
-             'by known forces': (beam.length - middles[1]) / (beam.length - middles[0])}
-    ratios = {(how, name): estimator.estimate(gain * (C @ shape)).tip[1] / (tip @ shape)
-              for how, gain in gains.items() for name, shape in shapes.items()}
+    gains = {
+        'by the data sheet': lengths[0] / lengths[1],
+        'by known forces': (beam.length - middles[1]) / (beam.length - middles[0]),
+    }
+    ratios = {
+        (how, name): estimator.estimate(gain * (C @ shape)).tip[1] / (tip @ shape)
+        for how, gain in gains.items()
+        for name, shape in shapes.items()
+    }
     return {case: 100.0 * (ratio - 1.0) for case, ratio in ratios.items()}
 
 
@@ -121,9 +148,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('--seeds', type=int, default=3, help='of the noise (default: 3)')
     seeds = range(1, parser.parse_args().seeds + 1)
-    print(f'{"truth":18s}{"deflection":>12s}' + ''.join(
-        f'{f"{name}, {count} modes":>26s}' for name in ('least_squares', 'kalman')
-        for count in MODELS))
+    print(
+        f'{"truth":18s}{"deflection":>12s}'
+        + ''.join(
+            f'{f"{name}, {count} modes":>26s}'
+            for name in ('least_squares', 'kalman')
+            for count in MODELS
+        )
+    )
     for truth in TRUTHS:
         runs = [errors(truth, seed) for seed in seeds]
         print(f'{truth:18s}{runs[0][1] * 1e3:9.1f} mm', end='')

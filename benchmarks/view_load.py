@@ -26,8 +26,8 @@ from flex_robot_sim.ros.network import choose_domain, prepare_network
 from flex_robot_sim.ros.node_runner import make_executor
 from flex_robot_sim.system.processes import CONTROLLER, VIEW, command, simulation_system
 
-PATIENCE = 120.0        # for the start of the programs                                      [s]
-SETTLE = 3.0            # after which all that is sent once has been sent                    [s]
+PATIENCE = 120.0  # for the start of the programs                                      [s]
+SETTLE = 3.0  # after which all that is sent once has been sent                    [s]
 MISSED = 'deadlines missed by 5 ms'
 BROWSER = """
 import asyncio, sys, importlib.metadata, urllib.request, websockets
@@ -92,20 +92,34 @@ def measure(robot, seconds, counts):
     """Return {browsers: figures} of a robot that swings."""
     swing = {**fitting_swing(frs.load(robot)).parameters, 'profile': 'swing'}
     programs = simulation_system(
-        robot, display=False, view=True, log_level='error',
-        settings={CONTROLLER: swing, VIEW: {'view_browser': False}})
+        robot,
+        display=False,
+        view=True,
+        log_level='error',
+        settings={CONTROLLER: swing, VIEW: {'view_browser': False}},
+    )
     found = {}
     with contextlib.ExitStack() as stack:
-        processes = {program.executable: stack.enter_context(running(
-            command(program), text=True, stderr=subprocess.PIPE if program.executable == VIEW
-            else None)) for program in programs}
+        processes = {
+            program.executable: stack.enter_context(
+                running(
+                    command(program),
+                    text=True,
+                    stderr=subprocess.PIPE if program.executable == VIEW else None,
+                )
+            )
+            for program in programs
+        }
         listener, browsers = Listener(), []
         address = _address_of(processes[VIEW])
         for count in counts:
             while len(browsers) < count:
-                browsers.append(stack.enter_context(running(
-                    [sys.executable, '-c', BROWSER, address], stdout=subprocess.PIPE)))
-                browsers[-1].stdout.readline()      # it is being served
+                browsers.append(
+                    stack.enter_context(
+                        running([sys.executable, '-c', BROWSER, address], stdout=subprocess.PIPE)
+                    )
+                )
+                browsers[-1].stdout.readline()  # it is being served
             listener.spin(min(SETTLE, seconds))
             missed = listener.count()
             used, begun = processor_time(processes[VIEW]), time.monotonic()
@@ -113,7 +127,8 @@ def measure(robot, seconds, counts):
             span = time.monotonic() - begun
             found[count] = {
                 'core_percent': round(100 * (processor_time(processes[VIEW]) - used) / span, 1),
-                'missed': listener.count() - missed}
+                'missed': listener.count() - missed,
+            }
         listener.node.destroy_node()
     return found
 
@@ -130,8 +145,10 @@ def as_text(found):
     """Yield (what, figures) of {robot: {browsers: figures}}."""
     for robot, counts in found.items():
         for count, figures in counts.items():
-            yield (f'{robot}, browsers: {count}',
-                   f'{figures["core_percent"]:.1f} % of a core, {figures["missed"]} steps missed')
+            yield (
+                f'{robot}, browsers: {count}',
+                f'{figures["core_percent"]:.1f} % of a core, {figures["missed"]} steps missed',
+            )
 
 
 if __name__ == '__main__':
@@ -145,9 +162,14 @@ if __name__ == '__main__':
     choose_domain()
     rclpy.init()
     try:
-        result = {robot: measure(robot, arguments.seconds, arguments.browsers)
-                  for robot in arguments.robots}
+        result = {
+            robot: measure(robot, arguments.seconds, arguments.browsers)
+            for robot in arguments.robots
+        }
     finally:
         rclpy.try_shutdown()
-    print(json.dumps(result, indent=2) if arguments.json else
-          '\n'.join(f'{what:30} {figures}' for what, figures in as_text(result)))
+    print(
+        json.dumps(result, indent=2)
+        if arguments.json
+        else '\n'.join(f'{what:30} {figures}' for what, figures in as_text(result))
+    )

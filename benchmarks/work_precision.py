@@ -17,11 +17,11 @@ from benchmarks.precision import TOLERANCE, extrapolated, longest_step, tip_erro
 from benchmarks.swing import END, SAMPLES, described, servos, swing
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 
-PIECES = (3, 4, 5, 6, 8, 10)            # per flexible link
-ITERATIONS = (2, 3, 4)                  # of our scheme with Pinocchio
-LONG_STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32)     # per sample
+PIECES = (3, 4, 5, 6, 8, 10)  # per flexible link
+ITERATIONS = (2, 3, 4)  # of our scheme with Pinocchio
+LONG_STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32)  # per sample
 SHORT_STEPS = (250, 320, 400, 500, 640, 800, 1000, 1280, 1600, 2000, 2560, 3200)
-ELEMENTS = (3, 4, 6, 8)                 # of Exudyn
+ELEMENTS = (3, 4, 6, 8)  # of Exudyn
 ELEMENT_STEPS = (16, 20, 25, 32, 40, 50, 64)
 QUICK_PIECES = (6,)
 SCHEMES_TRIED_QUICKLY = ('discrete', 'Euler')
@@ -34,12 +34,13 @@ def measure(quick=False):
     reference = extrapolated(*(swing(finer, steps, iterations=4)[0] for steps in (80, 160)))
     steps, error = longest_step(lambda steps: swing(arm, steps)[0], reference)
     ours = partial(_our_seconds, arm, steps)
-    result = {'tolerance': TOLERANCE,
-              'ours': _row(min(ours() for _ in range(9)), steps, error)}
+    result = {'tolerance': TOLERANCE, 'ours': _row(min(ours() for _ in range(9)), steps, error)}
     contenders = {
-        'mujoco': ('chopped_mujoco', _mujoco), 'pinocchio': ('chopped_pinocchio', _pinocchio),
+        'mujoco': ('chopped_mujoco', _mujoco),
+        'pinocchio': ('chopped_pinocchio', _pinocchio),
         'pinocchio_with_our_scheme': ('chopped_pinocchio', _pinocchio_with_our_scheme),
-        'exudyn': ('beams_exudyn', _exudyn)}
+        'exudyn': ('beams_exudyn', _exudyn),
+    }
     for name, (module, run) in contenders.items():
         try:
             library = import_module(f'benchmarks.{module}')
@@ -47,9 +48,15 @@ def measure(quick=False):
             result[name] = {'seconds': None, 'times_ours': None, 'reason': str(error)}
             continue
         found = list(run(library, reference, ours, quick))
-        result[name] = (min(found, key=lambda row: row['times_ours']) if found else
-                        {'seconds': None, 'times_ours': None,
-                         'reason': 'no model that was tried is near enough'})
+        result[name] = (
+            min(found, key=lambda row: row['times_ours'])
+            if found
+            else {
+                'seconds': None,
+                'times_ours': None,
+                'reason': 'no model that was tried is near enough',
+            }
+        )
     if 'reason' not in result['pinocchio_with_our_scheme'] and not quick:
         result['limit_of_chains_off_by'] = _limit_of_chains(reference)
     return {'work_precision': result}
@@ -63,24 +70,40 @@ def _mujoco(library, reference, ours, quick):
     for scheme in library.SCHEMES:
         if not quick or scheme in SCHEMES_TRIED_QUICKLY:
             yield from _fewest_pieces(
-                library, reference, ours, SHORT_STEPS, scheme, quick,
+                library,
+                reference,
+                ours,
+                SHORT_STEPS,
+                scheme,
+                quick,
                 lambda chain, steps, samples, scheme=scheme: library.swing(
-                    chain, scheme, steps, END, samples))
+                    chain, scheme, steps, END, samples
+                ),
+            )
 
 
-def _pinocchio(library, reference, ours, quick, scheme='semi_implicit_euler', choices=SHORT_STEPS,
-               iterations=1):
+def _pinocchio(
+    library,
+    reference,
+    ours,
+    quick,
+    scheme='semi_implicit_euler',
+    choices=SHORT_STEPS,
+    iterations=1,
+):
     def run(chain, steps, samples):
         path, calls = library.swing(chain, scheme, steps, END, samples, iterations)
         # only what Pinocchio computes, as if the scheme around it were compiled and cost nothing
         return path, calls * library.call_time(chain)
+
     return _fewest_pieces(library, reference, ours, choices, scheme, quick, run)
 
 
 def _pinocchio_with_our_scheme(library, reference, ours, quick):
     for iterations in ITERATIONS[1:2] if quick else ITERATIONS:
-        for row in _pinocchio(library, reference, ours, quick, 'implicit_midpoint', LONG_STEPS,
-                              iterations):
+        for row in _pinocchio(
+            library, reference, ours, quick, 'implicit_midpoint', LONG_STEPS, iterations
+        ):
             yield {**row, 'iterations': iterations}
 
 
@@ -89,14 +112,19 @@ def _fewest_pieces(library, reference, ours, choices, scheme, quick, run):
     arm, found = described(), 0
     for pieces in QUICK_PIECES if quick else PIECES:
         chain = library.build(*chop(arm, pieces, servos(arm)))
-        best = longest_step(lambda steps, chain=chain: run(chain, steps, SAMPLES)[0], reference,
-                            choices)
+        best = longest_step(
+            lambda steps, chain=chain: run(chain, steps, SAMPLES)[0], reference, choices
+        )
         if best is None:
             continue
         steps, error = best
         pairs = [(run(chain, steps * SAMPLES, 1)[1], ours()) for _ in range(1 if quick else 5)]
-        yield {**_row(min(pairs)[0], steps, error), 'times_ours': _ratio(pairs),
-               'pieces': pieces, 'scheme': scheme}
+        yield {
+            **_row(min(pairs)[0], steps, error),
+            'times_ours': _ratio(pairs),
+            'pieces': pieces,
+            'scheme': scheme,
+        }
         found += 1
         if found == (1 if quick else 2):
             return
@@ -107,11 +135,15 @@ def _exudyn(library, reference, ours, quick):
     for elements in ELEMENTS[-1:] if quick else ELEMENTS:
         for steps in ELEMENT_STEPS:
             path, seconds = library.Arm(arm, elements, servos(arm), GRAVITY).swing(
-                steps, END, SAMPLES)
+                steps, END, SAMPLES
+            )
             error = tip_error(path, reference)
             if error <= TOLERANCE:
-                yield {**_row(seconds, steps, error), 'times_ours': _ratio([(seconds, ours())]),
-                       'elements': elements}
+                yield {
+                    **_row(seconds, steps, error),
+                    'times_ours': _ratio([(seconds, ours())]),
+                    'elements': elements,
+                }
                 break
 
 
@@ -121,9 +153,14 @@ def _limit_of_chains(reference):
     paths = []
     for pieces in (8, 16):
         chain = library.build(*chop(described(), pieces, servos(described())))
-        paths.append(extrapolated(*(library.swing(chain, 'implicit_midpoint', steps, END,
-                                                  SAMPLES, iterations=4)[0]
-                                    for steps in (80, 160))))
+        paths.append(
+            extrapolated(
+                *(
+                    library.swing(chain, 'implicit_midpoint', steps, END, SAMPLES, iterations=4)[0]
+                    for steps in (80, 160)
+                )
+            )
+        )
     return tip_error(extrapolated(*paths), reference)
 
 
@@ -138,10 +175,13 @@ def _row(seconds, steps, error):
 def as_text(result):
     """Lines of the table."""
     result = result['work_precision']
-    for name, words in (('ours', 'ours'), ('mujoco', 'MuJoCo, chopped'),
-                        ('pinocchio', 'Pinocchio, chopped'),
-                        ('pinocchio_with_our_scheme', 'Pinocchio, chopped, our scheme'),
-                        ('exudyn', 'Exudyn, beams')):
+    for name, words in (
+        ('ours', 'ours'),
+        ('mujoco', 'MuJoCo, chopped'),
+        ('pinocchio', 'Pinocchio, chopped'),
+        ('pinocchio_with_our_scheme', 'Pinocchio, chopped, our scheme'),
+        ('exudyn', 'Exudyn, beams'),
+    ):
         row = result[name]
         if row['seconds'] is None:
             yield words, f'not measured: {row["reason"]}'
@@ -150,11 +190,16 @@ def as_text(result):
         scheme = f', {row["scheme"]}' if 'scheme' in row else ''
         scheme += f' of {row["iterations"]} iterations' if 'iterations' in row else ''
         times = '' if name == 'ours' else f', {row["times_ours"]:.1f} times ours'
-        yield (words, f'{row["seconds"] * 1e3:.4g} ms for {END:g} s{times}; tip error '
-               f'{row["tip_error"]:.1e}, steps of {row["step"] * 1e3:.3g} ms{model}{scheme}')
+        yield (
+            words,
+            f'{row["seconds"] * 1e3:.4g} ms for {END:g} s{times}; tip error '
+            f'{row["tip_error"]:.1e}, steps of {row["step"] * 1e3:.3g} ms{model}{scheme}',
+        )
     if 'limit_of_chains_off_by' in result:
-        yield ('limit of chains of rigid pieces',
-               f'off ours by {result["limit_of_chains_off_by"]:.1e}')
+        yield (
+            'limit of chains of rigid pieces',
+            f'off ours by {result["limit_of_chains_off_by"]:.1e}',
+        )
 
 
 if __name__ == '__main__':

@@ -16,14 +16,42 @@ author = 'The flex_robot_sim developers'
 copyright = author
 
 CHAPTERS = {
-    'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',
-              'recording', 'report', 'identification', 'sweep'),
+    'Tasks': (
+        'simulate_my_arm',
+        'flexible_urdf',
+        'tune_controller',
+        'use_rig',
+        'view',
+        'recording',
+        'report',
+        'identification',
+        'sweep',
+    ),
     'Remedies': ('control', 'control_feedback', 'control_planning'),
-    'Reference': ('description', 'ros', 'moveit', 'rig_bridge', 'security', 'python', 'programs',
-                  'api', 'rig', 'rig_protocol'),
-    'Theory': ('theory', 'papers', 'papers/dual_screw', 'papers/element_sum', 'papers/wrench_dae',
-               'papers/screw_kinematics', 'papers/stiffened', 'benchmark', 'scale',
-               'architecture'),
+    'Reference': (
+        'description',
+        'ros',
+        'moveit',
+        'rig_bridge',
+        'security',
+        'python',
+        'programs',
+        'api',
+        'rig',
+        'rig_protocol',
+    ),
+    'Theory': (
+        'theory',
+        'papers',
+        'papers/dual_screw',
+        'papers/element_sum',
+        'papers/wrench_dae',
+        'papers/screw_kinematics',
+        'papers/stiffened',
+        'benchmark',
+        'scale',
+        'architecture',
+    ),
 }
 """Pages by chapter; one that is not there is left out."""
 
@@ -38,7 +66,7 @@ html_static_path, html_css_files = ['style'], ['site.css']
 html_favicon = 'style/icon.svg'
 html_show_copyright = html_show_sphinx = html_copy_source = False
 html_theme_options = {'navigation_with_keys': True}
-highlight_language = 'none'         # blocks without a language are screens and layouts
+highlight_language = 'none'  # blocks without a language are screens and layouts
 
 # as forges read it: $...$ and blocks of the kind math, and anchors of headings
 myst_enable_extensions = ['dollarmath']
@@ -46,13 +74,12 @@ myst_fence_as_directive = ['math']
 myst_heading_anchors = 4
 myst_dmath_double_inline = False
 
-default_role = 'code'               # docstrings have `names`, not links
-smartquotes = False                 # 'body' is a word to type
+default_role = 'code'  # docstrings have `names`, not links
+smartquotes = False  # 'body' is a word to type
 autodoc_member_order = 'bysource'
-autodoc_typehints = 'none'          # they are in the parameters' lines, with shapes and units
+autodoc_typehints = 'none'  # they are in the parameters' lines, with shapes and units
 # what the library imports, where pages are built without it
-autodoc_mock_imports = [name for name in ('lxml', 'numba', 'scipy', 'yaml')
-                        if not find_spec(name)]
+autodoc_mock_imports = [name for name in ('lxml', 'numba', 'scipy', 'yaml') if not find_spec(name)]
 rosdoc2_settings = {'allow_other_extensions': True}
 
 LINK = re.compile(r'(!?)\[([^\]]*)\]\((\.\./[^)\s#]*)(#[^)]*)?\)')
@@ -66,8 +93,9 @@ def add_chapters(app, docname, source):
     lists = ''
     for name, pages in CHAPTERS.items():
         there = [f'   {page}' for page in pages if page in app.env.found_docs]
-        lists += '\n'.join(['', '.. toctree::', '   :hidden:', f'   :caption: {name}', '',
-                            *there, ''])
+        lists += '\n'.join(
+            ['', '.. toctree::', '   :hidden:', f'   :caption: {name}', '', *there, '']
+        )
     # rosdoc2 has a start page of its own kind: index.rst.jinja
     is_markdown = app.env.doc2path(docname).suffix == '.md'
     source[0] += f'\n```{{eval-rst}}{lists}```\n' if is_markdown else lists
@@ -94,8 +122,7 @@ def plain_words(app, what, name, obj, options, lines):
     for k, line in enumerate(lines):
         if not line.startswith('    '):
             parts = re.split(r'(`[^`]*`)', line)
-            parts[::2] = [re.sub(r'([|*\\]|(?<=\w)_(?!\w))', r'\\\1', part)
-                          for part in parts[::2]]
+            parts[::2] = [re.sub(r'([|*\\]|(?<=\w)_(?!\w))', r'\\\1', part) for part in parts[::2]]
             lines[k] = ''.join(parts)
 
 

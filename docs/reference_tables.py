@@ -33,16 +33,25 @@ PAGES = ROOT / 'docs' / 'ros.md', ROOT / 'docs' / 'rig_bridge.md'
 POLICY = ROOT / 'config' / 'security_policy.xml'
 MARK = re.compile(r'(<!-- table: (\w+) (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
-SETTINGS = {'dynamics': DYNAMICS_SETTINGS, 'controller': CONTROLLER_SETTINGS,
-            'shaper': SHAPER_SETTINGS, 'trajectory_action': TRAJECTORY_ACTION_SETTINGS,
-            'view': VIEW_SETTINGS, 'drift': DRIFT_SETTINGS, 'bridge': BRIDGE_SETTINGS}
+SETTINGS = {
+    'dynamics': DYNAMICS_SETTINGS,
+    'controller': CONTROLLER_SETTINGS,
+    'shaper': SHAPER_SETTINGS,
+    'trajectory_action': TRAJECTORY_ACTION_SETTINGS,
+    'view': VIEW_SETTINGS,
+    'drift': DRIFT_SETTINGS,
+    'bridge': BRIDGE_SETTINGS,
+}
 SHARED = [kind for kind in DYNAMICS_SETTINGS if kind in CONTROLLER_SETTINGS]
 ALL_NODES = RobotSettings, MessageSettings, NodeSettings
 OWN_SETTINGS = {
     'shared': SHARED,
-    **{node: [kind for kind in kinds if kind not in (*SHARED, *ALL_NODES)]
-       for node, kinds in SETTINGS.items()},
-    'bridge': [kind for kind in BRIDGE_SETTINGS if kind not in (RobotSettings, NodeSettings)]}
+    **{
+        node: [kind for kind in kinds if kind not in (*SHARED, *ALL_NODES)]
+        for node, kinds in SETTINGS.items()
+    },
+    'bridge': [kind for kind in BRIDGE_SETTINGS if kind not in (RobotSettings, NodeSettings)],
+}
 """Settings classes by table of the pages."""
 
 ARGUMENTS = {'simulation': SimulationArguments, 'shaper': ShaperArguments, 'hil': HilArguments}
@@ -72,47 +81,78 @@ def fill_policy(policy: str) -> str:
     for process, nodes in PROCESSES.items():
         published = [topic.name for node in nodes for topic, _ in published_by(node)]
         subscribed = [topic.name for node in nodes for topic, _ in subscribed_by(node)]
-        for rule, names in (('publish', [*published, *PUBLISHED_BY_ALL]),
-                            ('subscribe', [*subscribed, *SUBSCRIBED_BY_ALL])):
-            rows = ''.join(f'{" " * 12}<topic>{re.sub("LINK|JOINT", "*", name)}</topic>\n'
-                           for name in dict.fromkeys(names))
-            policy = re.sub(rf'(<enclave path="/flex_robot_sim/{process}">.*?'
-                            rf'<topics {rule}="ALLOW">\n).*?( *</topics>)',
-                            lambda found, rows=rows: found[1] + rows + found[2],
-                            policy, count=1, flags=re.DOTALL)
+        for rule, names in (
+            ('publish', [*published, *PUBLISHED_BY_ALL]),
+            ('subscribe', [*subscribed, *SUBSCRIBED_BY_ALL]),
+        ):
+            rows = ''.join(
+                f'{" " * 12}<topic>{re.sub("LINK|JOINT", "*", name)}</topic>\n'
+                for name in dict.fromkeys(names)
+            )
+            policy = re.sub(
+                rf'(<enclave path="/flex_robot_sim/{process}">.*?'
+                rf'<topics {rule}="ALLOW">\n).*?( *</topics>)',
+                lambda found, rows=rows: found[1] + rows + found[2],
+                policy,
+                count=1,
+                flags=re.DOTALL,
+            )
     return policy
 
 
 def _rows(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = list(head)
-    return ''.join(f'| {" | ".join(row)} |\n' for row in (head, ['---'] * len(head), *rows)
-                   ).replace('| --- ', '|---').replace('|--- |', '|---|')
+    return (
+        ''.join(f'| {" | ".join(row)} |\n' for row in (head, ['---'] * len(head), *rows))
+        .replace('| --- ', '|---')
+        .replace('|--- |', '|---|')
+    )
 
 
 def _published(node):
     defaults = {item.name: item.default for kind in SETTINGS[node] for item in fields(kind)}
-    return _rows(('topic', 'type', 'rate', 'QoS', 'what'), [
-        (_code(topic.name), _code(topic.kind),
-         f'{defaults[use.rate]:g} Hz (`{use.rate}`)' if use.rate in defaults else use.rate,
-         str(topic.quality), use.meaning) for topic, use in published_by(node)])
+    return _rows(
+        ('topic', 'type', 'rate', 'QoS', 'what'),
+        [
+            (
+                _code(topic.name),
+                _code(topic.kind),
+                f'{defaults[use.rate]:g} Hz (`{use.rate}`)' if use.rate in defaults else use.rate,
+                str(topic.quality),
+                use.meaning,
+            )
+            for topic, use in published_by(node)
+        ],
+    )
 
 
 def _subscribed(node):
-    return _rows(('topic', 'type', 'QoS', 'what'), [
-        (_code(topic.name), _code(topic.kind), str(use.quality), use.meaning)
-        for topic, use in subscribed_by(node)])
+    return _rows(
+        ('topic', 'type', 'QoS', 'what'),
+        [
+            (_code(topic.name), _code(topic.kind), str(use.quality), use.meaning)
+            for topic, use in subscribed_by(node)
+        ],
+    )
 
 
 def _services(node):
     nodes = PROCESSES[node]
-    return _rows(('service', 'type', 'what'), [
-        (_code(service.name), _code(service.kind), service.meaning)
-        for service in SERVICES if service.node in nodes])
+    return _rows(
+        ('service', 'type', 'what'),
+        [
+            (_code(service.name), _code(service.kind), service.meaning)
+            for service in SERVICES
+            if service.node in nodes
+        ],
+    )
 
 
 def _parameters(group):
-    return _rows(('parameter', 'kind', 'default', 'bounds', 'live', 'meaning'), [
-        _parameter(item) for kind in OWN_SETTINGS[group] for item in fields(kind)])
+    return _rows(
+        ('parameter', 'kind', 'default', 'bounds', 'live', 'meaning'),
+        [_parameter(item) for kind in OWN_SETTINGS[group] for item in fields(kind)],
+    )
 
 
 def _parameter(item: Field) -> list[str]:
@@ -127,16 +167,39 @@ def _parameter(item: Field) -> list[str]:
         lowest = f'> {about["above"]:g}' if about['at_least'] is None else f'{about["at_least"]:g}'
         bounds = f'{lowest} to {about["at_most"]:g}'
     unit = f' [{about["unit"]}]' if about['unit'] else ''
-    row = (_code(item.name), kind, _code(_written(item.default)), bounds,
-           'live' if about['live'] else '', f'{about["help"]}{unit}')
+    row = (
+        _code(item.name),
+        kind,
+        _code(_written(item.default)),
+        bounds,
+        'live' if about['live'] else '',
+        f'{about["help"]}{unit}',
+    )
     return [cell.replace('<', r'\<') for cell in row]
 
 
 def _arguments(name):
-    return _rows(('argument', 'default', 'choices', 'meaning'), [
-        (_code(item.name), _code(_written(item.default)), ', '.join(map(_code, (
-            ('true', 'false') if isinstance(item.default, bool) else item.metadata['choices']))),
-         item.metadata['help']) for item in fields(ARGUMENTS[name])])
+    return _rows(
+        ('argument', 'default', 'choices', 'meaning'),
+        [
+            (
+                _code(item.name),
+                _code(_written(item.default)),
+                ', '.join(
+                    map(
+                        _code,
+                        (
+                            ('true', 'false')
+                            if isinstance(item.default, bool)
+                            else item.metadata['choices']
+                        ),
+                    )
+                ),
+                item.metadata['help'],
+            )
+            for item in fields(ARGUMENTS[name])
+        ],
+    )
 
 
 def _code(text):
@@ -150,8 +213,12 @@ def _written(value):
 
 
 TABLES: dict[str, Callable[[str], str]] = {
-    'published': _published, 'subscribed': _subscribed, 'services': _services,
-    'parameters': _parameters, 'arguments': _arguments}
+    'published': _published,
+    'subscribed': _subscribed,
+    'services': _services,
+    'parameters': _parameters,
+    'arguments': _arguments,
+}
 
 
 if __name__ == '__main__':

@@ -13,18 +13,24 @@ from pathlib import Path
 
 PAGES = Path(__file__).resolve().parent
 HOST = '127.0.0.1'
-PORTS = range(8280, 8300)       # the first that is free is taken
+PORTS = range(8280, 8300)  # the first that is free is taken
 
 
 def main(words=None):
     """Run with `words` (default: the command line); return the exit code."""
     parser = argparse.ArgumentParser(
-        prog='./run docs', description='Build the pages of docs/ as a site, and serve it on this '
-                                       'machine only, until Ctrl-C.',
-        epilog='example: ./run docs --build site')
+        prog='./run docs',
+        description='Build the pages of docs/ as a site, and serve it on this '
+        'machine only, until Ctrl-C.',
+        epilog='example: ./run docs --build site',
+    )
     parser.add_argument('--build', metavar='DIR', help='build into this folder, and end')
-    parser.add_argument('--port', type=int, metavar='N',
-                        help=f'(default: the first that is free from {PORTS[0]} on)')
+    parser.add_argument(
+        '--port',
+        type=int,
+        metavar='N',
+        help=f'(default: the first that is free from {PORTS[0]} on)',
+    )
     arguments = parser.parse_args(words)
     folder = Path(arguments.build or Path(sys.prefix) / 'site')
     try:
@@ -34,7 +40,7 @@ def main(words=None):
                 return 1
             print(folder / 'index.html')
             return 0
-        with open_server(folder, arguments.port) as server:     # before what takes long
+        with open_server(folder, arguments.port) as server:  # before what takes long
             if build(folder):
                 return 1
             print(f'http://{HOST}:{server.server_port}  Ctrl-C ends it.', flush=True)
@@ -53,8 +59,19 @@ def build(folder):
 
     # on a terminal Sphinx tells how far it is
     quiet = [] if sys.stdout.isatty() else ['-q']
-    return sphinx([*quiet, '-W', '--keep-going', '-b', 'html', '-d', f'{folder}/.doctrees',
-                   str(PAGES), str(folder)])
+    return sphinx(
+        [
+            *quiet,
+            '-W',
+            '--keep-going',
+            '-b',
+            'html',
+            '-d',
+            f'{folder}/.doctrees',
+            str(PAGES),
+            str(folder),
+        ]
+    )
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -25,15 +25,15 @@ from flex_robot_sim.display.bending import BendingShape
 
 ROBOT, ENLARGED = 'two_link', 6
 POSES = np.array([[0.0, 1.1, -0.9], [0.0, 0.35, -0.2]])
-MOVE, REST = 0.5, 2.3                   # times of a move and of the rest behind it            [s]
-PERIOD = 1e-3                           # of the places of the drives, and of steps            [s]
-EVERY, TRACE = 66, 11                   # steps from one picture, and from one point, to the next
-SLOW = 6.0                              # modes below this frequency are shaped for           [Hz]
-SEEN = 900                              # steps that the trace of the tip is long
-FULL = 6e-4                             # surface strain with the last colour                  [-]
+MOVE, REST = 0.5, 2.3  # times of a move and of the rest behind it            [s]
+PERIOD = 1e-3  # of the places of the drives, and of steps            [s]
+EVERY, TRACE = 66, 11  # steps from one picture, and from one point, to the next
+SLOW = 6.0  # modes below this frequency are shaped for           [Hz]
+SEEN = 900  # steps that the trace of the tip is long
+FULL = 6e-4  # surface strain with the last colour                  [-]
 SIZE, DPI = (8.4, 3.9), 100
 FILE = Path(__file__).parent / 'images' / 'start.webp'
-GREY, INK = '#8a929c', '#7d8590'        # seen on light and dark pages alike
+GREY, INK = '#8a929c', '#7d8590'  # seen on light and dark pages alike
 
 
 def set_points():
@@ -50,7 +50,7 @@ def simulated(arm, targets):
     sim.set_state(POSES[0])
     # twice: the second time it begins as the first one ended, so that the picture repeats itself
     twice = np.concatenate([targets, targets])
-    return sim.follow(twice, np.gradient(twice, PERIOD, axis=0))[len(targets):len(twice)]
+    return sim.follow(twice, np.gradient(twice, PERIOD, axis=0))[len(targets) : len(twice)]
 
 
 class Drawing:
@@ -73,25 +73,38 @@ class Drawing:
         bent, colours = self.shape.bent(large).axis, self.true.bent(q).rgba
         axes.plot([0, 0], [-0.02, 0.3], color='#454c56', linewidth=15, solid_capstyle='butt')
         for link in self.shape.links:
-            axes.plot(*rigid[link.nodes].T[[0, 2]], color=GREY, linewidth=2, alpha=0.8,
-                      linestyle=(0, (3, 2)))
-        trace = [frs.pose(self.linear, self._enlarged(state, ENLARGED), link='tool')[[0, 2], 3]
-                 for state in states[::-TRACE]]
+            axes.plot(
+                *rigid[link.nodes].T[[0, 2]],
+                color=GREY,
+                linewidth=2,
+                alpha=0.8,
+                linestyle=(0, (3, 2)),
+            )
+        trace = [
+            frs.pose(self.linear, self._enlarged(state, ENLARGED), link='tool')[[0, 2], 3]
+            for state in states[::-TRACE]
+        ]
         axes.plot(*np.transpose(trace), color='#2f81f7', linewidth=1.6, alpha=0.7)
         for link, width in zip(self.shape.links, (9, 6)):
             nodes = bent[link.nodes][:, [0, 2]]
-            axes.add_collection(LineCollection(
-                np.stack([nodes[:-1], nodes[1:]], axis=1), colors=colours[link.pieces],
-                linewidths=width, capstyle='round'))
+            axes.add_collection(
+                LineCollection(
+                    np.stack([nodes[:-1], nodes[1:]], axis=1),
+                    colors=colours[link.pieces],
+                    linewidths=width,
+                    capstyle='round',
+                )
+            )
         for name, size in (('upper_arm', 17), ('forearm', 14), ('tool', 11)):
             place = frs.pose(self.linear, large, link=name)[:3, 3]
-            axes.plot(place[0], place[2], 'o', markersize=size, color='#454c56',
-                      markeredgecolor=GREY)
+            axes.plot(
+                place[0], place[2], 'o', markersize=size, color='#454c56', markeredgecolor=GREY
+            )
 
     def _enlarged(self, q, factor):
         arm, q = self.arm, np.array(q)
         joints, motors = len(arm.joint_names), len(arm.motor_names)
-        q[joints + motors:] *= factor
+        q[joints + motors :] *= factor
         return q
 
 
@@ -110,8 +123,7 @@ def main(file=FILE):
     shaper = frs.shaping.zvd(rings.frequencies[slow], damping_ratios=rings.damping_ratios[slow])
     targets = set_points()
     times = PERIOD * np.arange(len(targets))
-    runs = {'as it is': targets,
-            'shaped': shaper.shape(times, targets).positions[:len(targets)]}
+    runs = {'as it is': targets, 'shaped': shaper.shape(times, targets).positions[: len(targets)]}
     figure, panels = plt.subplots(1, 2, figsize=SIZE)
     drawings = []
     for axes, title in zip(panels, runs):
@@ -120,16 +132,30 @@ def main(file=FILE):
         axes.axis('off')
         drawings.append(Drawing(arm, axes))
     figure.subplots_adjust(0, 0.07, 1, 0.92, 0.02)
-    figure.text(0.5, 0.015, f'bending drawn {ENLARGED} times larger than it is', color=INK,
-                ha='center', fontsize=11)
+    figure.text(
+        0.5,
+        0.015,
+        f'bending drawn {ENLARGED} times larger than it is',
+        color=INK,
+        ha='center',
+        fontsize=11,
+    )
     courses = [simulated(arm, points) for points in runs.values()]
     frames = []
     for now in range(0, len(targets), EVERY):
         for drawing, states in zip(drawings, courses):
             drawing.draw(np.roll(states, -now - 1, axis=0)[-SEEN:])
         frames.append(frame_of(figure))
-    frames[0].save(file, save_all=True, append_images=frames[1:], loop=0,
-                   duration=round(1e3 * EVERY * PERIOD), quality=70, method=4, minimize_size=True)
+    frames[0].save(
+        file,
+        save_all=True,
+        append_images=frames[1:],
+        loop=0,
+        duration=round(1e3 * EVERY * PERIOD),
+        quality=70,
+        method=4,
+        minimize_size=True,
+    )
     print(f'{file}: {len(frames)} pictures, {Path(file).stat().st_size / 1e6:.2f} MB')
 
 

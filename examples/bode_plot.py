@@ -8,11 +8,18 @@ import numpy as np
 import flex_robot_sim as frs
 
 arm = frs.load('single_link')
-model = frs.linearise(arm, gains=(40.0, 4.0))       # of a servo [N m/rad, N m s/rad]
+model = frs.linearise(arm, gains=(40.0, 4.0))  # of a servo [N m/rad, N m s/rad]
 path = model.part(['motor/target'], ['arm/tip_y'])
-frequency = np.logspace(-1, 2, 2000)                # [Hz]
-response = np.array([(path.C @ np.linalg.solve(2j * np.pi * f * np.eye(len(path.A)) - path.A,
-                                               path.B) + path.D).item() for f in frequency])
+frequency = np.logspace(-1, 2, 2000)  # [Hz]
+response = np.array(
+    [
+        (
+            path.C @ np.linalg.solve(2j * np.pi * f * np.eye(len(path.A)) - path.A, path.B)
+            + path.D
+        ).item()
+        for f in frequency
+    ]
+)
 gain, phase = 20 * np.log10(np.abs(response)), np.degrees(np.unwrap(np.angle(response)))
 print(f'highest gain {gain.max():.1f} dB at {frequency[gain.argmax()]:.2f} Hz')
 

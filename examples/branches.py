@@ -13,7 +13,7 @@ sim, worst = frs.Simulation(arm), []
 sim.set_state(frs.equilibrium(arm, move.sample(0.0)[0]).q)
 for _ in range(6):
     saved, heights = sim.save_state(), []
-    for force in (0.0, 5.0):        # [N], for 50 ms
+    for force in (0.0, 5.0):  # [N], for 50 ms
         sim.restore_state(saved)
         sim.push('tool', force=[0.0, 0.0, force])
         frs.rollout(sim, duration=0.05, **loop)

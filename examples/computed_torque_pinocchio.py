@@ -6,17 +6,17 @@ import pinocchio as pin
 
 import flex_robot_sim as frs
 
-CENTRE, RATES = np.array([0.0, 0.5, -0.8]), np.array([2.0, 3.0, 4.0])     # [rad], [rad/s]
+CENTRE, RATES = np.array([0.0, 0.5, -0.8]), np.array([2.0, 3.0, 4.0])  # [rad], [rad/s]
 
 
 def reference(time):
     """Positions, velocities and accelerations of the joints, (3, joints)."""
     sine, cosine = 0.3 * np.sin(RATES * time), 0.3 * np.cos(RATES * time)
-    return np.array([CENTRE + sine, RATES * cosine, -RATES**2 * sine])
+    return np.array([CENTRE + sine, RATES * cosine, -(RATES**2) * sine])
 
 
 model = pin.buildModelFromUrdf(str(frs.robots()['two_link']))
-data, w, h = model.createData(), 2 * np.pi * 2.0, 1e-3              # 2 Hz, time step [s]
+data, w, h = model.createData(), 2 * np.pi * 2.0, 1e-3  # 2 Hz, time step [s]
 (q, v, _), times, errors = reference(0.0), np.arange(0.0, 4.0, 1e-3), []
 for time in times:
     target, rate, acceleration = reference(time)

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 import flex_robot_sim as frs
 
-arm, goal = frs.load('single_link'), np.array([[0.8, 0.0, 0.0], [0.0, 0.0, 0.0]])   # q and v
+arm, goal = frs.load('single_link'), np.array([[0.8, 0.0, 0.0], [0.0, 0.0, 0.0]])  # q and v
 
 
 def cost(u, h=2e-3, weight=1e3):
@@ -18,10 +18,10 @@ def cost(u, h=2e-3, weight=1e3):
         x = np.array([x[0] + h * v, v])
     to_q, to_v = 2 * weight * (x - goal)
     for k in reversed(range(len(u))):
-        to_v, d = to_v + h * to_q, frs.derivatives(arm, *path[k], u[k:k + 1])
+        to_v, d = to_v + h * to_q, frs.derivatives(arm, *path[k], u[k : k + 1])
         slope[k] += h * d.da_deffort[:, 0] @ to_v
         to_q, to_v = to_q + h * d.da_dq.T @ to_v, to_v + h * d.da_dv.T @ to_v
-    return h * u @ u + weight * ((x - goal)**2).sum(), slope
+    return h * u @ u + weight * ((x - goal) ** 2).sum(), slope
 
 
 found = minimize(cost, np.zeros(400), jac=True, method='L-BFGS-B', options={'maxiter': 400})

@@ -5,13 +5,13 @@ import numpy as np
 
 import flex_robot_sim as frs
 
-POSE, SERVO = [0.0, 0.5, -0.8], (400.0, 4.0)    # [rad]; stiffness and damping of the drives
+POSE, SERVO = [0.0, 0.5, -0.8], (400.0, 4.0)  # [rad]; stiffness and damping of the drives
 arm = frs.load('two_link')
 sim = frs.Simulation(arm)
 sim.set_state(frs.equilibrium(arm, POSE, gains=SERVO).q)
 sim.hold(POSE, *SERVO)
 sim.push('tool', force=[0.0, 0.0, 10.0])
-sim.step()                                      # 10 N for 1 ms: an impulse of 0.01 N s
+sim.step()  # 10 N for 1 ms: an impulse of 0.01 N s
 sim.push('tool')
 log = frs.rollout(sim, duration=16.0, record='deflection')
 bending = log.deflection['forearm'][:, 2] - sim.deflection['forearm'][2]

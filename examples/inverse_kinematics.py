@@ -5,11 +5,11 @@ import numpy as np
 
 import flex_robot_sim as frs
 
-DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])      # of the least squares; of the tool [m]
+DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])  # of the least squares; of the tool [m]
 arm = frs.with_payload(frs.load('two_link'), 'tool', 0.3)
 joints, errors = np.array([0.0, 0.5, -1.0]), []
 while len(errors) < 12:
-    q = frs.equilibrium(arm, joints).q                  # sagging under its weight
+    q = frs.equilibrium(arm, joints).q  # sagging under its weight
     error = GOAL - frs.pose(arm, q)[:3, 3]
     errors.append(np.linalg.norm(error))
     J = frs.jacobian(arm, q, representation='mixed')[3:, arm.joint_q]

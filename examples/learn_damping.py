@@ -9,7 +9,7 @@ import numpy as np
 from flex_robot_sim.environments import cost_of_tips
 
 POPULATION, EPISODES, BEST, GENERATIONS, STEPS = 16, 3, 4, 7, 150
-TRAINING_SEED, TEST_SEED = 0, 10_000    # of which the second is never seen while it learns
+TRAINING_SEED, TEST_SEED = 0, 10_000  # of which the second is never seen while it learns
 
 
 def calm_after_the_move(look):
@@ -17,9 +17,14 @@ def calm_after_the_move(look):
     return cost_of_tips(look) * (look.time > 0.4)
 
 
-envs = gymnasium.make_vec('flex_robot_sim/RestToRest-v0', POPULATION * EPISODES, seconds=1.5,
-                          robot='single_link', vary={'payload': 'uniform:0,0.05'},
-                          reward=calm_after_the_move)
+envs = gymnasium.make_vec(
+    'flex_robot_sim/RestToRest-v0',
+    POPULATION * EPISODES,
+    seconds=1.5,
+    robot='single_link',
+    vary={'payload': 'uniform:0,0.05'},
+    reward=calm_after_the_move,
+)
 
 
 def episodes(laws, seed):
@@ -44,7 +49,7 @@ rng = np.random.default_rng(0)
 nothing = np.zeros((envs.single_action_space.shape[0], envs.single_observation_space.shape[0]))
 unit = 1.0 / episodes(same_for_all(nothing), TRAINING_SEED)[1].std(axis=(0, 1))
 mean, spread = nothing, nothing + 0.3
-for generation in range(GENERATIONS):       # cross-entropy: draw, keep the best, draw around them
+for generation in range(GENERATIONS):  # cross-entropy: draw, keep the best, draw around them
     laws = rng.normal(mean, spread, (POPULATION, *mean.shape))
     rewards, _ = episodes(unit * laws, TRAINING_SEED)
     best = laws[np.argsort(rewards)[-BEST:]]
@@ -52,9 +57,11 @@ for generation in range(GENERATIONS):       # cross-entropy: draw, keep the best
 
 for label, law in (('PD', nothing), ('learned', unit * mean)):
     rewards, seen = episodes(same_for_all(law), TEST_SEED)
-    strain = seen[:, :, -2]                 # of the gauge at the root
-    print(f'{label}: reward {rewards.mean():.2f}, and the root of the arm bends by '
-          f'{np.ptp(strain[STEPS // 2:], axis=0).mean() / 2:.4f} /m after the move')
+    strain = seen[:, :, -2]  # of the gauge at the root
+    print(
+        f'{label}: reward {rewards.mean():.2f}, and the root of the arm bends by '
+        f'{np.ptp(strain[STEPS // 2 :], axis=0).mean() / 2:.4f} /m after the move'
+    )
     plt.plot(0.01 * np.arange(STEPS + 1), strain[:, 0], label=label)
 
 plt.xlabel('time [s]')

@@ -5,12 +5,14 @@ import numpy as np
 
 import flex_robot_sim as frs
 
-POSE = [0.0, 0.5, -0.8]                         # [rad]
+POSE = [0.0, 0.5, -0.8]  # [rad]
 arm = frs.load('two_link')
 rest = frs.equilibrium(arm, POSE)
 height = frs.pose(arm, rest.q)[2, 3]
-for label, law in (('servo', frs.control.PdControl(arm, reference=POSE, gains=(400.0, 20.0))),
-                   ('LQR', frs.feedback.Lqr(arm, POSE, period=1e-3))):
+for label, law in (
+    ('servo', frs.control.PdControl(arm, reference=POSE, gains=(400.0, 20.0))),
+    ('LQR', frs.feedback.Lqr(arm, POSE, period=1e-3)),
+):
     controller = frs.feedback.sensor_feedback(arm, law.step)
     sim = frs.Simulation(arm)
     sim.set_state(rest.q)

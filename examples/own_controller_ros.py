@@ -13,7 +13,7 @@ import numpy as np
 import rclpy
 from sensor_msgs.msg import JointState
 
-TARGET = {'waist': 0.5, 'shoulder': 0.5, 'elbow': -0.8}     # [rad]
+TARGET = {'waist': 0.5, 'shoulder': 0.5, 'elbow': -0.8}  # [rad]
 SECONDS = 3.0
 
 rclpy.init()
@@ -26,8 +26,11 @@ def answer(state):
     """Send the efforts of a PD controller for a joint state."""
     position, velocity = np.array(state.position), np.array(state.velocity)
     error = np.array([TARGET[name] for name in state.name]) - position
-    commands.publish(JointState(header=state.header, name=state.name,
-                                effort=(40.0 * error - 4.0 * velocity).tolist()))
+    commands.publish(
+        JointState(
+            header=state.header, name=state.name, effort=(40.0 * error - 4.0 * velocity).tolist()
+        )
+    )
     times.append(state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec)
     angles.append(position)
 
@@ -35,8 +38,10 @@ def answer(state):
 node.create_subscription(JointState, 'joint_states', answer, 1)
 while rclpy.ok() and (not times or times[-1] < times[0] + SECONDS):
     rclpy.spin_once(node, timeout_sec=0.1)
-print(f'{len(times)} states answered; the joints are at '
-      f'{", ".join(f"{angle:.2f}" for angle in angles[-1])} rad')
+print(
+    f'{len(times)} states answered; the joints are at '
+    f'{", ".join(f"{angle:.2f}" for angle in angles[-1])} rad'
+)
 
 plt.plot(np.array(times) - times[0], angles, label=list(TARGET))
 plt.xlabel('time [s]')

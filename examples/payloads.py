@@ -15,8 +15,10 @@ for mass in masses:
     rest = frs.equilibrium(loaded, pose).q
     frequencies.append(frs.frequencies(loaded, pose)[0])
     sags.append(frs.pose(loaded, rest, link='tool')[2, 3])
-print(f'{masses[-1]:g} kg: {1e3 * (sags[0] - sags[-1]):.1f} mm lower, '
-      f'{frequencies[-1]:.2f} instead of {frequencies[0]:.2f} Hz')
+print(
+    f'{masses[-1]:g} kg: {1e3 * (sags[0] - sags[-1]):.1f} mm lower, '
+    f'{frequencies[-1]:.2f} instead of {frequencies[0]:.2f} Hz'
+)
 
 figure, (above, below) = plt.subplots(2, sharex=True)
 above.plot(masses, 1e3 * (np.array(sags) - sags[0]))

@@ -25,7 +25,7 @@ from flex_robot_sim.rig import (
 SECONDS = 2.0
 
 arm = frs.load('rig')
-calibration = calibration_of(BridgeSettings(), arm)    # or of a file of `rig calibrate`
+calibration = calibration_of(BridgeSettings(), arm)  # or of a file of `rig calibrate`
 shapes, times, curvatures = ShapeTracker(arm, calibration), [], []
 
 
@@ -45,10 +45,12 @@ with contextlib.ExitStack() as ends:
         port = emulator.port
     bridge = RigBridge(arm, calibration, port, on_state=take)
     ends.callback(bridge.close)
-    time.sleep(SECONDS)             # its motors stay off until `bridge.enable(True)`
+    time.sleep(SECONDS)  # its motors stay off until `bridge.enable(True)`
 
-print(f'{len(times)} states in {times[-1] - times[0]:.2f} s; '
-      f'noise of the gauges: {np.std(curvatures, axis=0).round(4)} 1/m')
+print(
+    f'{len(times)} states in {times[-1] - times[0]:.2f} s; '
+    f'noise of the gauges: {np.std(curvatures, axis=0).round(4)} 1/m'
+)
 plt.plot(np.array(times) - times[0], curvatures, label=list(shapes.sensors))
 plt.xlabel('time [s]')
 plt.ylabel('curvature [1/m]')

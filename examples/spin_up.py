@@ -7,14 +7,17 @@ import numpy as np
 
 import flex_robot_sim as frs
 
-SPEED, RISE = 4.0, 15.0     # [rad/s], [s]
+SPEED, RISE = 4.0, 15.0  # [rad/s], [s]
 
 
 def turn(t):
     """Angle and rate of the hub: a speed that rises smoothly, and stays [rad, rad/s]."""
     share = min(t / RISE, 1.0)
-    angle = SPEED / RISE * (share**2 * RISE**2 / 2
-                            + (RISE / (2 * np.pi))**2 * (np.cos(2 * np.pi * share) - 1))
+    angle = (
+        SPEED
+        / RISE
+        * (share**2 * RISE**2 / 2 + (RISE / (2 * np.pi)) ** 2 * (np.cos(2 * np.pi * share) - 1))
+    )
     rate = SPEED * (share - np.sin(2 * np.pi * share) / (2 * np.pi))
     return angle + SPEED * max(t - RISE, 0.0), rate
 
@@ -33,7 +36,7 @@ for coupling in ('shortening', 'zero_order'):
             break
     else:
         print(f'{coupling}: lags {-min(bent):.3f} m behind at most, {bent[-1]:+.4f} m at the end')
-    plt.plot(times[:len(bent)], bent, label=coupling)
+    plt.plot(times[: len(bent)], bent, label=coupling)
 
 plt.xlabel('time [s]')
 plt.ylabel('deflection of the tip [m]')

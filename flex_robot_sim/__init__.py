@@ -9,7 +9,7 @@ Robot arms with flexible links and elastic joints, from one URDF.
 
 from flex_robot_sim.version import __version__ as __version__
 
-TYPE_CHECKING = False       # True for static tools, as `typing` has it
+TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim import control, feedback, identification, planning, shaping, sweeps
     from flex_robot_sim.analysis.deflection import deflection
@@ -68,10 +68,20 @@ if TYPE_CHECKING:
 # traceback until start.py, which follows this module, installs its handler.
 _LATER = {
     'analysis.deflection': ('deflection',),
-    'analysis.derivatives': ('ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives',
-                             'derivatives', 'inverse_dynamics_derivatives'),
-    'analysis.equations': ('nonlinear_effects', 'actuated_coordinates', 'forward_dynamics',
-                           'gravity_forces', 'inverse_dynamics', 'mass_matrix'),
+    'analysis.derivatives': (
+        'ForwardDynamicsDerivatives',
+        'InverseDynamicsDerivatives',
+        'derivatives',
+        'inverse_dynamics_derivatives',
+    ),
+    'analysis.equations': (
+        'nonlinear_effects',
+        'actuated_coordinates',
+        'forward_dynamics',
+        'gravity_forces',
+        'inverse_dynamics',
+        'mass_matrix',
+    ),
     'analysis.flex_sensors': ('curvatures',),
     'analysis.jacobians': ('jacobian', 'pose', 'twist', 'twist_rate'),
     'analysis.linear': ('LinearModel', 'linearise'),
@@ -87,10 +97,22 @@ _LATER = {
     'dynamics.loads': ('Push',),
     'model.arm_model': ('ArmModel',),
     'description': ('RobotDescription', 'read_description'),
-    'description.geometry': ('Box', 'Cylinder', 'Material', 'Rectangle', 'Rod',
-                             'SectionStiffness', 'Sphere', 'Tube'),
-    'util.exceptions': ('DescriptionError', 'FlexRobotSimError', 'SettingError',
-                        'SimulationError'),
+    'description.geometry': (
+        'Box',
+        'Cylinder',
+        'Material',
+        'Rectangle',
+        'Rod',
+        'SectionStiffness',
+        'Sphere',
+        'Tube',
+    ),
+    'util.exceptions': (
+        'DescriptionError',
+        'FlexRobotSimError',
+        'SettingError',
+        'SimulationError',
+    ),
     'util.settings': ('SimulationSettings',),
     'util.share': ('robots',),
     'simulation.rollout': ('rollout',),
@@ -100,20 +122,66 @@ _LATER = {
 _PACKAGES = ('control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps')
 
 __all__ = [
-    'ArmBuilder', 'ArmModel', 'Batch', 'Box', 'Cylinder', 'DescriptionError', 'Equilibrium',
-    'FlexRobotSimError', 'ForwardDynamicsDerivatives', 'InverseDynamicsDerivatives', 'LinearModel',
-    'Material', 'Modes', 'Parameters', 'Push', 'Rectangle', 'RobotDescription', 'Rod',
-    'SectionStiffness', 'SettingError', 'Simulation', 'SimulationError', 'SimulationLog',
-    'SimulationSettings', 'Sphere', 'Tube', 'actuated_coordinates', 'convert_rate',
-    'convert_twist', 'convert_wrench', 'curvatures', 'deflection', 'derivatives', 'equilibrium',
-    'forward_dynamics', 'frequencies', 'gravity_forces', 'inverse_dynamics',
-    'inverse_dynamics_derivatives', 'jacobian', 'linearise', 'load', 'mass_matrix', 'modes',
-    'nonlinear_effects', 'parameters', 'pose', 'read_description', 'robots', 'rollout',
-    'static_jacobian', 'twist', 'twist_rate', 'with_parameters', 'with_payload',
+    'ArmBuilder',
+    'ArmModel',
+    'Batch',
+    'Box',
+    'Cylinder',
+    'DescriptionError',
+    'Equilibrium',
+    'FlexRobotSimError',
+    'ForwardDynamicsDerivatives',
+    'InverseDynamicsDerivatives',
+    'LinearModel',
+    'Material',
+    'Modes',
+    'Parameters',
+    'Push',
+    'Rectangle',
+    'RobotDescription',
+    'Rod',
+    'SectionStiffness',
+    'SettingError',
+    'Simulation',
+    'SimulationError',
+    'SimulationLog',
+    'SimulationSettings',
+    'Sphere',
+    'Tube',
+    'actuated_coordinates',
+    'convert_rate',
+    'convert_twist',
+    'convert_wrench',
+    'curvatures',
+    'deflection',
+    'derivatives',
+    'equilibrium',
+    'forward_dynamics',
+    'frequencies',
+    'gravity_forces',
+    'inverse_dynamics',
+    'inverse_dynamics_derivatives',
+    'jacobian',
+    'linearise',
+    'load',
+    'mass_matrix',
+    'modes',
+    'nonlinear_effects',
+    'parameters',
+    'pose',
+    'read_description',
+    'robots',
+    'rollout',
+    'static_jacobian',
+    'twist',
+    'twist_rate',
+    'with_parameters',
+    'with_payload',
 ]
 __all__ += ['control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps']
 
-if not TYPE_CHECKING:       # or a static tool would take any name for one of ours
+if not TYPE_CHECKING:  # or a static tool would take any name for one of ours
+
     def __getattr__(name):
         from flex_robot_sim.util.lazy_names import lazy_names
 

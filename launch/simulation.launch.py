@@ -9,8 +9,9 @@ from flex_robot_sim.system.launching import actions_of, declare_arguments, read_
 
 def generate_launch_description():
     """Return the arguments, and what starts the programs that they ask for."""
-    return LaunchDescription([*declare_arguments(SimulationArguments),
-                              OpaqueFunction(function=_start)])
+    return LaunchDescription(
+        [*declare_arguments(SimulationArguments), OpaqueFunction(function=_start)]
+    )
 
 
 def _start(context):

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
-RIGID = 1e4     # stiffness of a direction without modes, relative to the softest one
+RIGID = 1e4  # stiffness of a direction without modes, relative to the softest one
 
 
 def poses(arm, angles=None):
@@ -44,12 +44,26 @@ def beam_element(beam, length):
     values = {k: beam.stiffness(k) for k in gives}
     stiff = RIGID * min(values.values())
     at, rho_a = length, beam.mass_per_length
-    cubic = np.array([[12, 6 * at, -12, 6 * at], [6 * at, 4 * at**2, -6 * at, 2 * at**2],
-                      [-12, -6 * at, 12, -6 * at], [6 * at, 2 * at**2, -6 * at, 4 * at**2]])
-    moving = np.array([[156, 22 * at, 54, -13 * at], [22 * at, 4 * at**2, 13 * at, -3 * at**2],
-                       [54, 13 * at, 156, -22 * at], [-13 * at, -3 * at**2, -22 * at, 4 * at**2]])
+    cubic = np.array(
+        [
+            [12, 6 * at, -12, 6 * at],
+            [6 * at, 4 * at**2, -6 * at, 2 * at**2],
+            [-12, -6 * at, 12, -6 * at],
+            [6 * at, 2 * at**2, -6 * at, 4 * at**2],
+        ]
+    )
+    moving = np.array(
+        [
+            [156, 22 * at, 54, -13 * at],
+            [22 * at, 4 * at**2, 13 * at, -3 * at**2],
+            [54, 13 * at, 156, -22 * at],
+            [-13 * at, -3 * at**2, -22 * at, 4 * at**2],
+        ]
+    )
     for direction, rows, sign in (
-            ('bending_y', [1, 5, 7, 11], 1), ('bending_z', [2, 4, 8, 10], -1)):
+        ('bending_y', [1, 5, 7, 11], 1),
+        ('bending_z', [2, 4, 8, 10], -1),
+    ):
         turn, block = np.diag([1, sign, 1, sign]), np.ix_(rows, rows)
         stiffness[block] += values.get(direction, stiff) / at**3 * turn @ cubic @ turn
         mass[block] += rho_a * at / 420 * turn @ moving @ turn
@@ -71,8 +85,8 @@ def finite_elements(arm, angles=None, count=6):
     at = poses(arm, angles)
     n = 6 * count * sum(link.beam is not None for link in arm.links) + len(arm.joints)
     K, M, f, ends, used = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), {}, 0
-    follows = {arm.links[0].name: np.zeros((6, n))}     # displacement of each link's origin
-    tips = {}                                           # and of the tip, with its position
+    follows = {arm.links[0].name: np.zeros((6, n))}  # displacement of each link's origin
+    tips = {}  # and of the tip, with its position
 
     def add(stiffness, mass, rows, pull):
         K[:] += rows.T @ stiffness @ rows
@@ -98,7 +112,7 @@ def finite_elements(arm, angles=None, count=6):
             near = root
             for _ in range(count):
                 far = np.zeros((6, n))
-                far[:, used:used + 6] = np.eye(6)
+                far[:, used : used + 6] = np.eye(6)
                 used += 6
                 pull = turn @ np.tile(np.concatenate([GRAVITY, np.zeros(3)]), 2)
                 add(stiffness, mass, turn @ np.vstack([near, far]), pull)
@@ -110,8 +124,12 @@ def finite_elements(arm, angles=None, count=6):
             block = np.zeros((6, 6))
             block[:3, :3] = link.inertial.mass * np.eye(3)
             block[3:, 3:] = R @ link.inertial.inertia @ R.T
-            add(np.zeros((6, 6)), block, carry(R @ link.inertial.centre) @ root,
-                np.concatenate([GRAVITY, np.zeros(3)]))
+            add(
+                np.zeros((6, 6)),
+                block,
+                carry(R @ link.inertial.centre) @ root,
+                np.concatenate([GRAVITY, np.zeros(3)]),
+            )
     ends = {name: (tip[:, :used], stiff[:, :used]) for name, (tip, stiff) in ends.items()}
     return K[:used, :used], M[:used, :used], f[:used], ends
 

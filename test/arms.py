@@ -16,10 +16,14 @@ def robot(*parts):
 
 def link(name='arm', mass=2.0, centre='0.5 0 0', inertia=(1e-3, 1 / 6, 1 / 6), products=(0, 0, 0)):
     """Return a link on one line; the default is a slender beam of 1 m and 2 kg."""
-    moments = ''.join(f' {key}="{value!r}"' for key, value in zip(
-        ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz'), (*inertia, *products)))
-    return (f'<link name="{name}"><inertial><origin xyz="{centre}"/><mass value="{mass!r}"/>'
-            f'<inertia{moments}/></inertial></link>')
+    moments = ''.join(
+        f' {key}="{value!r}"'
+        for key, value in zip(('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz'), (*inertia, *products))
+    )
+    return (
+        f'<link name="{name}"><inertial><origin xyz="{centre}"/><mass value="{mass!r}"/>'
+        f'<inertia{moments}/></inertial></link>'
+    )
 
 
 Z = '<axis xyz="0 0 1"/>'
@@ -27,8 +31,10 @@ Z = '<axis xyz="0 0 1"/>'
 
 def joint(name='hinge', kind='continuous', parent='base', child='arm', inside=Z):
     """Return a joint on one line."""
-    return (f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-            f'{inside}</joint>')
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'{inside}</joint>'
+    )
 
 
 SECTION = '<section EIy="20" EIz="30" GJ="10" EA="1e6"/>'

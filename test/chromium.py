@@ -15,10 +15,20 @@ from node_processes import PATIENCE
 # None of the requests that a fresh Chromium makes by itself. WebGL by software; what it draws goes
 # onto the page directly, and not by the same software once more. A window of an application has no
 # line for addresses, which is a page by itself.
-WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
-         '--enable-unsafe-swiftshader', '--disable-gpu-compositing',
-         '--disable-background-networking', '--disable-sync', '--disable-component-update',
-         '--no-first-run', '--disable-dev-shm-usage', '--app=data:,')
+WORDS = (
+    '--headless=new',
+    '--no-sandbox',
+    '--use-gl=angle',
+    '--use-angle=swiftshader',
+    '--enable-unsafe-swiftshader',
+    '--disable-gpu-compositing',
+    '--disable-background-networking',
+    '--disable-sync',
+    '--disable-component-update',
+    '--no-first-run',
+    '--disable-dev-shm-usage',
+    '--app=data:,',
+)
 # WebGL by software. Its threads hand each other one picture hundreds of times, and each time wait
 # for a processor: beside many busy programs the page stood still for minutes. While nobody looks
 # at a picture, WebGL takes all commands and draws nothing. So bodies do not mirror what is around
@@ -62,9 +72,10 @@ class Chromium:
             options.add_argument(word)
         options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
         # named by path, or selenium would look for one elsewhere
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(
-            shutil.which('chromedriver')))
-        self.driver.set_script_timeout(PATIENCE)       # it draws by software, beside other tests
+        self.driver = webdriver.Chrome(
+            options=options, service=webdriver.ChromeService(shutil.which('chromedriver'))
+        )
+        self.driver.set_script_timeout(PATIENCE)  # it draws by software, beside other tests
         self._first = self._at = self.driver.current_window_handle
 
     def at(self, window):
@@ -78,19 +89,22 @@ class Chromium:
         """Return a new window, which knows nothing of the others."""
         known = {*self.driver.window_handles}
         self.at(self._first).execute_script(
-            "window.open('about:blank', '_blank', 'popup,noopener')")
+            "window.open('about:blank', '_blank', 'popup,noopener')"
+        )
         end = time.monotonic() + PATIENCE
         while not (found := {*self.driver.window_handles} - known):
             assert time.monotonic() < end, 'there is no new window'
             time.sleep(0.01)
-        window, = found
+        (window,) = found
         self.at(window).set_window_rect(width=width, height=height)
         return window
 
     def close_window(self, window):
         """Close one, and forget what its pages have stored."""
-        for command, what in (('Network.clearBrowserCache', {}), (
-                'Storage.clearDataForOrigin', {'origin': '*', 'storageTypes': 'all'})):
+        for command, what in (
+            ('Network.clearBrowserCache', {}),
+            ('Storage.clearDataForOrigin', {'origin': '*', 'storageTypes': 'all'}),
+        ):
             self.at(window).execute_cdp_cmd(command, what)
         self.driver.close()
 
@@ -115,8 +129,9 @@ class Window:
         """Open `address`."""
         self._browser, self._window = browser, browser.open_window(width, height)
         for source in SPARED, UNSEEN:
-            self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument',
-                                        {'source': source})
+            self.driver.execute_cdp_cmd(
+                'Page.addScriptToEvaluateOnNewDocument', {'source': source}
+            )
         self.driver.get(address)
         # an address with a token leads to the page
         self.wait_for(lambda: 'token=' not in self.driver.current_url, 'the page itself')
@@ -165,8 +180,10 @@ class Window:
 
     def choose(self, label, value):
         """Choose a word beside a label."""
-        box = self.wait_for(lambda: (found := self._box(label, '')) and found.is_enabled()
-                            and found, f'a choice beside {label}')
+        box = self.wait_for(
+            lambda: (found := self._box(label, '')) and found.is_enabled() and found,
+            f'a choice beside {label}',
+        )
         self.driver.execute_script('arguments[0].scrollIntoView(); arguments[0].click()', box)
         option = self.wait_for(lambda: self.driver.execute_script(OPTION, value), f'{value}')
         self.driver.execute_script('arguments[0].click()', option)
@@ -176,15 +193,18 @@ class Window:
         from selenium.webdriver.common.keys import Keys
 
         # its folder may be about to open
-        box = self.wait_for(lambda: (found := self._box(label)) and found.is_displayed() and found,
-                            f'a number beside {label}')
+        box = self.wait_for(
+            lambda: (found := self._box(label)) and found.is_displayed() and found,
+            f'a number beside {label}',
+        )
         self.driver.execute_script('arguments[0].scrollIntoView()', box)
         box.send_keys(Keys.CONTROL, 'a')
         box.send_keys(str(value), Keys.ENTER)
 
     def _box(self, label, kind='[@type="text"]'):
         found = self.driver.find_elements(
-            'xpath', f'//*[normalize-space(text())="{label}"]/following::input{kind}[1]')
+            'xpath', f'//*[normalize-space(text())="{label}"]/following::input{kind}[1]'
+        )
         # a legend may have the same words before it
         return found and found[-1]
 
@@ -224,11 +244,12 @@ def browsers(one_chromium):
     """Return a function that opens an address in a window of its own; all close with the test."""
     opened = []
     for kind in 'performance', 'browser':
-        one_chromium.driver.get_log(kind)       # of other tests
+        one_chromium.driver.get_log(kind)  # of other tests
 
     def open_one(address, **size):
         opened.append(Window(one_chromium, address, **size))
         return opened[-1]
+
     yield open_one
     for window in opened:
         window.close()

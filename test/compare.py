@@ -11,7 +11,7 @@ from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics, inverse_d
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
 
-GRAVITY = (3.0, -5.0, 7.0)      # not aligned with any axis
+GRAVITY = (3.0, -5.0, 7.0)  # not aligned with any axis
 WEIGHTLESS = (0.0, 0.0, 0.0)
 CASES = [0, 1, 2, 3, 4, 5, 'every']
 COUPLINGS = ('shortening', 'zero_order')
@@ -112,6 +112,7 @@ def in_pinocchio(pin, arm, text, q):
     theirs = pin.neutral(model)
     moved = [model.joints[model.getJointId(name)] for name in arm.joint_names]
     for joint, value in zip(moved, q):
-        theirs[joint.idx_q:joint.idx_q + joint.nq] = (
-            [value] if joint.nq == 1 else [np.cos(value), np.sin(value)])
+        theirs[joint.idx_q : joint.idx_q + joint.nq] = (
+            [value] if joint.nq == 1 else [np.cos(value), np.sin(value)]
+        )
     return model, model.createData(), theirs, np.argsort([joint.idx_v for joint in moved])

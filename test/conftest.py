@@ -32,8 +32,9 @@ if importlib.util.find_spec('hypothesis'):
     from hypothesis import HealthCheck, settings
 
     # the speed of generating and checking cases depends on the load of the machine
-    settings.register_profile('any machine', deadline=None,
-                              suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        'any machine', deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     settings.load_profile('any machine')
 
 collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
@@ -42,22 +43,42 @@ collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 def pytest_addoption(parser):
     group = parser.getgroup('flex_robot_sim')
     group.addoption('--install', action='store_true', help='run the tests marked install')
-    group.addoption('--quick', action='store_true',
-                    help='leave out what takes long, as told in test/quick.py')
-    group.addoption('--parallel', action='store_true',
-                    help='use all processors, as -n does, where pytest-xdist is installed')
-    group.addoption('--time-limit', type=float, default=LONGEST_S, metavar='SECONDS',
-                    help='the most that a test may take (default: %(default)g; 0: no limit)')
-    group.addoption('--rig-port', metavar='PORT',
-                    help='run the tests marked rig on this serial port')
-    group.addoption('--mutants', type=int, default=20000, metavar='N',
-                    help='broken inputs that a fuzzer tries, or a share where each takes long '
-                         '(default: %(default)s)')
-    group.addoption('--mutants-seed', type=int, default=34, metavar='SEED',
-                    help='of damaged recordings (default: %(default)s)')
+    group.addoption(
+        '--quick', action='store_true', help='leave out what takes long, as told in test/quick.py'
+    )
+    group.addoption(
+        '--parallel',
+        action='store_true',
+        help='use all processors, as -n does, where pytest-xdist is installed',
+    )
+    group.addoption(
+        '--time-limit',
+        type=float,
+        default=LONGEST_S,
+        metavar='SECONDS',
+        help='the most that a test may take (default: %(default)g; 0: no limit)',
+    )
+    group.addoption(
+        '--rig-port', metavar='PORT', help='run the tests marked rig on this serial port'
+    )
+    group.addoption(
+        '--mutants',
+        type=int,
+        default=20000,
+        metavar='N',
+        help='broken inputs that a fuzzer tries, or a share where each takes long '
+        '(default: %(default)s)',
+    )
+    group.addoption(
+        '--mutants-seed',
+        type=int,
+        default=34,
+        metavar='SEED',
+        help='of damaged recordings (default: %(default)s)',
+    )
 
 
-@pytest.hookimpl(tryfirst=True)     # before pytest-xdist looks at -n
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at -n
 def pytest_cmdline_main(config):
     parallel.choose_processes(config)
 
@@ -90,7 +111,7 @@ def pytest_collection(session):
     parallel.begin_elsewhere(session.config, collect_ignore)
 
 
-@pytest.hookimpl(tryfirst=True)     # before -m selects
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config, items):
     reasons = {
         'ros': NO_ROS,
@@ -101,7 +122,8 @@ def pytest_collection_modifyitems(config, items):
         if {'nodes', 'launch'} & {*item.nodeid.split('/')}:
             item.add_marker('ros')
         if os.environ.get('NUMBA_DISABLE_JIT') == '1' and (
-                item.nodeid.partition('::')[0].endswith(SLOW_UNCOMPILED)):
+            item.nodeid.partition('::')[0].endswith(SLOW_UNCOMPILED)
+        ):
             item.add_marker('slow')
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
@@ -142,7 +164,7 @@ def rig():
     )
 
     rig = rig_of()
-    rig.step()              # compile before anything runs in real time
+    rig.step()  # compile before anything runs in real time
     return rig
 
 

@@ -30,7 +30,8 @@ uint16 Z_AXIS=3
 uint16 TRANSLATION=4
 uint16 ROTATION=5
 string joint_name
-uint16 component""" + TOLERANCE,
+uint16 component"""
+    + TOLERANCE,
     'action/FollowJointTrajectory.action': """
 trajectory_msgs/JointTrajectory trajectory
 trajectory_msgs/MultiDOFJointTrajectory multi_dof_trajectory
@@ -60,10 +61,11 @@ trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_desired
 trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_actual
 trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_error
 int32 multi_dof_index
-"""}
+""",
+}
 SUPPORTS = 'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c'
-BUILT = Path(sys.prefix, 'control_msgs_for_tests')      # later runs reuse it
-IS_INSTALLED = find_spec(PACKAGE) is not None           # as long as no test imports those of BUILT
+BUILT = Path(sys.prefix, 'control_msgs_for_tests')  # later runs reuse it
+IS_INSTALLED = find_spec(PACKAGE) is not None  # as long as no test imports those of BUILT
 
 
 def folder_of_control_msgs():
@@ -74,15 +76,16 @@ def folder_of_control_msgs():
         return None
     if not BUILT.exists():
         folder = Path(f'{BUILT}.{os.getpid()}')
-        build_process = subprocess.run([sys.executable, __file__, str(folder)],
-                                       capture_output=True, text=True)
+        build_process = subprocess.run(
+            [sys.executable, __file__, str(folder)], capture_output=True, text=True
+        )
         if build_process.returncode:
             print(build_process.stdout, build_process.stderr)
             shutil.rmtree(folder, ignore_errors=True)
             return None
         try:
             folder.rename(BUILT)
-        except OSError:         # another process of tests has built it
+        except OSError:  # another process of tests has built it
             shutil.rmtree(folder)
     return str(BUILT / 'py')
 
@@ -102,19 +105,30 @@ def build(folder):
     for name, fields in INTERFACES.items():
         (idl / name).parent.mkdir(parents=True, exist_ok=True)
         (idl / name).write_text(fields)
-    translate(package_name=PACKAGE, interface_files=[f'{idl}:{name}' for name in INTERFACES],
-              include_paths=[share], output_format='idl', output_path=idl)
+    translate(
+        package_name=PACKAGE,
+        interface_files=[f'{idl}:{name}' for name in INTERFACES],
+        include_paths=[share],
+        output_format='idl',
+        output_path=idl,
+    )
     files = [f'{idl}:{Path(name).with_suffix(".idl")}' for name in INTERFACES]
     HashTypeDescription('hash').generate_type_hashes(PACKAGE, files, [share], folder / 'hash')
     hashes = [str((folder / 'hash' / name).with_suffix('.json')) for name in INTERFACES]
     generators = {
-        'c': GenerateC('c'), 'fastrtps': GenerateFastRTPSCTypesupport('fastrtps_c'),
+        'c': GenerateC('c'),
+        'fastrtps': GenerateFastRTPSCTypesupport('fastrtps_c'),
         'introspection': GenerateIntrospectionCTypesupport('introspection_c'),
         'support': GenerateCTypesupport('c', typesupport_implementations=[*SUPPORTS]),
-        'py': GeneratePython('py', typesupport_implementations=['rosidl_typesupport_c'])}
+        'py': GeneratePython('py', typesupport_implementations=['rosidl_typesupport_c']),
+    }
     for name, generator in generators.items():
-        arguments = {'package_name': PACKAGE, 'interface_files': [*files],
-                     'include_paths': [share], 'output_path': folder / name / PACKAGE}
+        arguments = {
+            'package_name': PACKAGE,
+            'interface_files': [*files],
+            'include_paths': [share],
+            'output_path': folder / name / PACKAGE,
+        }
         if name == 'c':
             arguments['type_description_files'] = hashes
         generator.generate(**arguments)
@@ -126,28 +140,62 @@ def compile_sources(folder):
     package = folder / 'py' / PACKAGE
     package.joinpath('__init__.py').write_text('')
     include, lib = Path(sys.prefix, 'include'), Path(sys.prefix, 'lib')
-    includes = [*(folder / name for name in ('c', 'fastrtps', 'introspection', 'support')),
-                *(each for each in sorted(include.iterdir()) if each.is_dir()),
-                include, Path(sysconfig.get_path('include')), Path(numpy.get_include())]
+    includes = [
+        *(folder / name for name in ('c', 'fastrtps', 'introspection', 'support')),
+        *(each for each in sorted(include.iterdir()) if each.is_dir()),
+        include,
+        Path(sysconfig.get_path('include')),
+        Path(numpy.get_include()),
+    ]
     objects = []
     for source in sorted(each for each in folder.rglob('*.c*') if each.suffix in ('.c', '.cpp')):
         objects.append(str(folder / f'{len(objects)}.o'))
         compiler = ['g++', '-std=c++17'] if source.suffix == '.cpp' else ['gcc', '-std=c11']
-        subprocess.run([*compiler, '-O0', '-w', '-fPIC', '-c', str(source), '-o', objects[-1],
-                        *(f'-I{each}' for each in includes)], check=True)
-    libraries = [str(each) for each in sorted(lib.glob('lib*.so'))
-                 if 'rosidl' in each.name and '_cpp' not in each.name
-                 or each.name in ('librosidl_typesupport_fastrtps_cpp.so', 'librmw.so',
-                                  'librcutils.so', 'libfastcdr.so')]
+        subprocess.run(
+            [
+                *compiler,
+                '-O0',
+                '-w',
+                '-fPIC',
+                '-c',
+                str(source),
+                '-o',
+                objects[-1],
+                *(f'-I{each}' for each in includes),
+            ],
+            check=True,
+        )
+    libraries = [
+        str(each)
+        for each in sorted(lib.glob('lib*.so'))
+        if 'rosidl' in each.name
+        and '_cpp' not in each.name
+        or each.name
+        in ('librosidl_typesupport_fastrtps_cpp.so', 'librmw.so', 'librcutils.so', 'libfastcdr.so')
+    ]
 
     def link(name, parts):
-        subprocess.run(['g++', '-shared', '-o', str(package / name), f'-Wl,-soname,{name}',
-                        '-Wl,--no-as-needed', *parts, f'-Wl,-rpath,$ORIGIN:{lib}'], check=True)
+        subprocess.run(
+            [
+                'g++',
+                '-shared',
+                '-o',
+                str(package / name),
+                f'-Wl,-soname,{name}',
+                '-Wl,--no-as-needed',
+                *parts,
+                f'-Wl,-rpath,$ORIGIN:{lib}',
+            ],
+            check=True,
+        )
         return str(package / name)
+
     whole = link(f'lib{PACKAGE}.so', objects + libraries)
     parts = [link(f'lib{PACKAGE}__{support}.so', [whole]) for support in SUPPORTS]
-    link(f'{PACKAGE}_s__rosidl_typesupport_c{sysconfig.get_config_var("EXT_SUFFIX")}',
-         [whole, *parts])
+    link(
+        f'{PACKAGE}_s__rosidl_typesupport_c{sysconfig.get_config_var("EXT_SUFFIX")}',
+        [whole, *parts],
+    )
 
 
 if __name__ == '__main__':

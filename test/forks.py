@@ -17,7 +17,7 @@ import sys
 import threading
 from pathlib import Path
 
-PATIENCE = 120.0        # with a program                                                    [s]
+PATIENCE = 120.0  # with a program                                                    [s]
 
 
 class Forks:
@@ -27,9 +27,14 @@ class Forks:
         """Start it; folder: for what programs write; environment: in which it runs the lines."""
         self._files = [Path(folder) / name for name in ('out', 'err')]
         self._process = subprocess.Popen(
-            [sys.executable, __file__, lines], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, cwd='/', start_new_session=True,
-            env={**environment, 'OPENBLAS_NUM_THREADS': '1'})
+            [sys.executable, __file__, lines],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd='/',
+            start_new_session=True,
+            env={**environment, 'OPENBLAS_NUM_THREADS': '1'},
+        )
 
     def __enter__(self):
         return self
@@ -39,8 +44,11 @@ class Forks:
 
     def run(self, words, folder, environment):
         """Run `python WORDS` in a folder, to its end; return what `subprocess.run` would."""
-        print(json.dumps([[*map(str, words)], str(folder), environment, *map(str, self._files)]),
-              file=self._process.stdin, flush=True)
+        print(
+            json.dumps([[*map(str, words)], str(folder), environment, *map(str, self._files)]),
+            file=self._process.stdin,
+            flush=True,
+        )
         if not select.select([self._process.stdout], [], [], PATIENCE)[0]:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise TimeoutError(f'{words} has not ended within {PATIENCE:g} s')
@@ -91,13 +99,13 @@ def _become(words, folder, environment, out, err):
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)      # to take all modules apart takes longer than most programs
+    os._exit(code)  # to take all modules apart takes longer than most programs
 
 
 if __name__ == '__main__':
     exec(sys.argv[1], {})
-    gc.freeze()         # or whoever collects makes a copy of all there is
-    signal.signal(signal.SIGINT, signal.SIG_IGN)        # Ctrl-C is for the tests
+    gc.freeze()  # or whoever collects makes a copy of all there is
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests
     _answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)
     _become(*_serve(os.fdopen(os.dup(0)), _answers))

@@ -9,7 +9,7 @@ import time
 
 from warm_programs import Program
 
-PATIENCE = 150.0    # for what takes a second or two once its machine code is made             [s]
+PATIENCE = 150.0  # for what takes a second or two once its machine code is made             [s]
 
 
 class Process:
@@ -19,9 +19,14 @@ class Process:
         """Start the program that `words` name, with options of Popen; plain: in no case warm."""
         self.lines, self._news, self._has_ended = [], threading.Condition(), False
         self.process = (subprocess.Popen if plain else Program)(
-            words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, **options,
-            env={**environment, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0'})
+            words,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            **options,
+            env={**environment, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0'},
+        )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -30,7 +35,7 @@ class Process:
             with self._news:
                 self.lines.append(line.rstrip())
                 self._news.notify_all()
-            print(line, end='')     # for who looks at a test that failed
+            print(line, end='')  # for who looks at a test that failed
         with self._news:
             self._has_ended = True
             self._news.notify_all()
@@ -78,8 +83,9 @@ class Process:
 class NodeProcess(Process):
     """A node of the package in a process of its own."""
 
-    def __init__(self, name, *ros_arguments, prefix=(), environment=os.environ, plain=False,
-                 **parameters):
+    def __init__(
+        self, name, *ros_arguments, prefix=(), environment=os.environ, plain=False, **parameters
+    ):
         """
         Start the node `name` with ROS arguments and parameters.
 
@@ -90,4 +96,6 @@ class NodeProcess(Process):
             words += ['-p', f'{key}:={value}']
         super().__init__(
             [*prefix, sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words],
-            environment, plain)
+            environment,
+            plain,
+        )

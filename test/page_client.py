@@ -9,10 +9,18 @@ import zstandard
 from node_processes import PATIENCE
 from websockets.sync.client import connect
 
-CAMERA = {'type': 'ViewerCameraMessage', 'wxyz': [1.0, 0.0, 0.0, 0.0],
-          'position': [0.0, 0.0, 1.0], 'fov': 0.8, 'near': 0.1, 'far': 100.0,
-          'image_height': 600, 'image_width': 900, 'look_at': [0.0, 0.0, 0.0],
-          'up_direction': [0.0, 0.0, 1.0]}
+CAMERA = {
+    'type': 'ViewerCameraMessage',
+    'wxyz': [1.0, 0.0, 0.0, 0.0],
+    'position': [0.0, 0.0, 1.0],
+    'fov': 0.8,
+    'near': 0.1,
+    'far': 100.0,
+    'image_height': 600,
+    'image_width': 900,
+    'look_at': [0.0, 0.0, 0.0],
+    'up_direction': [0.0, 0.0, 1.0],
+}
 
 
 def split(private_address):
@@ -43,9 +51,14 @@ def open_socket(private_address, cookie=None, **options):
     """Open the WebSocket of a page like a browser."""
     host, _ = split(private_address)
     cookie = sign_in(private_address) if cookie is None else cookie
-    return connect(f'ws://{host}', origin=f'http://{host}', max_size=None,
-                   additional_headers={'Cookie': cookie},
-                   subprotocols=[f'viser-v{version("viser")}'], **options)
+    return connect(
+        f'ws://{host}',
+        origin=f'http://{host}',
+        max_size=None,
+        additional_headers={'Cookie': cookie},
+        subprotocols=[f'viser-v{version("viser")}'],
+        **options,
+    )
 
 
 class PageClient:
@@ -54,8 +67,8 @@ class PageClient:
     def __init__(self, private_address):
         """Connect like the page in a browser."""
         self.socket = open_socket(private_address)
-        self.widgets, self.values, self.count = {}, {}, 0       # by label; by uuid
-        self._updates, self.text = {}, ''       # by uuid; text on the page
+        self.widgets, self.values, self.count = {}, {}, 0  # by label; by uuid
+        self._updates, self.text = {}, ''  # by uuid; text on the page
         self.send(CAMERA)
         self.hear(lambda: self.count)
 
@@ -67,22 +80,29 @@ class PageClient:
                 raw = self.socket.recv(timeout=0.2)
             except TimeoutError:
                 continue
-            size, packed = (int.from_bytes(raw[k:k + 8], 'little') for k in (0, 8))
-            batch = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(
-                raw[16:16 + packed], size))
+            size, packed = (int.from_bytes(raw[k : k + 8], 'little') for k in (0, 8))
+            batch = msgspec.msgpack.decode(
+                zstandard.ZstdDecompressor().decompress(raw[16 : 16 + packed], size)
+            )
             for message in batch['messages']:
                 self._take(message)
         return condition()
 
     def send(self, message):
         """Send an object like a browser, or raw bytes or text."""
-        self.socket.send(message if isinstance(message, (bytes, str)) else
-                         msgspec.msgpack.encode(message))
+        self.socket.send(
+            message if isinstance(message, (bytes, str)) else msgspec.msgpack.encode(message)
+        )
 
     def set(self, label, value):
         """Set the value of a widget."""
-        self.send({'type': 'GuiUpdateMessage', 'uuid': self.widgets[label]['uuid'],
-                   'updates': {'value': value}})
+        self.send(
+            {
+                'type': 'GuiUpdateMessage',
+                'uuid': self.widgets[label]['uuid'],
+                'updates': {'value': value},
+            }
+        )
 
     def shown(self, label):
         """Return the value that a widget shows."""

@@ -49,33 +49,65 @@ def every_feature(damping=False):
     carries another beam, fixed to it, and so on to a massless tool.
     """
     rng = np.random.default_rng(0)
-    beams = [_beam(rng, name, kind, np.array(end), damping) for name, kind, end in (
-        ('base', 'modes', [0.0, 0.1, 0.6]), ('boom', 'segments', [0.9, 0.0, 0.0]),
-        ('arm', 'elements', [0.0, -0.7, 0.0]), ('hand', 'modes', [0.3, 0.0, 0.3]))]
+    beams = [
+        _beam(rng, name, kind, np.array(end), damping)
+        for name, kind, end in (
+            ('base', 'modes', [0.0, 0.1, 0.6]),
+            ('boom', 'segments', [0.9, 0.0, 0.0]),
+            ('arm', 'elements', [0.0, -0.7, 0.0]),
+            ('hand', 'modes', [0.3, 0.0, 0.3]),
+        )
+    ]
     limit = '<limit lower="-9" upper="9" effort="1" velocity="1"/>'
     if damping:
         limit += '<dynamics damping="0.3" friction="0.2"/>'
     rigid = [_rigid(rng, name) for name in ('post', 'cart', 'hook', 'tool_holder')]
     return robot(
-        *(text for text, _ in beams), *rigid, '<link name="tool"/>',
+        *(text for text, _ in beams),
+        *rigid,
+        '<link name="tool"/>',
         joint('mount', 'fixed', 'base', 'boom', _origin([0.0, 0.1, 0.6], [0.3, -0.4, 1.0])),
         joint('post_mount', 'fixed', 'base', 'post', _origin([0.1, 0.05, 0.3], [1.0, 0.0, 0.0])),
-        joint('slide', 'prismatic', 'boom', 'cart',
-              _origin([0.3, 0.1, -0.1], [0.1, 0.2, 0.3]) + '<axis xyz="1 2 3"/>' + limit),
-        joint('grip', 'revolute', 'boom', 'hook', _origin([0.5, 0.0, 0.2], [2.0, 0.0, 1.0])
-              + '<axis xyz="0 1 1"/><mimic joint="elbow" offset="0.4"/>' + limit),
-        joint('elbow', 'continuous', 'boom', 'arm',
-              _origin([0.9, 0.05, 0.0], [0.0, 1.0, 0.5]) + '<axis xyz="0 1 1"/>'),
+        joint(
+            'slide',
+            'prismatic',
+            'boom',
+            'cart',
+            _origin([0.3, 0.1, -0.1], [0.1, 0.2, 0.3]) + '<axis xyz="1 2 3"/>' + limit,
+        ),
+        joint(
+            'grip',
+            'revolute',
+            'boom',
+            'hook',
+            _origin([0.5, 0.0, 0.2], [2.0, 0.0, 1.0])
+            + '<axis xyz="0 1 1"/><mimic joint="elbow" offset="0.4"/>'
+            + limit,
+        ),
+        joint(
+            'elbow',
+            'continuous',
+            'boom',
+            'arm',
+            _origin([0.9, 0.05, 0.0], [0.0, 1.0, 0.5]) + '<axis xyz="0 1 1"/>',
+        ),
         joint('wrist', 'fixed', 'arm', 'hand', _origin([0.0, -0.7, 0.0], [0.0, 0.7, 0.0])),
-        joint('holder', 'revolute', 'hand', 'tool_holder',
-              _origin([0.3, 0.0, 0.3], [0.5, 0.0, 0.0]) + '<axis xyz="1 0 0"/>' + limit),
+        joint(
+            'holder',
+            'revolute',
+            'hand',
+            'tool_holder',
+            _origin([0.3, 0.0, 0.3], [0.5, 0.0, 0.0]) + '<axis xyz="1 0 0"/>' + limit,
+        ),
         joint('tool_mount', 'fixed', 'tool_holder', 'tool', _origin([0.1, 0.2, 0.3], [1, 2, 3])),
         '<flexibility>'
-        + ''.join(text for _, text in beams).replace('segments="2"', 'segments="3"')
-        .replace('stretch="0"', 'stretch="1"', 1).replace('count="1"', 'count="2"')
+        + ''.join(text for _, text in beams)
+        .replace('segments="2"', 'segments="3"')
+        .replace('stretch="0"', 'stretch="1"', 1)
+        .replace('count="1"', 'count="2"')
         + f'<joint name="slide" stiffness="900" damping="{4 * damping}" rotor_inertia="1e-4" '
         + 'gear_ratio="50"/>'
-        + '<joint name="holder" rotor_inertia="1e-5" gear_ratio="80"/></flexibility>'
+        + '<joint name="holder" rotor_inertia="1e-5" gear_ratio="80"/></flexibility>',
     ).replace(BASE + '\n', '')
 
 
@@ -87,18 +119,23 @@ def random_state(arm, seed, turn=3.0, bend=0.1):
     :param bend: largest coordinate of bending over the length of the beam.
     """
     rng = np.random.default_rng(seed)
-    size, sliding = np.empty(arm.size), {joint.name: joint.kind == 'prismatic'
-                                         for joint in arm.description.joints}
+    size, sliding = (
+        np.empty(arm.size),
+        {joint.name: joint.kind == 'prismatic' for joint in arm.description.joints},
+    )
     for k, name in enumerate(arm.coordinate_names):
         owner, what = name.split('/')[0], name.split('/')[-1]
         if owner in sliding:
             size[k] = turn * (0.1 if sliding[owner] else 1.0)
         else:
             beam = arm.description.link(owner).beam
-            size[k] = (0.3 if 'torsion' in what else
-                       bend * beam.length / beam.segments * (0.1 if 'stretch' in what else 1.0))
+            size[k] = (
+                0.3
+                if 'torsion' in what
+                else bend * beam.length / beam.segments * (0.1 if 'stretch' in what else 1.0)
+            )
     q = size * rng.uniform(-1, 1, arm.size)
-    for k, name in enumerate(arm.joint_names):      # gears are twisted by a few degrees
+    for k, name in enumerate(arm.joint_names):  # gears are twisted by a few degrees
         if f'{name}/motor' in arm.coordinate_names:
             q[arm.coordinate_names.index(f'{name}/motor')] = q[k] + 0.05 * rng.normal()
     return q, 3 * size * rng.uniform(-1, 1, arm.size)
@@ -113,13 +150,17 @@ def _origin(xyz, rpy):
 
 
 def _rigid(rng, name):
-    spread = np.sort(rng.uniform(0.02, 0.2, 3))**2      # second moments over the mass
+    spread = np.sort(rng.uniform(0.02, 0.2, 3)) ** 2  # second moments over the mass
     mass = rng.uniform(0.2, 3.0)
     R = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
     inertia = mass * R @ np.diag(spread.sum() - spread) @ R.T
-    return link(name, float(mass), _numbers(rng.uniform(-0.2, 0.2, 3)),
-                tuple(float(x) for x in np.diag(inertia)),
-                (float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2])))
+    return link(
+        name,
+        float(mass),
+        _numbers(rng.uniform(-0.2, 0.2, 3)),
+        tuple(float(x) for x in np.diag(inertia)),
+        (float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2])),
+    )
 
 
 def _beam(rng, name, kind, end, damping):
@@ -130,24 +171,35 @@ def _beam(rng, name, kind, end, damping):
     y = y_axis - (x @ y_axis) * x
     y /= np.linalg.norm(y)
     axes = np.column_stack([x, y, np.cross(x, y)])
-    radii = rng.uniform(0.01, 0.03, 2)**2
+    radii = rng.uniform(0.01, 0.03, 2) ** 2
     about = mass * np.array([radii.sum(), *(length**2 / 12 + radii)])
     inertia = axes @ np.diag(about) @ axes.T
-    text = link(name, float(mass), _numbers(end / 2), tuple(float(x) for x in np.diag(inertia)),
-                (float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2])))
+    text = link(
+        name,
+        float(mass),
+        _numbers(end / 2),
+        tuple(float(x) for x in np.diag(inertia)),
+        (float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2])),
+    )
     counts = rng.integers(1, 4), rng.integers(0, 3), rng.integers(0, 3), rng.integers(0, 2)
     if kind == 'elements':
-        shape = (f'<elements count="{rng.integers(1, 4)}" bending_z="{counts[1]}" '
-                 f'stretch="{rng.choice(["0", "all"])}"/>')
+        shape = (
+            f'<elements count="{rng.integers(1, 4)}" bending_z="{counts[1]}" '
+            f'stretch="{rng.choice(["0", "all"])}"/>'
+        )
     else:
         boundary = rng.choice(['static', 'free', 'mass', 'inertia'])
-        shape = (f'<modes bending_y="{counts[0]}" bending_z="{counts[1]}" torsion="{counts[2]}" '
-                 f'stretch="{counts[3]}" boundary="{boundary}" '
-                 f'segments="{2 if kind == "segments" else 1}"/>')
+        shape = (
+            f'<modes bending_y="{counts[0]}" bending_z="{counts[1]}" torsion="{counts[2]}" '
+            f'stretch="{counts[3]}" boundary="{boundary}" '
+            f'segments="{2 if kind == "segments" else 1}"/>'
+        )
     EIy, EIz, GJ, EA = rng.uniform(0.5, 2.0, 4) * [100.0, 300.0, 80.0, 1e5]
     loss = '<damping ratio="0.02"/>' if damping else ''
-    return text, (f'<link name="{name}" end="{_numbers(end)}" y_axis="{_numbers(y_axis)}">'
-                  f'<section EIy="{EIy}" EIz="{EIz}" GJ="{GJ}" EA="{EA}"/>{shape}{loss}</link>')
+    return text, (
+        f'<link name="{name}" end="{_numbers(end)}" y_axis="{_numbers(y_axis)}">'
+        f'<section EIy="{EIy}" EIz="{EIz}" GJ="{GJ}" EA="{EA}"/>{shape}{loss}</link>'
+    )
 
 
 def _joint(rng, name, kind, carrier, child, end, damping):
@@ -169,5 +221,7 @@ def _joint(rng, name, kind, carrier, child, end, damping):
 def _gear(rng, name, damping):
     stiffness = f'stiffness="{rng.uniform(50, 500)}" ' if rng.random() < 0.7 else ''
     loss = 'damping="0.4" ' if damping and stiffness else ''
-    return (f'<joint name="{name}" {stiffness}{loss}rotor_inertia="{rng.uniform(1e-5, 1e-4)}" '
-            f'gear_ratio="{rng.uniform(20, 90)}"/>')
+    return (
+        f'<joint name="{name}" {stiffness}{loss}rotor_inertia="{rng.uniform(1e-5, 1e-4)}" '
+        f'gear_ratio="{rng.uniform(20, 90)}"/>'
+    )

@@ -23,7 +23,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.ros.cdr import encode
 from flex_robot_sim.ros.definitions import message_type
 
-SECONDS = 60            # that a command may take on a busy machine
+SECONDS = 60  # that a command may take on a busy machine
 DIAGNOSTICS = 'diagnostic_msgs/msg/DiagnosticArray'
 DIAGNOSTICS_TEXT = """std_msgs/Header header
 DiagnosticStatus[] status
@@ -47,8 +47,26 @@ MSG: diagnostic_msgs/KeyValue
 string key
 string value
 """
-TEXTS = ['', '$\\frac{a$', '\u202egnp', '\x1b[31m', '\0', 'nan', '-1e999', '9' * 400, '../../x',
-         '/a b', '{}', '[1, "x"]', 'null', '{"a": {}}', 'x' * 5000, '\n', '<script>', '${x}']
+TEXTS = [
+    '',
+    '$\\frac{a$',
+    '\u202egnp',
+    '\x1b[31m',
+    '\0',
+    'nan',
+    '-1e999',
+    '9' * 400,
+    '../../x',
+    '/a b',
+    '{}',
+    '[1, "x"]',
+    'null',
+    '{"a": {}}',
+    'x' * 5000,
+    '\n',
+    '<script>',
+    '${x}',
+]
 TIMES = [0, 1, 2**31, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
 
 
@@ -57,12 +75,15 @@ def parts_of(path):
     with open(path, 'rb') as file:
         reader = make_reader(file)
         summary = reader.get_summary()
-        schemas = [[one.id, one.name, one.encoding, one.data] for one in
-                   summary.schemas.values()]
-        channels = [[one.id, one.topic, one.message_encoding, one.schema_id, dict(one.metadata)]
-                    for one in summary.channels.values()]
-        messages = [[one.channel_id, one.log_time, one.data]
-                    for _, _, one in reader.iter_messages(log_time_order=False)]
+        schemas = [[one.id, one.name, one.encoding, one.data] for one in summary.schemas.values()]
+        channels = [
+            [one.id, one.topic, one.message_encoding, one.schema_id, dict(one.metadata)]
+            for one in summary.channels.values()
+        ]
+        messages = [
+            [one.channel_id, one.log_time, one.data]
+            for _, _, one in reader.iter_messages(log_time_order=False)
+        ]
         metadata = [[one.name, dict(one.metadata)] for one in reader.iter_metadata()]
     return schemas, channels, messages, metadata
 
@@ -75,10 +96,14 @@ def write(path, parts, compression=CompressionType.ZSTD):
         writer.start('ros2', 'mutant')
         for name, facts in metadata:
             writer.add_metadata(name, facts)
-        ids = {one: writer.register_schema(name, encoding, data)
-               for one, name, encoding, data in schemas}
-        ids = {one: writer.register_channel(topic, encoding, ids.get(schema, 0), metadata)
-               for one, topic, encoding, schema, metadata in channels}
+        ids = {
+            one: writer.register_schema(name, encoding, data)
+            for one, name, encoding, data in schemas
+        }
+        ids = {
+            one: writer.register_channel(topic, encoding, ids.get(schema, 0), metadata)
+            for one, topic, encoding, schema, metadata in channels
+        }
         for channel, time, data in messages:
             writer.add_message(ids.get(channel, 999), time, data, time)
         writer.finish()
@@ -88,16 +113,48 @@ def original(folder):
     """Write a short motion with diagnostics; return its path."""
     path = folder / 'run.mcap'
     with contextlib.redirect_stdout(io.StringIO()):
-        assert main(['simulate', 'single_link', '--to', '0.3', '--within', '0.2', '--seconds',
-                     '0.4', '--output', str(path)]) == 0
+        assert (
+            main(
+                [
+                    'simulate',
+                    'single_link',
+                    '--to',
+                    '0.3',
+                    '--within',
+                    '0.2',
+                    '--seconds',
+                    '0.4',
+                    '--output',
+                    str(path),
+                ]
+            )
+            == 0
+        )
     parts = parts_of(path)
     kind = message_type(DIAGNOSTICS, DIAGNOSTICS_TEXT)
     parts[0].append([99, DIAGNOSTICS, 'ros2msg', DIAGNOSTICS_TEXT.encode()])
     parts[1].append([99, '/diagnostics', 'cdr', 99, {}])
     for k in range(4):
-        parts[2].append([99, k * 10**8, encode(kind, {'status': [
-            {'name': '/dynamics: simulation', 'values': [
-                {'key': 'steps', 'value': str(k)}, {'key': 'state', 'value': 'runs'}]}]})])
+        parts[2].append(
+            [
+                99,
+                k * 10**8,
+                encode(
+                    kind,
+                    {
+                        'status': [
+                            {
+                                'name': '/dynamics: simulation',
+                                'values': [
+                                    {'key': 'steps', 'value': str(k)},
+                                    {'key': 'state', 'value': 'runs'},
+                                ],
+                            }
+                        ]
+                    },
+                ),
+            ]
+        )
     write(path, parts)
     return path
 
@@ -107,15 +164,24 @@ def mutated(parts, rng):
     schemas, channels, messages, metadata = parts
     what = rng.randrange(9)
     schema, channel = rng.choice(schemas), rng.choice(channels)
-    if what == 0:       # a line of a definition is left out, doubled, or changed
+    if what == 0:  # a line of a definition is left out, doubled, or changed
         lines = schema[3].decode(errors='replace').split('\n')
         k = rng.randrange(len(lines))
-        lines[k:k + 1] = rng.choice([[], [lines[k]] * 2, [rng.choice(lines)],
-                                     [lines[k].replace('float64', rng.choice(
-                                         ['string', 'int8', 'float64[]', 'float64[99999999]']))],
-                                     [lines[k].replace('string', 'float64')]])
+        lines[k : k + 1] = rng.choice(
+            [
+                [],
+                [lines[k]] * 2,
+                [rng.choice(lines)],
+                [
+                    lines[k].replace(
+                        'float64', rng.choice(['string', 'int8', 'float64[]', 'float64[99999999]'])
+                    )
+                ],
+                [lines[k].replace('string', 'float64')],
+            ]
+        )
         schema[3] = '\n'.join(lines).encode()
-    elif what == 1:     # bytes of a definition
+    elif what == 1:  # bytes of a definition
         data = bytearray(schema[3] or b' ')
         data[rng.randrange(len(data))] = rng.randrange(256)
         schema[3] = bytes(data)
@@ -128,14 +194,14 @@ def mutated(parts, rng):
     elif what == 5:
         for _ in range(rng.choice([1, 1, 5, len(messages)])):
             rng.choice(messages)[1] = rng.choice(TIMES)
-    elif what == 6:     # what is said about the recording
+    elif what == 6:  # what is said about the recording
         facts = rng.choice(metadata)[1]
         facts[rng.choice([*facts, 'efforts', 'coupling'])] = rng.choice(TEXTS)
-    else:               # bytes of messages
+    else:  # bytes of messages
         for message in rng.choices(messages, k=rng.choice([1, 5, 50])):
             data = bytearray(message[2] or b'\0')
             if rng.random() < 0.3:
-                data = data[:rng.randrange(len(data))]
+                data = data[: rng.randrange(len(data))]
             for _ in range(rng.choice([1, 1, 8])):
                 if data:
                     data[rng.randrange(len(data))] = rng.choice([0, 1, 127, 128, 255])
@@ -144,10 +210,10 @@ def mutated(parts, rng):
 
 def write_mutant(path, source, rng):
     """Write a mutant of the recording `source`."""
-    if rng.random() < 0.2:      # bytes of the file itself
+    if rng.random() < 0.2:  # bytes of the file itself
         data = bytearray(source.read_bytes())
         if rng.random() < 0.3:
-            data = data[:rng.randrange(9, len(data))]
+            data = data[: rng.randrange(9, len(data))]
         for _ in range(rng.choice([1, 5, 50])):
             data[rng.randrange(8, len(data))] = rng.randrange(256)
         path.write_bytes(data)
@@ -188,8 +254,9 @@ def run(seed, count):
             write_mutant(path, source, random.Random(f'{seed} {number}'))
             commands = [['export', str(path), '--output', str(folder / 'tables')]]
             if number % 4 == 0:
-                commands.append(['report', str(path), '--output', str(folder / 'page.html'),
-                                 '--force'])     # of the mutant before
+                commands.append(
+                    ['report', str(path), '--output', str(folder / 'page.html'), '--force']
+                )  # of the mutant before
             for words in commands:
                 failure = call(words)
                 if failure:
@@ -204,7 +271,9 @@ def run(seed, count):
 
 
 if __name__ == '__main__':
+
     def too_long(*_):
         raise TimeoutError(f'no end within {SECONDS} s')
+
     signal.signal(signal.SIGALRM, too_long)
     sys.exit(run(int(sys.argv[1]), int(sys.argv[2])))

@@ -10,8 +10,8 @@ import functools
 
 import numpy as np
 
-STEP = 1e-30        # complex step: without a difference, so no digits are lost
-POINTS = 40         # Gauss points in every smooth piece of a beam
+STEP = 1e-30  # complex step: without a difference, so no digits are lost
+POINTS = 40  # Gauss points in every smooth piece of a beam
 EYE = np.eye(3)
 DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
 
@@ -23,9 +23,9 @@ def hat(a):
 
 def turn(phi):
     """Return the rotation matrix exp(phi) by its series, also of complex vectors."""
-    x, y, z = phi.tolist()      # Python numbers, which take half the time of those of numpy
-    square, first, second = -(x * x + y * y + z * z), 1.0, 1.0    # hat(phi)**3 = square * hat(phi)
-    for k in range(24, 0, -2):      # 1 + a/(2 3) (1 + a/(4 5) ..., and the same from 1/2 on
+    x, y, z = phi.tolist()  # Python numbers, which take half the time of those of numpy
+    square, first, second = -(x * x + y * y + z * z), 1.0, 1.0  # hat(phi)**3 = square * hat(phi)
+    for k in range(24, 0, -2):  # 1 + a/(2 3) (1 + a/(4 5) ..., and the same from 1/2 on
         first = 1.0 + first * square / (k * (k + 1))
         second = 1.0 + second * square / ((k + 1) * (k + 2))
     around = hat((x, y, z))
@@ -49,8 +49,9 @@ def gauss(breaks):
 
 def gradient(function, x, step=1e-3):
     """Differentiate function(x) by each of its arguments, (n, ...); see `along`."""
-    return np.array([along(lambda s, k=k: function(x + s * np.eye(len(x))[k]), step)
-                     for k in range(len(x))])
+    return np.array(
+        [along(lambda s, k=k: function(x + s * np.eye(len(x))[k]), step) for k in range(len(x))]
+    )
 
 
 def along(function, step=1e-3):
@@ -71,8 +72,9 @@ class Piece:
         self.strain = beam.strain(self.x)
         self.stiffness = np.nan_to_num([self.data.EA, self.data.GJ, self.data.EIy, self.data.EIz])
         # not all at once: the stations for 30 elements would take a gigabyte
-        self.H = np.concatenate([self.shortening(x) for x in np.split(
-            self.x, range(POINTS, len(self.x), POINTS))])
+        self.H = np.concatenate(
+            [self.shortening(x) for x in np.split(self.x, range(POINTS, len(self.x), POINTS))]
+        )
         self.mass = self.data.mass_per_length * self.weights
         self.inertia = self.weights[:, None, None] * np.diag(self.data.section_inertia)
         self.stations = {}
@@ -84,9 +86,12 @@ class Piece:
         stations, weights = map(np.concatenate, zip(*rules))
         slopes = self.beam.turn(stations)[:, 1:]
         ends = np.cumsum([len(weights) for _, weights in rules])[:-1]
-        return self.shortens * np.array([
-            np.tensordot(weight[:, None, None] * slope, slope, ((0, 1), (0, 1)))
-            for weight, slope in zip(np.split(weights, ends), np.split(slopes, ends))])
+        return self.shortens * np.array(
+            [
+                np.tensordot(weight[:, None, None] * slope, slope, ((0, 1), (0, 1)))
+                for weight, slope in zip(np.split(weights, ends), np.split(slopes, ends))
+            ]
+        )
 
     def axis(self, q):
         """Points of the deflected axis at the quadrature stations, (g, 3)."""
@@ -98,16 +103,20 @@ class Piece:
 
     def section(self, q, x):
         """Pose of the section at x in the frame of the root."""
-        if x not in self.stations:      # independent of q
+        if x not in self.stations:  # independent of q
             nodes, weights = leggauss(4)
             slopes = [self.beam.turn(x * (node + 1) / 2) for node in nodes]
-            self.stations[x] = (self.beam.shape(x), self.beam.turn(x), self.shortening([x])[0],
-                                list(zip(slopes, weights)))
+            self.stations[x] = (
+                self.beam.shape(x),
+                self.beam.turn(x),
+                self.shortening([x])[0],
+                list(zip(slopes, weights)),
+            )
         Phi, Theta, H, before = self.stations[x]
         e = q[self.columns]
         place = Phi @ e
         place[0] += x - e @ H @ e / 2
-        if self.is_set_back:        # by a sum over four points, as in (T10)
+        if self.is_set_back:  # by a sum over four points, as in (T10)
             for slope, weight in before:
                 _, wy, vy = slope @ e
                 place = place + np.array([0, -vy, wy]) * (vy**2 + wy**2) * weight * x / 12
@@ -115,7 +124,7 @@ class Piece:
 
     def strain_energy(self, q):
         """Integral of the squared strains."""
-        return self.weights @ (self.strain @ q[self.columns])**2 @ self.stiffness / 2
+        return self.weights @ (self.strain @ q[self.columns]) ** 2 @ self.stiffness / 2
 
 
 class Reference:
@@ -132,15 +141,19 @@ class Reference:
                     beam = arm.beams[body]
                     part = f'{link.name}/' + (f'{k + 1}/' if link.beam.segments > 1 else '')
                     columns = [self.names.index(part + name) for name in beam.names]
-                    self.pieces[link.name, k] = Piece(beam, link, columns,
-                                                      arm.coupling == 'shortening')
+                    self.pieces[link.name, k] = Piece(
+                        beam, link, columns, arm.coupling == 'shortening'
+                    )
 
     def place(self, q):
         """Poses (R, p) of all links, and of the roots of all pieces of flexible links, by name."""
         links, roots = {}, {}
         for link, joint in zip(self.description.links, [None, *self.description.joints]):
-            R, p = (np.eye(3), np.zeros(3)) if joint is None else self._moved(
-                joint, *self._joint_frame_at_zero(joint, links, roots, q), q)
+            R, p = (
+                (np.eye(3), np.zeros(3))
+                if joint is None
+                else self._moved(joint, *self._joint_frame_at_zero(joint, links, roots, q), q)
+            )
             links[link.name] = R, p
             if link.beam is not None:
                 R = R @ link.beam.axes
@@ -157,13 +170,16 @@ class Reference:
         R, p = links[joint.parent]
         if beam is None:
             return R @ joint.rotation, R @ joint.position + p
-        if joint.name not in self.seats:        # independent of q
+        if joint.name not in self.seats:  # independent of q
             x = min(max(beam.axes[:, 0] @ joint.position, 0.0), beam.length)
             size = beam.length / beam.segments
             k = min(int(x / size), beam.segments - 1)
-            self.seats[joint.name] = ((joint.parent, k), x - k * size,
-                                      beam.axes.T @ joint.position - [x, 0.0, 0.0],
-                                      beam.axes.T @ joint.rotation)
+            self.seats[joint.name] = (
+                (joint.parent, k),
+                x - k * size,
+                beam.axes.T @ joint.position - [x, 0.0, 0.0],
+                beam.axes.T @ joint.rotation,
+            )
         key, x, beside, rotation = self.seats[joint.name]
         R, p = roots[key]
         turned, moved = self.pieces[key].section(q, x)
@@ -207,10 +223,11 @@ class Reference:
         """Return T, or with `other` rates on one side, the bilinear form of T."""
         points, spins = self.motion(q, qd)
         points2, spins2 = (points, spins) if other is None else self.motion(q, other)
-        total = sum(m @ (v * w).sum(axis=1)
-                    for (m, _, v), (_, _, w) in zip(points, points2))
-        total += sum(np.sum(v * np.matmul(inertia, w[..., None])[..., 0])
-                     for (_, inertia, v), (_, _, w) in zip(spins, spins2))
+        total = sum(m @ (v * w).sum(axis=1) for (m, _, v), (_, _, w) in zip(points, points2))
+        total += sum(
+            np.sum(v * np.matmul(inertia, w[..., None])[..., 0])
+            for (_, inertia, v), (_, _, w) in zip(spins, spins2)
+        )
         other = qd if other is None else other
         for joint, name in self._rotors():
             k = self.names.index(name)
@@ -219,8 +236,11 @@ class Reference:
 
     def _rotors(self):
         """Return the moving joints, each with the coordinate of its rotor."""
-        return [(joint, joint.name if np.isinf(joint.stiffness) else f'{joint.name}/motor')
-                for joint in self.description.joints if joint.moves]
+        return [
+            (joint, joint.name if np.isinf(joint.stiffness) else f'{joint.name}/motor')
+            for joint in self.description.joints
+            if joint.moves
+        ]
 
     def mass_matrix(self, q):
         """Second derivative of T by the rates: T is quadratic in them, so the form itself."""
@@ -267,8 +287,11 @@ class Reference:
     def bias(self, q, qd):
         """Lagrange's equations without accelerations and springs: (dM/dt) qd - dT/dq + dV/dq."""
         changing = along(lambda t: self.mass_matrix(q + t * qd) @ qd)
-        return (changing - gradient(lambda x: self.kinetic_energy(x, qd), q)
-                - self.potential_force(self.gravity_energy, q))
+        return (
+            changing
+            - gradient(lambda x: self.kinetic_energy(x, qd), q)
+            - self.potential_force(self.gravity_energy, q)
+        )
 
     def beyond(self, link):
         """Return the names of a link and of all links beyond it."""

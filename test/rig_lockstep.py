@@ -8,8 +8,8 @@ from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
 
-START = (0.15, 0.0)         # of the bench [m, rad]
-RATE = 500                  # of telemetry [Hz]
+START = (0.15, 0.0)  # of the bench [m, rad]
+RATE = 500  # of telemetry [Hz]
 
 
 class Lab:
@@ -26,7 +26,7 @@ class Lab:
         self.host.accepted(Zero(Joint.TURN, round(START[1] * parts.counts_per_radian)))
         self.host.stream(RATE)
         self.host.telemetry.clear()
-        self.truth = []             # (coordinates, rates) just after each telemetry
+        self.truth = []  # (coordinates, rates) just after each telemetry
 
     def play(self, segments, milliseconds, rest=100):
         """Execute a profile, and record for a while before and after it."""
@@ -50,5 +50,7 @@ class Lab:
     @property
     def readings(self):
         """Return the telemetry so far in the form of the link."""
-        return [Reading(message, message.time * 1e-6, message.time * 1e-6)
-                for message in self.host.telemetry]
+        return [
+            Reading(message, message.time * 1e-6, message.time * 1e-6)
+            for message in self.host.telemetry
+        ]

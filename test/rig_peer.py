@@ -33,8 +33,14 @@ from flex_robot_sim.rig.wire.protocol import (
 )
 from flex_robot_sim.rig.wire.vocabulary import Access, EventKind, Fault, Result, State
 
-STATE_AFTER = {Arm: State.ARMED, Disarm: State.DISARMED, Clear: State.DISARMED,
-               Estop: State.FAULT, Home: State.HOMING, ProfileStart: State.PROFILE}
+STATE_AFTER = {
+    Arm: State.ARMED,
+    Disarm: State.DISARMED,
+    Clear: State.DISARMED,
+    Estop: State.FAULT,
+    Home: State.HOMING,
+    ProfileStart: State.PROFILE,
+}
 
 
 class Peer:
@@ -42,10 +48,10 @@ class Peer:
 
     def __init__(self, folder, clock_start=0):
         self.name = str(folder / 'board')
-        self.taken = []             # executed messages, in order
-        self.frames = []            # every received frame
-        self.refuse = {}            # {class of the command: Result}
-        self.deaf = 0               # acknowledgements to suppress
+        self.taken = []  # executed messages, in order
+        self.frames = []  # every received frame
+        self.refuse = {}  # {class of the command: Result}
+        self.deaf = 0  # acknowledgements to suppress
         self.version = (MAJOR, SCHEMA_CRC)
         self.boot_id, self.session, self.nonce = 41, NO_SESSION, None
         self.state, self.faults = State.DISARMED, Fault(0)
@@ -54,7 +60,7 @@ class Peer:
         self._started, self._clock_start = time.monotonic(), clock_start
         self._clock_rate = 1
         self._sequence = self._rate = 0
-        self._last = None           # id, sequence number and Ack of the last command
+        self._last = None  # id, sequence number and Ack of the last command
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self.plug()
@@ -121,7 +127,7 @@ class Peer:
             return
         data = encode(message, self.session if session is None else session, self._sequence)
         self._sequence = (self._sequence + 1) % 65536
-        with suppress(BlockingIOError):         # the host does not read
+        with suppress(BlockingIOError):  # the host does not read
             os.write(self.master, data)
 
     def _run(self):
@@ -139,8 +145,11 @@ class Peer:
                     self._take(frame)
                 if self._rate and time.monotonic() >= due:
                     due = max(due + 1.0 / self._rate, time.monotonic() - 0.1)
-                    self._send(Telemetry(self.clock, 1, 2, 3, 4, 0.0, 5, 0.0, self.state, 0,
-                                         self.faults, 0, 0.0))
+                    self._send(
+                        Telemetry(
+                            self.clock, 1, 2, 3, 4, 0.0, 5, 0.0, self.state, 0, self.faults, 0, 0.0
+                        )
+                    )
 
     def _take(self, frame):
         message = frame.message
@@ -152,8 +161,22 @@ class Peer:
                 if self.state != State.FAULT:
                     self.state = State.DISARMED
             major, crc = self.version
-            self._send(HelloAck(major, MINOR, crc, message.nonce, self.boot_id, bytes(12), 0x10203,
-                                2, 1, 2400, 3200, 1000))
+            self._send(
+                HelloAck(
+                    major,
+                    MINOR,
+                    crc,
+                    message.nonce,
+                    self.boot_id,
+                    bytes(12),
+                    0x10203,
+                    2,
+                    1,
+                    2400,
+                    3200,
+                    1000,
+                )
+            )
         elif type(message) is Estop or frame.session == self.session != NO_SESSION:
             self._take_ours(frame)
         elif type(message) not in (Time, EventAck, Setpoint):

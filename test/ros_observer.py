@@ -41,9 +41,12 @@ class Observer:
         """Return the next message of a topic that fits."""
         heard = []
         subscription = self.node.create_subscription(
-            kind, topic,
+            kind,
+            topic,
             # the executor may have more of them in hand when the first is here
-            lambda message: not heard and condition(message) and heard.append(message), qos)
+            lambda message: not heard and condition(message) and heard.append(message),
+            qos,
+        )
         self.spin_until(lambda: heard, what=f'such a message on {topic}')
         self.node.destroy_subscription(subscription)
         return heard[0]
@@ -69,7 +72,8 @@ class Observer:
             future = client.call_async(request or kind.Request())
             asked = time.monotonic()
             self.spin_until(
-                lambda future=future, asked=asked: future.done() or time.monotonic() > asked + 5.0)
+                lambda future=future, asked=asked: future.done() or time.monotonic() > asked + 5.0
+            )
             if future.done():
                 return future.result()
             assert time.monotonic() < end, f'no answer of {name}'

@@ -16,16 +16,16 @@ from flex_robot_sim.rig.board.board_state import STEP_TIME
 from flex_robot_sim.rig.host import command_channel, link, link_session
 from flex_robot_sim.rig.host.serial_port import PortCounts
 
-START = 100.0               # some time, as a machine has that runs already               [s]
-PATIENCE = 120.0            # of the machine's own time, with whoever runs                [s]
+START = 100.0  # some time, as a machine has that runs already               [s]
+PATIENCE = 120.0  # of the machine's own time, with whoever runs                [s]
 
 
 class _Waiting(NamedTuple):
     """A thread that waits."""
 
     is_over: Callable[[], object]
-    until: float            # however that is                                             [s]
-    turn: threading.Lock    # taken until it is its turn
+    until: float  # however that is                                             [s]
+    turn: threading.Lock  # taken until it is its turn
 
 
 class SteppedTime:
@@ -33,7 +33,7 @@ class SteppedTime:
 
     def __init__(self):
         self._begun, self._steps, self._waiting = START, 0, []
-        self.board = None           # the emulator, whose steps are those of the time
+        self.board = None  # the emulator, whose steps are those of the time
         time = self
 
         class Thread(threading.Thread):
@@ -162,7 +162,7 @@ class SteppedEmulator(emulator.Emulator):
 class _BoardPort:
     """The end of the line at which the board is."""
 
-    ports = {}              # by name
+    ports = {}  # by name
 
     def __init__(self, name):
         self.link, self.host, self._sent = str(name), None, bytearray()

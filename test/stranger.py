@@ -21,8 +21,8 @@ import sys
 import time
 
 UDP, ETHERNET, IP_HEADER, UDP_HEADER = 17, 14, 20, 8
-ALL = 0x0003            # ETH_P_ALL
-PORTS, SILENCE = 65536, 0.2     # SILENCE: waited for an answer                             [s]
+ALL = 0x0003  # ETH_P_ALL
+PORTS, SILENCE = 65536, 0.2  # SILENCE: waited for an answer                             [s]
 FIRST_OF_ROS = 7400
 
 
@@ -41,18 +41,25 @@ def take_part(seconds):
     end, asked, has_all = time.monotonic() + float(seconds), None, False
     while time.monotonic() < end:
         if not has_all and heard and answers and publisher.get_subscription_count():
-            has_all, end = True, time.monotonic() + 1.0     # some more commands
+            has_all, end = True, time.monotonic() + 1.0  # some more commands
         # an unknown joint: it is refused with a line, so that nobody has to look at the arm
         publisher.publish(JointState(name=['of_a_stranger'], effort=[1.0]))
         if client.service_is_ready() and (asked is None or time.monotonic() > asked + 2.0):
             asked = time.monotonic()
             client.call_async(SetBool.Request(data=True)).add_done_callback(
-                lambda future: answers.append(future.result()))
+                lambda future: answers.append(future.result())
+            )
         rclpy.spin_once(node, timeout_sec=0.05)
-    print(json.dumps({
-        'nodes': sorted(set(node.get_node_names()) - {'stranger'}), 'heard': bool(heard),
-        'armed': [answer.success for answer in answers],
-        'said': [answer.message for answer in answers]}))
+    print(
+        json.dumps(
+            {
+                'nodes': sorted(set(node.get_node_names()) - {'stranger'}),
+                'heard': bool(heard),
+                'armed': [answer.success for answer in answers],
+                'said': [answer.message for answer in answers],
+            }
+        )
+    )
     sys.stdout.flush()
     os._exit(0)
 
@@ -69,8 +76,8 @@ def capture(seconds):
             except TimeoutError:
                 continue
             if len(frame) > IP_HEADER and frame[9] == UDP:
-                port = int.from_bytes(frame[IP_HEADER + 2:IP_HEADER + 4], 'big')
-                seen.add((port, frame[IP_HEADER + UDP_HEADER:]))
+                port = int.from_bytes(frame[IP_HEADER + 2 : IP_HEADER + 4], 'big')
+                seen.add((port, frame[IP_HEADER + UDP_HEADER :]))
     for port, data in seen:
         print(port, base64.b64encode(data).decode())
 
@@ -83,7 +90,7 @@ def replay(address):
             for port, text in packets:
                 try:
                     wire.sendto(base64.b64decode(text), (target, int(port)))
-                except OSError:         # the kernel sees no way
+                except OSError:  # the kernel sees no way
                     continue
     print(len(packets))
 
@@ -104,11 +111,11 @@ def _refuses(wire, where):
 def _sends_back(wire, where):
     wire.connect(where)
     try:
-        wire.send(b'RTPS')      # a datagram that comes to a closed port is sent back
+        wire.send(b'RTPS')  # a datagram that comes to a closed port is sent back
         wire.recv(1)
     except ConnectionRefusedError:
         return True
-    except BlockingIOError:     # SILENCE
+    except BlockingIOError:  # SILENCE
         pass
     return False
 
@@ -128,11 +135,16 @@ def scan(address, first=1, enough=100):
             if not is_closed(knockers[name], (address, port)):
                 found[name].append(port)
                 knockers.pop(name).close()
-        if len(found['udp']) >= enough:     # nothing is sent back here
+        if len(found['udp']) >= enough:  # nothing is sent back here
             break
     print(json.dumps(found))
 
 
 if __name__ == '__main__':
-    {'take_part': take_part, 'capture': capture, 'replay': replay, 'scan': scan,
-     'look': lambda address: scan(address, FIRST_OF_ROS, 1)}[sys.argv[1]](sys.argv[2])
+    {
+        'take_part': take_part,
+        'capture': capture,
+        'replay': replay,
+        'scan': scan,
+        'look': lambda address: scan(address, FIRST_OF_ROS, 1),
+    }[sys.argv[1]](sys.argv[2])

@@ -19,7 +19,7 @@ class TimeLimit:
 
     def __init__(self, seconds):
         self.seconds = seconds
-        self.stderr = os.dup(2)         # pytest captures the standard error of a test
+        self.stderr = os.dup(2)  # pytest captures the standard error of a test
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):

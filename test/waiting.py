@@ -2,7 +2,7 @@
 
 import time
 
-PATIENCE = 30.0             # for an event on a busy machine [s]; passing tests wait less
+PATIENCE = 30.0  # for an event on a busy machine [s]; passing tests wait less
 
 
 def eventually(condition, seconds=PATIENCE):

@@ -41,16 +41,24 @@ import warm_programs
 from warm_programs import LONGEST_REQUEST, NAME, NODES, PACKAGE, WORKER
 
 PR_SET_PDEATHSIG, PR_SET_NAME, CLONE_NEWNET = 1, 15, 0x40000000
-COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system.processes',
-          'flex_robot_sim.simulation.simulation',
-          'flex_robot_sim.realtime.loop', 'flex_robot_sim.control.joint_controller',
-          # of rclpy itself
-          'action_msgs.msg', 'rcl_interfaces.msg', 'rcl_interfaces.srv', 'rosgraph_msgs.msg',
-          'type_description_interfaces.srv')
+COMMON = (
+    'scipy.linalg',
+    'scipy.optimize',
+    'flex_robot_sim.system.processes',
+    'flex_robot_sim.simulation.simulation',
+    'flex_robot_sim.realtime.loop',
+    'flex_robot_sim.control.joint_controller',
+    # of rclpy itself
+    'action_msgs.msg',
+    'rcl_interfaces.msg',
+    'rcl_interfaces.srv',
+    'rosgraph_msgs.msg',
+    'type_description_interfaces.srv',
+)
 # what pytest has to see before it is imported; what starts threads
 ONLY_THERE = 'hypothesis', 'rclpy'
-INTERFACES = '.msg', '.srv', '.action'      # ends of the names of modules
-OUTLIVED = {}           # sys.modules of a program at its end, as far as it was imported here
+INTERFACES = '.msg', '.srv', '.action'  # ends of the names of modules
+OUTLIVED = {}  # sys.modules of a program at its end, as far as it was imported here
 
 
 def _serve(server):
@@ -81,7 +89,7 @@ def _serve(server):
             os.close(number)
     for number in (reading, writing, server.detach()):
         os.close(number)
-    while os.getppid() == forker:       # it ends, and who asked becomes the parent
+    while os.getppid() == forker:  # it ends, and who asked becomes the parent
         time.sleep(1e-4)
     if program['network'] is not None:
         _enter(program['network'])
@@ -105,7 +113,7 @@ def _with_its_own(program, streams):
         return _serve(theirs)
     theirs.close()
     warm_programs.take(ours)
-    if program['arguments'] != list(WORKER):        # tests tell what starts warm
+    if program['arguments'] != list(WORKER):  # tests tell what starts warm
         warm_programs.start_warm()
     return program, streams
 
@@ -139,7 +147,7 @@ def _imported_by(name):
     """Return the names of what a module imports, when it is imported or when it runs."""
     try:
         tree = ast.parse(Path(find_spec(name).origin).read_bytes())
-    except (AttributeError, ImportError):       # there is no such module
+    except (AttributeError, ImportError):  # there is no such module
         return []
     return [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
@@ -167,9 +175,9 @@ def _load_conversions(module):
 
 @functools.cache
 def _import(*names):
-    sys.modules['rclpy'] = None         # who needs it is not imported
+    sys.modules['rclpy'] = None  # who needs it is not imported
     for name in names:
-        with contextlib.suppress(Exception):    # who needs it says what is wrong
+        with contextlib.suppress(Exception):  # who needs it says what is wrong
             module = import_module(name)
             if name.endswith(INTERFACES):
                 _load_conversions(module)
@@ -213,16 +221,19 @@ def _become(program, streams):
 
 def _keep_modules():
     """Let what is imported by now outlive Python, which takes apart the modules that it finds."""
-    kept = {name: module for name, module in sys.modules.items()
-            if name not in ('__main__', 'builtins', 'sys')}
+    kept = {
+        name: module
+        for name, module in sys.modules.items()
+        if name not in ('__main__', 'builtins', 'sys')
+    }
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    OUTLIVED.update(dict.fromkeys(kept))    # as Python tells who imports from now on
+    OUTLIVED.update(dict.fromkeys(kept))  # as Python tells who imports from now on
 
 
 def _run():
     """Run what Python runs: code, or a module, whose path takes the place of its name."""
     if sys.argv[0] == '-c':
-        ctypes.CDLL(None).prctl(PR_SET_NAME, b'python')     # what tests start, is warm by its name
+        ctypes.CDLL(None).prctl(PR_SET_NAME, b'python')  # what tests start, is warm by its name
         main = sys.modules['__main__'] = ModuleType('__main__')
         exec(sys.argv.pop(1), vars(main))
     else:
@@ -234,14 +245,14 @@ def _run():
 def _show(words):
     """Let the command line of this process, as others see it, be that of the program."""
     begin, end = map(int, Path('/proc/self/stat').read_text().rpartition(')')[2].split()[45:47])
-    line = b'\0'.join(map(os.fsencode, words))[:end - begin - 1]
+    line = b'\0'.join(map(os.fsencode, words))[: end - begin - 1]
     ctypes.memmove(begin, line.ljust(end - begin, b'\0'), end - begin)
 
 
 def _end_with(parent):
     """Let the kernel end this process when its parent has ended."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:      # it went before the kernel knew
+    if os.getppid() != parent:  # it went before the kernel knew
         os._exit(0)
 
 
@@ -252,17 +263,22 @@ def _stream(number, before, unbuffered):
     if not (unbuffered and number):
         binary = (io.BufferedWriter if number else io.BufferedReader)(binary)
     stream = io.TextIOWrapper(
-        binary, before.encoding, before.errors, '\n', write_through=unbuffered,
-        line_buffering=not unbuffered and (number == 2 or os.isatty(number)))
+        binary,
+        before.encoding,
+        before.errors,
+        '\n',
+        write_through=unbuffered,
+        line_buffering=not unbuffered and (number == 2 or os.isatty(number)),
+    )
     stream.mode = 'w' if number else 'r'
     return stream
 
 
 if __name__ == '__main__':
-    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the tests
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests
     ctypes.CDLL(None).prctl(PR_SET_NAME, NAME)
     os.environ['OPENBLAS_NUM_THREADS'] = '1'
-    atexit.register(sys.modules.update, OUTLIVED)   # the first, and so the last to be called
+    atexit.register(sys.modules.update, OUTLIVED)  # the first, and so the last to be called
     del sys.path[0]
     _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
     _run()

@@ -8,8 +8,19 @@ from flex_robot_sim.recording.messages import JOINT_STATE, POSE, SECOND, TEXTS, 
 RATE = 200.0
 
 
-def write_run(path, seconds=6.0, begins=1.0, late=0.0, away=0.01, joint='elbow', size=0.5,
-              frequency=2.5, ratio=0.02, shift=0.0, space=''):
+def write_run(
+    path,
+    seconds=6.0,
+    begins=1.0,
+    late=0.0,
+    away=0.01,
+    joint='elbow',
+    size=0.5,
+    frequency=2.5,
+    ratio=0.02,
+    shift=0.0,
+    space='',
+):
     """
     Write a joint that lags its target by `away`, and a tip that vibrates after the motion.
 
@@ -20,16 +31,24 @@ def write_run(path, seconds=6.0, begins=1.0, late=0.0, away=0.01, joint='elbow',
 
     def send(name, kind, stamp, data):
         writer.write(writer.topic(f'{space}/{name}', kind, TEXTS[kind]), stamp, data)
+
     for time in np.arange(0.0, seconds, 1 / RATE):
         stamp = round((time + late) * SECOND) + 1
         target = size * np.clip((time - begins) / 0.5, 0.0, 1.0)
-        send('joint_states', JOINT_STATE, stamp, joint_state(
-            stamp, [joint], [target - away + shift], [0.0], [1.5]))
+        send(
+            'joint_states',
+            JOINT_STATE,
+            stamp,
+            joint_state(stamp, [joint], [target - away + shift], [0.0], [1.5]),
+        )
         send('controller/target', JOINT_STATE, stamp, joint_state(stamp, [joint], [target]))
         since, rate = max(time - begins - 0.5, 0.0), 2 * np.pi * frequency
-        tip = 4e-3 * np.exp(-ratio * rate * since) * np.sin(
-            rate * np.sqrt(1 - ratio**2) * since)
-        send('forearm/tip_deflection', POSE, stamp, pose(
-            stamp, 'forearm', np.array([0.0, tip, 1e-3]), np.array([0.0, 0.0, 0.0, 1.0])))
+        tip = 4e-3 * np.exp(-ratio * rate * since) * np.sin(rate * np.sqrt(1 - ratio**2) * since)
+        send(
+            'forearm/tip_deflection',
+            POSE,
+            stamp,
+            pose(stamp, 'forearm', np.array([0.0, tip, 1e-3]), np.array([0.0, 0.0, 0.0, 1.0])),
+        )
     writer.close()
     return path

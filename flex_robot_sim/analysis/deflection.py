@@ -33,8 +33,9 @@ def deflection(arm: ArmModel, q: ArrayLike) -> dict[str, np.ndarray]:
     """
     states = checked_states(arm, 'q', q)
     rows = np.atleast_2d(states)
-    return {link: _deflections(arm, link, rows).reshape(*states.shape[:-1], 6)
-            for link in arm.tips}
+    return {
+        link: _deflections(arm, link, rows).reshape(*states.shape[:-1], 6) for link in arm.tips
+    }
 
 
 def tip_deflection(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:

@@ -36,11 +36,11 @@ class ForwardDynamicsDerivatives(NamedTuple):
         A = np.block([[np.zeros((arm.nv, arm.nv)), np.eye(arm.nv)], [found.da_dq, found.da_dv]])
     """
 
-    a: np.ndarray               # (nv,)         accelerations
-    da_dq: np.ndarray           # (nv, nq)      by the coordinates
-    da_dv: np.ndarray           # (nv, nv)      by their rates
-    da_deffort: np.ndarray      # (nv, joints)  by the efforts of the motors
-    is_smooth: bool             # False: a joint sticks or touches a stop, or a motor is at its
+    a: np.ndarray  # (nv,)         accelerations
+    da_dq: np.ndarray  # (nv, nq)      by the coordinates
+    da_dv: np.ndarray  # (nv, nv)      by their rates
+    da_deffort: np.ndarray  # (nv, joints)  by the efforts of the motors
+    is_smooth: bool  # False: a joint sticks or touches a stop, or a motor is at its
     #                             limit, and these forces count as constant
 
 
@@ -56,15 +56,20 @@ class InverseDynamicsDerivatives(NamedTuple):
         K, D, M = found.dtau_dq, found.dtau_dv, found.dtau_da
     """
 
-    dtau_dq: np.ndarray         # (nv, nq)  by the coordinates
-    dtau_dv: np.ndarray         # (nv, nv)  by their rates
-    dtau_da: np.ndarray         # (nv, nv)  by the accelerations: the mass matrix
-    is_smooth: bool             # False: a joint sticks or touches a stop: constant forces here
+    dtau_dq: np.ndarray  # (nv, nq)  by the coordinates
+    dtau_dv: np.ndarray  # (nv, nv)  by their rates
+    dtau_da: np.ndarray  # (nv, nv)  by the accelerations: the mass matrix
+    is_smooth: bool  # False: a joint sticks or touches a stop: constant forces here
 
 
-def derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
-                effort: ArrayLike | None = None, *,
-                pushes: Iterable[Push] = ()) -> ForwardDynamicsDerivatives:
+def derivatives(
+    arm: ArmModel,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
+    *,
+    pushes: Iterable[Push] = (),
+) -> ForwardDynamicsDerivatives:
     """
     Derivatives of `forward_dynamics` by coordinates, rates and efforts, exact to rounding.
 
@@ -91,16 +96,33 @@ def derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
     a, slopes = np.zeros(n), np.zeros((n, 2 * n + joints))
     with borrowed(arm) as scratch:
         is_smooth = scratch.call(
-            forward_dynamics_derivatives, arm.arrays, make_loads(arm, pushes), scratch.order, q, v,
-            effort, scratch.work, scratch.derivative_arrays, a, *np.zeros((3, n, n)), slopes)
+            forward_dynamics_derivatives,
+            arm.arrays,
+            make_loads(arm, pushes),
+            scratch.order,
+            q,
+            v,
+            effort,
+            scratch.work,
+            scratch.derivative_arrays,
+            a,
+            *np.zeros((3, n, n)),
+            slopes,
+        )
     is_within = bool((np.abs(effort) < effort_limits(arm)).all())
-    return ForwardDynamicsDerivatives(a, slopes[:, :n], slopes[:, n:2 * n], slopes[:, 2 * n:],
-                                      bool(is_smooth) and is_within)
+    return ForwardDynamicsDerivatives(
+        a, slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :], bool(is_smooth) and is_within
+    )
 
 
-def inverse_dynamics_derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
-                                 a: ArrayLike | None = None, *,
-                                 pushes: Iterable[Push] = ()) -> InverseDynamicsDerivatives:
+def inverse_dynamics_derivatives(
+    arm: ArmModel,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    pushes: Iterable[Push] = (),
+) -> InverseDynamicsDerivatives:
     """
     Derivatives of `inverse_dynamics` by coordinates, rates and accelerations, as `derivatives`.
 
@@ -120,6 +142,17 @@ def inverse_dynamics_derivatives(arm: ArmModel, q: ArrayLike, v: ArrayLike | Non
     M, dtau_dv, dtau_dq = np.zeros((3, arm.size, arm.size))
     with borrowed(arm) as scratch:
         is_smooth = scratch.call(
-            set_slopes_of_smooth_forces, arm.arrays, make_loads(arm, pushes), scratch.order, q, v,
-            a, scratch.work, scratch.derivative_arrays, M, dtau_dv, dtau_dq)
+            set_slopes_of_smooth_forces,
+            arm.arrays,
+            make_loads(arm, pushes),
+            scratch.order,
+            q,
+            v,
+            a,
+            scratch.work,
+            scratch.derivative_arrays,
+            M,
+            dtau_dv,
+            dtau_dq,
+        )
     return InverseDynamicsDerivatives(dtau_dq, dtau_dv, M, bool(is_smooth))

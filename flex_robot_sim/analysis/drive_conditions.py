@@ -13,8 +13,9 @@ Gains = tuple[ArrayLike, ArrayLike]
 """Stiffness and damping of the servo of all drives, numbers or (joints,) each."""
 
 
-def locked_drives(arm: ArmModel, joints: str | Sequence[str] | None,
-                  has_input: bool) -> np.ndarray:
+def locked_drives(
+    arm: ArmModel, joints: str | Sequence[str] | None, has_input: bool
+) -> np.ndarray:
     """
     Return the coordinates of the locked drives.
 
@@ -29,16 +30,17 @@ def locked_drives(arm: ArmModel, joints: str | Sequence[str] | None,
         raise SettingError(f"joints = {joints!r} must be 'locked', 'free', or names of joints")
     for name in joints:
         if name not in arm.joint_names:
-            raise SettingError(f'no joint "{name}" to lock. Known: '
-                               f'{", ".join(arm.joint_names)}')
+            raise SettingError(f'no joint "{name}" to lock. Known: {", ".join(arm.joint_names)}')
     return arm.motor_q[[arm.joint_names.index(name) for name in joints]]
 
 
 def expect_servo_on_free_drives(joints: str | Sequence[str] | None, gains: Gains | None) -> None:
     """Raise SettingError for a servo on drives that are all locked."""
     if isinstance(joints, str) and joints == 'locked' and gains is not None:
-        raise SettingError("gains hold drives that are not locked, and joints = 'locked' leaves "
-                           'none. Leave joints out, or name those that are locked')
+        raise SettingError(
+            "gains hold drives that are not locked, and joints = 'locked' leaves "
+            'none. Leave joints out, or name those that are locked'
+        )
 
 
 def servo_gains(arm: ArmModel, gains: Gains | None) -> np.ndarray:
@@ -49,5 +51,9 @@ def servo_gains(arm: ArmModel, gains: Gains | None) -> np.ndarray:
         stiffness, damping = gains
     except (TypeError, ValueError) as error:
         raise SettingError('gains must be (stiffness, damping)') from error
-    return np.array([positive(name, values, arm.joint_names)
-                     for name, values in (('stiffness', stiffness), ('damping', damping))])
+    return np.array(
+        [
+            positive(name, values, arm.joint_names)
+            for name, values in (('stiffness', stiffness), ('damping', damping))
+        ]
+    )

@@ -71,8 +71,16 @@ def nonlinear_effects(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None) -
     v = one_per_name('v', v, arm.coordinate_names)
     force = np.zeros(q.size)
     with borrowed(arm) as scratch:
-        if not scratch.call(_set_nonlinear_effects, arm.arrays, NO_LOADS, q, v,
-                            np.zeros(q.size), scratch.work, force):
+        if not scratch.call(
+            _set_nonlinear_effects,
+            arm.arrays,
+            NO_LOADS,
+            q,
+            v,
+            np.zeros(q.size),
+            scratch.work,
+            force,
+        ):
             checked_coordinates(arm, q=q, v=v)
     return force
 
@@ -91,8 +99,14 @@ def gravity_forces(arm: ArmModel, q: ArrayLike) -> np.ndarray:
     return nonlinear_effects(arm, q)
 
 
-def inverse_dynamics(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
-                     a: ArrayLike | None = None, *, pushes: Iterable[Push] = ()) -> np.ndarray:
+def inverse_dynamics(
+    arm: ArmModel,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    pushes: Iterable[Push] = (),
+) -> np.ndarray:
     """
     External forces S u, (nv,) [N m, N], that a motion requires.
 
@@ -115,15 +129,29 @@ def inverse_dynamics(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
     a = one_per_name('a', a, arm.coordinate_names)
     force = np.zeros(q.size)
     with borrowed(arm) as scratch:
-        if not scratch.call(_set_inverse_dynamics, arm.arrays, loads, q, v, a,
-                            np.zeros(len(arm.joint_names)), scratch.work, force):
+        if not scratch.call(
+            _set_inverse_dynamics,
+            arm.arrays,
+            loads,
+            q,
+            v,
+            a,
+            np.zeros(len(arm.joint_names)),
+            scratch.work,
+            force,
+        ):
             checked_coordinates(arm, q=q, v=v, a=a)
     return force
 
 
-def forward_dynamics(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None,
-                     effort: ArrayLike | None = None, *,
-                     pushes: Iterable[Push] = ()) -> np.ndarray:
+def forward_dynamics(
+    arm: ArmModel,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
+    *,
+    pushes: Iterable[Push] = (),
+) -> np.ndarray:
     """
     Accelerations a, (nv,) [rad/s2, m/s2], under motor efforts and pushes.
 
@@ -168,6 +196,7 @@ def actuated_coordinates(arm: ArmModel) -> np.ndarray:
 
 # These functions return False, and compute nothing, if an argument is not finite: a check in
 # Python takes a third of the time of the equations.
+
 
 @compiled
 def _set_mass_matrix(arm, q, work, M):

@@ -22,8 +22,8 @@ import numpy as np
 from flex_robot_sim.model.arguments import checked_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 
-POINT_OFFSET_RATIO = 1e-9   # to either side of a gauge without length, over the segment length
-_SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}      # row of Beam.turn (phi, -w', v'), and its sign;
+POINT_OFFSET_RATIO = 1e-9  # to either side of a gauge without length, over the segment length
+_SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}  # row of Beam.turn (phi, -w', v'), and its sign;
 #                                                 the rows of Beam.strain begin with u'
 
 
@@ -31,7 +31,7 @@ class FlexSensors(NamedTuple):
     """All flex sensors of an arm: `matrix @ coordinates` and `matrix @ rates` are their values."""
 
     names: tuple[str, ...]  # (k,)    '<link>/<sensor>', links base to tip
-    matrix: np.ndarray      # (k, n)  mean curvature by coordinate          [1/m per coordinate]
+    matrix: np.ndarray  # (k, n)  mean curvature by coordinate          [1/m per coordinate]
 
 
 def curvatures(arm: ArmModel, q: np.ndarray) -> dict[str, float]:
@@ -46,7 +46,7 @@ def curvatures(arm: ArmModel, q: np.ndarray) -> dict[str, float]:
         rest = frs.equilibrium(arm, [0.0, 0.5, -0.8])
         assert frs.curvatures(arm, rest.q)['forearm/root'] != 0.0
     """
-    q, = checked_coordinates(arm, q=q)
+    (q,) = checked_coordinates(arm, q=q)
     sensors = flex_sensors(arm)
     return dict(zip(sensors.names, (sensors.matrix @ q).tolist()))
 
@@ -54,8 +54,9 @@ def curvatures(arm: ArmModel, q: np.ndarray) -> dict[str, float]:
 @lru_cache(maxsize=8)
 def flex_sensors(arm: ArmModel) -> FlexSensors:
     """Return the FlexSensors: times coordinates a curvature [1/m], times rates its rate."""
-    sensors = [(link, sensor) for link in arm.segments
-               for sensor in arm.description.beam(link).sensors]
+    sensors = [
+        (link, sensor) for link in arm.segments for sensor in arm.description.beam(link).sensors
+    ]
     matrix = np.zeros((len(sensors), arm.size))
     for row, (link, sensor) in zip(matrix, sensors):
         if sensor.start < sensor.end:
@@ -71,8 +72,9 @@ def _add_slopes(arm, link, sensor, row):
     axis, sign = _SLOPE[sensor.plane]
     segment_start = 0.0
     for beam, columns in arm.beams_of(link):
-        ends = np.clip([sensor.start - segment_start, sensor.end - segment_start], 0.0,
-                       beam.length)
+        ends = np.clip(
+            [sensor.start - segment_start, sensor.end - segment_start], 0.0, beam.length
+        )
         slope_at_start, slope_at_end = beam.turn(ends)[:, axis]
         row[columns] += sign * (slope_at_end - slope_at_start) / (sensor.end - sensor.start)
         segment_start += beam.length
@@ -83,8 +85,11 @@ def _add_curvatures(arm, link, sensor, row):
     axis, sign = _SLOPE[sensor.plane]
     beams = arm.beams_of(link)
     length = beams[0][0].length
-    positions = np.clip(sensor.start + np.array([-POINT_OFFSET_RATIO, POINT_OFFSET_RATIO])
-                        * length, 0.0, len(beams) * length)
+    positions = np.clip(
+        sensor.start + np.array([-POINT_OFFSET_RATIO, POINT_OFFSET_RATIO]) * length,
+        0.0,
+        len(beams) * length,
+    )
     for x in positions:
         segment = min(int(x / length), len(beams) - 1)
         beam, columns = beams[segment]

@@ -52,8 +52,14 @@ STATION_ROW = ('station_x', 'station_shape', 'station_slope', 'station_H', 'stat
 STATION_MOTION = ('station_R', 'station_p', 'K', 'Ve', 'beta')
 
 
-def pose(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
-         station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
+def pose(
+    arm: ArmModel,
+    q: ArrayLike,
+    *,
+    link: str | None = None,
+    station: float | str | None = None,
+    work: Workspace | None = None,
+) -> np.ndarray:
     """
     Pose of a link in the base frame, (4, 4) [-, m].
 
@@ -80,9 +86,15 @@ def pose(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
     return T
 
 
-def jacobian(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
-             representation: str = 'body', station: float | str | None = None,
-             work: Workspace | None = None) -> np.ndarray:
+def jacobian(
+    arm: ArmModel,
+    q: ArrayLike,
+    *,
+    link: str | None = None,
+    representation: str = 'body',
+    station: float | str | None = None,
+    work: Workspace | None = None,
+) -> np.ndarray:
     """
     Jacobian (6, nv) from the rates of all coordinates to the twist of a link, angular rows first.
 
@@ -105,16 +117,23 @@ def jacobian(arm: ArmModel, q: ArrayLike, *, link: str | None = None,
     with _workspace(arm, work) as scratch:
         frame, section = _placement(arm, q, None, link, station, scratch)
         if section is not None:
-            K = section.K[0, :, :arm.arrays.modes[frame.body]]
+            K = section.K[0, :, : arm.arrays.modes[frame.body]]
             columns[arm.elastic_coordinates(frame.body)] = (_to_frame(frame) @ K).T
         if not scratch.call(_set_jacobian, arm.arrays, *frame, q, number, columns, scratch.work):
             checked_coordinates(arm, q=q)
     return columns.T
 
 
-def twist(arm: ArmModel, q: ArrayLike, v: ArrayLike, *, link: str | None = None,
-          representation: str = 'body', station: float | str | None = None,
-          work: Workspace | None = None) -> np.ndarray:
+def twist(
+    arm: ArmModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    link: str | None = None,
+    representation: str = 'body',
+    station: float | str | None = None,
+    work: Workspace | None = None,
+) -> np.ndarray:
     """
     Twist of a link, (6,) [rad/s, m/s]: the angular velocity first.
 
@@ -135,15 +154,24 @@ def twist(arm: ArmModel, q: ArrayLike, v: ArrayLike, *, link: str | None = None,
     with _workspace(arm, work) as scratch:
         frame, section = _placement(arm, q, v, link, station, scratch)
         relative = _AT_REST if section is None else section.Ve[0]
-        if not scratch.call(_set_twist, arm.arrays, *frame, q, v, relative, number, V,
-                            scratch.work):
+        if not scratch.call(
+            _set_twist, arm.arrays, *frame, q, v, relative, number, V, scratch.work
+        ):
             checked_coordinates(arm, q=q, v=v)
     return V
 
 
-def twist_rate(arm: ArmModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *,
-               link: str | None = None, representation: str = 'body',
-               station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
+def twist_rate(
+    arm: ArmModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    link: str | None = None,
+    representation: str = 'body',
+    station: float | str | None = None,
+    work: Workspace | None = None,
+) -> np.ndarray:
     """
     Rate of the components of a twist, J a + dJ/dt v, (6,) [rad/s2, m/s2].
 
@@ -172,14 +200,14 @@ def twist_rate(arm: ArmModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *,
         relative = _AT_REST
         if section is not None:
             relative = section.Ve[0]
-            K = section.K[0, :, :arrays.modes[frame.body]]
-            rate += K @ a[arm.elastic_coordinates(frame.body)] + section.beta[0]        # (T13)
+            K = section.K[0, :, : arrays.modes[frame.body]]
+            rate += K @ a[arm.elastic_coordinates(frame.body)] + section.beta[0]  # (T13)
         scratch.call(_set_twist, arrays, *frame, q, v, relative, BODY, V, workspace)
         scratch.call(_set_pose, arrays, *frame, q, T, workspace)
     return convert_rate(_to_frame(frame) @ rate, V, T, 'body', representation)
 
 
-_AT_REST = np.zeros(6)      # twist of a link relative to its body
+_AT_REST = np.zeros(6)  # twist of a link relative to its body
 
 
 def _workspace(arm, work):
@@ -200,7 +228,7 @@ def _placement(arm, q, qd, link, station, scratch):
         return scratch.frames[link], None
     except (KeyError, TypeError):
         body, R, p = frame_of(arm, arm.tool if link is None else link)
-    frame = scratch.frames[link] = Frame(body, R.copy(), p.copy())      # contiguous and writable
+    frame = scratch.frames[link] = Frame(body, R.copy(), p.copy())  # contiguous and writable
     return frame, None
 
 
@@ -208,8 +236,9 @@ def _section(arm, q, qd, link, station, work):
     """Return the Frame of a section, and a Workspace with it as the only station."""
     body, row = section_row(arm, arm.tool if link is None else link, station)
     arrays = arm.arrays._replace(**{name: np.array([value]) for name, value in row.items()})
-    section = work._replace(**{name: np.zeros((1, *getattr(work, name).shape[1:]))
-                               for name in STATION_MOTION})
+    section = work._replace(
+        **{name: np.zeros((1, *getattr(work, name).shape[1:])) for name in STATION_MOTION}
+    )
     set_station(arrays, 0, body, q, qd, section)
     return Frame(body, section.station_R[0], section.station_p[0]), section
 
@@ -221,12 +250,13 @@ def frame_of(arm: ArmModel, link: str) -> Frame:
     return arm.frames[link]
 
 
-def section_row(arm: ArmModel, link: str,
-                station: float | str) -> tuple[int, dict[str, Any]]:
+def section_row(arm: ArmModel, link: str, station: float | str) -> tuple[int, dict[str, Any]]:
     """Return the body of a flexible link at a station, and the row of its station arrays."""
     if not is_known(link, arm.segments):
-        raise SettingError(f'link "{link}" is rigid and has no stations. Flexible links: '
-                           f'{", ".join(arm.segments) or "none"}')
+        raise SettingError(
+            f'link "{link}" is rigid and has no stations. Flexible links: '
+            f'{", ".join(arm.segments) or "none"}'
+        )
     if isinstance(station, str) and station == 'tip':
         body, s = arm.tips[link]
         return body, {name: getattr(arm.arrays, name)[s] for name in STATION_ROW}
@@ -238,12 +268,15 @@ def section_row(arm: ArmModel, link: str,
     except (TypeError, ValueError):
         x = np.nan
     if not 0.0 <= x <= length * (1 + 1e-12):
-        raise SettingError(f'station = {station!r} of link "{link}" must be "tip", or a distance '
-                           f'from its root of 0 to {length:.6g} m')
+        raise SettingError(
+            f'station = {station!r} of link "{link}" must be "tip", or a distance '
+            f'from its root of 0 to {length:.6g} m'
+        )
     segment = min(int(x / segment_length), len(bodies) - 1)
     size = (*arm.arrays.station_H.shape[1:], arm.arrays.station_setback.shape[1])
-    return bodies[segment], _row(arm.beams[bodies[segment]], x - segment * segment_length, size,
-                                 arm.coupling)
+    return bodies[segment], _row(
+        arm.beams[bodies[segment]], x - segment * segment_length, size, arm.coupling
+    )
 
 
 # repeated queries of a section are common, and computing its shapes is the slowest part
@@ -258,6 +291,7 @@ def _to_frame(frame):
 
 
 # These functions return False, and compute nothing, if a coordinate or rate is not finite.
+
 
 @compiled
 def _set_pose(arm, body, R, p, q, T, work):

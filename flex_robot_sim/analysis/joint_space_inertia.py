@@ -12,10 +12,10 @@ import numpy as np
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
-DEFAULT_POSE_COUNT = 24         # in addition to the middle of the range
-DEFAULT_ROTARY_RANGE = np.pi    # to either side, of a rotary joint without stops           [rad]
-DEFAULT_LINEAR_RANGE = 1.0      # to either side, of a prismatic joint without stops          [m]
-RANGE_RATIO = 0.98              # of the range in use: contact with a stop adds a spring
+DEFAULT_POSE_COUNT = 24  # in addition to the middle of the range
+DEFAULT_ROTARY_RANGE = np.pi  # to either side, of a rotary joint without stops           [rad]
+DEFAULT_LINEAR_RANGE = 1.0  # to either side, of a prismatic joint without stops          [m]
+RANGE_RATIO = 0.98  # of the range in use: contact with a stop adds a spring
 
 
 class JointSpaceInertia(NamedTuple):
@@ -51,8 +51,9 @@ def poses_within(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> np.ndarray:
 
 def default_range(arm: ArmModel) -> np.ndarray:
     """Range (joints,) to either side of joints without stops [rad, m]."""
-    return np.where([unit == 'rad' for unit in arm.units], DEFAULT_ROTARY_RANGE,
-                    DEFAULT_LINEAR_RANGE)
+    return np.where(
+        [unit == 'rad' for unit in arm.units], DEFAULT_ROTARY_RANGE, DEFAULT_LINEAR_RANGE
+    )
 
 
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:

@@ -54,34 +54,43 @@ class LinearModel:
     B: np.ndarray
     C: np.ndarray
     D: np.ndarray
-    states: tuple[str, ...]     # '<coordinate>/q' of all, then their rates '<coordinate>/v'
-    inputs: tuple[str, ...]     # '<joint>/effort', then, with a servo, '<joint>/target'
-    outputs: tuple[str, ...]    # '<joint>/position' and '<joint>/velocity', then tips,
+    states: tuple[str, ...]  # '<coordinate>/q' of all, then their rates '<coordinate>/v'
+    inputs: tuple[str, ...]  # '<joint>/effort', then, with a servo, '<joint>/target'
+    outputs: tuple[str, ...]  # '<joint>/position' and '<joint>/velocity', then tips,
     #                             '<link>/tip_x' and so on, tip rates, '<link>/tip_x/rate',
     #                             curvature of the flex sensors, '<link>/<sensor>' [1/m], its rate
-    q: np.ndarray               # (nq,)      operating point                            [rad, m]
-    v: np.ndarray               # (nv,)
-    effort: np.ndarray          # (joints,)  of the motors, servo included              [N m, N]
+    q: np.ndarray  # (nq,)      operating point                            [rad, m]
+    v: np.ndarray  # (nv,)
+    effort: np.ndarray  # (joints,)  of the motors, servo included              [N m, N]
 
-    def part(self, inputs: Sequence[str] | None = None,
-             outputs: Sequence[str] | None = None) -> LinearModel:
+    def part(
+        self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+    ) -> LinearModel:
         """Return the model from some inputs to some outputs, by name; None: all of them."""
         columns = _indices('input', inputs, self.inputs)
         rows = _indices('output', outputs, self.outputs)
-        return replace(self, B=self.B[:, columns], C=self.C[rows], D=self.D[np.ix_(rows, columns)],
-                       inputs=tuple(self.inputs[k] for k in columns),
-                       outputs=tuple(self.outputs[k] for k in rows))
+        return replace(
+            self,
+            B=self.B[:, columns],
+            C=self.C[rows],
+            D=self.D[np.ix_(rows, columns)],
+            inputs=tuple(self.inputs[k] for k in columns),
+            outputs=tuple(self.outputs[k] for k in rows),
+        )
 
     def _summary(self) -> tuple[str, SummaryRows]:
         counts = ((self.states, 'state'), (self.inputs, 'input'), (self.outputs, 'output'))
         return f'LinearModel: {", ".join(counted(len(names), noun) for names, noun in counts)}', [
             *((f'{noun}s', listed(names)) for names, noun in counts),
-            ('q', numbers(self.q)), ('v', numbers(self.v)),
-            ('effort', numbers(self.effort))]
+            ('q', numbers(self.q)),
+            ('v', numbers(self.v)),
+            ('effort', numbers(self.effort)),
+        ]
 
     def to_scipy(self) -> StateSpace:
         """Return the scipy.signal.StateSpace."""
         from scipy.signal import StateSpace
+
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> object:
@@ -90,13 +99,27 @@ class LinearModel:
             import control
         except ImportError as error:
             raise SettingError('python-control is not installed: pip install control') from error
-        return control.ss(self.A, self.B, self.C, self.D, inputs=list(self.inputs),
-                          outputs=list(self.outputs), states=list(self.states))
+        return control.ss(
+            self.A,
+            self.B,
+            self.C,
+            self.D,
+            inputs=list(self.inputs),
+            outputs=list(self.outputs),
+            states=list(self.states),
+        )
 
 
-def linearise(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None,
-              effort: ArrayLike | None = None, *, joints: str | Sequence[str] | None = None,
-              gains: Gains | None = None, pushes: Iterable[Push] = ()) -> LinearModel:
+def linearise(
+    arm: ArmModel,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
+    *,
+    joints: str | Sequence[str] | None = None,
+    gains: Gains | None = None,
+    pushes: Iterable[Push] = (),
+) -> LinearModel:
     """
     Return the LinearModel about an equilibrium, at rest or in steady rotation, or about any state.
 
@@ -122,7 +145,7 @@ def linearise(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = N
     expect_servo_on_free_drives(joints, gains)
     motors, locked = arm.motor_q, locked_drives(arm, joints, has_input=True)
     if effort is not None:
-        effort, slopes = checked('effort', effort, arm.joint_names), None     # not at rest
+        effort, slopes = checked('effort', effort, arm.joint_names), None  # not at rest
     a, effort = operating_point.accelerations(arm, loads, q, v, effort, locked)
     D, K = slopes or tangent(arm, loads, q, v, a)
     stiffness, damping = servo_gains(arm, gains)
@@ -137,14 +160,24 @@ def linearise(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = N
         forces = np.hstack([forces, forces * stiffness[driven_joints]])
         inputs += [f'{arm.joint_names[j]}/target' for j in driven_joints]
     inverse = np.linalg.inv(mass_matrix(arm.arrays, q)[free_block])
-    A = np.block([[np.zeros((n, n)), np.eye(n)],
-                  [-inverse @ K[free_block], -inverse @ D[free_block]]])
+    A = np.block(
+        [[np.zeros((n, n)), np.eye(n)], [-inverse @ K[free_block], -inverse @ D[free_block]]]
+    )
     B = np.vstack([np.zeros_like(forces), inverse @ forces])
     names = [arm.coordinate_names[k] for k in free]
     C, outputs = _output_matrix(arm, q, v, free)
-    return LinearModel(A, B, C, np.zeros((len(C), len(inputs))),
-                       tuple(f'{name}/{part}' for part in 'qv' for name in names), tuple(inputs),
-                       tuple(outputs), q, v, effort)
+    return LinearModel(
+        A,
+        B,
+        C,
+        np.zeros((len(C), len(inputs))),
+        tuple(f'{name}/{part}' for part in 'qv' for name in names),
+        tuple(inputs),
+        tuple(outputs),
+        q,
+        v,
+        effort,
+    )
 
 
 def _output_matrix(arm, q, v, free):
@@ -154,17 +187,29 @@ def _output_matrix(arm, q, v, free):
     joints = np.concatenate([joint_side, n + joint_side])
     no_rows = np.zeros((0, arm.size))
     tips = np.vstack([no_rows, *(tip_slopes(arm, link, q) for link in arm.tips)])
-    tip_rates = np.vstack([no_rows,
-                           *(_slopes_of_tip_rate(arm, link, q, v) for link in arm.tips)])
+    tip_rates = np.vstack([no_rows, *(_slopes_of_tip_rate(arm, link, q, v) for link in arm.tips)])
     sensors = flex_sensors(arm)
     zeros = np.zeros_like(sensors.matrix)
-    C = np.vstack([np.eye(2 * n)[joints], *(
-        np.hstack([position_part[:, free], rate_part[:, free]]) for position_part, rate_part in (
-            (tips, np.zeros_like(tips)), (tip_rates, tips), (sensors.matrix, zeros),
-            (zeros, sensors.matrix)))])
+    C = np.vstack(
+        [
+            np.eye(2 * n)[joints],
+            *(
+                np.hstack([position_part[:, free], rate_part[:, free]])
+                for position_part, rate_part in (
+                    (tips, np.zeros_like(tips)),
+                    (tip_rates, tips),
+                    (sensors.matrix, zeros),
+                    (zeros, sensors.matrix),
+                )
+            ),
+        ]
+    )
     tip_names = [f'{link}/tip_{part}' for link in arm.tips for part in TIP_COMPONENTS]
-    outputs = [f'{arm.coordinate_names[k]}/{part}' for part in ('position', 'velocity')
-               for k in free[joint_side]]
+    outputs = [
+        f'{arm.coordinate_names[k]}/{part}'
+        for part in ('position', 'velocity')
+        for k in free[joint_side]
+    ]
     for group in (tip_names, sensors.names):
         outputs += [*group, *(f'{name}/rate' for name in group)]
     return C, outputs
@@ -175,8 +220,10 @@ def _indices(kind, selected, names):
     if selected is None:
         return [*range(len(names))]
     if isinstance(selected, str) or not isinstance(selected, Iterable):
-        raise SettingError(f'{kind}s = {shortened(repr(selected), 60)} must be a list of names, '
-                           f'such as ["{names[0] if names else ""}"]')
+        raise SettingError(
+            f'{kind}s = {shortened(repr(selected), 60)} must be a list of names, '
+            f'such as ["{names[0] if names else ""}"]'
+        )
     selected = [*selected]
     for name in selected:
         if not is_known(name, names):
@@ -198,6 +245,7 @@ def _slopes_of_tip_rate(model, link, q, qd):
 
     def rate(q):
         return difference(lambda q: tip_deflection(model, link, q), q, duration * qd) / duration
+
     return _slopes(model, link, q, rate)
 
 

@@ -45,18 +45,20 @@ class Modes:
             print(f'{frequency:.2f} Hz, damping ratio {ratio:.3f}')
     """
 
-    names: tuple[str, ...]      # (n,)    of the coordinates
-    frequencies: np.ndarray     # (k,)                                                  [Hz]
+    names: tuple[str, ...]  # (n,)    of the coordinates
+    frequencies: np.ndarray  # (k,)                                                  [Hz]
     damping_ratios: np.ndarray  # (k,)
-    shapes: np.ndarray          # (n, k)  largest entry 1, locked coordinates 0; complex if damped
-    note: str = ''              # line about a joint beyond its limits
+    shapes: np.ndarray  # (n, k)  largest entry 1, locked coordinates 0; complex if damped
+    note: str = ''  # line about a joint beyond its limits
 
     def shape(self, mode: int) -> dict[str, complex]:
         """Return one shape, by coordinate name; SettingError if the mode does not exist."""
         count = len(self.frequencies)
         if not isinstance(mode, (int, np.integer)) or not -count <= mode < count:
-            raise SettingError(f'mode = {shortened(repr(mode), 60)} must be a whole number below '
-                               f'the number of modes, {count}')
+            raise SettingError(
+                f'mode = {shortened(repr(mode), 60)} must be a whole number below '
+                f'the number of modes, {count}'
+            )
         return dict(zip(self.names, self.shapes[:, mode]))
 
     def _summary(self) -> tuple[str, SummaryRows]:
@@ -64,12 +66,19 @@ class Modes:
         rows = zip(self.frequencies, self.damping_ratios + 0.0, largest)
         return f'Modes: {len(self.frequencies)} of {counted(len(self.names), "coordinate")}', [
             (str(k), f'{frequency:.4g} Hz, damping ratio {ratio:.3g}, mostly {self.names[row]}')
-            for k, (frequency, ratio, row) in enumerate(rows)]
+            for k, (frequency, ratio, row) in enumerate(rows)
+        ]
 
 
-def frequencies(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None, *,
-                joints: str | Sequence[str] | None = None, gains: Gains | None = None,
-                pushes: Iterable[Push] = ()) -> np.ndarray:
+def frequencies(
+    arm: ArmModel,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    *,
+    joints: str | Sequence[str] | None = None,
+    gains: Gains | None = None,
+    pushes: Iterable[Push] = (),
+) -> np.ndarray:
     """
     Natural frequencies, ascending, (k,) [Hz]; q, v, joints, gains and pushes as in `modes`.
 
@@ -81,9 +90,15 @@ def frequencies(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None =
     return modes(arm, q, v, joints=joints, gains=gains, pushes=pushes).frequencies
 
 
-def modes(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None, *,
-          joints: str | Sequence[str] | None = None, gains: Gains | None = None,
-          pushes: Iterable[Push] = ()) -> Modes:
+def modes(
+    arm: ArmModel,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    *,
+    joints: str | Sequence[str] | None = None,
+    gains: Gains | None = None,
+    pushes: Iterable[Push] = (),
+) -> Modes:
     """
     Find the natural modes of the whole arm about its equilibrium, or about any state.
 
@@ -118,16 +133,23 @@ def modes(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None,
     free_block = np.ix_(free, free)
     M = mass_matrix(arm, q)
     noise = _noise(arm, M, v, residual_force(arm, loads, q, v, a))
-    rates, vectors = _eigen(M[free_block], D[free_block], K[free_block],
-                            *(scale[free] for scale in noise))
+    rates, vectors = _eigen(
+        M[free_block], D[free_block], K[free_block], *(scale[free] for scale in noise)
+    )
     shapes = np.zeros((arm.size, rates.size), vectors.dtype)
     shapes[free] = vectors
     magnitudes = np.abs(rates)
-    ratios = np.divide(-rates.real, magnitudes, out=np.zeros(magnitudes.shape),
-                       where=magnitudes > 0)
+    ratios = np.divide(
+        -rates.real, magnitudes, out=np.zeros(magnitudes.shape), where=magnitudes > 0
+    )
     beyond = beyond_limits(arm, q[motors], STOP_CONTACT_DEPTH) or stop_contact(arm, q)
-    return Modes(arm.coordinate_names, magnitudes / (2 * np.pi), ratios, shapes,
-                 beyond and f'{beyond}; the stiffness of its stop is part of the modes')
+    return Modes(
+        arm.coordinate_names,
+        magnitudes / (2 * np.pi),
+        ratios,
+        shapes,
+        beyond and f'{beyond}; the stiffness of its stop is part of the modes',
+    )
 
 
 def _noise(model, M, qd, residual):
@@ -153,8 +175,10 @@ def _eigen(M, D, K, force, inverse_scales):
     squares, columns = _undamped((K + K.T) / 2, M)
     # error of K in modal coordinates: rounding of its entries, and of the forces (T51)
     eps, size = np.finfo(float).eps, np.abs(columns)
-    scaled, force_noise = np.sqrt((inverse_scales
-                                   * inverse_scales) @ size**2), np.sqrt((force * force) @ size**2)
+    scaled, force_noise = (
+        np.sqrt((inverse_scales * inverse_scales) @ size**2),
+        np.sqrt((force * force) @ size**2),
+    )
     rounding = 8 * eps * np.einsum('ik,ik->k', size, np.abs(K) @ size)
     squares[np.abs(squares) <= rounding + 1e3 * eps * scaled * force_noise] = 0.0
     skew = columns.T @ (K - K.T) @ columns / 2
@@ -170,8 +194,12 @@ def _eigen(M, D, K, force, inverse_scales):
         # in (omega x, x') all entries are rates, which preserves the accuracy of slow modes
         rate_scale = np.sqrt(np.abs(squares))
         rate_scale[rate_scale == 0] = 1.0
-        block = np.block([[np.zeros((n, n)), np.diag(rate_scale)],
-                          [-(np.diag(squares) + skew) / rate_scale, -D]])
+        block = np.block(
+            [
+                [np.zeros((n, n)), np.diag(rate_scale)],
+                [-(np.diag(squares) + skew) / rate_scale, -D],
+            ]
+        )
         from scipy.linalg import eig  # late: a fifth of a start
 
         rates, vectors = eig(block)
@@ -179,9 +207,10 @@ def _eigen(M, D, K, force, inverse_scales):
         rates[np.abs(rates) <= 50 * n * eps * np.abs(rates).max()] = 0.0
     # position and velocity of a rigid-body motion are one mode
     zero_rates = np.flatnonzero(rates == 0.0)
-    selected = np.setdiff1d(np.flatnonzero(rates.imag >= 0),
-                            zero_rates[(zero_rates.size + 1) // 2:]
-                            if rates.size == 2 * n else [])
+    selected = np.setdiff1d(
+        np.flatnonzero(rates.imag >= 0),
+        zero_rates[(zero_rates.size + 1) // 2 :] if rates.size == 2 * n else [],
+    )
     selected = selected[np.argsort(np.abs(rates[selected]), kind='stable')]
     vectors = vectors[:, selected]
     largest = np.abs(vectors).argmax(axis=0), range(selected.size)
@@ -204,9 +233,9 @@ def _undamped(K, M):
     if slow > 0:
         try:
             inverse, shapes = eigh(M, K + shift * M)
-        except np.linalg.LinAlgError:       # the error of K exceeds the shift
+        except np.linalg.LinAlgError:  # the error of K exceeds the shift
             return squares, columns
-        inverse, shapes = inverse[:-slow - 1:-1], shapes[:, :-slow - 1:-1]
+        inverse, shapes = inverse[: -slow - 1 : -1], shapes[:, : -slow - 1 : -1]
         squares[:slow], columns[:, :slow] = 1 / inverse - shift, shapes / np.sqrt(inverse)
         squares[np.abs(squares) <= 50 * np.finfo(float).eps * shift] = 0.0
     return squares, columns

@@ -12,17 +12,27 @@ from flex_robot_sim.model.arguments import array_or_nan, joints_or_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 
 
-def state_at(arm: ArmModel, loads: LoadArrays, q: ArrayLike | None,
-             v: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
+def state_at(
+    arm: ArmModel, loads: LoadArrays, q: ArrayLike | None, v: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
     """Coordinates and rates (n,) of a state or an equilibrium; D and K (T50) of the latter."""
     if q is not None and array_or_nan(q).size == arm.size > len(arm.joint_names):
-        return (joints_or_coordinates(arm, 'q', q),
-                np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v), None)
+        return (
+            joints_or_coordinates(arm, 'q', q),
+            np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v),
+            None,
+        )
     return equilibrium_and_slopes(arm, loads, q, v)
 
 
-def accelerations(arm: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
-                  effort: np.ndarray | None, locked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def accelerations(
+    arm: ArmModel,
+    loads: LoadArrays,
+    q: np.ndarray,
+    qd: np.ndarray,
+    effort: np.ndarray | None,
+    locked: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return accelerations, zero if locked, and efforts; effort None: for constant velocity."""
     motors = arm.motor_q
     force = residual_force(arm, loads, q, qd, np.zeros(arm.size))

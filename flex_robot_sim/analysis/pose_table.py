@@ -17,19 +17,24 @@ from flex_robot_sim.jit.compiled import compiled
 class PoseTable(NamedTuple):
     """Values over the positions of d joints; `cell` and `share` are those of the last pose."""
 
-    joint: np.ndarray       # (d,)       joint of each axis
-    origin: np.ndarray      # (d,)       zero of the positions along an axis            [rad, m]
-    unit: np.ndarray        # (d,)       of these positions                             [rad, m]
-    size: np.ndarray        # (d,)       number of these positions
-    positions: np.ndarray   # (d, k)     along each axis, rising
-    stride: np.ndarray      # (d,)       rows of the table from one position to the next
-    values: np.ndarray      # (rows, m)  the last axis runs fastest
-    cell: np.ndarray        # (d,)       index of the position below a pose
-    share: np.ndarray       # (d,)       of the way from there to the next position
+    joint: np.ndarray  # (d,)       joint of each axis
+    origin: np.ndarray  # (d,)       zero of the positions along an axis            [rad, m]
+    unit: np.ndarray  # (d,)       of these positions                             [rad, m]
+    size: np.ndarray  # (d,)       number of these positions
+    positions: np.ndarray  # (d, k)     along each axis, rising
+    stride: np.ndarray  # (d,)       rows of the table from one position to the next
+    values: np.ndarray  # (rows, m)  the last axis runs fastest
+    cell: np.ndarray  # (d,)       index of the position below a pose
+    share: np.ndarray  # (d,)       of the way from there to the next position
 
     @classmethod
-    def of(cls, joints: Sequence[int], axes: Sequence[np.ndarray], values: np.ndarray,
-           evenly_spaced: bool = False) -> PoseTable:
+    def of(
+        cls,
+        joints: Sequence[int],
+        axes: Sequence[np.ndarray],
+        values: np.ndarray,
+        evenly_spaced: bool = False,
+    ) -> PoseTable:
         """
         Return the table of a grid.
 
@@ -41,13 +46,20 @@ class PoseTable(NamedTuple):
         d, origin, unit = sizes.size, np.zeros(sizes.size), np.ones(sizes.size)
         positions = np.full((d, sizes.max(initial=0)), np.inf)
         for k, axis in enumerate(axes):
-            positions[k, :sizes[k]] = np.arange(sizes[k]) if evenly_spaced else axis
+            positions[k, : sizes[k]] = np.arange(sizes[k]) if evenly_spaced else axis
             if evenly_spaced:
                 origin[k], unit[k] = axis[0], axis[1] - axis[0]
-        return cls(np.array(joints, int), origin, unit, sizes, positions,
-                   np.array([sizes[k + 1:].prod() for k in range(d)], int),
-                   np.array(values, float).reshape(sizes.prod(), values.shape[-1]),
-                   np.zeros(d, int), np.zeros(d))
+        return cls(
+            np.array(joints, int),
+            origin,
+            unit,
+            sizes,
+            positions,
+            np.array([sizes[k + 1 :].prod() for k in range(d)], int),
+            np.array(values, float).reshape(sizes.prod(), values.shape[-1]),
+            np.zeros(d, int),
+            np.zeros(d),
+        )
 
     def at(self, position: np.ndarray) -> np.ndarray:
         """Values (m,) at joint positions (n,) [rad, m]."""

@@ -12,39 +12,39 @@ import numpy as np
 from scipy import signal
 from scipy.optimize import curve_fit, least_squares
 
-SEGMENTS = 8                # of the spectrum, overlapping by half
-MIN_PEAK_RATIO = 8.0        # power of a resonance over its surroundings
-MIN_SIDE_LINES = 12         # lines of the spectrum to either side that are its surroundings
-MIN_FLANK_RATIO = 12.0      # power of a resonance over the flank of a larger one
-MAX_POWER_RATIO = 1e4       # power of the largest resonance over that of the least
-MIN_DECAY = 1.6             # amplitude ratio for which MIN_EXPLAINED_VARIANCE suffices
-MIN_RISING_DECAY = 6.0      # amplitude ratio if the vibration rises again later
-MIN_CYCLES = 4              # of a decay
-MIN_EXPLAINED_VARIANCE = 0.95   # by a fit of a decay
-MAX_RESIDUAL_RATIO = 0.1    # residual amplitude over log decay, for decays below MIN_DECAY
-MAX_ENVELOPE_STD = 0.4      # of the logarithm of the envelope from a line
-MAX_RELATIVE_STD = 0.05     # of the frequency of a resonance
-MAX_TILT = 4.0              # exponent of frequency in the tilt of a resonance
+SEGMENTS = 8  # of the spectrum, overlapping by half
+MIN_PEAK_RATIO = 8.0  # power of a resonance over its surroundings
+MIN_SIDE_LINES = 12  # lines of the spectrum to either side that are its surroundings
+MIN_FLANK_RATIO = 12.0  # power of a resonance over the flank of a larger one
+MAX_POWER_RATIO = 1e4  # power of the largest resonance over that of the least
+MIN_DECAY = 1.6  # amplitude ratio for which MIN_EXPLAINED_VARIANCE suffices
+MIN_RISING_DECAY = 6.0  # amplitude ratio if the vibration rises again later
+MIN_CYCLES = 4  # of a decay
+MIN_EXPLAINED_VARIANCE = 0.95  # by a fit of a decay
+MAX_RESIDUAL_RATIO = 0.1  # residual amplitude over log decay, for decays below MIN_DECAY
+MAX_ENVELOPE_STD = 0.4  # of the logarithm of the envelope from a line
+MAX_RELATIVE_STD = 0.05  # of the frequency of a resonance
+MAX_TILT = 4.0  # exponent of frequency in the tilt of a resonance
 MAX_MODES = 4
-MAX_DAMPING_RATIO = 0.3     # of a resonance
+MAX_DAMPING_RATIO = 0.3  # of a resonance
 
 
 class Resonance(NamedTuple):
     """A mode, with standard deviations."""
 
-    frequency: float            # natural                                                  [Hz]
+    frequency: float  # natural                                                  [Hz]
     frequency_deviation: float
-    ratio: float                # damping ratio
+    ratio: float  # damping ratio
     ratio_deviation: float
-    size: float                 # amplitude, over that of the largest mode
-    way: str                    # 'decay' or 'spectrum'
+    size: float  # amplitude, over that of the largest mode
+    way: str  # 'decay' or 'spectrum'
 
 
 class Spectrum(NamedTuple):
     """Welch's spectrum, summed over all columns, each over its variance."""
 
-    frequencies: np.ndarray     # (k,)                                                     [Hz]
-    power: np.ndarray           # (k,)                                                   [1/Hz]
+    frequencies: np.ndarray  # (k,)                                                     [Hz]
+    power: np.ndarray  # (k,)                                                   [1/Hz]
 
 
 def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spectrum]:
@@ -65,12 +65,14 @@ def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spect
             resonance = _resonance_by_decay(rate, samples, searched.frequencies[peak])
             if resonance is None and searched is spectrum:
                 resonance = _resonance_by_spectrum(peak, spectrum)
-            if resonance is not None and not any(_is_flank(resonance, other, searched)
-                                                 for other in resonances_found):
+            if resonance is not None and not any(
+                _is_flank(resonance, other, searched) for other in resonances_found
+            ):
                 resonances_found.append(resonance)
     largest = max((resonance.size for resonance in resonances_found), default=1.0)
-    resonances_found = [resonance._replace(size=resonance.size / largest)
-                        for resonance in resonances_found]
+    resonances_found = [
+        resonance._replace(size=resonance.size / largest) for resonance in resonances_found
+    ]
     return sorted(resonances_found, key=lambda resonance: -resonance.size)[:MAX_MODES], spectrum
 
 
@@ -83,12 +85,14 @@ def _full_spectrum(rate, samples):
 def _is_flank(resonance, other, spectrum):
     """Whether a resonance is only a bump on the flank of a larger one."""
     f, power = spectrum.frequencies, spectrum.power
-    power_here, power_other = (power[np.argmin(np.abs(f - mode.frequency))]
-                               for mode in (resonance, other))
+    power_here, power_other = (
+        power[np.argmin(np.abs(f - mode.frequency))] for mode in (resonance, other)
+    )
     width, step = other.ratio * other.frequency, f[1] - f[0]
     distance = abs(resonance.frequency - other.frequency)
-    return (distance < max(3 * width, 4 * step)
-            or power_here < MIN_FLANK_RATIO * power_other * width**2 / (width**2 + distance**2))
+    return distance < max(
+        3 * width, 4 * step
+    ) or power_here < MIN_FLANK_RATIO * power_other * width**2 / (width**2 + distance**2)
 
 
 def _peaks(spectrum):
@@ -98,11 +102,14 @@ def _peaks(spectrum):
     peaks = []
     for row in rows[np.argsort(-level[rows], kind='stable')]:
         half_width = max(MIN_SIDE_LINES, int(0.7 * row))
-        sides = (level[max(row - half_width, 0):max(row - 2, 0)],
-                 level[row + 3:row + 1 + half_width])
+        sides = (
+            level[max(row - half_width, 0) : max(row - 2, 0)],
+            level[row + 3 : row + 1 + half_width],
+        )
         # drift and noise have no valley on one side, or only a shallow one
         if min(map(len, sides)) >= 2 and all(
-                level[row] > np.log(MIN_PEAK_RATIO) + _quartile(side) for side in sides):
+            level[row] > np.log(MIN_PEAK_RATIO) + _quartile(side) for side in sides
+        ):
             peaks.append(row)
             if len(peaks) == 2 * MAX_MODES:
                 break
@@ -113,7 +120,7 @@ def _quartile(values):
     """Return `np.percentile(values, 25)`, faster for few values."""
     rank = (len(values) - 1) * 0.25
     below, share = int(rank), rank % 1
-    low, high = np.partition(values, (below, below + 1))[below:below + 2]
+    low, high = np.partition(values, (below, below + 1))[below : below + 2]
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
 
@@ -128,15 +135,16 @@ def _resonance_by_decay(rate, samples, f):
     cycle = max(int(round(rate / f)), 2)
     envelope = np.convolve(np.abs(signal.hilbert(x)), np.ones(cycle) / cycle, 'same')
     # without the excitation, and without filter transients at the ends
-    start = int(np.argmax(envelope[:max(len(envelope) - MIN_CYCLES * cycle, 1)])) + cycle
+    start = int(np.argmax(envelope[: max(len(envelope) - MIN_CYCLES * cycle, 1)])) + cycle
     initial = envelope[min(start, len(envelope) - 1)]
     # until it falls below the floor; otherwise to the end
     for floor in (max(np.percentile(envelope, 5) * 2, 0.02 * initial), 0.02 * initial):
         below_floor = np.flatnonzero(envelope[start:] < floor)
         end = min(start + int(below_floor[0]) if below_floor.size else len(x), len(x) - cycle)
         if end - start >= MIN_CYCLES * cycle:
-            resonance = _decay_fit(rate, x, envelope, slice(start, end), cycle, (low, f, high),
-                                   band)
+            resonance = _decay_fit(
+                rate, x, envelope, slice(start, end), cycle, (low, f, high), band
+            )
             if resonance is not None:
                 return resonance
     return None
@@ -149,34 +157,52 @@ def _decay_fit(rate, x, envelope, rows, cycle, span, band):
     level = np.log(np.maximum(envelope[rows], 1e-300))
     slope = np.polyfit(t, level, 1)
     if np.std(level - np.polyval(slope, t)) > MAX_ENVELOPE_STD:
-        return None                             # a cheap check before the slow fit
+        return None  # a cheap check before the slow fit
     initial_decay = max(-slope[0], 1e-3 / t[-1])
 
     # the sinusoid passes the same filter, ends included; the response of this filter from 8 cycles
     # later is 1e-8
     before, after = min(4 * cycle, rows.start), min(rows.stop + 8 * cycle, len(x))
-    ringing = _Ringing(y, np.arange(-before, after - rows.start) / rate,
-                       slice(before, before + y.size), band)
-    fit = least_squares(ringing.residuals, [initial_decay, 2 * np.pi * f], ringing.slopes,
-                        x_scale=[max(initial_decay, 0.1), f],
-                        bounds=([0.0, 2 * np.pi * low], [np.inf, 2 * np.pi * high]))
+    ringing = _Ringing(
+        y, np.arange(-before, after - rows.start) / rate, slice(before, before + y.size), band
+    )
+    fit = least_squares(
+        ringing.residuals,
+        [initial_decay, 2 * np.pi * f],
+        ringing.slopes,
+        x_scale=[max(initial_decay, 0.1), f],
+        bounds=([0.0, 2 * np.pi * low], [np.inf, 2 * np.pi * high]),
+    )
     sigma, damped_rate = fit.x
     residual_share, decay = (fit.fun @ fit.fun) / (y @ y), np.exp(sigma * t[-1])
     # in continuing noise, the envelope may fall by chance and rise again
-    rises_again = envelope[rows.stop:len(x) - cycle].max(initial=0.0) > (
-        1.5 * envelope[rows.stop - 1])
-    if (rises_again and decay < MIN_RISING_DECAY
-            or residual_share > (1 - MIN_EXPLAINED_VARIANCE if decay > MIN_DECAY
-                                 else (MAX_RESIDUAL_RATIO * np.log(decay))**2)):
+    rises_again = envelope[rows.stop : len(x) - cycle].max(initial=0.0) > (
+        1.5 * envelope[rows.stop - 1]
+    )
+    if (
+        rises_again
+        and decay < MIN_RISING_DECAY
+        or residual_share
+        > (
+            1 - MIN_EXPLAINED_VARIANCE
+            if decay > MIN_DECAY
+            else (MAX_RESIDUAL_RATIO * np.log(decay)) ** 2
+        )
+    ):
         return None
     natural = np.hypot(sigma, damped_rate)
     covariance = _covariance(fit.jac, fit.fun, cycle)
     to_natural = np.array([sigma, damped_rate]) / natural
     to_ratio = np.array([damped_rate**2, -sigma * damped_rate]) / natural**3
     deviation = np.sqrt(max(to_natural @ covariance @ to_natural, 0.0)) / (2 * np.pi)
-    resonance = Resonance(natural / (2 * np.pi), deviation, sigma / natural,
-                          np.sqrt(max(to_ratio @ covariance @ to_ratio, 0.0)),
-                          float(envelope[rows.start]), 'decay')
+    resonance = Resonance(
+        natural / (2 * np.pi),
+        deviation,
+        sigma / natural,
+        np.sqrt(max(to_ratio @ covariance @ to_ratio, 0.0)),
+        float(envelope[rows.start]),
+        'decay',
+    )
     return resonance if _is_accurate(resonance) else None
 
 
@@ -188,14 +214,20 @@ class _Band:
         self._sections = signal.butter(2, [low, high], 'bandpass', fs=rate, output='sos')
         # steady state for a constant signal; computing it takes half of the time
         self._constant = signal.sosfilt_zi(self._sections)[..., None]
-        self._edge = 3 * (2 * len(self._sections) + 1 - int(min(
-            (self._sections[:, 2] == 0).sum(), (self._sections[:, 5] == 0).sum())))
+        self._edge = 3 * (
+            2 * len(self._sections)
+            + 1
+            - int(min((self._sections[:, 2] == 0).sum(), (self._sections[:, 5] == 0).sum()))
+        )
 
     def filtered(self, samples):
         """Return what passes of samples (k, n)."""
         # odd extension at both ends reduces transients
         n = self._edge
-        begin, end = 2 * samples[:1] - samples[n:0:-1], 2 * samples[-1:] - samples[-2:-n - 2:-1]
+        begin, end = (
+            2 * samples[:1] - samples[n:0:-1],
+            2 * samples[-1:] - samples[-2 : -n - 2 : -1],
+        )
         extended = np.concatenate([begin, samples, end])
         for _ in range(2):
             state = self._constant * extended[:1]
@@ -252,39 +284,65 @@ def _resonance_by_spectrum(peak, spectrum):
 
     def curve(f, log_height, frequency, log_ratio, log_floor, tilt):
         # the tilt depends on the measured quantity and on the spectrum of the excitation
-        return np.log(blur.curve(frequency, np.exp(log_ratio)) * np.exp(log_height)
-                      * (f / f0)**tilt + np.exp(log_floor))
+        return np.log(
+            blur.curve(frequency, np.exp(log_ratio)) * np.exp(log_height) * (f / f0) ** tilt
+            + np.exp(log_floor)
+        )
 
     def slopes(f, log_height, frequency, log_ratio, log_floor, tilt):
-        ratio, lean = np.exp(log_ratio), np.exp(log_height) * (f / f0)**tilt
+        ratio, lean = np.exp(log_ratio), np.exp(log_height) * (f / f0) ** tilt
         line, floor = blur.curve(frequency, ratio) * lean, np.exp(log_floor)
         by_frequency, by_ratio = blur.slopes(frequency, ratio)
-        return np.column_stack([line, lean * by_frequency, lean * ratio * by_ratio,
-                                np.full(f.size, floor), line * np.log(f / f0)]
-                               ) / (line + floor)[:, None]
+        return (
+            np.column_stack(
+                [
+                    line,
+                    lean * by_frequency,
+                    lean * ratio * by_ratio,
+                    np.full(f.size, floor),
+                    line * np.log(f / f0),
+                ]
+            )
+            / (line + floor)[:, None]
+        )
 
     height, floor = power.max(), max(power.min(), 1e-12 * power.max())
     # of the logarithm; neighbouring lines are correlated
     deviation = np.full(f.size, 2.0 / np.sqrt(SEGMENTS))
-    half_width = max(0.15 * f0, 2 * step)   # noise may shift the highest line
+    half_width = max(0.15 * f0, 2 * step)  # noise may shift the highest line
     low, high = max(f0 - half_width, step), f0 + half_width
     try:
         best, covariance = curve_fit(
-            curve, f, np.log(power), [np.log(height), f0, np.log(max(0.005, step / f0)),
-                                      np.log(floor), 0.0], deviation,
-            absolute_sigma=True, maxfev=4000, jac=slopes,
-            bounds=([-np.inf, low, np.log(0.05 * step / f0), np.log(floor) - 5, -MAX_TILT],
-                    [np.inf, high, 0.0, np.log(height), MAX_TILT]))
+            curve,
+            f,
+            np.log(power),
+            [np.log(height), f0, np.log(max(0.005, step / f0)), np.log(floor), 0.0],
+            deviation,
+            absolute_sigma=True,
+            maxfev=4000,
+            jac=slopes,
+            bounds=(
+                [-np.inf, low, np.log(0.05 * step / f0), np.log(floor) - 5, -MAX_TILT],
+                [np.inf, high, 0.0, np.log(height), MAX_TILT],
+            ),
+        )
     except (RuntimeError, ValueError, np.linalg.LinAlgError):
         return None
     ratio = float(np.exp(best[2]))
-    size = np.sqrt(np.exp(best[0]) * np.pi * ratio * best[1])       # root of the area
-    resonance = Resonance(float(best[1]), float(np.sqrt(covariance[1, 1])), ratio,
-                          float(ratio * np.sqrt(covariance[2, 2])), float(size), 'spectrum')
+    size = np.sqrt(np.exp(best[0]) * np.pi * ratio * best[1])  # root of the area
+    resonance = Resonance(
+        float(best[1]),
+        float(np.sqrt(covariance[1, 1])),
+        ratio,
+        float(ratio * np.sqrt(covariance[2, 2])),
+        float(size),
+        'spectrum',
+    )
     # narrower than the resolution: damping is uncertain by that much
     if ratio * best[1] < step / 2:
-        resonance = resonance._replace(ratio_deviation=max(
-            resonance.ratio_deviation, float(step / 2 / best[1])))
+        resonance = resonance._replace(
+            ratio_deviation=max(resonance.ratio_deviation, float(step / 2 / best[1]))
+        )
     return resonance if _is_accurate(resonance) else None
 
 
@@ -301,18 +359,20 @@ class _Blur:
 
     def curve(self, frequency, ratio):
         """Return the curve (k,)."""
-        square = (ratio * frequency)**2
-        return (square / ((self._frequencies - frequency)**2 + square)) @ self._weights
+        square = (ratio * frequency) ** 2
+        return (square / ((self._frequencies - frequency) ** 2 + square)) @ self._weights
 
     def slopes(self, frequency, ratio):
         """Return the derivatives of the curve by frequency and ratio, (k,) each."""
         offset, width = self._frequencies - frequency, ratio * frequency
-        kernel = 2 * width * offset / (offset**2 + width**2)**2
+        kernel = 2 * width * offset / (offset**2 + width**2) ** 2
         by_width = (offset * kernel) @ self._weights
         return width * (kernel @ self._weights) + ratio * by_width, frequency * by_width
 
 
 def _is_accurate(resonance):
-    return (np.isfinite(resonance.frequency_deviation)
-            and resonance.frequency_deviation < MAX_RELATIVE_STD * resonance.frequency
-            and 0.0 < resonance.ratio < MAX_DAMPING_RATIO)
+    return (
+        np.isfinite(resonance.frequency_deviation)
+        and resonance.frequency_deviation < MAX_RELATIVE_STD * resonance.frequency
+        and 0.0 < resonance.ratio < MAX_DAMPING_RATIO
+    )

@@ -21,9 +21,15 @@ from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
 
 
-def static_jacobian(arm: ArmModel, q: ArrayLike | None = None, *, link: str | None = None,
-                    pushes: Iterable[Push] = (), representation: str = 'body',
-                    station: float | str | None = None) -> np.ndarray:
+def static_jacobian(
+    arm: ArmModel,
+    q: ArrayLike | None = None,
+    *,
+    link: str | None = None,
+    pushes: Iterable[Push] = (),
+    representation: str = 'body',
+    station: float | str | None = None,
+) -> np.ndarray:
     """
     Jacobian (6, joints) from slow motor motion to the twist of a link, angular rows first (T70).
 

@@ -23,13 +23,13 @@ from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-MAX_CORRECTION = 0.5        # of one Newton step                                            [rad]
-MIN_LOAD_STEP = 1 / 2048    # share of all loads
-MAX_CORRECTIONS = 50        # before the load step is reduced
-MAX_SETTLING_STEPS = 500    # of free drives
-SOFTEST = 1e-9              # stiffness that counts as none, over the largest
-SETTLED = 1e-12             # residual over the largest one on the way
-MAX_CONTRACTION = 0.25      # ratio of successive corrections that keeps the matrix in use
+MAX_CORRECTION = 0.5  # of one Newton step                                            [rad]
+MIN_LOAD_STEP = 1 / 2048  # share of all loads
+MAX_CORRECTIONS = 50  # before the load step is reduced
+MAX_SETTLING_STEPS = 500  # of free drives
+SOFTEST = 1e-9  # stiffness that counts as none, over the largest
+SETTLED = 1e-12  # residual over the largest one on the way
+MAX_CONTRACTION = 0.25  # ratio of successive corrections that keeps the matrix in use
 
 
 @summarized
@@ -46,14 +46,21 @@ class Equilibrium(NamedTuple):
         sim.effort = rest.effort                    # the arm stays at rest
     """
 
-    q: np.ndarray           # (nq,)
-    v: np.ndarray           # (nv,)      zero unless the arm turns steadily
-    effort: np.ndarray      # (joints,)  of the motors, servo included                  [N m, N]
+    q: np.ndarray  # (nq,)
+    v: np.ndarray  # (nv,)      zero unless the arm turns steadily
+    effort: np.ndarray  # (joints,)  of the motors, servo included                  [N m, N]
 
 
-def equilibrium(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None = None,
-                effort: ArrayLike | None = None, *, joints: str | Sequence[str] | None = None,
-                gains: Gains | None = None, pushes: Iterable[Push] = ()) -> Equilibrium:
+def equilibrium(
+    arm: ArmModel,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
+    *,
+    joints: str | Sequence[str] | None = None,
+    gains: Gains | None = None,
+    pushes: Iterable[Push] = (),
+) -> Equilibrium:
     """
     Find the equilibrium of elastic links, flexible joints and free drives.
 
@@ -81,17 +88,25 @@ def equilibrium(arm: ArmModel, q: ArrayLike | None = None, v: ArrayLike | None =
     loads = make_loads(arm, pushes)
     expect_servo_on_free_drives(joints, gains)
     locked = locked_drives(arm, joints, has_input=gains is not None)
-    given = (np.zeros(len(arm.joint_names)) if effort is None
-             else checked('effort', effort, arm.joint_names))
+    given = (
+        np.zeros(len(arm.joint_names))
+        if effort is None
+        else checked('effort', effort, arm.joint_names)
+    )
     q, v, _ = equilibrium_and_slopes(arm, loads, q, v, locked, servo_gains(arm, gains)[0], given)
     held = tangent.residual_force(arm, loads, q, v, np.zeros(arm.size))[arm.motor_q]
     return Equilibrium(q, v, held)
 
 
 def equilibrium_and_slopes(
-        arm: ArmModel, loads: LoadArrays, q: ArrayLike | None = None, v: ArrayLike | None = None,
-        locked: np.ndarray | None = None, stiffness: np.ndarray | None = None,
-        effort: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, tangent.Slopes | None]:
+    arm: ArmModel,
+    loads: LoadArrays,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    locked: np.ndarray | None = None,
+    stiffness: np.ndarray | None = None,
+    effort: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, tangent.Slopes | None]:
     """
     Return coordinates and rates (n,) of `equilibrium`, and its D and K (T50) or None.
 
@@ -100,8 +115,10 @@ def equilibrium_and_slopes(
     """
     motors = arm.motor_q
     target, rates, servo, force = np.zeros((4, arm.size))
-    for name, values, out in (('q', start_position(arm) if q is None else q, target),
-                              ('v', v, rates)):
+    for name, values, out in (
+        ('q', start_position(arm) if q is None else q, target),
+        ('v', v, rates),
+    ):
         if values is not None:
             arm.set_joints(out, joints_or_coordinates(arm, name, values)[motors])
     unknown = arm.passive_q
@@ -117,20 +134,29 @@ def equilibrium_and_slopes(
 
 def _find_equilibrium(model, loads, q, qd, unknown, servo, force):
     """Coordinates and slopes with a servo (n,) at q; loads grow in steps if one step fails."""
-    if (model.motor_q[np.isin(model.motor_q, unknown)].size
-            and not servo[np.intersect1d(model.motor_q, unknown)].all()):
+    if (
+        model.motor_q[np.isin(model.motor_q, unknown)].size
+        and not servo[np.intersect1d(model.motor_q, unknown)].all()
+    ):
         return _settle(model, loads, qd, q, unknown, servo, force)
     completed, load_step, slopes, target = 0.0, 1.0, None, q
     while completed < 1.0:
         load_share = min(completed + load_step, 1.0)
-        result = _newton(*_scaled_loads(model, loads, qd, load_share), q, unknown, servo, target,
-                         load_share * force)
+        result = _newton(
+            *_scaled_loads(model, loads, qd, load_share),
+            q,
+            unknown,
+            servo,
+            target,
+            load_share * force,
+        )
         if result is None:
             load_step /= 2
             if load_step < MIN_LOAD_STEP:
                 raise SettingError(
                     f'the arm has no stable equilibrium: it buckles at about {load_share:.1%} of '
-                    'its weight, loads and squared rates. Take smaller ones, or a stiffer arm')
+                    'its weight, loads and squared rates. Take smaller ones, or a stiffer arm'
+                )
         else:
             (q, slopes), completed, load_step = result, load_share, 2 * load_step
     return q, slopes
@@ -146,8 +172,9 @@ def _settle(model, loads, qd, q, unknown, servo, force):
     zero_rates, block, target = np.zeros(model.size), np.ix_(unknown, unknown), q
     scale, largest = tangent.scales(model)[unknown], 0.0
     for _ in range(MAX_SETTLING_STEPS):
-        residual = (tangent.residual_force(model, loads, q, qd, zero_rates)
-                    + servo * (q - target) - force)[unknown] * scale
+        residual = (
+            tangent.residual_force(model, loads, q, qd, zero_rates) + servo * (q - target) - force
+        )[unknown] * scale
         D, K = tangent.tangent(model, loads, q, qd, zero_rates)
         matrix = (K + np.diag(servo))[block] * scale * scale[:, None]
         stiffness, directions = np.linalg.eigh((matrix + matrix.T) / 2)
@@ -159,12 +186,14 @@ def _settle(model, loads, qd, q, unknown, servo, force):
         change = -directions @ (directions.T @ residual / np.maximum(np.abs(stiffness), softest))
         change *= min(1.0, MAX_CORRECTION / max(np.abs(change).max(), 1e-300))
         q = _displaced(q, unknown, change * scale)
-    raise SettingError('the free drives find no stable equilibrium from here: start from another '
-                       'q, or lock the joints that nothing holds')
+    raise SettingError(
+        'the free drives find no stable equilibrium from here: start from another '
+        'q, or lock the joints that nothing holds'
+    )
 
 
 def _scaled_loads(model, loads, qd, load_share):
-    if load_share == 1.0:       # the usual case: the pool has workspaces for this model
+    if load_share == 1.0:  # the usual case: the pool has workspaces for this model
         return model, loads, qd
     arrays = model.arrays._replace(base_acceleration=load_share * model.arrays.base_acceleration)
     scaled = loads._replace(force=load_share * loads.force, moment=load_share * loads.moment)
@@ -180,22 +209,29 @@ def _newton(model, loads, qd, q, unknown, servo, target, force):
     The first matrix is that of the springs alone: it suffices for most arms, and is cheap.
     """
     scale, zero_rates, block = (
-        tangent.scales(model)[unknown], np.zeros(model.size), np.ix_(unknown, unknown))
+        tangent.scales(model)[unknown],
+        np.zeros(model.size),
+        np.ix_(unknown, unknown),
+    )
     servo_matrix = np.diag(servo)
 
     def corrector(K):
         """Return the function from coordinates to their correction by K, or None."""
         from scipy.linalg import lu_factor, lu_solve  # late: a fifth of a start
 
-        K = K[block] * scale * scale[:, None]    # corrections in units of the scale compare
+        K = K[block] * scale * scale[:, None]  # corrections in units of the scale compare
         if not np.isfinite(K).all():
             return None
         factor = lu_factor(K)
 
         def correction(coordinates):
-            residual = tangent.residual_force(model, loads, coordinates, qd,
-                                              zero_rates) + servo * (coordinates - target) - force
+            residual = (
+                tangent.residual_force(model, loads, coordinates, qd, zero_rates)
+                + servo * (coordinates - target)
+                - force
+            )
             return -lu_solve(factor, residual[unknown] * scale, check_finite=False)
+
         return correction
 
     def iterate_simplified(q, size, correction, following):
@@ -214,7 +250,7 @@ def _newton(model, loads, qd, q, unknown, servo, target, force):
             return None
         step = correction(q)
         size = np.abs(step).max()
-        if size < 1e-9:                         # the next correction is below rounding
+        if size < 1e-9:  # the next correction is below rounding
             result = _displaced(q, unknown, step * scale), (D, K)
             return result if _is_stable((K + servo_matrix)[block]) else None
         step_factor = min(1.0, MAX_CORRECTION / size)

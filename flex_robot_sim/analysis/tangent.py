@@ -25,20 +25,30 @@ from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 
-Slopes: TypeAlias = tuple[np.ndarray, np.ndarray]    # D and K (n, n) of (T50)
+Slopes: TypeAlias = tuple[np.ndarray, np.ndarray]  # D and K (n, n) of (T50)
 
-DIFFERENCE_STEP = 0.01      # over the scale of the coordinate
-DIFFERENCE_WEIGHTS = (3 / 4, -3 / 20, 1 / 60)       # at 1, 2, 3 steps
+DIFFERENCE_STEP = 0.01  # over the scale of the coordinate
+DIFFERENCE_WEIGHTS = (3 / 4, -3 / 20, 1 / 60)  # at 1, 2, 3 steps
 
 
-def tangent(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
-            qdd: np.ndarray) -> Slopes:
+def tangent(
+    model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+) -> Slopes:
     """Matrices D and K (n, n) of (T50) at q, qd and qdd (n,), with all drives free."""
     M, D, K = np.zeros((3, model.size, model.size))
     with borrowed(model) as scratch:
-        scratch.call(set_slopes, model.arrays, loads, scratch.order,
-                     *map(np.ascontiguousarray, (q, qd, qdd)), scratch.work,
-                     scratch.derivative_arrays, M, D, K)
+        scratch.call(
+            set_slopes,
+            model.arrays,
+            loads,
+            scratch.order,
+            *map(np.ascontiguousarray, (q, qd, qdd)),
+            scratch.work,
+            scratch.derivative_arrays,
+            M,
+            D,
+            K,
+        )
     return D, K
 
 
@@ -49,14 +59,21 @@ def spring_stiffness(model: ArmModel, q: np.ndarray) -> np.ndarray:
     return K
 
 
-def residual_force(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
-                   qdd: np.ndarray) -> np.ndarray:
+def residual_force(
+    model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+) -> np.ndarray:
     """Return the force missing at every coordinate for the acceleration qdd, (n,) [N m, N]."""
     force = np.zeros(model.size)
     with borrowed(model) as scratch:
-        scratch.call(set_residual_force, model.arrays, loads,
-                     *map(np.ascontiguousarray, (q, qd, qdd)),
-                     np.zeros(len(model.joint_names)), scratch.work, force)
+        scratch.call(
+            set_residual_force,
+            model.arrays,
+            loads,
+            *map(np.ascontiguousarray, (q, qd, qdd)),
+            np.zeros(len(model.joint_names)),
+            scratch.work,
+            force,
+        )
     return force
 
 
@@ -69,11 +86,14 @@ def scales(model: ArmModel) -> np.ndarray:
     return result
 
 
-def difference(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray,
-               step: np.ndarray) -> np.ndarray:
+def difference(
+    function: Callable[[np.ndarray], np.ndarray], at: np.ndarray, step: np.ndarray
+) -> np.ndarray:
     """Return the change of a function along `step`, per step, by the difference of (T51)."""
-    return sum(weight * (function(at + (m + 1) * step) - function(at - (m + 1) * step))
-               for m, weight in enumerate(DIFFERENCE_WEIGHTS))
+    return sum(
+        weight * (function(at + (m + 1) * step) - function(at - (m + 1) * step))
+        for m, weight in enumerate(DIFFERENCE_WEIGHTS)
+    )
 
 
 @compiled

@@ -26,7 +26,7 @@ from flex_robot_sim.spatial.screws import set_Ad, set_inverse
 from flex_robot_sim.util.exceptions import SettingError
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
-BODY, SPATIAL, HYBRID = range(3)        # their numbers in compiled code
+BODY, SPATIAL, HYBRID = range(3)  # their numbers in compiled code
 _NUMBERS = {name: number for number, name in enumerate(REPRESENTATIONS)}
 
 
@@ -73,8 +73,9 @@ def convert_wrench(wrench: ArrayLike, pose: np.ndarray, source: str, target: str
     return to_body(pose, target).T @ (from_body(pose, source).T @ wrench)
 
 
-def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: str,
-                 target: str) -> np.ndarray:
+def convert_rate(
+    rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: str, target: str
+) -> np.ndarray:
     """
     Rate of the components of a twist in another representation (T56).
 
@@ -94,15 +95,17 @@ def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: st
         raise SettingError('a rate and its twist must be (6,)')
     to_body_matrix = to_body(pose, source)
     V = to_body_matrix @ twist
-    return from_body(pose, target) @ (to_body_matrix @ rate - _frame_rate_term(V, source)
-                                      + _frame_rate_term(V, target))
+    return from_body(pose, target) @ (
+        to_body_matrix @ rate - _frame_rate_term(V, source) + _frame_rate_term(V, target)
+    )
 
 
 def expect_representation(representation: object) -> None:
     """Raise SettingError for anything but the name of a representation."""
     if not is_known(representation, REPRESENTATIONS):
-        raise SettingError(f'representation = {representation!r} must be one of '
-                           f'{", ".join(REPRESENTATIONS)}')
+        raise SettingError(
+            f'representation = {representation!r} must be one of {", ".join(REPRESENTATIONS)}'
+        )
 
 
 def representation_number(representation: str) -> int:
@@ -152,7 +155,7 @@ def from_body(pose: np.ndarray, representation: str) -> np.ndarray:
 def to_body(pose: np.ndarray, representation: str) -> np.ndarray:
     """Return the matrix X^-1 (6, 6) from twists of a representation to body twists."""
     if representation != 'spatial':
-        return from_body(pose, representation).T        # a rotation
+        return from_body(pose, representation).T  # a rotation
     R, p, X = np.empty((3, 3)), np.empty(3), np.empty((6, 6))
     set_inverse(np.ascontiguousarray(pose[:3, :3]), np.ascontiguousarray(pose[:3, 3]), R, p)
     set_Ad(R, p, X)
@@ -178,10 +181,14 @@ def _checked(name, values):
 def _checked_pose(pose):
     """Return a validated pose (4, 4)."""
     array = array_or_nan(pose)
-    if (array.shape != (4, 4) or not np.allclose(array[3], [0, 0, 0, 1], rtol=0.0, atol=1e-9)
-            or not np.isfinite(array).all()
-            or not np.allclose(array[:3, :3].T @ array[:3, :3], np.eye(3), rtol=0.0, atol=1e-6)
-            or np.linalg.det(array[:3, :3]) < 0):
-        raise SettingError('a pose must be (4, 4): a rotation, a translation [m] and the row '
-                           '0 0 0 1')
+    if (
+        array.shape != (4, 4)
+        or not np.allclose(array[3], [0, 0, 0, 1], rtol=0.0, atol=1e-9)
+        or not np.isfinite(array).all()
+        or not np.allclose(array[:3, :3].T @ array[:3, :3], np.eye(3), rtol=0.0, atol=1e-6)
+        or np.linalg.det(array[:3, :3]) < 0
+    ):
+        raise SettingError(
+            'a pose must be (4, 4): a rotation, a translation [m] and the row 0 0 0 1'
+        )
     return array

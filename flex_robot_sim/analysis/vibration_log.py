@@ -8,13 +8,14 @@ import numpy as np
 
 from flex_robot_sim.util.exceptions import UsageError
 
-MIN_SAMPLES = 128           # of a log
+MIN_SAMPLES = 128  # of a log
 MAX_BYTES = 256 * 2**20
-MAX_PERIOD_DEVIATION = 0.02     # relative; with larger ones, samples are interpolated
+MAX_PERIOD_DEVIATION = 0.02  # relative; with larger ones, samples are interpolated
 
 
-def read_samples(path: str | Path, columns: Sequence[str] = (),
-                 rate: float | None = None) -> tuple[float, np.ndarray, list[str]]:
+def read_samples(
+    path: str | Path, columns: Sequence[str] = (), rate: float | None = None
+) -> tuple[float, np.ndarray, list[str]]:
     """
     Return the sampling rate [Hz], samples (k, n) and names (n,) of a CSV file with a header.
 
@@ -25,15 +26,19 @@ def read_samples(path: str | Path, columns: Sequence[str] = (),
         with open(path, newline='', encoding='utf-8') as file:
             rows = list(csv.reader(file.read(MAX_BYTES).splitlines()))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f'{path}: cannot be read: {getattr(error, "strerror", None) or "no text"}'
-                         '. Give a CSV file.') from error
+        raise UsageError(
+            f'{path}: cannot be read: {getattr(error, "strerror", None) or "no text"}'
+            '. Give a CSV file.'
+        ) from error
     if not rows:
         raise UsageError(f'{path}: is empty. Give a CSV file with a header and rows of numbers.')
     header = [name.strip() for name in rows[0]]
     table = _numbers(path, header, rows[1:])
     if len(table) < MIN_SAMPLES:
-        raise UsageError(f'{path}: has {len(table)} samples. Record at least {MIN_SAMPLES}, and '
-                         'the ringing of several seconds.')
+        raise UsageError(
+            f'{path}: has {len(table)} samples. Record at least {MIN_SAMPLES}, and '
+            'the ringing of several seconds.'
+        )
     clock = next((k for k, name in enumerate(header) if name.lower() in ('time', 't')), None)
     for name in columns:
         if name not in header:
@@ -55,8 +60,9 @@ def _numbers(path, header, rows):
         try:
             table[k] = row if len(row) == len(header) else ''
         except ValueError as error:
-            raise UsageError(f'{path}:{k + 2}: is not {len(header)} numbers. Mend or remove this '
-                             'line.') from error
+            raise UsageError(
+                f'{path}:{k + 2}: is not {len(header)} numbers. Mend or remove this line.'
+            ) from error
     invalid = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if invalid.size:
         raise UsageError(f'{path}:{invalid[0] + 2}: is not finite. Mend or remove this line.')
@@ -70,8 +76,10 @@ def _resampled(path, clock, table, samples):
     times = table[:, clock]
     steps = np.diff(times)
     if not (steps > 0.0).all():
-        raise UsageError(f'{path}:{np.flatnonzero(steps <= 0.0)[0] + 3}: the time does not rise. '
-                         'Sort the log, or give one recording at a time.')
+        raise UsageError(
+            f'{path}:{np.flatnonzero(steps <= 0.0)[0] + 3}: the time does not rise. '
+            'Sort the log, or give one recording at a time.'
+        )
     step = (times[-1] - times[0]) / steps.size
     even_times = times[0] + step * np.arange(times.size)
     if np.abs(steps - step).max() > MAX_PERIOD_DEVIATION * step:

@@ -28,7 +28,7 @@ class ScratchWorkspace:
     def __init__(self, model: ArmModel) -> None:
         """Create the Workspace."""
         self._arrays, self.work = model.arrays, make_workspace(model.arrays)
-        self.frames: dict[str | None, Frame] = {}   # of links, as compiled functions take them
+        self.frames: dict[str | None, Frame] = {}  # of links, as compiled functions take them
         self._bound: dict[Any, Callable] = {}
 
     @cached_property
@@ -46,7 +46,7 @@ class ScratchWorkspace:
         bound = self._bound.get(function)
         if bound is not None:
             return bound(*arguments)
-        result = bind(function, *arguments)(*arguments)     # a first call is slower
+        result = bind(function, *arguments)(*arguments)  # a first call is slower
         self._bound[function] = bind(function, *arguments)
         return result
 
@@ -60,7 +60,7 @@ class borrowed:
         """Find the pool of the arm."""
         try:
             self._pool = _idle[model]
-        except (KeyError, TypeError):       # TypeError: nothing that could be an arm
+        except (KeyError, TypeError):  # TypeError: nothing that could be an arm
             expect_arm(model)
             self._pool = _idle.setdefault(model, [])
         try:
@@ -72,7 +72,7 @@ class borrowed:
         return self._scratch
 
     def __exit__(self, error: object, *_: object) -> None:
-        if error is None:       # after an error its content is undefined
+        if error is None:  # after an error its content is undefined
             self._pool.append(self._scratch)
 
 

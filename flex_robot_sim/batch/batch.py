@@ -23,12 +23,7 @@ from flex_robot_sim.batch.batch_checks import (
     expect_joint_numbers,
 )
 from flex_robot_sim.batch.batch_queries import BatchQueries
-from flex_robot_sim.batch.batch_state import (
-    BatchState,
-    expect_state,
-    restore_members,
-    state_of,
-)
+from flex_robot_sim.batch.batch_state import BatchState, expect_state, restore_members, state_of
 from flex_robot_sim.batch.live_arrays import LiveArrays
 from flex_robot_sim.batch.members import Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
@@ -49,10 +44,18 @@ from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
-MAX_STEPS_PER_ROUND = 50_000    # sum over all arms between two checks for Ctrl-C
+MAX_STEPS_PER_ROUND = 50_000  # sum over all arms between two checks for Ctrl-C
 # attributes that a BatchState contains, or that are rebuilt; copies record no logs
-REBUILT_ATTRIBUTES = ('settings', 'time', 'reports', '_members', '_reported_events', '_workers',
-                      '_lock', '_logs')
+REBUILT_ATTRIBUTES = (
+    'settings',
+    'time',
+    'reports',
+    '_members',
+    '_reported_events',
+    '_workers',
+    '_lock',
+    '_logs',
+)
 
 Rows = ArrayLike | slice | None
 
@@ -85,8 +88,13 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         assert batch.position.shape == (3, 3)       # (count, joints) [rad, m]
     """
 
-    def __init__(self, arms: ArmModel | Sequence[ArmModel], count: int | None = None,
-                 settings: SimulationSettings | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        arms: ArmModel | Sequence[ArmModel],
+        count: int | None = None,
+        settings: SimulationSettings | None = None,
+        threads: int | None = None,
+    ) -> None:
         """
         Start all arms at rest in their zero position, see `Simulation`.
 
@@ -96,22 +104,29 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         self.settings = settings_or_default(settings)
         arms = checked_arms(arms, count)
         if (self.settings.scheme, self.settings.formulation) != ('implicit_midpoint', 'recursion'):
-            raise SettingError('a batch steps by the scheme implicit_midpoint and the formulation '
-                               'recursion; take Simulation for others')
-        self._workers = Workers(whole('threads', len(os.sched_getaffinity(0)) if threads is None
-                                      else threads))
+            raise SettingError(
+                'a batch steps by the scheme implicit_midpoint and the formulation '
+                'recursion; take Simulation for others'
+            )
+        self._workers = Workers(
+            whole('threads', len(os.sched_getaffinity(0)) if threads is None else threads)
+        )
         self._lock = RLock()
         self.time = 0.0
-        self.reports: list[tuple[int, str]] = []    # row, and a line as in Simulation
+        self.reports: list[tuple[int, str]] = []  # row, and a line as in Simulation
         self._members = Members(arms, self.settings)
         self._reported_events = self._event_flags()
         self._report_start(range(len(arms)))
 
     @synchronized
     def __getstate__(self) -> dict[str, Any]:
-        return {**{name: value for name, value in vars(self).items()
-                   if name not in REBUILT_ATTRIBUTES},
-                'state': self.save_state(), 'threads': self._workers.threads}
+        return {
+            **{
+                name: value for name, value in vars(self).items() if name not in REBUILT_ATTRIBUTES
+            },
+            'state': self.save_state(),
+            'threads': self._workers.threads,
+        }
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         attributes = dict(attributes)
@@ -122,14 +137,24 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
 
     def _summary(self) -> tuple[str, SummaryRows]:
         arm, settings, lost = self.arm, self.settings, np.flatnonzero(self.is_lost)
-        return (f'Batch of {counted(len(self), "arm")} like "{arm.description.name}" at '
-                f'{self.time:.6g} s', [
-                    ('joints', listed(arm.joint_names)), ('coordinates', str(arm.size)),
-                    ('settings', f'{settings.scheme}, time_step = {settings.time_step:g} s'),
-                    ('threads', str(self._workers.threads)),
-                    *([('lost', f'members {listed(lost)}')] if lost.size else []),
-                    *[('reports', f'{counted(len(self.reports), "line")}, the last: member {k}: '
-                       f'{line}') for k, line in self.reports[-1:]]])
+        return (
+            f'Batch of {counted(len(self), "arm")} like "{arm.description.name}" at '
+            f'{self.time:.6g} s',
+            [
+                ('joints', listed(arm.joint_names)),
+                ('coordinates', str(arm.size)),
+                ('settings', f'{settings.scheme}, time_step = {settings.time_step:g} s'),
+                ('threads', str(self._workers.threads)),
+                *([('lost', f'members {listed(lost)}')] if lost.size else []),
+                *[
+                    (
+                        'reports',
+                        f'{counted(len(self.reports), "line")}, the last: member {k}: {line}',
+                    )
+                    for k, line in self.reports[-1:]
+                ],
+            ],
+        )
 
     @synchronized
     def energy(self) -> Energies:
@@ -142,8 +167,9 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         return Energies(kinetic, strain, gravity, work, dissipated, balance)
 
     @synchronized
-    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None, *,
-                  members: Rows = None) -> None:
+    def set_state(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, members: Rows = None
+    ) -> None:
         """
         Set the state of members; time continues, and members that had stopped continue.
 
@@ -151,15 +177,21 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         :param members: rows, as a numpy index; default: all.
         """
         rows = self._rows(members)
-        q = (self._members.start_coordinates(rows) if q is None else
-             checked_states(self.arm, 'q', q, rows))
+        q = (
+            self._members.start_coordinates(rows)
+            if q is None
+            else checked_states(self.arm, 'q', q, rows)
+        )
         v = np.zeros_like(q) if v is None else checked_states(self.arm, 'v', v, rows)
         self._members.apply_live()
         self._members.start(rows, q, v)
         positions = q[:, self.arm.motor_q]
         arms, selected = self.arms, set(rows.tolist())
-        self.reports[:] = [(k, line) for k, line in self.reports
-                           if k not in selected or line != start_note(arms[k])]
+        self.reports[:] = [
+            (k, line)
+            for k, line in self.reports
+            if k not in selected or line != start_note(arms[k])
+        ]
         beyond = [(k, state_note(arms[k], place)) for k, place in zip(rows.tolist(), positions)]
         self.reports += [report for report in beyond if report[1] and report not in self.reports]
 
@@ -183,8 +215,14 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         self._report_start(rows)
 
     @synchronized
-    def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
-             rate: ArrayLike = 0.0, members: Rows = None) -> None:
+    def hold(
+        self,
+        target: ArrayLike,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        rate: ArrayLike = 0.0,
+        members: Rows = None,
+    ) -> None:
         """
         Hold targets with PD servos in addition to `effort`; zero gains switch them off.
 
@@ -192,17 +230,30 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
             The other parameters have the same forms.
         """
         rows, names = self._rows(members), self.arm.joint_names
-        tables = [checked_rows(name, values, (len(rows), len(names)), rows)
-                  for name, values in (('target', target), ('rate', rate),
-                                       ('stiffness', stiffness), ('damping', damping))]
+        tables = [
+            checked_rows(name, values, (len(rows), len(names)), rows)
+            for name, values in (
+                ('target', target),
+                ('rate', rate),
+                ('stiffness', stiffness),
+                ('damping', damping),
+            )
+        ]
         for name, gains in zip(('stiffness', 'damping'), tables[2:]):
             expect_joint_numbers(name, gains, names, rows)
         for name, values in zip(SERVO_FIELDS, tables):
             getattr(self._members.works, name)[rows] = values
 
     @synchronized
-    def push(self, link: str, force: ArrayLike = 0.0, moment: ArrayLike = 0.0,
-             point: ArrayLike = 0.0, follows: bool = False, members: Rows = None) -> None:
+    def push(
+        self,
+        link: str,
+        force: ArrayLike = 0.0,
+        moment: ArrayLike = 0.0,
+        point: ArrayLike = 0.0,
+        follows: bool = False,
+        members: Rows = None,
+    ) -> None:
         """
         Apply a force and a moment to a link until the next call; without both, remove them.
 
@@ -210,16 +261,25 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
             `Simulation.push`.
         """
         rows = self._rows(members)
-        vectors = [checked_rows(name, values, (len(rows), 3), rows) for name, values in (
-            ('force', force), ('moment', moment), ('point', point))]
+        vectors = [
+            checked_rows(name, values, (len(rows), 3), rows)
+            for name, values in (('force', force), ('moment', moment), ('point', point))
+        ]
         expect_link(self.arm, link)
         is_follower = truth('follows', follows)
-        self._members.set_pushes(rows, [Push(link, f, m, p, is_follower)
-                                        for f, m, p in zip(*vectors)])
+        self._members.set_pushes(
+            rows, [Push(link, f, m, p, is_follower) for f, m, p in zip(*vectors)]
+        )
 
     @synchronized
-    def set_payload(self, link: str, mass: ArrayLike, centre: ArrayLike = 0.0,
-                    inertia: ArrayLike | None = None, members: Rows = None) -> None:
+    def set_payload(
+        self,
+        link: str,
+        mass: ArrayLike,
+        centre: ArrayLike = 0.0,
+        inertia: ArrayLike | None = None,
+        members: Rows = None,
+    ) -> None:
         """
         Attach rigid bodies to a link, in place of its previous payloads.
 
@@ -228,14 +288,23 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         """
         rows = self._rows(members)
         expect_payload_link(self.arm, link)
-        tables = [checked_rows(name, values, (len(rows), *shape), rows)
-                  for name, values, shape in (
-                      ('mass', mass, ()), ('centre', centre, (3,)),
-                      ('inertia', 0.0 if inertia is None else inertia, (3, 3)))]
+        tables = [
+            checked_rows(name, values, (len(rows), *shape), rows)
+            for name, values, shape in (
+                ('mass', mass, ()),
+                ('centre', centre, (3,)),
+                ('inertia', 0.0 if inertia is None else inertia, (3, 3)),
+            )
+        ]
         self._members.apply_live()
-        self._members.set_payloads(rows, link, [
-            payload_of_member(k, self._members.arms[k], link, *parameters)
-            for k, parameters in zip(rows, zip(*tables))])
+        self._members.set_payloads(
+            rows,
+            link,
+            [
+                payload_of_member(k, self._members.arms[k], link, *parameters)
+                for k, parameters in zip(rows, zip(*tables))
+            ],
+        )
 
     @synchronized
     def set_arms(self, arms: ArmModel | Sequence[ArmModel], members: Rows = None) -> None:
@@ -272,8 +341,10 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         restore_members(self._members, rows, state)
         self._reported_events[rows] = self._event_flags()[rows]
         restored = set(rows.tolist())
-        self.reports[:] = [*(report for report in self.reports if report[0] not in restored),
-                           *(report for report in state.reports if report[0] in restored)]
+        self.reports[:] = [
+            *(report for report in self.reports if report[0] not in restored),
+            *(report for report in state.reports if report[0] in restored),
+        ]
         if members is None:
             self.time = state.time
 
@@ -298,7 +369,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
             count = min(remaining, max(1, MAX_STEPS_PER_ROUND // size))
             self._advance(start, done, count)
             done, remaining = done + count, remaining - count
-            deliver_signals()       # all members have reached the same time
+            deliver_signals()  # all members have reached the same time
         return None
 
     def _advance(self, start, done, steps):
@@ -306,9 +377,20 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         h = float(self.settings.time_step)
         requested, taken = np.where(self.is_lost, 0, steps), np.zeros(len(self), int)
         arms, loads, state, watches, works = self._members.handles()
-        self._workers.do(lambda piece: advance_rows(
-            arms, loads, self._members.step_settings, state, requested, watches, works, *piece,
-            taken), self._workers.pieces(len(self), steps))
+        self._workers.do(
+            lambda piece: advance_rows(
+                arms,
+                loads,
+                self._members.step_settings,
+                state,
+                requested,
+                watches,
+                works,
+                *piece,
+                taken,
+            ),
+            self._workers.pieces(len(self), steps),
+        )
         self.time = start + (done + steps) * h
         for k in np.flatnonzero(taken < requested):
             self._members.lost[k] = start + (done + taken[k]) * h
@@ -326,19 +408,31 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
     def _report(self, time_of: Callable[[int], float]) -> None:
         flags, members = self._event_flags(), self._members
         for k in np.flatnonzero((flags != self._reported_events).any(axis=1)).tolist():
-            self.reports += [(k, line) for line in report_lines(
-                members.arms[k], self.settings, row_of(members.watches, k), members.seen[k],
-                time_of)]
+            self.reports += [
+                (k, line)
+                for line in report_lines(
+                    members.arms[k],
+                    self.settings,
+                    row_of(members.watches, k),
+                    members.seen[k],
+                    time_of,
+                )
+            ]
         self._reported_events = flags
 
     def _event_flags(self):
         """Flags of the events to report, (count, events)."""
         watches = self._members.watches
-        return np.column_stack([
-            watches.hard[:, 1] > 0, watches.hard[:, 0] >= MIN_SUBDIVIDED_STEPS,
-            (watches.coarse[:, 2] >= watches.enough[:, 0])
-            & (watches.coarse[:, 0] > 0.5 * watches.coarse[:, 1]),
-            watches.bent >= 0, watches.turned >= 0])
+        return np.column_stack(
+            [
+                watches.hard[:, 1] > 0,
+                watches.hard[:, 0] >= MIN_SUBDIVIDED_STEPS,
+                (watches.coarse[:, 2] >= watches.enough[:, 0])
+                & (watches.coarse[:, 0] > 0.5 * watches.coarse[:, 1]),
+                watches.bent >= 0,
+                watches.turned >= 0,
+            ]
+        )
 
     def _rows(self, members):
         """Rows of the selected members, by default all."""
@@ -348,7 +442,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         try:
             index = members if isinstance(members, slice) else np.atleast_1d(members)
             if isinstance(index, np.ndarray) and index.size == 0 and index.dtype == float:
-                index = index.astype(int)       # numpy converts an empty list to floats
+                index = index.astype(int)  # numpy converts an empty list to floats
             rows = all_rows[index]
         except (IndexError, TypeError, ValueError) as error:
             raise SettingError(f'members = {members!r} are no rows of {len(self)}') from error

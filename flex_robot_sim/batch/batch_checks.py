@@ -12,15 +12,19 @@ from flex_robot_sim.model.arguments import array_or_nan, expect_arm, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
-SEQUENCE_TYPES = (Sequence, np.ndarray)     # ordered collections
-MIN_BYTES_PER_ARM = 4000                    # lower bound of the memory of one arm in a batch
-UNITS = {'target': 'rad, m', 'target_rate': 'rad/s, m/s', 'rate': 'rad/s, m/s',
-         'rotor': 'kg m2, kg', **dict.fromkeys(('effort', 'coulomb'), 'N m, N'),
-         **dict.fromkeys(('stiffness', 'servo_stiffness', 'gear_stiffness'), 'N m/rad, N/m'),
-         **dict.fromkeys(('damping', 'servo_damping', 'gear_damping', 'viscous'),
-                         'N m s/rad, N s/m')}
-SIGNED_FIELDS = ('effort', 'target', 'target_rate', 'rate')     # all others are >= 0
-GEAR_FIELDS = ('gear_stiffness', 'gear_damping', 'rotor')       # of elastic gears only
+SEQUENCE_TYPES = (Sequence, np.ndarray)  # ordered collections
+MIN_BYTES_PER_ARM = 4000  # lower bound of the memory of one arm in a batch
+UNITS = {
+    'target': 'rad, m',
+    'target_rate': 'rad/s, m/s',
+    'rate': 'rad/s, m/s',
+    'rotor': 'kg m2, kg',
+    **dict.fromkeys(('effort', 'coulomb'), 'N m, N'),
+    **dict.fromkeys(('stiffness', 'servo_stiffness', 'gear_stiffness'), 'N m/rad, N/m'),
+    **dict.fromkeys(('damping', 'servo_damping', 'gear_damping', 'viscous'), 'N m s/rad, N s/m'),
+}
+SIGNED_FIELDS = ('effort', 'target', 'target_rate', 'rate')  # all others are >= 0
+GEAR_FIELDS = ('gear_stiffness', 'gear_damping', 'rotor')  # of elastic gears only
 POSITIVE_FIELDS = ('gear_stiffness', 'rotor')
 
 
@@ -28,9 +32,12 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
     """Return a list of ArmModels of equal structure, which differ only in numbers."""
     if isinstance(arms, ArmModel):
         if whole('count', count) * MIN_BYTES_PER_ARM > os.sysconf('SC_PAGE_SIZE') * os.sysconf(
-                'SC_PHYS_PAGES'):
-            raise SettingError(f'count = {count!r} arms are more than the memory of this machine '
-                               'holds: make several batches')
+            'SC_PHYS_PAGES'
+        ):
+            raise SettingError(
+                f'count = {count!r} arms are more than the memory of this machine '
+                'holds: make several batches'
+            )
         arms = [arms] * whole('count', count)
     elif isinstance(arms, str) or not isinstance(arms, SEQUENCE_TYPES):
         expect_arm(arms)
@@ -47,16 +54,18 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
     return list(arms)
 
 
-def checked_replacements(arms: ArmModel | Sequence[ArmModel], rows: np.ndarray,
-                         first: ArmModel) -> list[ArmModel]:
+def checked_replacements(
+    arms: ArmModel | Sequence[ArmModel], rows: np.ndarray, first: ArmModel
+) -> list[ArmModel]:
     """Return a list of ArmModels, one per row, of the same structure as `first`."""
     if isinstance(arms, ArmModel):
         arms = [arms] * len(rows)
     elif isinstance(arms, str) or not isinstance(arms, SEQUENCE_TYPES):
         expect_arm(arms)
     elif len(arms) != len(rows):
-        raise SettingError(f'{len(arms)} arms for {len(rows)} members: give one for all, or one '
-                           'for each')
+        raise SettingError(
+            f'{len(arms)} arms for {len(rows)} members: give one for all, or one for each'
+        )
     expect_same_structure(arms, rows, first)
     return list(arms)
 
@@ -70,9 +79,11 @@ def expect_same_structure(arms: Iterable[ArmModel], rows: Iterable[int], first: 
         expect_arm(arm)
         refuse_massless(arm)
         if not has_same_structure(arm, first):
-            raise SettingError(f'the arm of member {k} is not like the first: their links, joints '
-                               'and elastic coordinates must be the same, and only numbers may '
-                               'differ')
+            raise SettingError(
+                f'the arm of member {k} is not like the first: their links, joints '
+                'and elastic coordinates must be the same, and only numbers may '
+                'differ'
+            )
         checked.add(id(arm))
 
 
@@ -80,23 +91,29 @@ def has_same_structure(arm: ArmModel, first: ArmModel) -> bool:
     """Whether two arms have the same structure and differ only in numbers."""
     return arm is first or (
         arm.coordinate_names == first.coordinate_names
-        and {link: frame.body for link, frame in arm.frames.items()} == {
-            link: frame.body for link, frame in first.frames.items()}
+        and {link: frame.body for link, frame in arm.frames.items()}
+        == {link: frame.body for link, frame in first.frames.items()}
         and not (arm.arrays.motor != first.arrays.motor).any()
-        and all(a.shape == b.shape for name, a, b in zip(
-            arm.arrays._fields, arm.arrays, first.arrays)
-            if not name.startswith('point_') or name == 'point_start'))
+        and all(
+            a.shape == b.shape
+            for name, a, b in zip(arm.arrays._fields, arm.arrays, first.arrays)
+            if not name.startswith('point_') or name == 'point_start'
+        )
+    )
 
 
-def checked_rows(name: str, values: ArrayLike, shape: tuple[int, ...],
-                 rows: np.ndarray) -> np.ndarray:
+def checked_rows(
+    name: str, values: ArrayLike, shape: tuple[int, ...], rows: np.ndarray
+) -> np.ndarray:
     """Return an array of finite numbers, broadcast to a shape with one row per member."""
     try:
-        array = np.broadcast_to(np.array(values, float), shape)   # a copy
+        array = np.broadcast_to(np.array(values, float), shape)  # a copy
     except (TypeError, ValueError) as error:
-        expected = (f'{" x ".join(map(str, shape[1:]))} of them for all, or '
-                    f'{" x ".join(map(str, shape))}' if shape[1:] else
-                    f'or {shape[0]} of them, one for each member')
+        expected = (
+            f'{" x ".join(map(str, shape[1:]))} of them for all, or {" x ".join(map(str, shape))}'
+            if shape[1:]
+            else f'or {shape[0]} of them, one for each member'
+        )
         raise SettingError(f'{name} must be one number, {expected}') from error
     if not np.isfinite(array).all():
         k = np.argwhere(~np.isfinite(array))[0]
@@ -113,8 +130,12 @@ def checked_states(arm: ArmModel, name: str, values: ArrayLike, rows: np.ndarray
     return out
 
 
-def expect_joint_numbers(name: str, table: np.ndarray, joints: Sequence[str],
-                         rows: Sequence[int] | np.ndarray | None = None) -> None:
+def expect_joint_numbers(
+    name: str,
+    table: np.ndarray,
+    joints: Sequence[str],
+    rows: Sequence[int] | np.ndarray | None = None,
+) -> None:
     """Refuse numbers (r, joints) of members `rows` that are not finite, or negative."""
     is_valid = np.isfinite(table)
     requirement = 'finite'
@@ -122,8 +143,10 @@ def expect_joint_numbers(name: str, table: np.ndarray, joints: Sequence[str],
         is_valid, requirement = table >= 0.0, '>= 0'
     if not is_valid.all():
         k, j = np.argwhere(~is_valid)[0]
-        raise SettingError(f'{name} of "{joints[j]}" of member {k if rows is None else rows[k]} '
-                           f'must be {requirement} [{UNITS[name]}]')
+        raise SettingError(
+            f'{name} of "{joints[j]}" of member {k if rows is None else rows[k]} '
+            f'must be {requirement} [{UNITS[name]}]'
+        )
 
 
 def expect_live(name: str, table: np.ndarray, before: np.ndarray, arm: ArmModel) -> None:
@@ -132,9 +155,12 @@ def expect_live(name: str, table: np.ndarray, before: np.ndarray, arm: ArmModel)
     is_geared = arm.arrays.motor >= 0
     if name in GEAR_FIELDS and (table != before)[:, ~is_geared].any():
         k, j = np.argwhere((table != before) & ~is_geared)[0]
-        raise SettingError(f'{name} of "{arm.joint_names[j]}" of member {k} cannot change: its '
-                           'drive is rigid. Give the member another arm by set_arms')
+        raise SettingError(
+            f'{name} of "{arm.joint_names[j]}" of member {k} cannot change: its '
+            'drive is rigid. Give the member another arm by set_arms'
+        )
     if name in POSITIVE_FIELDS and not (table[:, is_geared] > 0.0).all():
         k, j = np.argwhere((table <= 0.0) & is_geared)[0]
-        raise SettingError(f'{name} of "{arm.joint_names[j]}" of member {k} must be > 0 '
-                           f'[{UNITS[name]}]')
+        raise SettingError(
+            f'{name} of "{arm.joint_names[j]}" of member {k} must be > 0 [{UNITS[name]}]'
+        )

@@ -30,7 +30,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import has_dry_friction
 from flex_robot_sim.simulation.queries import carried_body
 
-STEPS_PER_QUERY = 1     # of similar cost, to share the work among threads
+STEPS_PER_QUERY = 1  # of similar cost, to share the work among threads
 
 
 class BatchQueries:
@@ -48,16 +48,18 @@ class BatchQueries:
         roots = np.array([arms[0].segments[link][0] for link in links], int)
         tips = np.array([*links.values()], int).reshape(-1, 2)
         out = np.empty((count, len(links), 6))
-        self._query(set_deflections_of_rows, [roots, tips, _all_rows(_lengths(arms), count)],
-                    [out])
+        self._query(
+            set_deflections_of_rows, [roots, tips, _all_rows(_lengths(arms), count)], [out]
+        )
         return {link: out[:, k].copy() for k, link in enumerate(links)}
 
     @property
     def curvature(self) -> dict[str, np.ndarray]:
         """Mean curvatures (count,) [1/m] that the flex sensors measure, by name."""
         arms = tuple(self._members.arms)
-        values = np.einsum('kmn,kn->mk', _all_rows(_sensor_matrices(arms), len(arms)),
-                           self._members.state.q)
+        values = np.einsum(
+            'kmn,kn->mk', _all_rows(_sensor_matrices(arms), len(arms)), self._members.state.q
+        )
         return dict(zip(flex_sensors(arms[0]).names, values))
 
     @property
@@ -82,8 +84,13 @@ class BatchQueries:
         return poses
 
     @synchronized
-    def twist(self, link: str | None = None, *, representation: str = 'body',
-              station: float | str | None = None) -> np.ndarray:
+    def twist(
+        self,
+        link: str | None = None,
+        *,
+        representation: str = 'body',
+        station: float | str | None = None,
+    ) -> np.ndarray:
         """Twists (count, 6) [rad/s, m/s] of a link, see `Simulation.twist`."""
         expect_representation(representation)
         R, p, V = self._frame_motion(link, station)
@@ -103,18 +110,23 @@ class BatchQueries:
         members.apply_live()
         body, _ = carried_body(members.arms[0], joint)
         count, size = members.state.q.shape
-        is_sticky = _all_rows(np.array([has_dry_friction(row)
-                                        for row in members.arrays.friction]), count)
+        is_sticky = _all_rows(
+            np.array([has_dry_friction(row) for row in members.arrays.friction]), count
+        )
         F, qdd = np.empty((count, 6)), members.state.qdd.copy()
         with members.preserved_history():
-            self._query(set_wrenches_of_rows, [is_sticky, body],
-                        [np.empty((count, size)), qdd, np.zeros((count, size)), F],
-                        loads=True)
+            self._query(
+                set_wrenches_of_rows,
+                [is_sticky, body],
+                [np.empty((count, size)), qdd, np.zeros((count, size)), F],
+                loads=True,
+            )
         R, p = _frames(tuple(members.arms), _carried_frame, joint)
         moment, force = F[:, :3], F[:, 3:]
         turned = np.swapaxes(R, 1, 2)
-        return np.hstack([_products(turned, moment - np.cross(p, force)),
-                          _products(turned, force)])
+        return np.hstack(
+            [_products(turned, moment - np.cross(p, force)), _products(turned, force)]
+        )
 
     def _frame_motion(self, link, station):
         """Rotations and origins in the base frame, and body twists, of a frame of each member."""
@@ -124,8 +136,11 @@ class BatchQueries:
         body = frame_of(arms[0], link).body
         if station is not None:
             body, _ = section_row(arms[0], link, station)
-        base_R, base_p, V = (np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3)),
-                             np.zeros((count, 6)))
+        base_R, base_p, V = (
+            np.tile(np.eye(3), (count, 1, 1)),
+            np.zeros((count, 3)),
+            np.zeros((count, 6)),
+        )
         if body >= 0:
             self._query(set_body_motion_of_rows, [body], [base_R, base_p, V])
         if station is None:
@@ -136,8 +151,9 @@ class BatchQueries:
             self._query(set_sections_of_rows, [body, row], [R, p, section_twists], tables)
             V += section_twists
         turned, angular = np.swapaxes(R, 1, 2), V[:, :3]
-        twists = np.hstack([_products(turned, angular),
-                            _products(turned, V[:, 3:] + np.cross(angular, p))])
+        twists = np.hstack(
+            [_products(turned, angular), _products(turned, V[:, 3:] + np.cross(angular, p))]
+        )
         return base_R @ R, _products(base_R, p) + base_p, twists
 
     def _section_tables(self, arms, link, station):
@@ -146,9 +162,12 @@ class BatchQueries:
         if isinstance(station, str) and station == 'tip':
             return None, arms[0].tips[link][1]
         arrays = members.arrays._replace(**_section_rows(arms, link, float(station)))
-        works = members.works._replace(**{
-            name: np.zeros((len(arms), 1, *getattr(members.works, name).shape[2:]))
-            for name in STATION_MOTION})
+        works = members.works._replace(
+            **{
+                name: np.zeros((len(arms), 1, *getattr(members.works, name).shape[2:]))
+                for name in STATION_MOTION
+            }
+        )
         return (TableRows(arrays), members.handles()[2], TableRows(works)), 0
 
     def _query(self, function, constants, outputs, tables=None, loads=False):
@@ -156,8 +175,10 @@ class BatchQueries:
         handles = self._members.handles()
         arms, states, works = tables or (handles[0], handles[2], handles[4])
         rows = [arms, handles[1], states, works] if loads else [arms, states, works]
-        self._workers.do(lambda piece: function(*rows, *constants, *piece, *outputs),
-                         self._workers.pieces(len(self._members), STEPS_PER_QUERY))
+        self._workers.do(
+            lambda piece: function(*rows, *constants, *piece, *outputs),
+            self._workers.pieces(len(self._members), STEPS_PER_QUERY),
+        )
 
 
 def _by_arm(arms: tuple[ArmModel, ...], function: Callable[[ArmModel], Any]) -> np.ndarray:
@@ -186,8 +207,10 @@ def _sensor_matrices(arms):
 @lru_cache(maxsize=16)
 def _frames(arms, frame_of_arm, name):
     """Rotations (count or 1, 3, 3) and origins (count or 1, 3) [m] of frames in their bodies."""
-    return (_by_arm(arms, lambda arm: frame_of_arm(arm, name).R),
-            _by_arm(arms, lambda arm: frame_of_arm(arm, name).p))
+    return (
+        _by_arm(arms, lambda arm: frame_of_arm(arm, name).R),
+        _by_arm(arms, lambda arm: frame_of_arm(arm, name).p),
+    )
 
 
 def _carried_frame(arm, joint):
@@ -198,8 +221,9 @@ def _carried_frame(arm, joint):
 def _section_rows(arms, link, x):
     """Station arrays (count or 1, 1, ...) of a section, by name."""
     rows = {arm: section_row(arm, link, x)[1] for arm in dict.fromkeys(arms)}
-    return {name: _by_arm(arms, lambda arm, name=name: [rows[arm][name]])
-            for name in rows[arms[0]]}
+    return {
+        name: _by_arm(arms, lambda arm, name=name: [rows[arm][name]]) for name in rows[arms[0]]
+    }
 
 
 def _products(matrices, vectors):

@@ -18,6 +18,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 
 def _live(name: str, table: str, about: str) -> Any:
     """Return a property for an array of a table of Members; '': of a live column of the arms."""
+
     def getter(batch):
         members = batch._members
         return getattr(getattr(members, table), name) if table else members.live(name)
@@ -25,6 +26,7 @@ def _live(name: str, table: str, about: str) -> Any:
     def setter(batch, values):
         numbers = getter(batch)
         numbers[:] = checked_rows(name, values, numbers.shape, np.arange(len(batch)))
+
     return property(getter, setter, doc=f'{about}, live, (count, joints) [{UNITS[name]}].')
 
 

@@ -52,9 +52,9 @@ class Members:
         self.pushes: dict[str, list[Push]] = {}
         self.loads: LoadArrays = repeated(make_loads(first), size)
         self.watches = table_of([make_watch(arm, settings) for arm in arms], shares=False)
-        self.seen: list[set[object]] = [set() for _ in arms]        # events that were reported
-        self.lost = np.full(size, np.nan)           # when its state became non-finite          [s]
-        self._live: dict[str, np.ndarray] = {}     # live numbers that the steps use
+        self.seen: list[set[object]] = [set() for _ in arms]  # events that were reported
+        self.lost = np.full(size, np.nan)  # when its state became non-finite          [s]
+        self._live: dict[str, np.ndarray] = {}  # live numbers that the steps use
         self._tables: tuple[object, ...] = ()
         self._write_limits(range(size))
         self.start_energy = self.energies(np.arange(size)).sum(axis=1)
@@ -87,7 +87,8 @@ class Members:
     def start_coordinates(self, rows: Iterable[int]) -> np.ndarray:
         """Return the start coordinates (r, n) of members."""
         return np.array([start_coordinates(self.arms[k]) for k in rows]).reshape(
-            -1, self.arms[0].size)
+            -1, self.arms[0].size
+        )
 
     def clear_step_history(self, rows: np.ndarray | int) -> None:
         """Clear the results of previous steps of members."""
@@ -111,8 +112,10 @@ class Members:
 
     def apply_live(self) -> None:
         """Apply live numbers that were written since; raise SettingError for invalid ones."""
-        written = {name: (live_column(self.arrays, name) != applied).any(axis=1)
-                   for name, applied in self._live.items()}
+        written = {
+            name: (live_column(self.arrays, name) != applied).any(axis=1)
+            for name, applied in self._live.items()
+        }
         if not any(is_written.any() for is_written in written.values()):
             return
         rows, new = np.flatnonzero(np.any([*written.values()], axis=0)), {}
@@ -121,7 +124,7 @@ class Members:
             expect_live(name, column, applied, self.arms[0])
             new[name] = column[rows]
         for name, applied in self._live.items():
-            live_column(self.arrays, name)[rows] = applied[rows]      # for the previous energy
+            live_column(self.arrays, name)[rows] = applied[rows]  # for the previous energy
         with self._balance_preserved(rows):
             self.write_live(rows, new)
 
@@ -133,8 +136,9 @@ class Members:
             motor = self.arms[0].arrays.motor
             self.arrays = with_member_rows(self.arrays, 'inertia_scale', len(self))
             has_motor = motor >= 0
-            self.arrays.inertia_scale[rows[:, None], motor[has_motor]] = (
-                values['rotor'][:, has_motor])
+            self.arrays.inertia_scale[rows[:, None], motor[has_motor]] = values['rotor'][
+                :, has_motor
+            ]
 
     def live_numbers(self) -> dict[str, np.ndarray]:
         """Return copies of the live numbers (count, joints) that were accessed, by name."""
@@ -142,18 +146,25 @@ class Members:
 
     def set_arms(self, rows: np.ndarray, arms: Sequence[ArmModel]) -> None:
         """Replace the arms of members; their payloads and pushes stay."""
-        payloads = [{link: payload_of_member(k, arm, link, old.mass, old.centre, old.inertia)
-                     for link, old in self.payloads[k].items()} for k, arm in zip(rows, arms)]
+        payloads = [
+            {
+                link: payload_of_member(k, arm, link, old.mass, old.centre, old.inertia)
+                for link, old in self.payloads[k].items()
+            }
+            for k, arm in zip(rows, arms)
+        ]
         with self._balance_preserved(rows):
             self.write_arms(rows, arms, payloads)
 
-    def write_arms(self, rows: np.ndarray, arms: Sequence[ArmModel],
-                   payloads: Sequence[dict[str, Payload]]) -> None:
+    def write_arms(
+        self, rows: np.ndarray, arms: Sequence[ArmModel], payloads: Sequence[dict[str, Payload]]
+    ) -> None:
         """Write arms and payloads into the rows of members, and the numbers derived from them."""
         if not len(rows):
             return
-        first, *padded = with_as_many_points([row_of(self.arrays, 0),
-                                              *(arm.arrays for arm in arms)])
+        first, *padded = with_as_many_points(
+            [row_of(self.arrays, 0), *(arm.arrays for arm in arms)]
+        )
         if len(first.point_mass) > self.arrays.point_mass.shape[1]:
             self._add_points(first)
         self.arrays = with_rows(self.arrays, rows, padded, len(self))
@@ -179,8 +190,9 @@ class Members:
         for link in {push.link for push in pushes if push.link not in self.pushes}:
             self.pushes[link] = [Push(link)] * len(self)
             added = repeated(make_loads(self.arms[0], [Push(link)]), len(self))
-            self.loads = LoadArrays(*(np.concatenate(pair, axis=1)
-                                      for pair in zip(self.loads, added)))
+            self.loads = LoadArrays(
+                *(np.concatenate(pair, axis=1) for pair in zip(self.loads, added))
+            )
         for k, push in zip(rows, pushes):
             self.pushes[push.link][k] = push
         self._write_loads(rows)
@@ -191,7 +203,7 @@ class Members:
         energies_before = self.energies(rows).sum(axis=1)
         yield
         self.works.step[rows] = 0.0
-        with np.errstate(invalid='ignore'):     # energies of a stopped member may be infinite
+        with np.errstate(invalid='ignore'):  # energies of a stopped member may be infinite
             self.start_energy[rows] += self.energies(rows).sum(axis=1) - energies_before
 
     @contextmanager
@@ -231,14 +243,17 @@ class Members:
     def _add_points(self, longest):
         """Pad all members to the numbers of mass points in `longest`."""
         rows = range(max(len(getattr(self.arrays, name)) for name in MASS_POINT_FIELDS))
-        padded = table_of(with_as_many_points([longest, *(row_of(self.arrays, k)
-                                                          for k in rows)])[1:])
+        padded = table_of(
+            with_as_many_points([longest, *(row_of(self.arrays, k) for k in rows)])[1:]
+        )
         self.arrays = self.arrays._replace(
-            **{name: getattr(padded, name) for name in MASS_POINT_FIELDS})
+            **{name: getattr(padded, name) for name in MASS_POINT_FIELDS}
+        )
 
 
-def payload_of_member(k: int, arm: ArmModel, link: str, mass: float, centre: np.ndarray,
-                      inertia: np.ndarray) -> Payload:
+def payload_of_member(
+    k: int, arm: ArmModel, link: str, mass: float, centre: np.ndarray, inertia: np.ndarray
+) -> Payload:
     """Return the Payload of a link of member k."""
     try:
         return make_payload(arm, link, mass, centre, inertia)

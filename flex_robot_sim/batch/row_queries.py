@@ -75,8 +75,9 @@ def set_deflections_of_rows(arms, states, works, roots, tips, lengths, first, en
 
 
 @compiled
-def set_wrenches_of_rows(arms, loads, states, works, is_sticky, body, first, end, rates, qdd,
-                         force, F):
+def set_wrenches_of_rows(
+    arms, loads, states, works, is_sticky, body, first, end, rates, qdd, force, F
+):
     """
     Wrench (c, 6) [N m, N] on one body from its parent, in its frame.
 
@@ -85,8 +86,9 @@ def set_wrenches_of_rows(arms, loads, states, works, is_sticky, body, first, end
     """
     for k in range(first, end):
         q, qd, work = states[k].q, states[k].qd, works[k]
-        set_instant_accelerations(arms[k], loads[k], q, qd, states[k].effort, is_sticky[k], work,
-                                  rates[k], qdd[k])
+        set_instant_accelerations(
+            arms[k], loads[k], q, qd, states[k].effort, is_sticky[k], work, rates[k], qdd[k]
+        )
         inverse_dynamics(arms[k], q, qd, qdd[k], work, force[k])
         for r in range(6):
             F[k, r] = work.F[body, r]

@@ -15,7 +15,7 @@ from flex_robot_sim.dynamics.integrators import advance
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import COULOMB, VISCOUS
 
-FRICTION_COLUMNS = {'viscous': VISCOUS, 'coulomb': COULOMB}     # live numbers of a batch
+FRICTION_COLUMNS = {'viscous': VISCOUS, 'coulomb': COULOMB}  # live numbers of a batch
 
 
 @compiled
@@ -47,8 +47,9 @@ def table_of(rows: Sequence[Any], shares: bool = True) -> Any:
     """Table whose rows are NamedTuples of arrays; with `shares`, equal arrays are one row."""
     columns = []
     for arrays in zip(*rows):
-        is_equal = shares and all(array is arrays[0] or np.array_equal(array, arrays[0])
-                                  for array in arrays[1:])
+        is_equal = shares and all(
+            array is arrays[0] or np.array_equal(array, arrays[0]) for array in arrays[1:]
+        )
         columns.append(np.stack(arrays[:1] if is_equal else arrays))
     return type(rows[0])(*columns)
 
@@ -67,8 +68,11 @@ def with_member_rows(table: Any, name: str, count: int) -> Any:
     """Return a table in which a field, or column, has a separate row for each member."""
     field = 'friction' if name in FRICTION_COLUMNS else name
     column = getattr(table, field)
-    return table if len(column) == count else table._replace(
-        **{field: np.repeat(column, count, axis=0)})
+    return (
+        table
+        if len(column) == count
+        else table._replace(**{field: np.repeat(column, count, axis=0)})
+    )
 
 
 def live_column(arms: Any, name: str) -> np.ndarray:
@@ -87,8 +91,9 @@ def with_rows(table: Any, rows: np.ndarray, replacements: Sequence[Any], count: 
     """
     for name, *arrays in zip(table._fields, *replacements):
         column, distinct = getattr(table, name), {id(array): array for array in arrays}
-        if len(column) < count and all(np.array_equal(array, column[0])
-                                       for array in distinct.values()):
+        if len(column) < count and all(
+            np.array_equal(array, column[0]) for array in distinct.values()
+        ):
             continue
         table = with_member_rows(table, name, count)
         getattr(table, name)[rows] = arrays if len(distinct) > 1 else arrays[0]

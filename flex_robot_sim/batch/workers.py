@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from flex_robot_sim.jit.deferred_signals import deferred_signals
 
-PIECES_PER_THREAD = 8       # balances the load if threads start late or pieces take longer
-MIN_STEPS_PER_PIECE = 50    # below it, the overhead of a piece is too large
+PIECES_PER_THREAD = 8  # balances the load if threads start late or pieces take longer
+MIN_STEPS_PER_PIECE = 50  # below it, the overhead of a piece is too large
 
 Method = TypeVar('Method', bound=Callable[..., Any])
 
@@ -26,7 +26,7 @@ class Workers:
         """Start no threads yet; the first parallel call does."""
         self.threads = threads
         self._pool: ThreadPoolExecutor | None = None
-        self._process = 0       # id of the process that started the threads
+        self._process = 0  # id of the process that started the threads
 
     def do(self, function: Callable[[Any], object], pieces: Sequence[Any]) -> None:
         """Call a function with each piece; all calls have finished when this returns or raises."""
@@ -36,12 +36,13 @@ class Workers:
             while remaining:
                 try:
                     piece = remaining.popleft()
-                except IndexError:      # another thread was faster
+                except IndexError:  # another thread was faster
                     return
                 try:
                     function(piece)
                 except BaseException as error:
                     errors.append(error)
+
         futures = [self._threads().submit(work) for _ in range(min(self.threads, len(pieces)) - 1)]
         work()
         wait(futures)
@@ -50,8 +51,11 @@ class Workers:
 
     def pieces(self, count: int, steps: int) -> list[tuple[int, int]]:
         """Return (first, end) rows of equal pieces of `count` arms that take `steps` steps."""
-        pieces = 1 if self.threads == 1 else min(
-            PIECES_PER_THREAD * self.threads, count * steps // MIN_STEPS_PER_PIECE, count)
+        pieces = (
+            1
+            if self.threads == 1
+            else min(PIECES_PER_THREAD * self.threads, count * steps // MIN_STEPS_PER_PIECE, count)
+        )
         ends = [k * count // max(1, pieces) for k in range(max(1, pieces) + 1)]
         return [*zip(ends, ends[1:])]
 
@@ -67,8 +71,10 @@ def synchronized(method: Method) -> Method:
 
     A long method passes on signals itself where interruption is safe.
     """
+
     @wraps(method)
     def locked(self, *arguments, **named):
         with self._lock, deferred_signals():
             return method(self, *arguments, **named)
-    return locked    # type: ignore[return-value]
+
+    return locked  # type: ignore[return-value]

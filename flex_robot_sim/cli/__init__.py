@@ -20,36 +20,61 @@ from flex_robot_sim.util.xacro_arguments import SIGN
 COMMANDS = {
     'robots': Command('the robots that come with the package', 'flexsim robots --json'),
     'check': Command('read robots and say what they are', 'flexsim check two_link'),
-    'modes': Command('natural frequencies of an arm at a pose',
-                     'flexsim modes two_link --pose 0,0.5,-0.8 --payload 0.2'),
-    'shape': Command('input shapers for an arm, from its model or from a recording',
-                     'flexsim shape two_link --pose 0,0.5,-0.8'),
-    'view': Command('an arm in a web browser, with its modes and motions',
-                    'flexsim view two_link'),
-    'simulate': Command('drive an arm and write what it did as CSV or as a recording',
-                        'flexsim simulate two_link --to 0.5,0.5,-0.8 --shaper auto'),
-    'sweep': Command('a move with many other numbers, as a table, on all processors',
-                     'flexsim sweep two_link --to 0.5,0.5,-0.8 --scale forearm.EIz=0.8,1,1.2'),
-    'record': Command('the messages of a running system in ROS 2, as a recording',
-                      'flexsim record --output run.mcap --seconds 10'),
-    'replay': Command('a recording, sent again in ROS 2',
-                      'flexsim replay run.mcap --speed 0.2 --loop'),
-    'report': Command('a page about a recording: plots, numbers, and the arm in motion',
-                      'flexsim report run.mcap --output run.html'),
-    'compare': Command('two recordings in the same plots, and their difference',
-                       'flexsim compare plain.mcap shaped.mcap --output both.html'),
-    'export': Command('a recording as tables: CSV, NumPy or Parquet',
-                      'flexsim export run.mcap --format numpy'),
-    'excite': Command('the most informative motion of an arm, as files and on a bench',
-                      'flexsim excite rig --play emulator --log run.csv'),
-    'identify': Command('the numbers of an arm from logs of its motions',
-                        'flexsim identify run.mcap two_link --output fitted.urdf'),
-    'benchmark': Command('how fast, against other engines in the same run',
-                         'flexsim benchmark --quick'),
-    'reproduce': Command('the experiments of the papers, with figures and verdicts',
-                         'flexsim reproduce spin_up --output figures'),
-    'demo': Command('an arm in motion in ROS 2, simulated and controlled',
-                    'flexsim demo --compare'),
+    'modes': Command(
+        'natural frequencies of an arm at a pose',
+        'flexsim modes two_link --pose 0,0.5,-0.8 --payload 0.2',
+    ),
+    'shape': Command(
+        'input shapers for an arm, from its model or from a recording',
+        'flexsim shape two_link --pose 0,0.5,-0.8',
+    ),
+    'view': Command(
+        'an arm in a web browser, with its modes and motions', 'flexsim view two_link'
+    ),
+    'simulate': Command(
+        'drive an arm and write what it did as CSV or as a recording',
+        'flexsim simulate two_link --to 0.5,0.5,-0.8 --shaper auto',
+    ),
+    'sweep': Command(
+        'a move with many other numbers, as a table, on all processors',
+        'flexsim sweep two_link --to 0.5,0.5,-0.8 --scale forearm.EIz=0.8,1,1.2',
+    ),
+    'record': Command(
+        'the messages of a running system in ROS 2, as a recording',
+        'flexsim record --output run.mcap --seconds 10',
+    ),
+    'replay': Command(
+        'a recording, sent again in ROS 2', 'flexsim replay run.mcap --speed 0.2 --loop'
+    ),
+    'report': Command(
+        'a page about a recording: plots, numbers, and the arm in motion',
+        'flexsim report run.mcap --output run.html',
+    ),
+    'compare': Command(
+        'two recordings in the same plots, and their difference',
+        'flexsim compare plain.mcap shaped.mcap --output both.html',
+    ),
+    'export': Command(
+        'a recording as tables: CSV, NumPy or Parquet', 'flexsim export run.mcap --format numpy'
+    ),
+    'excite': Command(
+        'the most informative motion of an arm, as files and on a bench',
+        'flexsim excite rig --play emulator --log run.csv',
+    ),
+    'identify': Command(
+        'the numbers of an arm from logs of its motions',
+        'flexsim identify run.mcap two_link --output fitted.urdf',
+    ),
+    'benchmark': Command(
+        'how fast, against other engines in the same run', 'flexsim benchmark --quick'
+    ),
+    'reproduce': Command(
+        'the experiments of the papers, with figures and verdicts',
+        'flexsim reproduce spin_up --output figures',
+    ),
+    'demo': Command(
+        'an arm in motion in ROS 2, simulated and controlled', 'flexsim demo --compare'
+    ),
     'rig': Command('the bench: ports, boards, and their emulation', 'flexsim rig emulate', True),
 }
 """Each command is a module of this package, imported when it is called: some load slowly."""
@@ -73,18 +98,19 @@ def main(words: Sequence[str] | None = None) -> int:
             name = f'flexsim {arguments.command}'
             if hasattr(arguments, 'outputs'):
                 from flex_robot_sim.cli.common import refuse_existing
+
                 refuse_existing(arguments)
             with _single_interrupt():
                 return arguments.run(arguments)
         finally:
-            sys.stdout.flush()                      # an error can still be reported here
+            sys.stdout.flush()  # an error can still be reported here
     except FlexRobotSimError as error:
         _print_error(f'{colourize(f"{name}:", "red", sys.stderr)} {error}')
         return 2
-    except BrokenPipeError:                         # flexsim check ... | head
+    except BrokenPipeError:  # flexsim check ... | head
         _drop_output()
         return 0
-    except OSError as error:                        # flexsim check ... > /dev/full
+    except OSError as error:  # flexsim check ... > /dev/full
         if error.filename is not None or error.errno not in DISK_FULL_ERRORS:
             raise
         _drop_output()
@@ -99,15 +125,17 @@ def _open_streams():
     for name in ('stdout', 'stderr'):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, 'w', encoding='utf-8'))     # noqa: SIM115
+            setattr(sys, name, open(os.devnull, 'w', encoding='utf-8'))  # noqa: SIM115
         elif hasattr(stream, 'reconfigure'):
-            stream.reconfigure(errors='replace')    # a terminal without box characters shows '?'
+            stream.reconfigure(errors='replace')  # a terminal without box characters shows '?'
 
 
 def _is_default_interrupt():
     """Whether this thread receives Ctrl-C and the default handler is installed."""
-    return (threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    return (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
 
 
 @contextlib.contextmanager
@@ -141,6 +169,7 @@ def _single_interrupt():
             raise KeyboardInterrupt
         if time.monotonic() - first[0] > INTERRUPT_GRACE_S:
             os._exit(130)
+
     signal.signal(signal.SIGINT, interrupt)
     try:
         yield
@@ -168,7 +197,7 @@ def _parse(parser, words):
     arguments, unrecognized = parser.parse_known_args(words)
     xacro_words = getattr(arguments, 'xacro', getattr(arguments, 'robots', None))
     if xacro_words is None or not all(SIGN in word and word[0] != '-' for word in unrecognized):
-        return parser.parse_args(words)             # it reports the error
+        return parser.parse_args(words)  # it reports the error
     xacro_words.extend(unrecognized)
     return arguments
 

@@ -13,12 +13,20 @@ from flex_robot_sim.util.xacro_arguments import SIGN, xacro_arguments
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Read robots and say what they are. Exit code 2 if one of them is unusable.')
-    parser.add_argument('robots', nargs='+', metavar='URDF',
-                        help='URDF or xacro file, or the name of a shipped robot; '
-                             'name:=value is an argument for xacro')
-    parser.add_argument('--json', action='store_true',
-                        help='print one JSON object: the robot, or {"robots": [...]} of several')
+        'Read robots and say what they are. Exit code 2 if one of them is unusable.'
+    )
+    parser.add_argument(
+        'robots',
+        nargs='+',
+        metavar='URDF',
+        help='URDF or xacro file, or the name of a shipped robot; '
+        'name:=value is an argument for xacro',
+    )
+    parser.add_argument(
+        '--json',
+        action='store_true',
+        help='print one JSON object: the robot, or {"robots": [...]} of several',
+    )
 
 
 def run(arguments: Namespace) -> int:

@@ -21,7 +21,7 @@ from flex_robot_sim.util.xacro_arguments import xacro_arguments
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-MAX_NUMBER = 1e12           # in any unit; powers of it stay finite
+MAX_NUMBER = 1e12  # in any unit; powers of it stay finite
 
 
 def numbers(text: str) -> list[float]:
@@ -54,8 +54,9 @@ def add_output(parser: ArgumentParser, option: str, **settings: Any) -> None:
     previous_options = parser.get_default('outputs') or ()
     parser.add_argument(option, **settings)
     if not previous_options:
-        parser.add_argument('--force', action='store_true',
-                            help='replace files that you name and that exist')
+        parser.add_argument(
+            '--force', action='store_true', help='replace files that you name and that exist'
+        )
     parser.set_defaults(outputs=(*previous_options, option))
 
 
@@ -69,12 +70,17 @@ def refuse_existing(arguments: Namespace) -> None:
 
 def refuse_existing_file(option: str, path: str | os.PathLike[str]) -> None:
     """Raise UsageError if a file or folder exists; devices and pipes are accepted."""
-    real_path = os.path.realpath(path)      # a link to a device counts as the device
-    if os.path.lexists(path) and not real_path.startswith(('/dev/', '/proc/')) and (
-            os.path.isfile(real_path) or os.path.isdir(real_path)
-            or not os.path.exists(real_path)):
-        raise UsageError(f'{option} {path}: exists already. Name another one, or replace it by '
-                         '--force.')
+    real_path = os.path.realpath(path)  # a link to a device counts as the device
+    if (
+        os.path.lexists(path)
+        and not real_path.startswith(('/dev/', '/proc/'))
+        and (
+            os.path.isfile(real_path) or os.path.isdir(real_path) or not os.path.exists(real_path)
+        )
+    ):
+        raise UsageError(
+            f'{option} {path}: exists already. Name another one, or replace it by --force.'
+        )
 
 
 def remove_forced(arguments: Namespace, path: str) -> None:
@@ -95,31 +101,47 @@ def note_beyond(command: str, arm: ArmModel, option: str, pose: Sequence[float] 
     """Print a note if a joint of a pose is beyond its stops: their stiffness takes effect."""
     line = beyond_limits(arm, option, pose)
     if line:
-        print(f'flexsim {command}: note: {line}; the stiffness of its stop is part of the result',
-              file=sys.stderr)
+        print(
+            f'flexsim {command}: note: {line}; the stiffness of its stop is part of the result',
+            file=sys.stderr,
+        )
 
 
 def add_robot(parser: ArgumentParser) -> None:
     """Add the robot and the arguments for its xacro file."""
     parser.add_argument('robot', metavar='URDF', help='URDF or xacro file, or a shipped robot')
-    parser.add_argument('xacro', nargs='*', default=[], metavar='NAME:=VALUE',
-                        help='arguments for xacro')
+    parser.add_argument(
+        'xacro', nargs='*', default=[], metavar='NAME:=VALUE', help='arguments for xacro'
+    )
 
 
 def add_model(parser: ArgumentParser) -> None:
     """Add the options of the equations of motion."""
-    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'),
-                        help='whether bending shortens a link, which stiffens one that turns '
-                             '(default: %(default)s)')
-    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
-                        help='[m/s2] (default: 0,0,-9.81)')
+    parser.add_argument(
+        '--coupling',
+        default='shortening',
+        choices=('shortening', 'zero_order'),
+        help='whether bending shortens a link, which stiffens one that turns '
+        '(default: %(default)s)',
+    )
+    parser.add_argument(
+        '--gravity',
+        type=numbers,
+        default=[0.0, 0.0, -9.81],
+        metavar='X,Y,Z',
+        help='[m/s2] (default: 0,0,-9.81)',
+    )
     add_tool(parser)
 
 
 def add_tool(parser: ArgumentParser) -> None:
     """Add --tool."""
-    parser.add_argument('--tool', default='', metavar='LINK',
-                        help='link that is the tool (default: the one that flexsim check shows)')
+    parser.add_argument(
+        '--tool',
+        default='',
+        metavar='LINK',
+        help='link that is the tool (default: the one that flexsim check shows)',
+    )
 
 
 def add_json(parser: ArgumentParser) -> None:
@@ -151,16 +173,24 @@ def no_ros(error: ImportError, instead: str = '') -> UsageError:
 
 def read_arm(arguments: Namespace) -> ArmModel:
     """Return the ArmModel that the arguments name; print a note if the tool is ambiguous."""
-    arm = frs.load(arguments.robot, coupling=arguments.coupling, gravity=arguments.gravity,
-                   xacro_arguments=xacro_arguments(arguments.xacro), tool=arguments.tool)
+    arm = frs.load(
+        arguments.robot,
+        coupling=arguments.coupling,
+        gravity=arguments.gravity,
+        xacro_arguments=xacro_arguments(arguments.xacro),
+        tool=arguments.tool,
+    )
     note = note_of_equal_arms(arm.description.tool)
     if note:
         print(f'flexsim {arguments.command}: note: {plain(note)} (--tool)', file=sys.stderr)
     return arm
 
 
-def print_result(arguments: Namespace, summary: Mapping[str, Any],
-                 as_text: Callable[[Mapping[str, Any]], Iterable[str]]) -> None:
+def print_result(
+    arguments: Namespace,
+    summary: Mapping[str, Any],
+    as_text: Callable[[Mapping[str, Any]], Iterable[str]],
+) -> None:
     """Print a summary as one JSON object, or as the lines that `as_text` makes of it."""
     if arguments.json:
         print(json.dumps(summary, indent=2))

@@ -12,13 +12,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Lay two recordings over each other, for instance of the bench and of its simulation, or '
         'with and without a shaper: one HTML page with both and their difference. Both begin '
-        'where the target first moves.')
+        'where the target first moves.'
+    )
     for name in ('first', 'second'):
         parser.add_argument(name, metavar=name.upper(), help='MCAP file, or a folder with one')
-    add_output(parser, '--output', metavar='PAGE',
-               help='.html file (default: FIRST_SECOND.html here)')
-    parser.add_argument('--figures', metavar='FOLDER',
-                        help='each plot as PNG and SVG into this folder, too')
+    add_output(
+        parser, '--output', metavar='PAGE', help='.html file (default: FIRST_SECOND.html here)'
+    )
+    parser.add_argument(
+        '--figures', metavar='FOLDER', help='each plot as PNG and SVG into this folder, too'
+    )
     add_json(parser)
 
 
@@ -43,18 +46,38 @@ def run(arguments: Namespace) -> int:
     numbers, plots = numbers_of(comparison), plots_of(comparison)
     names = comparison.names
     lines = [f'{name}: {line}' for name, run in zip(names, runs) for line in heading_lines(run)]
-    start_lines = [f'the motion of {name} begins at {start:.3f} s, by its {signal}'
-                   for name, start, signal in zip(
-                  names, comparison.motion_starts, comparison.start_signals)]
+    start_lines = [
+        f'the motion of {name} begins at {start:.3f} s, by its {signal}'
+        for name, start, signal in zip(names, comparison.motion_starts, comparison.start_signals)
+    ]
     notes = [f'{name}: {note}' for name, run in zip(names, runs) for note in run.notes]
-    collapsed = [(f'{name}: {title}', heading, rows) for name, run in zip(names, runs)
-                 for title, heading, rows in setup_tables(run)]
+    collapsed = [
+        (f'{name}: {title}', heading, rows)
+        for name, run in zip(names, runs)
+        for title, heading, rows in setup_tables(run)
+    ]
     with show_progress('drawing'):
-        write_page(page_path, page(' and '.join(names), [*lines, *start_lines], notes, None, plots,
-                                   tables_of(numbers), collapsed))
+        write_page(
+            page_path,
+            page(
+                ' and '.join(names),
+                [*lines, *start_lines],
+                notes,
+                None,
+                plots,
+                tables_of(numbers),
+                collapsed,
+            ),
+        )
         files = write_figures(arguments.figures, plots) if arguments.figures else []
-    print_result(arguments, {**numbers, 'notes': notes, 'files': [str(page_path), *files]},
-                 lambda facts: [*start_lines, *format_tables(tables_of(facts)),
-                                *(f'  note: {note}' for note in notes),
-                                *(f'  {file}' for file in facts['files'])])
+    print_result(
+        arguments,
+        {**numbers, 'notes': notes, 'files': [str(page_path), *files]},
+        lambda facts: [
+            *start_lines,
+            *format_tables(tables_of(facts)),
+            *(f'  note: {note}' for note in notes),
+            *(f'  {file}' for file in facts['files']),
+        ],
+    )
     return 0

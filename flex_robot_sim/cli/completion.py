@@ -30,12 +30,12 @@ def complete(parser_for: Callable[[str | None], argparse.ArgumentParser]) -> Non
 def typed_words() -> Sequence[str]:
     """Return the words of the line to complete, without the program."""
     line = os.environ.get('COMP_LINE', '')
-    return line[:int(os.environ.get('COMP_POINT') or len(line))].split()[1:]
+    return line[: int(os.environ.get('COMP_POINT') or len(line))].split()[1:]
 
 
 def complete_robots(action: argparse.Action) -> None:
     """Complete an argument with shipped robots and robot files."""
-    action.completer = _robots      # type: ignore[attr-defined]
+    action.completer = _robots  # type: ignore[attr-defined]
 
 
 def _robots(prefix, **_):

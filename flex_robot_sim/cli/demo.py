@@ -35,39 +35,64 @@ from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 from flex_robot_sim.viewer.missing import refuse_without_view
 
-EXIT_INTERRUPTED = 130      # exit code, as of a shell after Ctrl-C
-COMPARISON_MOVES = 3        # motions in each run of a comparison
+EXIT_INTERRUPTED = 130  # exit code, as of a shell after Ctrl-C
+COMPARISON_MOVES = 3  # motions in each run of a comparison
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Simulate an arm and control it, as two processes that talk by ROS 2 on this machine '
-        'only, and let it swing between two poses. Ctrl-C ends it.')
+        'only, and let it swing between two poses. Ctrl-C ends it.'
+    )
     parser.epilog = 'To see an arm that stops without ringing: flexsim demo --compare'
-    parser.add_argument('--robot', default='two_link', metavar='URDF',
-                        help='URDF or xacro file, or a shipped robot (default: %(default)s)')
+    parser.add_argument(
+        '--robot',
+        default='two_link',
+        metavar='URDF',
+        help='URDF or xacro file, or a shipped robot (default: %(default)s)',
+    )
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
     common.add_tool(parser)
-    parser.add_argument('--seconds', type=float, metavar='S',
-                        help='simulated time to run (default: until Ctrl-C)')
-    parser.add_argument('--shaper', choices=CONTROLLER_SHAPERS[1:], metavar='KIND',
-                        help='shape the motion so that the links do not ring: '
-                             f'{", ".join(CONTROLLER_SHAPERS[1:])}; see docs/control.md')
-    parser.add_argument('--compare', action='store_true',
-                        help='run without a shaper, then with it (default: zvd), and draw both; '
-                             '--seconds is the time of each run (default: three motions)')
-    parser.add_argument('--inside', action='store_true',
-                        help='run the controller inside the process of the dynamics, at 1 kHz')
-    parser.add_argument('--no-view', action='store_true',
-                        help='do not show the arm in a browser (with --json, nobody does)')
-    parser.add_argument('--network', action='store_true',
-                        help='let other machines listen and command')
-    common.add_output(parser, '--plot', metavar='FILE',
-                      help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
-                    'here; with --json: none)')
-    common.add_output(parser, '--record', metavar='FILE',
-                      help='write all that is sent into this new MCAP file')
+    parser.add_argument(
+        '--seconds', type=float, metavar='S', help='simulated time to run (default: until Ctrl-C)'
+    )
+    parser.add_argument(
+        '--shaper',
+        choices=CONTROLLER_SHAPERS[1:],
+        metavar='KIND',
+        help='shape the motion so that the links do not ring: '
+        f'{", ".join(CONTROLLER_SHAPERS[1:])}; see docs/control.md',
+    )
+    parser.add_argument(
+        '--compare',
+        action='store_true',
+        help='run without a shaper, then with it (default: zvd), and draw both; '
+        '--seconds is the time of each run (default: three motions)',
+    )
+    parser.add_argument(
+        '--inside',
+        action='store_true',
+        help='run the controller inside the process of the dynamics, at 1 kHz',
+    )
+    parser.add_argument(
+        '--no-view',
+        action='store_true',
+        help='do not show the arm in a browser (with --json, nobody does)',
+    )
+    parser.add_argument(
+        '--network', action='store_true', help='let other machines listen and command'
+    )
+    common.add_output(
+        parser,
+        '--plot',
+        metavar='FILE',
+        help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
+        'here; with --json: none)',
+    )
+    common.add_output(
+        parser, '--record', metavar='FILE', help='write all that is sent into this new MCAP file'
+    )
     common.add_json(parser)
 
 
@@ -88,18 +113,18 @@ def _demonstrate(arguments, stop):
     _import_observer()
     screen, timeout = Screen(), PROGRAM_TIMEOUT_S
     arm = _load(arguments)
-    picture = arguments.plot or (
-        None if arguments.json else f'demo_{arm.description.name}.png')
+    picture = arguments.plot or (None if arguments.json else f'demo_{arm.description.name}.png')
     if picture:
         # matplotlib takes half a second to import
         from flex_robot_sim.util.plots import check_figure_path
+
         check_figure_path(picture)
     if arguments.record:
         common.remove_forced(arguments, arguments.record)
         refuse_recording(arguments.record)
     if must_compile():
         timeout = COMPILATION_TIMEOUT_S
-        start_parallel_warmup()     # until the processes that step the arm run
+        start_parallel_warmup()  # until the processes that step the arm run
         screen.say(why_compiling())
     with tempfile.TemporaryDirectory() as folder:
         arm, settings, source, swing = _plan(arm, arguments, Path(folder), screen)
@@ -107,21 +132,31 @@ def _demonstrate(arguments, stop):
         (use_network if arguments.network else prepare_network)()
         domain = choose_domain()
         programs = simulation_system(
-            *source, display=False, settings=settings, log_level='warn',
+            *source,
+            display=False,
+            settings=settings,
+            log_level='warn',
             controller='inside' if arguments.inside else 'process',
-            view=_can_show(arguments, screen), record=arguments.record, tool=arguments.tool)
-        programs = [program._replace(log_level='info') if program.executable == VIEW else program
-                    for program in programs]        # the viewer logs its address
-        greeting = [*filter(None, [start_note(arm)]), servo_line(arm, swing.servo)
-                    + f' (stiff, to show vibration; default: {DEFAULT_FREQUENCY:g} Hz)'
-                    * swing.is_stiff,
-                    f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.']
-        stop.interrupts = False     # from here on, processes must be stopped
+            view=_can_show(arguments, screen),
+            record=arguments.record,
+            tool=arguments.tool,
+        )
+        programs = [
+            program._replace(log_level='info') if program.executable == VIEW else program
+            for program in programs
+        ]  # the viewer logs its address
+        greeting = [
+            *filter(None, [start_note(arm)]),
+            servo_line(arm, swing.servo)
+            + f' (stiff, to show vibration; default: {DEFAULT_FREQUENCY:g} Hz)' * swing.is_stiff,
+            f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.',
+        ]
+        stop.interrupts = False  # from here on, processes must be stopped
         # the processes end while the figure is drawn
         with Children() as children:
             runs = DemoSession(children, stop, screen, timeout).run(
-                programs, _import_observer()(arm, not arguments.inside), seconds, greeting,
-                shapers)
+                programs, _import_observer()(arm, not arguments.inside), seconds, greeting, shapers
+            )
             return _report_results(arm, swing, runs, shapers[-1], picture, arguments, stop)
 
 
@@ -168,7 +203,7 @@ def _report_results(arm, swing, runs, shaper, picture, arguments, stop):
             else:
                 _draw(picture, record, arm)
             summary['plot'] = picture
-        except SettingError as error:       # the disk is full: still print the results
+        except SettingError as error:  # the disk is full: still print the results
             failure = error
     print(json.dumps(summary, indent=2) if arguments.json else '\n'.join(lines_of(summary)))
     if failure is not None:
@@ -180,14 +215,19 @@ def _import_observer():
     try:
         from flex_robot_sim.nodes.demo_observer import demo_observer
     except ImportError as error:
-        raise common.no_ros(error, ' `flexsim simulate two_link --to 0.5,0.5,-0.8` moves the arm '
-                            'without.') from error
+        raise common.no_ros(
+            error, ' `flexsim simulate two_link --to 0.5,0.5,-0.8` moves the arm without.'
+        ) from error
     return demo_observer
 
 
 def _load(arguments, **gravity):
-    return frs.load(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro),
-                    tool=arguments.tool, **gravity)
+    return frs.load(
+        arguments.robot,
+        xacro_arguments=xacro_arguments(arguments.xacro),
+        tool=arguments.tool,
+        **gravity,
+    )
 
 
 def _plan(arm, arguments, folder, screen):
@@ -198,17 +238,21 @@ def _plan(arm, arguments, folder, screen):
     """
     settings, source = {}, (arguments.robot, arguments.xacro)
     if not can_carry_itself(arm):
-        screen.say(f'the motors of {arm.description.name} do not carry its weight: it moves '
-                   'without gravity')
+        screen.say(
+            f'the motors of {arm.description.name} do not carry its weight: it moves '
+            'without gravity'
+        )
         settings = {'gravity': [0.0, 0.0, 0.0]}
         arm = _load(arguments, gravity=settings['gravity'])
-    is_stiff = arm.size > len(arm.joint_names)      # it has flexible links or joints
+    is_stiff = arm.size > len(arm.joint_names)  # it has flexible links or joints
     try:
         swing = fitting_swing(arm, is_stiff)
     except UsageError as error:
         arm, swing, text = _swing_with_realistic_drives(arm, settings, is_stiff, error)
-        screen.say(f'the drives of {arm.description.name} are too light for a controller at the '
-                   'other end of a network: it moves with rotors and damping as built arms have')
+        screen.say(
+            f'the drives of {arm.description.name} are too light for a controller at the '
+            'other end of a network: it moves with rotors and damping as built arms have'
+        )
         source = (folder / f'{arm.description.name}.urdf', ())
         source[0].write_text(text, 'utf-8')
     control = {**settings, **swing.parameters}
@@ -228,17 +272,24 @@ def _swing_with_realistic_drives(arm, settings, is_stiff, error):
 def _draw_comparison(path, arm, unshaped, shaped, summary, begin):
     from flex_robot_sim.demo.demo_figure import panels_of_comparison
     from flex_robot_sim.util.plots import write_figure
-    remaining = '' if summary['ringing_left'] is None else \
-        f': {summary["ringing_left"]:.1%} of the ringing is left'
+
+    remaining = (
+        ''
+        if summary['ringing_left'] is None
+        else f': {summary["ringing_left"]:.1%} of the ringing is left'
+    )
     robot, shaper = summary['robot'], summary['shaper']
-    write_figure(path, f'{robot} without and with the shaper {shaper}{remaining}',
-                 panels_of_comparison(unshaped, shaped, shaper, max(begin - 0.5, 0.0),
-                                      _prismatic(arm)))
+    write_figure(
+        path,
+        f'{robot} without and with the shaper {shaper}{remaining}',
+        panels_of_comparison(unshaped, shaped, shaper, max(begin - 0.5, 0.0), _prismatic(arm)),
+    )
 
 
 def _draw(path, record, arm):
     from flex_robot_sim.demo.demo_figure import panels_of_run
     from flex_robot_sim.util.plots import write_figure
+
     write_figure(path, f'{arm.description.name} in ROS 2', panels_of_run(record, _prismatic(arm)))
 
 

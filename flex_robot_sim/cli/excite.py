@@ -13,9 +13,9 @@ from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
 
 EMULATOR = 'emulator'
-LOG_PERIOD_S = 1e-3         # sampling period of the log of a simulated arm
+LOG_PERIOD_S = 1e-3  # sampling period of the log of a simulated arm
 SIMULATION_STEP_S = 1e-4  # as short as those of a fit, which identifies longer ones as another arm
-LOST_TIME_WARNING_S = 0.1   # an emulated bench that lost more time prints a note
+LOST_TIME_WARNING_S = 0.1  # an emulated bench that lost more time prints a note
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 
 
@@ -24,37 +24,69 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Design a motion that determines the numbers of an arm, within the limits of position, '
         'velocity, effort and deflection, each checked on the nonlinear model. Then flexsim '
-        'identify takes its log. See docs/identification.md.')
+        'identify takes its log. See docs/identification.md.'
+    )
     common.add_robot(parser)
-    parser.add_argument('--kind', default='fourier', choices=KINDS,
-                        help='fourier: a series optimised for its information; decay: stops '
-                             'behind which links ring down (default: %(default)s)')
-    parser.add_argument('--free', metavar='PATHS', default='',
-                        help='numbers that it must determine, as for flexsim identify')
-    parser.add_argument('--signal', action='append', default=[], metavar='SIGNAL',
-                        help='what is measured beyond joints, flex sensors and IMUs in links '
-                             'that are called imu: gyro/LINK/x, acceleration/LINK/x, '
-                             'tip/LINK/y, as for flexsim identify; may be given several times')
+    parser.add_argument(
+        '--kind',
+        default='fourier',
+        choices=KINDS,
+        help='fourier: a series optimised for its information; decay: stops '
+        'behind which links ring down (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--free',
+        metavar='PATHS',
+        default='',
+        help='numbers that it must determine, as for flexsim identify',
+    )
+    parser.add_argument(
+        '--signal',
+        action='append',
+        default=[],
+        metavar='SIGNAL',
+        help='what is measured beyond joints, flex sensors and IMUs in links '
+        'that are called imu: gyro/LINK/x, acceleration/LINK/x, '
+        'tip/LINK/y, as for flexsim identify; may be given several times',
+    )
     parser.add_argument('--seconds', type=float, default=20.0, help='(default: %(default)s)')
-    parser.add_argument('--pose', type=common.numbers,
-                        help='about which it moves (default: the best of some)')
-    parser.add_argument('--size', type=float, default=1.0,
-                        help='of the motion, over what the limits allow (default: %(default)s)')
-    parser.add_argument('--for-energy', action='store_true',
-                        help='optimise a fourier for its information per energy, as where drives '
-                             'get warm, and not within the limits')
-    parser.add_argument('--tries', type=int, default=8,
-                        help='sets of phases of a fourier (default: %(default)s)')
-    parser.add_argument('--seed', type=int, default=0,
-                        help='of these phases, and of the noise of a simulated arm')
-    parser.add_argument('--output', metavar='NAME',
-                        help='write NAME.trajectory.yaml for the controller, and '
-                             'NAME.profile.yaml for bridge and board')
-    parser.add_argument('--play', metavar='PORT',
-                        help=f'play it on a bench; {EMULATOR}: on an emulated one')
+    parser.add_argument(
+        '--pose', type=common.numbers, help='about which it moves (default: the best of some)'
+    )
+    parser.add_argument(
+        '--size',
+        type=float,
+        default=1.0,
+        help='of the motion, over what the limits allow (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--for-energy',
+        action='store_true',
+        help='optimise a fourier for its information per energy, as where drives '
+        'get warm, and not within the limits',
+    )
+    parser.add_argument(
+        '--tries', type=int, default=8, help='sets of phases of a fourier (default: %(default)s)'
+    )
+    parser.add_argument(
+        '--seed', type=int, default=0, help='of these phases, and of the noise of a simulated arm'
+    )
+    parser.add_argument(
+        '--output',
+        metavar='NAME',
+        help='write NAME.trajectory.yaml for the controller, and '
+        'NAME.profile.yaml for bridge and board',
+    )
+    parser.add_argument(
+        '--play', metavar='PORT', help=f'play it on a bench; {EMULATOR}: on an emulated one'
+    )
     parser.add_argument('--calibration', metavar='YAML', default='', help='of that bench')
-    common.add_output(parser, '--log', metavar='FILE',
-                      help='log of the bench, or of the simulated arm without --play')
+    common.add_output(
+        parser,
+        '--log',
+        metavar='FILE',
+        help='log of the bench, or of the simulated arm without --play',
+    )
     common.add_output(parser, '--plot', metavar='FILE', help='draw the motion')
     common.add_model(parser)
     common.add_json(parser)
@@ -76,16 +108,25 @@ def run(arguments: Namespace) -> int:
 
     arm = common.read_arm(arguments)
     if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):
-        raise UsageError(f'--pose takes {len(arm.joint_names)} numbers, not '
-                         f'{len(arguments.pose)}.')
+        raise UsageError(
+            f'--pose takes {len(arm.joint_names)} numbers, not {len(arguments.pose)}.'
+        )
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
-    available_channels(arm, arguments.signal)         # refuses signals that no sensor has
+    available_channels(arm, arguments.signal)  # refuses signals that no sensor has
     period = max(4e-3, arguments.seconds / 1e4)
     with show_progress('designing the motion'):
         design = design_experiment(
-            arm, seconds=arguments.seconds, period=period, kind=arguments.kind, free=free,
-            pose=arguments.pose, tries=arguments.tries, seed=arguments.seed,
-            for_energy=arguments.for_energy, signals=arguments.signal)
+            arm,
+            seconds=arguments.seconds,
+            period=period,
+            kind=arguments.kind,
+            free=free,
+            pose=arguments.pose,
+            tries=arguments.tries,
+            seed=arguments.seed,
+            for_energy=arguments.for_energy,
+            signals=arguments.signal,
+        )
         if arguments.size < 1.0:
             design = scaled_design(arm, design, arguments.size, free)
         open_loop_limit = open_loop(arm, design.trial)
@@ -98,10 +139,15 @@ def run(arguments: Namespace) -> int:
         summary['run'] = _play(arguments, arm, design)
     elif arguments.log:
         from flex_robot_sim.identification.experiment_files import log_text
-        experiment = simulate_experiment(arm, design.trial.trajectory.sampled(LOG_PERIOD_S),
-                                         SIMULATION_STEP_S, arguments.signal)
-        write_experiment(arguments.log, log_text(with_noise(experiment.log, arguments.seed)),
-                  not arguments.force)
+
+        experiment = simulate_experiment(
+            arm, design.trial.trajectory.sampled(LOG_PERIOD_S), SIMULATION_STEP_S, arguments.signal
+        )
+        write_experiment(
+            arguments.log,
+            log_text(with_noise(experiment.log, arguments.seed)),
+            not arguments.force,
+        )
     common.print_result(arguments, summary, _as_text)
     return 0
 
@@ -119,8 +165,9 @@ def _check_arguments(arguments):
         raise UsageError('--play needs --log FILE for what is measured.')
     if arguments.calibration and not arguments.play:
         raise UsageError('--calibration goes with --play.')
-    names = [f'{arguments.output}.{kind}.yaml' for kind in ('trajectory', 'profile')
-             if arguments.output]
+    names = [
+        f'{arguments.output}.{kind}.yaml' for kind in ('trajectory', 'profile') if arguments.output
+    ]
     for path in names:
         if not arguments.force:
             common.refuse_existing_file('--output', path)
@@ -129,23 +176,32 @@ def _check_arguments(arguments):
         common.expect_writable(arguments.log)
     if arguments.plot:
         from flex_robot_sim.util.plots import check_figure_path
+
         check_figure_path(arguments.plot)
 
 
 def _summary(arguments, arm, design, open_loop_limit):
     course = design.trial.trajectory
     return {
-        'robot': arguments.robot, 'kind': course.kind, 'seconds': float(course.time[-1]),
-        'pose': dict(zip(arm.joint_names, course.pose.tolist())), 'tried': design.tried,
-        'deviations': {row.path: float(deviation) if math.isfinite(deviation) else None
-                       for row, deviation in zip(
-                           design.information.unknowns, design.information.deviations)},
+        'robot': arguments.robot,
+        'kind': course.kind,
+        'seconds': float(course.time[-1]),
+        'pose': dict(zip(arm.joint_names, course.pose.tolist())),
+        'tried': design.tried,
+        'deviations': {
+            row.path: float(deviation) if math.isfinite(deviation) else None
+            for row, deviation in zip(design.information.unknowns, design.information.deviations)
+        },
         'measured': [*design.trial.channels],
         'scales': {row.path: row.scale for row in design.information.unknowns},
         'units': {row.path: row.unit for row in design.information.unknowns},
-        'information': design.information.size, 'limits': design.trial.peaks,
-        'open_loop': {'limit': open_loop_limit[0], 'share': open_loop_limit[1] if math.isfinite(
-            open_loop_limit[1]) else None}}
+        'information': design.information.size,
+        'limits': design.trial.peaks,
+        'open_loop': {
+            'limit': open_loop_limit[0],
+            'share': open_loop_limit[1] if math.isfinite(open_loop_limit[1]) else None,
+        },
+    }
 
 
 def _write(arguments, arm, design, open_loop_limit):
@@ -155,16 +211,19 @@ def _write(arguments, arm, design, open_loop_limit):
         trajectory_text,
         write_experiment,
     )
+
     name, is_new = arguments.output, not arguments.force
     files = {'trajectory': f'{name}.trajectory.yaml'}
-    write_experiment(files['trajectory'],
-                     trajectory_text(arm.joint_names, design.trial.trajectory),
-                     is_new)
+    write_experiment(
+        files['trajectory'], trajectory_text(arm.joint_names, design.trial.trajectory), is_new
+    )
     if open_loop_limit[1] <= 1.0:
         files['profile'] = f'{name}.profile.yaml'
-        write_experiment(files['profile'],
-                         profile_text(arm.joint_names, *profile_segments(design.trial)),
-                         is_new)
+        write_experiment(
+            files['profile'],
+            profile_text(arm.joint_names, *profile_segments(design.trial)),
+            is_new,
+        )
     return files
 
 
@@ -178,78 +237,134 @@ def _play(arguments, arm, design):
         if port == EMULATOR:
             with show_progress('starting the emulated bench'):
                 emulator = EmulatorProcess(robot=arguments.robot)
-            stack.callback(_note_lost_time, emulator)    # runs after it has closed
+            stack.callback(_note_lost_time, emulator)  # runs after it has closed
             stack.callback(emulator.close)
             port = emulator.port
         try:
-            result = play(arm, design.trial.trajectory, port, arguments.log, arguments.calibration,
-                          lambda share: screen.show(
-                              f'the bench moves: {share:.0%}. Ctrl-C stops it'))
+            result = play(
+                arm,
+                design.trial.trajectory,
+                port,
+                arguments.log,
+                arguments.calibration,
+                lambda share: screen.show(f'the bench moves: {share:.0%}. Ctrl-C stops it'),
+            )
         except KeyboardInterrupt:
             screen.show('')
-            print(f'\nflexsim excite: stopped; the motors are off. {arguments.log} has what was '
-                  'measured.', file=sys.stderr)
+            print(
+                f'\nflexsim excite: stopped; the motors are off. {arguments.log} has what was '
+                'measured.',
+                file=sys.stderr,
+            )
             raise
         finally:
             screen.show('')
-    return {'log': arguments.log, 'seconds': result.seconds, 'states': result.states,
-            'largest_error': dict(zip(arm.joint_names, result.largest_error.tolist())),
-            'events': result.events}
+    return {
+        'log': arguments.log,
+        'seconds': result.seconds,
+        'states': result.states,
+        'largest_error': dict(zip(arm.joint_names, result.largest_error.tolist())),
+        'events': result.events,
+    }
 
 
 def _note_lost_time(emulator):
     """Print a note if the emulator lost time because the computer was busy."""
     if emulator.lost_time > LOST_TIME_WARNING_S:
-        print(f'flexsim excite: note: this computer was busy: the emulated rig stood still for '
-              f'{emulator.lost_time:.2f} s. Call it again when less else runs',
-              file=sys.stderr)
+        print(
+            f'flexsim excite: note: this computer was busy: the emulated rig stood still for '
+            f'{emulator.lost_time:.2f} s. Call it again when less else runs',
+            file=sys.stderr,
+        )
 
 
 def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
-    yield (f'{summary["robot"]}: {summary["kind"]}, {summary["seconds"]:.4g} s, the best of '
-           f'{summary["tried"]}, about ' + ', '.join(
-               f'{name} {value:.3g}' for name, value in summary['pose'].items()))
+    yield (
+        f'{summary["robot"]}: {summary["kind"]}, {summary["seconds"]:.4g} s, the best of '
+        f'{summary["tried"]}, about '
+        + ', '.join(f'{name} {value:.3g}' for name, value in summary['pose'].items())
+    )
     width = max(len(path) for path in summary['deviations'])
     imus = [name for name in summary['measured'] if name.startswith(('gyro/', 'acceleration/'))]
     if imus:
         yield f'  counts on {", ".join(imus)}' + (
-            ', which the log of a bench has not' if 'run' in summary else '')
+            ', which the log of a bench has not' if 'run' in summary else ''
+        )
     yield '  standard deviations to expect, with noise of the sensors only:'
     for path, deviation in summary['deviations'].items():
         scale = summary['scales'][path]
-        text = '-' if deviation is None else (
-            f'+-{deviation:.2%}' if scale == 0.0 else
-            f'+-{deviation * scale:.2g} {summary["units"][path]}')
+        text = (
+            '-'
+            if deviation is None
+            else (
+                f'+-{deviation:.2%}'
+                if scale == 0.0
+                else f'+-{deviation * scale:.2g} {summary["units"][path]}'
+            )
+        )
         yield f'  {path:{width}s}  {text}'
     worst = max(summary['limits'].items(), key=lambda item: item[1])
-    yield (f'  limits, on the nonlinear model: at most {worst[1]:.0%}, of {worst[0]}; all: '
-           + ', '.join(f'{name} {share:.0%}' for name, share in summary['limits'].items()))
+    yield (
+        f'  limits, on the nonlinear model: at most {worst[1]:.0%}, of {worst[0]}; all: '
+        + ', '.join(f'{name} {share:.0%}' for name, share in summary['limits'].items())
+    )
     share = summary['open_loop']['share']
     if share is None or share > 1.0:
-        yield ('  as efforts without a servo it would leave its limits '
-               f'({summary["open_loop"]["limit"]}): there is no profile of it')
+        yield (
+            '  as efforts without a servo it would leave its limits '
+            f'({summary["open_loop"]["limit"]}): there is no profile of it'
+        )
     for kind, path in summary.get('files', {}).items():
         yield f'  {kind}: {path}'
     if 'run' in summary:
         played = summary['run']
-        yield (f'  {played["log"]}: {played["states"]} states in {played["seconds"]:.1f} s; '
-               'from its targets by up to ' + ', '.join(
-                   f'{name} {value:.2g}' for name, value in played['largest_error'].items()))
+        yield (
+            f'  {played["log"]}: {played["states"]} states in {played["seconds"]:.1f} s; '
+            'from its targets by up to '
+            + ', '.join(f'{name} {value:.2g}' for name, value in played['largest_error'].items())
+        )
 
 
 def _draw(path, arm, design):
     from flex_robot_sim.util.plots import Chart, Curve, write_charts
+
     trajectory, trial = design.trial.trajectory, design.trial
     unit = f' [{arm.units[0]}]' if len({*arm.units}) == 1 else ''
-    charts = [Chart('joints', 'time [s]', f'way from the pose{unit}', tuple(
-        Curve(name, trajectory.time, trajectory.position[:, j] - trajectory.pose[j], j)
-        for j, name in enumerate(arm.joint_names)))]
-    charts.append(Chart('efforts', 'time [s]', 'share of the limit', tuple(
-        Curve(name, trajectory.time, trial.sequence.efforts[:, j] / trial.effort_limits[j], j)
-        for j, name in enumerate(arm.joint_names))))
+    charts = [
+        Chart(
+            'joints',
+            'time [s]',
+            f'way from the pose{unit}',
+            tuple(
+                Curve(name, trajectory.time, trajectory.position[:, j] - trajectory.pose[j], j)
+                for j, name in enumerate(arm.joint_names)
+            ),
+        )
+    ]
+    charts.append(
+        Chart(
+            'efforts',
+            'time [s]',
+            'share of the limit',
+            tuple(
+                Curve(
+                    name, trajectory.time, trial.sequence.efforts[:, j] / trial.effort_limits[j], j
+                )
+                for j, name in enumerate(arm.joint_names)
+            ),
+        )
+    )
     gauges = [name for name in trial.log.columns if name.split('/')[0] in arm.tips]
     if gauges:
-        charts.append(Chart('gauges', 'time [s]', 'curvature [1/m]', tuple(
-            Curve(name, trajectory.time, trial.log.columns[name].values, k)
-            for k, name in enumerate(gauges))))
+        charts.append(
+            Chart(
+                'gauges',
+                'time [s]',
+                'curvature [1/m]',
+                tuple(
+                    Curve(name, trajectory.time, trial.log.columns[name].values, k)
+                    for k, name in enumerate(gauges)
+                ),
+            )
+        )
     write_charts(path, f'{arm.description.name}: {trajectory.kind}', charts)

@@ -19,14 +19,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Write the messages of a recording as tables, one for each topic: a row for each '
         'message, a column for each number in it. Recordings of others are read, too, if they '
-        'are MCAP with messages of ROS 2.')
+        'are MCAP with messages of ROS 2.'
+    )
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
-    parser.add_argument('--format', default=FORMATS[0], choices=FORMATS,
-                        help='(default: %(default)s)')
-    add_output(parser, '--output', metavar='PLACE',
-               help='new folder, or new .npz file (default: named after FILE, here)')
-    parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
-                        help='only these (default: all)')
+    parser.add_argument(
+        '--format', default=FORMATS[0], choices=FORMATS, help='(default: %(default)s)'
+    )
+    add_output(
+        parser,
+        '--output',
+        metavar='PLACE',
+        help='new folder, or new .npz file (default: named after FILE, here)',
+    )
+    parser.add_argument(
+        '--topics', nargs='+', default=[], metavar='TOPIC', help='only these (default: all)'
+    )
     add_json(parser)
 
 
@@ -39,19 +46,41 @@ def run(arguments: Namespace) -> int:
     with show_progress('reading'):
         tables, notes = read_tables(reader, arguments.topics)
     if not tables:
-        raise UsageError('; '.join([f'{reader.path}: there are no messages in it that make a '
-                                    'table', *reader.notes, *notes]) + '.')
+        raise UsageError(
+            '; '.join(
+                [
+                    f'{reader.path}: there are no messages in it that make a table',
+                    *reader.notes,
+                    *notes,
+                ]
+            )
+            + '.'
+        )
     for note in [*reader.notes, *notes]:
         print(f'flexsim export: note: {plain(note)}', file=sys.stderr)
     with show_progress('writing'):
         files = write_tables(tables, path, file_format, is_new)
-    print_result(arguments, {
-        'recording': str(reader.path), 'about': reader.about, 'format': file_format,
-        'files': [str(file) for file in files], 'notes': [*reader.notes, *notes],
-        'topics': {table.topic.name: {
-            'type': table.topic.kind, 'rows': len(table.time), 'columns': list(table.columns),
-            'begin': float(table.time[0]), 'end': float(table.time[-1])} for table in tables},
-    }, as_text)
+    print_result(
+        arguments,
+        {
+            'recording': str(reader.path),
+            'about': reader.about,
+            'format': file_format,
+            'files': [str(file) for file in files],
+            'notes': [*reader.notes, *notes],
+            'topics': {
+                table.topic.name: {
+                    'type': table.topic.kind,
+                    'rows': len(table.time),
+                    'columns': list(table.columns),
+                    'begin': float(table.time[0]),
+                    'end': float(table.time[-1]),
+                }
+                for table in tables
+            },
+        },
+        as_text,
+    )
     return 0
 
 
@@ -59,7 +88,9 @@ def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the summary as lines of text."""
     width = max(len(topic) for topic in facts['topics'])
     for topic, table in facts['topics'].items():
-        yield (f'{topic:{width}} {table["rows"]:>9} rows {len(table["columns"]):>4} columns  '
-               f'{table["begin"]:.3f} to {table["end"]:.3f} s')
+        yield (
+            f'{topic:{width}} {table["rows"]:>9} rows {len(table["columns"]):>4} columns  '
+            f'{table["begin"]:.3f} to {table["end"]:.3f} s'
+        )
     files = facts['files']
     yield files[0] if len(files) == 1 else f'{len(files)} files in {Path(files[0]).parent}'

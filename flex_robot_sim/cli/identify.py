@@ -13,7 +13,7 @@ from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
-EXIT_POOR_FIT = 1           # exit code
+EXIT_POOR_FIT = 1  # exit code
 DRIVE_INPUTS = ('auto', 'efforts', 'motion')
 
 
@@ -22,38 +22,76 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Fit numbers of a robot to logs of its motions: CSV with a header or MCAP. Signals are '
         'called position/JOINT, motor/JOINT, velocity/JOINT, effort/JOINT, LINK/SENSOR, '
-        'tip/LINK/y, gyro/LINK/x, acceleration/LINK/x; others are named by --signal.')
+        'tip/LINK/y, gyro/LINK/x, acceleration/LINK/x; others are named by --signal.'
+    )
     parser.epilog = (
         f'Exit code {EXIT_POOR_FIT}: the fitted model does not explain the motions that '
-        'were held out. See docs/identification.md.')
-    parser.add_argument('files', metavar='LOG... URDF', nargs='+',
-                        help='one log or several, then the robot')
-    parser.add_argument('--free', metavar='PATHS', default='',
-                        help='what to fit, with commas: forearm.EIz, *.damping, delay, or groups: '
-                             'stiffness, damping, friction, mass, sensors (default: what the '
-                             'logs determine well)')
-    parser.add_argument('--signal', action='append', default=[], metavar='SIGNAL=COLUMN',
-                        help='name a column, times a factor maybe: position/elbow=q2*deg; may be '
-                             'given several times')
-    parser.add_argument('--filter', action='append', default=[], metavar='SIGNAL=HZ',
-                        help='a low-pass of second order between this sensor and the log')
-    parser.add_argument('--by', default='auto', choices=DRIVE_INPUTS,
-                        help='what drives the model: efforts, or the measured motion of the '
-                             'drives, whose own numbers then fall out (default: efforts where '
-                             'they are logged)')
-    parser.add_argument('--calibration', metavar='YAML',
-                        help='of flexsim rig calibrate: what counts of a bench mean, and where '
-                             'its numbers begin (default: what its log was made with)')
-    parser.add_argument('--validate', action='append', default=[], metavar='LOG',
-                        help='validate on this log (default: on the last quarter of each)')
-    common.add_output(parser, '--output', metavar='URDF',
-                      help='write the robot with the fitted numbers')
+        'were held out. See docs/identification.md.'
+    )
+    parser.add_argument(
+        'files', metavar='LOG... URDF', nargs='+', help='one log or several, then the robot'
+    )
+    parser.add_argument(
+        '--free',
+        metavar='PATHS',
+        default='',
+        help='what to fit, with commas: forearm.EIz, *.damping, delay, or groups: '
+        'stiffness, damping, friction, mass, sensors (default: what the '
+        'logs determine well)',
+    )
+    parser.add_argument(
+        '--signal',
+        action='append',
+        default=[],
+        metavar='SIGNAL=COLUMN',
+        help='name a column, times a factor maybe: position/elbow=q2*deg; may be '
+        'given several times',
+    )
+    parser.add_argument(
+        '--filter',
+        action='append',
+        default=[],
+        metavar='SIGNAL=HZ',
+        help='a low-pass of second order between this sensor and the log',
+    )
+    parser.add_argument(
+        '--by',
+        default='auto',
+        choices=DRIVE_INPUTS,
+        help='what drives the model: efforts, or the measured motion of the '
+        'drives, whose own numbers then fall out (default: efforts where '
+        'they are logged)',
+    )
+    parser.add_argument(
+        '--calibration',
+        metavar='YAML',
+        help='of flexsim rig calibrate: what counts of a bench mean, and where '
+        'its numbers begin (default: what its log was made with)',
+    )
+    parser.add_argument(
+        '--validate',
+        action='append',
+        default=[],
+        metavar='LOG',
+        help='validate on this log (default: on the last quarter of each)',
+    )
+    common.add_output(
+        parser, '--output', metavar='URDF', help='write the robot with the fitted numbers'
+    )
     common.add_output(parser, '--plot', metavar='FILE', help='draw measured against simulated')
-    parser.add_argument('--time-step', type=float,
-                        help='of the simulation, at most [s] (default: as fine as the log asks)')
+    parser.add_argument(
+        '--time-step',
+        type=float,
+        help='of the simulation, at most [s] (default: as fine as the log asks)',
+    )
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
-    parser.add_argument('--gravity', type=common.numbers, default=[0.0, 0.0, -9.81],
-                        metavar='X,Y,Z', help='[m/s2] (default: 0,0,-9.81)')
+    parser.add_argument(
+        '--gravity',
+        type=common.numbers,
+        default=[0.0, 0.0, -9.81],
+        metavar='X,Y,Z',
+        help='[m/s2] (default: 0,0,-9.81)',
+    )
     common.add_json(parser)
     parser.set_defaults(xacro=[])
 
@@ -88,34 +126,51 @@ def run(arguments: Namespace) -> int:
         raise UsageError(f'{robot}: this is a log. Name the logs first, and the robot last.')
     if arguments.plot:
         from flex_robot_sim.util.plots import check_figure_path
+
         check_figure_path(arguments.plot)
     if arguments.output:
         common.expect_writable(arguments.output)
-    arm = frs.load(robot, coupling=arguments.coupling, gravity=arguments.gravity,
-                   xacro_arguments=xacro_arguments(arguments.xacro))
+    arm = frs.load(
+        robot,
+        coupling=arguments.coupling,
+        gravity=arguments.gravity,
+        xacro_arguments=xacro_arguments(arguments.xacro),
+    )
     refuse_unknown_links(arm, arguments.signal)
     calibrated, model = [], arm
     with show_progress('reading'):
-        bench = (read_calibration(arguments.calibration) if arguments.calibration else
-                 calibration_of_logs([*paths, *arguments.validate]))
+        bench = (
+            read_calibration(arguments.calibration)
+            if arguments.calibration
+            else calibration_of_logs([*paths, *arguments.validate])
+        )
         if bench is not None:
             calibrated = known_numbers(arm, bench)
         logs = [read_log(path, arguments.signal, calibration=bench) for path in paths]
-        validation_logs = [read_log(path, arguments.signal, calibration=bench)
-                           for path in arguments.validate]
+        validation_logs = [
+            read_log(path, arguments.signal, calibration=bench) for path in arguments.validate
+        ]
     field = f'field/{arm.joint_names[-1]}'
     if bench is not None and all(field in log.columns for log in [*logs, *validation_logs]):
-        model = build_arm(with_stepper(arm.description, bench), arguments.coupling,
-                          arguments.gravity)
+        model = build_arm(
+            with_stepper(arm.description, bench), arguments.coupling, arguments.gravity
+        )
     data = make_data_set(logs, model, arguments.by == 'motion')
     if arguments.by == 'efforts' and not data.has_efforts:
-        raise UsageError(f'{paths[0]}: has no efforts of all joints. Name them by --signal '
-                         'effort/JOINT=COLUMN, or take --by motion.')
-    validation = make_data_set(validation_logs, model, not data.has_efforts, data) if (
-        validation_logs) else None
+        raise UsageError(
+            f'{paths[0]}: has no efforts of all joints. Name them by --signal '
+            'effort/JOINT=COLUMN, or take --by motion.'
+        )
+    validation = (
+        make_data_set(validation_logs, model, not data.has_efforts, data)
+        if (validation_logs)
+        else None
+    )
     if validation is not None and validation.channels != data.channels:
-        raise UsageError(f'{validation_logs[0].path}: has other signals than {paths[0]}: '
-                         f'{", ".join(validation.channels)}. Record the same.')
+        raise UsageError(
+            f'{validation_logs[0].path}: has other signals than {paths[0]}: '
+            f'{", ".join(validation.channels)}. Record the same.'
+        )
     gauges = {}
     if bench is not None and model is not arm:
         gauges = {name: Filter(GAUGE_CUTOFF_HZ) for name in bench.sensors}
@@ -125,38 +180,59 @@ def run(arguments: Namespace) -> int:
     omits_delay = is_at_rest and 'delay' in free
     if bench is not None and (omits_delay or not free or is_at_rest and 'sensors' in free):
         free = _free_of_bench(arm, free, gauges, data.has_efforts, bool(arguments.calibration))
-    setup = Setup(with_known(model.description, calibrated), data, arguments.coupling,
-                  tuple(arguments.gravity), {**gauges, **_filters(arguments.filter, data)},
-                  time_step=arguments.time_step)
+    setup = Setup(
+        with_known(model.description, calibrated),
+        data,
+        arguments.coupling,
+        tuple(arguments.gravity),
+        {**gauges, **_filters(arguments.filter, data)},
+        time_step=arguments.time_step,
+    )
     screen = Screen()
-    fit = identify(setup, free, validation.sequences if validation else (), screen.show,
-                   calibrated)
+    fit = identify(
+        setup, free, validation.sequences if validation else (), screen.show, calibrated
+    )
     screen.show('')
     if bench is not None:
         fit.notes.extend(gauge_notes(fit, bench))
         if not arguments.calibration:
-            fit.notes.append(f'{paths[0]}: its own constants are taken, which are those of the '
-                             'data sheets unless the bench ran with a calibration; '
-                             '--calibration names others')
+            fit.notes.append(
+                f'{paths[0]}: its own constants are taken, which are those of the '
+                'data sheets unless the bench ran with a calibration; '
+                '--calibration names others'
+            )
     if omits_delay:
-        fit.notes.append('the delay is not fitted: ringing at rest does not determine it, as '
-                         'nothing says when the ringing began')
+        fit.notes.append(
+            'the delay is not fitted: ringing at rest does not determine it, as '
+            'nothing says when the ringing began'
+        )
     summary = _summary(fit, paths, robot, calibrated)
     if arguments.output:
-        _write(arguments.output, fit, paths, arm.description, calibrated,
-               arguments.calibration or paths[0], not arguments.force)
+        _write(
+            arguments.output,
+            fit,
+            paths,
+            arm.description,
+            calibrated,
+            arguments.calibration or paths[0],
+            not arguments.force,
+        )
     if arguments.plot:
         _draw(arguments.plot, fit)
     common.print_result(arguments, summary, _as_text)
     if not fit.held_out:
-        print('flexsim identify: there is nothing but noise where the fit has not looked, so that '
-              'the model cannot be judged. Record more motion, or give --validate.',
-              file=sys.stderr)
+        print(
+            'flexsim identify: there is nothing but noise where the fit has not looked, so that '
+            'the model cannot be judged. Record more motion, or give --validate.',
+            file=sys.stderr,
+        )
     elif not fit.is_good:
         worst = min({**fit.held_out, **fit.effort_explained}.items(), key=lambda item: item[1])
-        print(f'flexsim identify: the model explains only {worst[1]:.0%} of {worst[0]} where the '
-              'fit has not looked. Free more numbers, or describe what is missing.',
-              file=sys.stderr)
+        print(
+            f'flexsim identify: the model explains only {worst[1]:.0%} of {worst[0]} where the '
+            'fit has not looked. Free more numbers, or describe what is missing.',
+            file=sys.stderr,
+        )
     return 0 if fit.is_good else EXIT_POOR_FIT
 
 
@@ -169,33 +245,44 @@ def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
     from flex_robot_sim.description.robot_parameters import parameters_of
 
     gains = [f'{name}.gain' for name in gauges]
-    if not free and not gauges:     # what forces say of gauges depends on the stiffness
+    if not free and not gauges:  # what forces say of gauges depends on the stiffness
         return ['stiffness', 'damping', 'sensors', *(['friction'] if has_efforts else [])]
-    if not free:    # the field of the stepper and the gains trade with the stiffness
+    if not free:  # the field of the stepper and the gains trade with the stiffness
         known = parameters_of(arm.description)
-        paths = [f'{link}.{word}' for link in arm.tips
-                 for word in ('stiffness', 'damping_ratio', 'damping_time')]
+        paths = [
+            f'{link}.{word}'
+            for link in arm.tips
+            for word in ('stiffness', 'damping_ratio', 'damping_time')
+        ]
         return [path for path in paths if path in known] + (gains if is_calibrated else [])
-    return [path for word in free if word != 'delay'
-            for path in (gains if word == 'sensors' else [word])]
+    return [
+        path
+        for word in free
+        if word != 'delay'
+        for path in (gains if word == 'sensors' else [word])
+    ]
 
 
 def _filters(words, data):
     from flex_robot_sim.identification.prediction import Filter
+
     filters = {}
     for word in words:
         name, _, frequency = word.partition('=')
         if name not in data.channels:
-            raise UsageError(f'--filter {word}: no signal "{name}". '
-                             f'Known: {", ".join(data.channels)}.')
+            raise UsageError(
+                f'--filter {word}: no signal "{name}". Known: {", ".join(data.channels)}.'
+            )
         try:
             filters[name] = Filter(float(frequency))
         except ValueError as error:
             raise UsageError(f'--filter {word}: write SIGNAL=HZ.') from error
         half = 0.5 / max(row.period for row in data.sequences)
         if not 0.0 < filters[name].frequency < half:
-            raise UsageError(f'--filter {word}: must be above 0 and below {half:g} Hz, half the '
-                             'rate of the log.')
+            raise UsageError(
+                f'--filter {word}: must be above 0 and below {half:g} Hz, half the '
+                'rate of the log.'
+            )
     return filters
 
 
@@ -205,34 +292,56 @@ def _finite_or_none(value):
 
 def _summary(fit, paths, robot, calibrated):
     return {
-        'robot': robot, 'logs': [str(path) for path in paths],
+        'robot': robot,
+        'logs': [str(path) for path in paths],
         'by': 'motion' if fit.setup.has_prescribed_motion else 'efforts',
-        'finer': fit.setup.finer, 'time_step': fit.setup.time_step,
+        'finer': fit.setup.finer,
+        'time_step': fit.setup.time_step,
         'samples': int(sum(len(row.time) for row in fit.setup.data.sequences)),
         'rate': 1 / fit.setup.data.sequences[0].period,
         'resonances': [number._asdict() for number in fit.resonances],
-        'numbers': {number.path: {
-            'unit': number.unit, 'before': number.before, 'value': number.value,
-            'deviation': _finite_or_none(number.deviation),
-            'interval': [_finite_or_none(end) for end in number.interval],
-            'is_identifiable': number.is_identifiable, 'trades_with': number.trades_with,
-            'hint': number.hint}
-            for number in fit.numbers},
-        'calibrated': {number.path: {'unit': number.unit, 'before': number.before,
-                                     'value': number.value,
-                                     'deviation': number.deviation} for number in calibrated},
-        'explained': fit.explained, 'held_out': fit.held_out,
-        'effort_held_out': fit.effort_explained, 'not_judged': list(fit.silent),
-        'good': fit.is_good, 'notes': fit.notes}
+        'numbers': {
+            number.path: {
+                'unit': number.unit,
+                'before': number.before,
+                'value': number.value,
+                'deviation': _finite_or_none(number.deviation),
+                'interval': [_finite_or_none(end) for end in number.interval],
+                'is_identifiable': number.is_identifiable,
+                'trades_with': number.trades_with,
+                'hint': number.hint,
+            }
+            for number in fit.numbers
+        },
+        'calibrated': {
+            number.path: {
+                'unit': number.unit,
+                'before': number.before,
+                'value': number.value,
+                'deviation': number.deviation,
+            }
+            for number in calibrated
+        },
+        'explained': fit.explained,
+        'held_out': fit.held_out,
+        'effort_held_out': fit.effort_explained,
+        'not_judged': list(fit.silent),
+        'good': fit.is_good,
+        'notes': fit.notes,
+    }
 
 
 def _as_text(summary):
-    yield (f'{", ".join(summary["logs"])}: {summary["samples"]} samples at '
-           f'{summary["rate"]:.4g} Hz, driven by {summary["by"]}; {summary["finer"]} shapes of '
-           f'bending beyond those described, steps of {summary["time_step"]:.3g} s')
+    yield (
+        f'{", ".join(summary["logs"])}: {summary["samples"]} samples at '
+        f'{summary["rate"]:.4g} Hz, driven by {summary["by"]}; {summary["finer"]} shapes of '
+        f'bending beyond those described, steps of {summary["time_step"]:.3g} s'
+    )
     for row in summary['resonances']:
-        yield (f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
-               f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%})')
+        yield (
+            f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
+            f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%})'
+        )
     width = max([len(path) for path in [*summary['numbers'], *summary['calibrated']]] + [6])
     yield f'  {"number":{width}s}      before       value         +-'
     for path, row in summary['numbers'].items():
@@ -247,12 +356,16 @@ def _as_text(summary):
         yield line.rstrip()
     for path, row in summary['calibrated'].items():
         if path not in summary['numbers']:
-            yield (f'  {path:{width}s}  {row["before"]:10.4g}  {row["value"]:10.5g}  '
-                   f'{row["deviation"]:9.2g}  {row["unit"]}, by the calibration')
+            yield (
+                f'  {path:{width}s}  {row["before"]:10.4g}  {row["value"]:10.5g}  '
+                f'{row["deviation"]:9.2g}  {row["unit"]}, by the calibration'
+            )
     yield '  +-: standard deviation, from the residuals of blocks of time'
     for name, share in summary['held_out'].items():
-        yield (f'  {name}: {summary["explained"][name]:.1%} of the variance explained, '
-               f'{share:.1%} of what is no noise where the fit has not looked')
+        yield (
+            f'  {name}: {summary["explained"][name]:.1%} of the variance explained, '
+            f'{share:.1%} of what is no noise where the fit has not looked'
+        )
     for name, share in summary['effort_held_out'].items():
         yield f'  effort/{name}: {share:.1%} explained where the fit has not looked'
     for note in summary['notes']:
@@ -265,20 +378,26 @@ def _write(path, fit, log_paths, before, measured, calibration, is_new):
     from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
 
     parameters = parameters_of(before)
-    identified = [number for number in fit.numbers
-                  if number.is_identifiable and number.path in parameters]
+    identified = [
+        number for number in fit.numbers if number.is_identifiable and number.path in parameters
+    ]
     names = ', '.join(Path(log).name for log in log_paths)
     rows = [(number, names) for number in identified]
-    rows += [(number, Path(calibration).name) for number in measured
-             if number.path not in [row.path for row in identified]]
+    rows += [
+        (number, Path(calibration).name)
+        for number in measured
+        if number.path not in [row.path for row in identified]
+    ]
     after = with_parameters(before, {number.path: number.value for number, _ in rows})
     edits, comments = [], {}
     for number, source in rows:
         new_edits = edits_of(before, after, number.path)
         edits += new_edits
-        line = (f'{number.path}: {parameters[number.path].value:.6g} before, '
-                f'{number.value:.6g} +- '
-                f'{number.deviation:.2g}, {date.today().isoformat()}, {source}')
+        line = (
+            f'{number.path}: {parameters[number.path].value:.6g} before, '
+            f'{number.value:.6g} +- '
+            f'{number.deviation:.2g}, {date.today().isoformat()}, {source}'
+        )
         place = new_edits[0].place
         comments[place] = '; '.join(filter(None, [comments.get(place), line]))
     try:
@@ -290,8 +409,21 @@ def _write(path, fit, log_paths, before, measured, calibration, is_new):
 
 def _draw(path, fit):
     from flex_robot_sim.util.plots import Chart, Curve, write_charts
+
     time, measured, predicted = fit.times[0], fit.measured[0], fit.predicted[0]
-    write_charts(path, 'measured and simulated, where the fit has not looked', [
-        Chart(name, 'time [s]', name, (Curve('measured', time, measured[:, k], 0),
-                                       Curve('simulated', time, predicted[:, k], 1)))
-        for k, name in enumerate(fit.channels)])
+    write_charts(
+        path,
+        'measured and simulated, where the fit has not looked',
+        [
+            Chart(
+                name,
+                'time [s]',
+                name,
+                (
+                    Curve('measured', time, measured[:, k], 0),
+                    Curve('simulated', time, predicted[:, k], 1),
+                ),
+            )
+            for k, name in enumerate(fit.channels)
+        ],
+    )

@@ -15,8 +15,9 @@ from flex_robot_sim.simulation.simulation import Simulation
 class MeanEfforts:
     """Averages the efforts of a simulation that advances from row to row."""
 
-    def __init__(self, simulation: Simulation, take_steps: Callable[[int], None], steps: int
-                 ) -> None:
+    def __init__(
+        self, simulation: Simulation, take_steps: Callable[[int], None], steps: int
+    ) -> None:
         """
         Start at a row.
 
@@ -26,11 +27,11 @@ class MeanEfforts:
         self._simulation, self._take_steps, self._half = simulation, take_steps, 0.5 * steps
         # cumulative sums (k, joints) of efforts, from half a period before the last row
         self._sums = [np.zeros(len(simulation.arm.joint_names))]
-        self._last = 0          # row of the sums at the last row of the log
+        self._last = 0  # row of the sums at the last row of the log
 
     def advance(self, steps: int) -> None:
         """Advance by the steps to the next row."""
-        self._sums = self._sums[max(0, self._last - int(np.ceil(self._half))):]
+        self._sums = self._sums[max(0, self._last - int(np.ceil(self._half))) :]
         self._last = len(self._sums) - 1
         for _ in range(steps):
             self._take_steps(1)

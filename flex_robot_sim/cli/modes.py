@@ -21,14 +21,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Natural frequencies, damping and shapes of the whole arm about its equilibrium under '
-        'gravity.')
+        'gravity.'
+    )
     common.add_robot(parser)
-    parser.add_argument('--pose', type=common.numbers,
-                        help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides')
-    parser.add_argument('--joints', default='locked', choices=('locked', 'free'),
-                        help='whether the motors are held (default: %(default)s)')
-    parser.add_argument('--payload', metavar='[LINK=]KG',
-                        help='that the arm carries, at the tool unless LINK is given [kg]')
+    parser.add_argument(
+        '--pose',
+        type=common.numbers,
+        help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides',
+    )
+    parser.add_argument(
+        '--joints',
+        default='locked',
+        choices=('locked', 'free'),
+        help='whether the motors are held (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--payload',
+        metavar='[LINK=]KG',
+        help='that the arm carries, at the tool unless LINK is given [kg]',
+    )
     parser.add_argument('--count', type=int, default=12, help='(default: %(default)s)')
     common.add_model(parser)
     common.add_json(parser)
@@ -55,7 +66,7 @@ def run(arguments: Namespace) -> int:
     with show_progress('looking for the modes'):
         result = modes(arm, arguments.pose, joints=arguments.joints)
     rows = np.flatnonzero(result.damping_ratios > UNSTABLE_DAMPING_RATIO)
-    listed = rows[:arguments.count].tolist()
+    listed = rows[: arguments.count].tolist()
     summary = {
         'robot': arm.description.name,
         'pose': arguments.pose or start_position(arm).tolist(),
@@ -64,8 +75,10 @@ def run(arguments: Namespace) -> int:
         'payload': dict([payload]) if payload else {},
         'frequencies': result.frequencies[listed].tolist(),
         'damping_ratios': result.damping_ratios[listed].tolist(),
-        'shapes': [{name: [value.real, value.imag] for name, value in result.shape(i).items()}
-                   for i in listed],
+        'shapes': [
+            {name: [value.real, value.imag] for name, value in result.shape(i).items()}
+            for i in listed
+        ],
         'notes': [*_notes(arm, result.frequencies.size - rows.size, result.note)],
     }
     common.print_result(arguments, summary, _as_text)
@@ -77,8 +90,10 @@ def _notes(arm, unstable, stop):
     if stop:
         yield f'{stop}. Give a --pose within the limits for the modes without it'
     if not (arm.tips or arm.motor_names):
-        yield ('nothing vibrates: no link and no joint of this robot is flexible. Describe what '
-               'bends by <flexibility> (docs/description.md)')
+        yield (
+            'nothing vibrates: no link and no joint of this robot is flexible. Describe what '
+            'bends by <flexibility> (docs/description.md)'
+        )
     if unstable:
         yield f'the arm falls from this pose: unstable motions that are not listed: {unstable}'
 
@@ -89,11 +104,12 @@ def _as_text(summary):
     yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}{payload}'
     if summary['frequencies']:
         yield '  frequency [Hz]  damping  mostly'
-    for frequency, ratio, shape in zip(summary['frequencies'], summary['damping_ratios'],
-                                       summary['shapes']):
+    for frequency, ratio, shape in zip(
+        summary['frequencies'], summary['damping_ratios'], summary['shapes']
+    ):
         sizes = {name: abs(complex(*value)) for name, value in shape.items()}
         parts = sorted(sizes, key=sizes.get, reverse=True)[:MAX_SHAPE_PARTS]
         parts = [part for part in parts if sizes[part] > 0.1 * sizes[parts[0]]]
-        ratio = round(ratio, 4) + 0.0       # no sign before 0.00 %
+        ratio = round(ratio, 4) + 0.0  # no sign before 0.00 %
         yield f'  {frequency:14.4g}  {ratio:7.2%}  {", ".join(parts)}'
     yield from (f'  {note}' for note in summary['notes'])

@@ -17,7 +17,7 @@ class Command(NamedTuple):
 
     about: str
     example: str
-    takes_help: bool = False        # --help is one of its words
+    takes_help: bool = False  # --help is one of its words
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,15 +47,19 @@ class Parser(argparse.ArgumentParser):
         arguments, unrecognized = self.parse_known_args(args, namespace)
         if unrecognized:
             getattr(arguments, 'parser', self).error(
-                f'unrecognized arguments: {" ".join(unrecognized)}')
+                f'unrecognized arguments: {" ".join(unrecognized)}'
+            )
         return arguments
 
     def error(self, message: str) -> NoReturn:
         """Exit with a one-line message."""
         option = message.removeprefix('argument ').removesuffix(': expected one argument')
         for word, value in zip(self._words, self._words[1:]):
-            if option.endswith(word) and NEGATIVE_NUMBER.fullmatch(value) and (
-                    'expected' in message):
+            if (
+                option.endswith(word)
+                and NEGATIVE_NUMBER.fullmatch(value)
+                and ('expected' in message)
+            ):
                 message = f'argument {option}: {value} begins with -, so write {word}={value}'
         unknown = UNKNOWN_COMMAND.match(message)
         if unknown:
@@ -66,8 +70,9 @@ class Parser(argparse.ArgumentParser):
         from flex_robot_sim.description.values import closest  # imports lxml
 
         suggestion = closest(word, self.commands)
-        hint = (f'Did you mean "{suggestion}"' if suggestion else
-                f'Known: {", ".join(self.commands)}')
+        hint = (
+            f'Did you mean "{suggestion}"' if suggestion else f'Known: {", ".join(self.commands)}'
+        )
         return f'there is no command "{word}". {hint}'
 
     def format_help(self) -> str:
@@ -76,8 +81,13 @@ class Parser(argparse.ArgumentParser):
         return super().format_help() + example
 
 
-def add_commands(parser: Parser, modules: str, commands: Mapping[str, Command],
-                 requested: str | None, name: str = 'command') -> None:
+def add_commands(
+    parser: Parser,
+    modules: str,
+    commands: Mapping[str, Command],
+    requested: str | None,
+    name: str = 'command',
+) -> None:
     """
     Add commands to a parser; only the requested one adds its arguments.
 
@@ -85,11 +95,13 @@ def add_commands(parser: Parser, modules: str, commands: Mapping[str, Command],
     :param name: attribute of the arguments that holds the command.
     """
     parser.commands = tuple(commands)
-    added: Any = parser.add_subparsers(dest=name, required=True, metavar='COMMAND',
-                                       parser_class=Parser)
+    added: Any = parser.add_subparsers(
+        dest=name, required=True, metavar='COMMAND', parser_class=Parser
+    )
     for word, command in commands.items():
-        chosen = added.add_parser(word, help=command.about,
-                                  add_help=not command.takes_help or is_requested())
+        chosen = added.add_parser(
+            word, help=command.about, add_help=not command.takes_help or is_requested()
+        )
         if word == requested:
             module = import_module(f'{modules}{word}')
             module.add_arguments(chosen)

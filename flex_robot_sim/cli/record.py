@@ -16,19 +16,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Write all that a running system sends in ROS 2 into a new MCAP file, until Ctrl-C: '
         'topics of the namespace, /clock, /diagnostics and /tf, also those that come later, with '
-        'the parameters of its nodes.')
+        'the parameters of its nodes.'
+    )
     parser.epilog = (
         'The system is that of ROS_DOMAIN_ID; flexsim demo says its own, and records itself by '
-        '--record FILE.')
-    common.add_output(parser, '--output', metavar='FILE',
-                      help='new file (default: record_DATE_TIME.mcap here)')
-    parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
-                        help='only these, relative to the namespace; with * and ? for many, in '
-                             'quotes (default: all)')
-    parser.add_argument('--namespace', default='', metavar='NAME',
-                        help='of the system (default: none)')
-    parser.add_argument('--seconds', type=float, metavar='S',
-                        help='how long (default: until Ctrl-C)')
+        '--record FILE.'
+    )
+    common.add_output(
+        parser, '--output', metavar='FILE', help='new file (default: record_DATE_TIME.mcap here)'
+    )
+    parser.add_argument(
+        '--topics',
+        nargs='+',
+        default=[],
+        metavar='TOPIC',
+        help='only these, relative to the namespace; with * and ? for many, in '
+        'quotes (default: all)',
+    )
+    parser.add_argument(
+        '--namespace', default='', metavar='NAME', help='of the system (default: none)'
+    )
+    parser.add_argument(
+        '--seconds', type=float, metavar='S', help='how long (default: until Ctrl-C)'
+    )
     common.add_json(parser)
 
 
@@ -48,11 +58,18 @@ def run(arguments: Namespace) -> int:
         raise common.no_ros(error) from error
     screen = Screen()
     if not arguments.json:
-        screen.say(f'records for {arguments.seconds:g} s, or until Ctrl-C'
-                   if arguments.seconds else 'records until Ctrl-C')
-    return run_node('flexsim record', lambda: RecorderNode(
-        lambda facts: common.print_result(arguments, facts, as_text), screen.show),
-        _ros_arguments(arguments))
+        screen.say(
+            f'records for {arguments.seconds:g} s, or until Ctrl-C'
+            if arguments.seconds
+            else 'records until Ctrl-C'
+        )
+    return run_node(
+        'flexsim record',
+        lambda: RecorderNode(
+            lambda facts: common.print_result(arguments, facts, as_text), screen.show
+        ),
+        _ros_arguments(arguments),
+    )
 
 
 def _ros_arguments(arguments):

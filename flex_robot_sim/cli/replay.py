@@ -21,23 +21,49 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Send the messages of a recording again, on the topics and at the times at which they '
         'came, for viewers and for other programs. Topics that command an arm are left out. It '
-        'ends where another node sends on one of its topics, because an arm may be live.')
+        'ends where another node sends on one of its topics, because an arm may be live.'
+    )
     parser.epilog = (
-        'Without ROS, flexsim report makes a page of a recording, with the arm in motion.')
+        'Without ROS, flexsim report makes a page of a recording, with the arm in motion.'
+    )
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
-    parser.add_argument('--speed', type=float, default=1.0, metavar='S',
-                        help='times as fast (default: %(default)s)')
+    parser.add_argument(
+        '--speed',
+        type=float,
+        default=1.0,
+        metavar='S',
+        help='times as fast (default: %(default)s)',
+    )
     parser.add_argument('--loop', action='store_true', help='again and again, until Ctrl-C')
-    parser.add_argument('--start', type=float, default=0.0, metavar='S',
-                        help='where to begin, from the first message on [s]')
-    parser.add_argument('--until', type=float, default=math.inf, metavar='S',
-                        help='where to end, from the first message on [s]')
-    parser.add_argument('--commands', action='store_true',
-                        help='send topics that command an arm, too, unless a node listens to them')
-    parser.add_argument('--force', action='store_true',
-                        help='send commands although nodes listen to them: an arm may move')
-    parser.add_argument('--view', action='store_true',
-                        help='show the arm in a browser, again and again, until Ctrl-C')
+    parser.add_argument(
+        '--start',
+        type=float,
+        default=0.0,
+        metavar='S',
+        help='where to begin, from the first message on [s]',
+    )
+    parser.add_argument(
+        '--until',
+        type=float,
+        default=math.inf,
+        metavar='S',
+        help='where to end, from the first message on [s]',
+    )
+    parser.add_argument(
+        '--commands',
+        action='store_true',
+        help='send topics that command an arm, too, unless a node listens to them',
+    )
+    parser.add_argument(
+        '--force',
+        action='store_true',
+        help='send commands although nodes listen to them: an arm may move',
+    )
+    parser.add_argument(
+        '--view',
+        action='store_true',
+        help='show the arm in a browser, again and again, until Ctrl-C',
+    )
     parser.add_argument('--network', action='store_true', help='let other machines listen')
 
 
@@ -51,13 +77,16 @@ def run(arguments: Namespace) -> int:
     with show_progress('reading'):
         extent = extent_of(reader)
     if extent is None:
-        raise UsageError('; '.join([f'{reader.path}: there are no messages in it', *reader.notes])
-                         + '.')
+        raise UsageError(
+            '; '.join([f'{reader.path}: there are no messages in it', *reader.notes]) + '.'
+        )
     for note in reader.notes:
         print(f'flexsim replay: note: {plain(note)}', file=sys.stderr)
     if not 0.0 <= arguments.start <= extent.seconds or not arguments.until > arguments.start:
-        raise UsageError(f'--start and --until must lie in order within the {extent.seconds:.1f} '
-                         's of the recording.')
+        raise UsageError(
+            f'--start and --until must lie in order within the {extent.seconds:.1f} '
+            's of the recording.'
+        )
     (use_network if arguments.network else prepare_network)()
     try:
         from flex_robot_sim.nodes.player import PlaybackOptions, play
@@ -68,9 +97,21 @@ def run(arguments: Namespace) -> int:
         refuse_without_view()
     try:
         with viewed(reader, screen) if arguments.view else contextlib.nullcontext('') as viewer:
-            return play(reader, extent, PlaybackOptions(
-                arguments.speed, arguments.start, arguments.until,
-                arguments.loop or arguments.view, arguments.commands, arguments.force, viewer),
-                'flexsim replay', screen.say, screen.show)
-    except KeyboardInterrupt:       # before anything was played
+            return play(
+                reader,
+                extent,
+                PlaybackOptions(
+                    arguments.speed,
+                    arguments.start,
+                    arguments.until,
+                    arguments.loop or arguments.view,
+                    arguments.commands,
+                    arguments.force,
+                    viewer,
+                ),
+                'flexsim replay',
+                screen.say,
+                screen.show,
+            )
+    except KeyboardInterrupt:  # before anything was played
         return 0

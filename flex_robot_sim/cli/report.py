@@ -11,14 +11,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Make one HTML page of a recording, which needs nothing else to be read: the arm in '
-        'motion, plots, numbers, and how it was set up.')
+        'motion, plots, numbers, and how it was set up.'
+    )
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
-    add_output(parser, '--output', metavar='PAGE',
-               help='.html file (default: named after FILE, here)')
-    parser.add_argument('--figures', metavar='FOLDER',
-                        help='each plot as PNG and SVG into this folder, too')
-    parser.add_argument('--namespace', default='', metavar='NAME',
-                        help='of the arm, where there are several (default: the first)')
+    add_output(
+        parser, '--output', metavar='PAGE', help='.html file (default: named after FILE, here)'
+    )
+    parser.add_argument(
+        '--figures', metavar='FOLDER', help='each plot as PNG and SVG into this folder, too'
+    )
+    parser.add_argument(
+        '--namespace',
+        default='',
+        metavar='NAME',
+        help='of the arm, where there are several (default: the first)',
+    )
     add_json(parser)
 
 

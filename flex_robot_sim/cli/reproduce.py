@@ -24,25 +24,46 @@ def add_arguments(parser: ArgumentParser) -> None:
         'Run an experiment of a paper with every formulation that can, draw the '
         'figures that the paper shows as PNG and SVG, and compare each number and '
         'claim of the paper with ours: agrees, differs or not comparable. '
-        f'{descriptions}; all: as many at once as there are processors.')
+        f'{descriptions}; all: as many at once as there are processors.'
+    )
     parser.add_argument('name', metavar='NAME', help=f'{", ".join([*EXPERIMENTS, ALL])}')
-    parser.add_argument('--output', default='reproduced', metavar='DIR',
-                        help='folder for the figures (default: %(default)s)')
+    parser.add_argument(
+        '--output',
+        default='reproduced',
+        metavar='DIR',
+        help='folder for the figures (default: %(default)s)',
+    )
     parser.add_argument('--seconds', type=float, help='cut the experiments short')
-    parser.add_argument('--variant', default='', metavar=PAPER.upper(),
-                        help=f"{PAPER}: the paper's own equations and numbers where ours differ, "
-                             'and how far each deviation moves the result')
-    parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE',
-                        help='parameter of the robot, with the paths of identification and '
-                             'sweeps, such as link_2.EIz=3000; once per parameter')
-    parser.add_argument('--no-formulations', action='store_true',
-                        help='leave out the runs by the other formulations, which take most of '
-                             'the time')
-    parser.add_argument('--sensitivity', action='store_true',
-                        help='instead, find the smallest change of a stiffness or mass that turns '
-                             'a verdict')
-    parser.add_argument('--page', metavar='FOLDER',
-                        help='write the tables into the pages of a folder, such as docs/papers')
+    parser.add_argument(
+        '--variant',
+        default='',
+        metavar=PAPER.upper(),
+        help=f"{PAPER}: the paper's own equations and numbers where ours differ, "
+        'and how far each deviation moves the result',
+    )
+    parser.add_argument(
+        '--set',
+        action='append',
+        default=[],
+        metavar='NAME=VALUE',
+        help='parameter of the robot, with the paths of identification and '
+        'sweeps, such as link_2.EIz=3000; once per parameter',
+    )
+    parser.add_argument(
+        '--no-formulations',
+        action='store_true',
+        help='leave out the runs by the other formulations, which take most of the time',
+    )
+    parser.add_argument(
+        '--sensitivity',
+        action='store_true',
+        help='instead, find the smallest change of a stiffness or mass that turns a verdict',
+    )
+    parser.add_argument(
+        '--page',
+        metavar='FOLDER',
+        help='write the tables into the pages of a folder, such as docs/papers',
+    )
     parser.add_argument('--share', action='store_true', help=SUPPRESS)
     add_json(parser)
 
@@ -53,8 +74,12 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.reproduce.options import Options, parse_values
 
     expect_within('--seconds', arguments.seconds, 1e3)
-    options = Options(arguments.seconds, arguments.variant, parse_values(arguments.set),
-                      runs_formulations=not arguments.no_formulations)
+    options = Options(
+        arguments.seconds,
+        arguments.variant,
+        parse_values(arguments.set),
+        runs_formulations=not arguments.no_formulations,
+    )
     if arguments.sensitivity:
         return _print_sensitivity(arguments)
     if arguments.name == ALL:
@@ -68,8 +93,12 @@ def run(arguments: Namespace) -> int:
         return _run_all(arguments, names)
     progress = _ShareLines() if arguments.share else _ExperimentProgress(names)
     try:
-        results = reproduce(arguments.name, arguments.output,
-                            lambda share: progress(arguments.name, share), options)
+        results = reproduce(
+            arguments.name,
+            arguments.output,
+            lambda share: progress(arguments.name, share),
+            options,
+        )
     finally:
         progress.clear()
     if arguments.page:
@@ -83,8 +112,9 @@ def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
 
     started, progress, results = time.perf_counter(), _ExperimentProgress(names), {}
     try:
-        for facts in reproduce_together(names, arguments.output, progress,
-                                        _options_of_each(arguments)):
+        for facts in reproduce_together(
+            names, arguments.output, progress, _options_of_each(arguments)
+        ):
             results[facts['experiment']] = facts
             progress(facts['experiment'], 1.0)
             if arguments.page:
@@ -97,8 +127,10 @@ def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
     if arguments.json:
         print_result(arguments, {name: results[name] for name in names}, as_text)
     else:
-        print(f'all: {time.perf_counter() - started:.0f} s, of processor time '
-              f'{sum(facts["cpu_s"] for facts in results.values()):.0f} s')
+        print(
+            f'all: {time.perf_counter() - started:.0f} s, of processor time '
+            f'{sum(facts["cpu_s"] for facts in results.values()):.0f} s'
+        )
     return 0
 
 
@@ -115,8 +147,10 @@ def _with_variant(arguments, names):
         raise UsageError(f'no variant "{arguments.variant}". Known: {PAPER}.')
     supported = [name for name in names if module_of(name).VARIANT]
     excluded = ', '.join(name for name in names if name not in supported)
-    print(f'flexsim reproduce: note: without {excluded}, whose equations are those of the paper',
-          file=sys.stderr)
+    print(
+        f'flexsim reproduce: note: without {excluded}, whose equations are those of the paper',
+        file=sys.stderr,
+    )
     return supported
 
 
@@ -134,17 +168,23 @@ def _print_sensitivity(arguments):
     if arguments.name == ALL:
         raise UsageError('--sensitivity takes one experiment. Name it.')
     if arguments.variant or arguments.set:
-        raise UsageError('--sensitivity changes numbers of our own variant. Leave --variant and '
-                         '--set out.')
+        raise UsageError(
+            '--sensitivity changes numbers of our own variant. Leave --variant and --set out.'
+        )
     progress = _ExperimentProgress([arguments.name])
     try:
-        turn = find_smallest_change(module_of(arguments.name),
-                                    lambda share: progress(arguments.name, share),
-                                    arguments.seconds)
+        turn = find_smallest_change(
+            module_of(arguments.name),
+            lambda share: progress(arguments.name, share),
+            arguments.seconds,
+        )
     finally:
         progress.clear()
-    print_result(arguments, {'experiment': arguments.name, 'turn': turn and turn._asdict()},
-                 lambda facts: as_lines(arguments.name, turn))
+    print_result(
+        arguments,
+        {'experiment': arguments.name, 'turn': turn and turn._asdict()},
+        lambda facts: as_lines(arguments.name, turn),
+    )
     return 0
 
 
@@ -159,11 +199,14 @@ class _ExperimentProgress:
         self._shares[name] = share
         if time.monotonic() - self._shown_at > 0.2:
             self._shown_at = time.monotonic()
-            running = ', '.join(f'{name} {share:.0%}' for name, share in self._shares.items()
-                                if 0.0 < share < 1.0)
+            running = ', '.join(
+                f'{name} {share:.0%}' for name, share in self._shares.items() if 0.0 < share < 1.0
+            )
             done = sum(share == 1.0 for share in self._shares.values())
-            self._screen.show(running + (f'; {done} of {len(self._shares)} done'
-                                         if len(self._shares) > 1 else ''))
+            self._screen.show(
+                running
+                + (f'; {done} of {len(self._shares)} done' if len(self._shares) > 1 else '')
+            )
 
     def clear(self):
         """Erase the line."""

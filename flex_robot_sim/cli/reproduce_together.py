@@ -18,17 +18,26 @@ from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.interpreter import run_text
 
 # longest first, for an even load of the processors
-ORDER = ('canadarm2', 'dual_screw', 'ella', 'spin_up', 'element_sum_1', 'element_sum_2', 'rcm',
-         'rig')
-MAX_PROCESSES = 4           # in parallel; each takes half a gigabyte
-SHARE_PREFIX = 'share '     # of a line that reports progress
+ORDER = (
+    'canadarm2',
+    'dual_screw',
+    'ella',
+    'spin_up',
+    'element_sum_1',
+    'element_sum_2',
+    'rcm',
+    'rig',
+)
+MAX_PROCESSES = 4  # in parallel; each takes half a gigabyte
+SHARE_PREFIX = 'share '  # of a line that reports progress
 CHILD_PROGRAM = 'import sys; from flex_robot_sim.start import main; sys.exit(main())'
 
 ShareCallback = Callable[[str, float], None]  # called with an experiment and its share done
 
 
-def reproduce_together(names: Iterable[str], folder: str | Path, on_share: ShareCallback,
-                       options: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def reproduce_together(
+    names: Iterable[str], folder: str | Path, on_share: ShareCallback, options: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
     """
     Run experiments; yield the summary of each when it ends.
 
@@ -38,10 +47,13 @@ def reproduce_together(names: Iterable[str], folder: str | Path, on_share: Share
     running: list[subprocess.Popen[str]] = []
     is_over = threading.Event()
     pool = ThreadPoolExecutor(
-        max(1, min(MAX_PROCESSES, len(os.sched_getaffinity(0)), len(ordered))))
+        max(1, min(MAX_PROCESSES, len(os.sched_getaffinity(0)), len(ordered)))
+    )
     try:
-        futures = [pool.submit(_run, name, folder, on_share, options, running, is_over)
-                   for name in ordered]
+        futures = [
+            pool.submit(_run, name, folder, on_share, options, running, is_over)
+            for name in ordered
+        ]
         for future in as_completed(futures):
             yield future.result()
     finally:
@@ -55,16 +67,24 @@ def _run(name, folder, on_share, options, running, is_over):
     """Return the summary of one experiment."""
     options = ['reproduce', name, '--json', '--output', str(folder), '--share', *options]
     error_lines = []
-    with tempfile.TemporaryFile('w+', encoding='utf-8') as out, subprocess.Popen(
-            run_text(CHILD_PROGRAM, *options), stdout=out, stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL, text=True, encoding='utf-8',
-            env={'OPENBLAS_NUM_THREADS': '1', **os.environ}) as process:
+    with (
+        tempfile.TemporaryFile('w+', encoding='utf-8') as out,
+        subprocess.Popen(
+            run_text(CHILD_PROGRAM, *options),
+            stdout=out,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            encoding='utf-8',
+            env={'OPENBLAS_NUM_THREADS': '1', **os.environ},
+        ) as process,
+    ):
         running.append(process)
-        if is_over.is_set():            # another experiment failed while this one started
+        if is_over.is_set():  # another experiment failed while this one started
             process.terminate()
         for line in process.stderr:
             if line.startswith(SHARE_PREFIX):
-                on_share(name, float(line[len(SHARE_PREFIX):]))
+                on_share(name, float(line[len(SHARE_PREFIX) :]))
             else:
                 error_lines.append(line)
         code = process.wait()

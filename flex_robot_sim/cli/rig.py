@@ -8,17 +8,25 @@ from flex_robot_sim.cli.completion import is_requested, typed_words
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
 
 COMMANDS = {
-    'setup': Command('ports of this machine, and what to do once so that they may be used',
-                     'flexsim rig setup'),
+    'setup': Command(
+        'ports of this machine, and what to do once so that they may be used', 'flexsim rig setup'
+    ),
     'info': Command('greet a board and print what it says', 'flexsim rig info /dev/ttyACM0'),
-    'emulate': Command('an emulated rig, behind a serial port',
-                       'flexsim rig emulate --link /tmp/rig --fault unplug=0.5@10'),
-    'conformance': Command('check a board against the page of the protocol',
-                           'flexsim rig conformance'),
-    'calibrate': Command('measure the constants of a bench, step by step',
-                         'flexsim rig calibrate /dev/ttyACM0 --output bench.yaml'),
-    'compare': Command('an experiment against the simulation of it',
-                       'flexsim rig compare experiment.csv --plot comparison.png'),
+    'emulate': Command(
+        'an emulated rig, behind a serial port',
+        'flexsim rig emulate --link /tmp/rig --fault unplug=0.5@10',
+    ),
+    'conformance': Command(
+        'check a board against the page of the protocol', 'flexsim rig conformance'
+    ),
+    'calibrate': Command(
+        'measure the constants of a bench, step by step',
+        'flexsim rig calibrate /dev/ttyACM0 --output bench.yaml',
+    ),
+    'compare': Command(
+        'an experiment against the simulation of it',
+        'flexsim rig compare experiment.csv --plot comparison.png',
+    ),
 }
 """Each command is a module `rig_<name>` of this package, imported when it is called."""
 
@@ -35,11 +43,14 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     words = ['--help', *arguments.words] if arguments.help else arguments.words
-    parser = Parser(prog=arguments.parser.prog,
-                    description='The bench: its port, its board, and their emulation.')
+    parser = Parser(
+        prog=arguments.parser.prog,
+        description='The bench: its port, its board, and their emulation.',
+    )
     parser.example = arguments.parser.example
-    add_commands(parser, f'{__package__}.rig_', COMMANDS, words[0] if words else None,
-                 'rig_command')
+    add_commands(
+        parser, f'{__package__}.rig_', COMMANDS, words[0] if words else None, 'rig_command'
+    )
     chosen = parser.parse_args(words)
     refuse_existing(chosen)
     return chosen.run(chosen)

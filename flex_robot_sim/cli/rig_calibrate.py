@@ -17,15 +17,26 @@ def add_arguments(parser: ArgumentParser) -> None:
         'protractor, a voltmeter, a clamp, a pulley and some weights. What is measured is kept '
         'in YAML.part until all is done: whatever ends the command, the same command goes on '
         'from there. What the motors move meanwhile is a log that flexsim identify LOG URDF '
-        '--calibration YAML takes.')
+        '--calibration YAML takes.'
+    )
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     add_output(parser, '--output', metavar='YAML', required=True, help='file to write')
-    add_output(parser, '--log', metavar='FILE', help='log of what the motors move, .mcap or CSV '
-               '(default: next to YAML, with its name and .mcap)')
+    add_output(
+        parser,
+        '--log',
+        metavar='FILE',
+        help='log of what the motors move, .mcap or CSV '
+        '(default: next to YAML, with its name and .mcap)',
+    )
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
-    parser.add_argument('--board-parameter', metavar='NAME=VALUE', action='append', default=[],
-                        help='give the board this parameter first, SLIDE_REVERSED=1 for instance; '
-                             'may be given several times')
+    parser.add_argument(
+        '--board-parameter',
+        metavar='NAME=VALUE',
+        action='append',
+        default=[],
+        help='give the board this parameter first, SLIDE_REVERSED=1 for instance; '
+        'may be given several times',
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -54,30 +65,39 @@ def run(arguments: Namespace) -> int:
         board = link.board.uid.hex()
         readings = _resume_readings(partial_path, board)
         session = CalibrationSession(
-            link, arm, input, _print_line, readings=readings, watch=key_watch,
+            link,
+            arm,
+            input,
+            _print_line,
+            readings=readings,
+            watch=key_watch,
             keep=lambda readings: _save_readings(partial_path, board, readings),
-            record=motions.record)
+            record=motions.record,
+        )
         try:
             calibration = session.run()
         except (Quit, KeyboardInterrupt) as end:
             _print_line(f'\nThe motors are off. {_saved_note(partial_path)}')
             return 130 if isinstance(end, KeyboardInterrupt) else 1
         except EOFError as error:
-            _print_line('')                # end the line of the last question
-            raise UsageError('the answers ended before the calibration was done. '
-                             f'{_saved_note(partial_path)}') from error
+            _print_line('')  # end the line of the last question
+            raise UsageError(
+                f'the answers ended before the calibration was done. {_saved_note(partial_path)}'
+            ) from error
     write_calibration(path, calibration, session.readings)
     partial_path.unlink()
     _print_line(f'{path} is written.')
     if motions.finish(calibration) > 1:
-        _print_line(f'{log_path} has what the motors have moved: flexsim identify {log_path} '
-                    f'{arguments.robot} --calibration {path}')
+        _print_line(
+            f'{log_path} has what the motors have moved: flexsim identify {log_path} '
+            f'{arguments.robot} --calibration {path}'
+        )
     return 0
 
 
 def _check_writable(path, is_forced, option):
     """Raise UsageError if the file cannot be written."""
-    if path.is_dir() or not is_forced:      # also the log whose name follows from --output
+    if path.is_dir() or not is_forced:  # also the log whose name follows from --output
         refuse_existing_file(option, path)
     problem = why_unwritable(path)
     if problem:
@@ -100,13 +120,16 @@ def _save_readings(partial_path, board, readings):
 
     try:
         write_readings(partial_path, board, readings)
-    except SettingError as error:       # go on: the readings are still in memory
+    except SettingError as error:  # go on: the readings are still in memory
         _print_line(f'  NOT KEPT: {error}')
 
 
 def _saved_note(partial_path):
-    return (f'What was measured is in {partial_path}; the same command goes on from there.'
-            if partial_path.exists() else 'Nothing was measured yet.')
+    return (
+        f'What was measured is in {partial_path}; the same command goes on from there.'
+        if partial_path.exists()
+        else 'Nothing was measured yet.'
+    )
 
 
 def _print_line(line):

@@ -18,14 +18,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Simulate an experiment with the inputs of its log, from the state in which the motors '
-        'were switched on, and print how far both are apart: joints, flex sensors and tip.')
+        'were switched on, and print how far both are apart: joints, flex sensors and tip.'
+    )
     parser.add_argument('log', metavar='LOG', help='written by the bridge, parameter log_file')
-    parser.add_argument('--robot', default='', metavar='URDF',
-                        help='simulate this robot, not the one of the log')
-    parser.add_argument('--calibration', metavar='FILE',
-                        help='read the log by this calibration, not by its own')
-    parser.add_argument('--estimator', choices=ESTIMATORS, default=ESTIMATORS[0],
-                        help='of the bent link (default: %(default)s)')
+    parser.add_argument(
+        '--robot', default='', metavar='URDF', help='simulate this robot, not the one of the log'
+    )
+    parser.add_argument(
+        '--calibration', metavar='FILE', help='read the log by this calibration, not by its own'
+    )
+    parser.add_argument(
+        '--estimator',
+        choices=ESTIMATORS,
+        default=ESTIMATORS[0],
+        help='of the bent link (default: %(default)s)',
+    )
     add_output(parser, '--plot', metavar='FILE', help='draw both into a .png, .pdf or .svg')
     add_json(parser)
 
@@ -49,19 +56,26 @@ def run(arguments: Namespace) -> int:
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the summary as lines of text."""
     runs = '' if facts['runs'] == 1 else f' in {facts["runs"]} runs'
-    lines = [f'{facts["duration_s"]:.2f} s with the motors on{runs}, {facts["readings"]} '
-             'readings; bench less simulation:', '',
-             f'  {"":20} {"range":>13} {"rms":>11} {"largest":>11} {"rms":>8} {"steady":>8}']
+    lines = [
+        f'{facts["duration_s"]:.2f} s with the motors on{runs}, {facts["readings"]} '
+        'readings; bench less simulation:',
+        '',
+        f'  {"":20} {"range":>13} {"rms":>11} {"largest":>11} {"rms":>8} {"steady":>8}',
+    ]
     for name, figures in facts['quantities'].items():
-        lines.append(f'  {name:20} {_number(figures["range"], 9, 4)} {figures["unit"]:>3} '
-                     f'{_number(figures["rms_difference"], 11, 3)} '
-                     f'{_number(figures["largest_difference"], 11, 3)} '
-                     f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}')
+        lines.append(
+            f'  {name:20} {_number(figures["range"], 9, 4)} {figures["unit"]:>3} '
+            f'{_number(figures["rms_difference"], 11, 3)} '
+            f'{_number(figures["largest_difference"], 11, 3)} '
+            f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}'
+        )
     lines += ['', '  Percent are of the range; steady: the mean of the last tenth.']
     if facts['missing_s']:
-        lines += [f'  {facts["missing_s"]:.2f} s of telemetry are missing while the motors were '
-                  'on. Behind them the simulation',
-                  '  begins anew with joints at rest: do not trust these figures.']
+        lines += [
+            f'  {facts["missing_s"]:.2f} s of telemetry are missing while the motors were '
+            'on. Behind them the simulation',
+            '  begins anew with joints at rest: do not trust these figures.',
+        ]
     return lines
 
 
@@ -81,11 +95,23 @@ def _plot(path, title, comparison):
         return np.insert(values, [run.start for run in comparison.runs[1:]], np.nan)
 
     time = with_gaps(comparison.time)
-    panels = [Panel('inputs [1, kstep/s]', (
-        Curve('duty', time, with_gaps(comparison.duty)),
-        Curve('step rate', time, with_gaps(comparison.step_rate / 1e3), 1)))]
+    panels = [
+        Panel(
+            'inputs [1, kstep/s]',
+            (
+                Curve('duty', time, with_gaps(comparison.duty)),
+                Curve('step rate', time, with_gaps(comparison.step_rate / 1e3), 1),
+            ),
+        )
+    ]
     for quantity in comparison.quantities:
-        panels.append(Panel(f'{quantity.name} [{quantity.unit}]', (
-            Curve('bench', time, with_gaps(quantity.bench)),
-            Curve('simulation', time, with_gaps(quantity.simulation), 1, 1))))
+        panels.append(
+            Panel(
+                f'{quantity.name} [{quantity.unit}]',
+                (
+                    Curve('bench', time, with_gaps(quantity.bench)),
+                    Curve('simulation', time, with_gaps(quantity.simulation), 1, 1),
+                ),
+            )
+        )
     write_figure(path, title, panels)

@@ -23,14 +23,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Make the checks of the conformance suite against the emulator, the firmware in QEMU, or '
-        'a board at a port. Exit code 1 if one fails.')
-    parser.add_argument('--back-end', default='emulator', metavar='emulator|qemu|PORT',
-                        help='(default: emulator)')
-    parser.add_argument('--move', action='store_true',
-                        help='a board at a port may switch its motors on: put the slide and the '
-                             'arm in the middle of their travel and keep clear of them')
-    parser.add_argument('--only', default='', metavar='WORD',
-                        help='checks whose name holds this word')
+        'a board at a port. Exit code 1 if one fails.'
+    )
+    parser.add_argument(
+        '--back-end', default='emulator', metavar='emulator|qemu|PORT', help='(default: emulator)'
+    )
+    parser.add_argument(
+        '--move',
+        action='store_true',
+        help='a board at a port may switch its motors on: put the slide and the '
+        'arm in the middle of their travel and keep clear of them',
+    )
+    parser.add_argument(
+        '--only', default='', metavar='WORD', help='checks whose name holds this word'
+    )
     parser.add_argument('--list', action='store_true', help='print the names of the checks')
     add_json(parser)
 
@@ -47,10 +53,12 @@ def run(arguments: Namespace) -> int:
         print('\n'.join(names))
         return 0
     back_end = {'emulator': back_ends.emulator, 'qemu': back_ends.qemu}.get(
-        arguments.back_end, lambda: back_ends.PortBackEnd(arguments.back_end, arguments.move))()
+        arguments.back_end, lambda: back_ends.PortBackEnd(arguments.back_end, arguments.move)
+    )()
     try:
-        outcomes, metrics = check_runner.run_all(back_end, arguments.only, None if arguments.json
-                                        else _print_outcome)
+        outcomes, metrics = check_runner.run_all(
+            back_end, arguments.only, None if arguments.json else _print_outcome
+        )
     finally:
         back_end.close()
     print_result(arguments, summary(arguments.back_end, outcomes, metrics), as_text)
@@ -68,8 +76,9 @@ def _print_outcome(outcome):
 
 def summary(back_end: str, outcomes: Sequence[CheckOutcome], metrics: Metrics) -> dict[str, Any]:
     """Return the results of the checks as a dictionary for JSON."""
-    names = {kind: [outcome.name for outcome in outcomes if outcome.result == kind]
-             for kind in MARKS}
+    names = {
+        kind: [outcome.name for outcome in outcomes if outcome.result == kind] for kind in MARKS
+    }
     return {
         'back_end': back_end,
         'passed': len(names['passed']),
@@ -78,20 +87,24 @@ def summary(back_end: str, outcomes: Sequence[CheckOutcome], metrics: Metrics) -
         'wrong_frames_accepted': metrics.get('wrong_frames_accepted'),
         'stop_after_silence_ms': metrics.get('stop_after_silence_ms'),
         'steps_per_second': metrics.get('steps_per_second'),
-        'failures': {outcome.name: outcome.detail for outcome in outcomes
-                     if outcome.result == 'failed'},
+        'failures': {
+            outcome.name: outcome.detail for outcome in outcomes if outcome.result == 'failed'
+        },
         'repeated': {outcome.name: list(outcome.spoilt) for outcome in outcomes if outcome.spoilt},
     }
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the summary as lines of text."""
+
     def format_value(value, unit):
         return 'not measured' if value is None else f'{value:g}{unit}'
 
     yield ''
-    yield (f'{facts["back_end"]}: {facts["passed"]} passed, {facts["failed"]} failed, '
-           f'{facts["skipped"]} skipped')
+    yield (
+        f'{facts["back_end"]}: {facts["passed"]} passed, {facts["failed"]} failed, '
+        f'{facts["skipped"]} skipped'
+    )
     if facts['back_end'] not in ('emulator', 'qemu'):
         yield '  Reset the board before it is used: the checks gave its counts false origins.'
     yield f'  wrong frames accepted: {format_value(facts["wrong_frames_accepted"], "")}'

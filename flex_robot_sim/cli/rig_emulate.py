@@ -22,7 +22,7 @@ from flex_robot_sim.util.exceptions import UsageError
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulator import Emulator
 
-MIN_REPORTED_LOSS_S = 0.1   # lost time of a busy computer that is reported
+MIN_REPORTED_LOSS_S = 0.1  # lost time of a busy computer that is reported
 LOSS_REPORT_PERIOD_S = 2.0  # shortest time between two such reports
 
 
@@ -31,17 +31,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         'Run the emulated board and bench in real time behind a pseudo terminal,\n'
-        'until Ctrl-C. Faults may also be typed while it runs.')
+        'until Ctrl-C. Faults may also be typed while it runs.'
+    )
     parser.epilog = fault_help()
-    parser.add_argument('--link', metavar='PATH',
-                        help='name of the port (default: in the runtime folder of the user)')
-    parser.add_argument('--fault', action='append', default=[], metavar='NAME[=VALUE][@SECONDS]',
-                        help='let something go wrong, at once or so long after the start; may be '
-                             'given several times')
+    parser.add_argument(
+        '--link',
+        metavar='PATH',
+        help='name of the port (default: in the runtime folder of the user)',
+    )
+    parser.add_argument(
+        '--fault',
+        action='append',
+        default=[],
+        metavar='NAME[=VALUE][@SECONDS]',
+        help='let something go wrong, at once or so long after the start; may be '
+        'given several times',
+    )
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
-    parser.add_argument('--parts', metavar='FILE',
-                        help='YAML with motors, encoders and sensors of another bench under '
-                             '`parts`, as a calibration has them')
+    parser.add_argument(
+        '--parts',
+        metavar='FILE',
+        help='YAML with motors, encoders and sensors of another bench under '
+        '`parts`, as a calibration has them',
+    )
     parser.add_argument('--seed', type=int, default=0, help='of all noise (default: 0)')
     parser.add_argument('--seconds', type=float, help='stop by itself after this time')
     add_json(parser)
@@ -56,8 +68,9 @@ def fault_help() -> str:
         else:
             value = 'X' if fault.kind is float else '|'.join(fault.kind)
             word = f'{name}[={value}]' if fault.default is not None else f'{name}={value}'
-        lines += textwrap.wrap(fault.about, 79, initial_indent=f'  {word:<30} ',
-                               subsequent_indent=' ' * 33)
+        lines += textwrap.wrap(
+            fault.about, 79, initial_indent=f'  {word:<30} ', subsequent_indent=' ' * 33
+        )
     return '\n'.join(lines)
 
 
@@ -74,17 +87,24 @@ def run(arguments: Namespace) -> int:
     if arguments.seed < 0:
         raise UsageError('--seed must be 0 or more.')
     with show_compilation():
-        emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed, parts),
-                            arguments.fault, arguments.seed)
+        emulator = Emulator(
+            arguments.link,
+            rig_of(arguments.robot, arguments.seed, parts),
+            arguments.fault,
+            arguments.seed,
+        )
     signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
-    signal.signal(signal.SIGTTIN, signal.SIG_IGN)      # a background process has no terminal input
-    stand_in_for_hardware()                 # threads inherit the priority
+    signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # a background process has no terminal input
+    stand_in_for_hardware()  # threads inherit the priority
     with emulator:
         try:
             if not arguments.json:
-                print(f'The rig listens at {emulator.link}\n'
-                      f'Try: flexsim rig info {emulator.link}\n'
-                      'Type a fault or `help`; Ctrl-C ends it.', flush=True)
+                print(
+                    f'The rig listens at {emulator.link}\n'
+                    f'Try: flexsim rig info {emulator.link}\n'
+                    'Type a fault or `help`; Ctrl-C ends it.',
+                    flush=True,
+                )
             _attend(emulator, arguments.seconds)
         except KeyboardInterrupt:
             emulator.stop()
@@ -101,16 +121,22 @@ def _attend(emulator, seconds):
         wait = 0.2 if end is None else min(0.2, end - time.monotonic())
         if wait <= 0:
             return
-        if (emulator.lost_time > reported_loss + MIN_REPORTED_LOSS_S
-                and time.monotonic() - reported_at >= LOSS_REPORT_PERIOD_S):
-            print(f'this computer was busy: the rig stood still for '
-                  f'{emulator.lost_time - reported_loss:.2f} s', file=sys.stderr, flush=True)
+        if (
+            emulator.lost_time > reported_loss + MIN_REPORTED_LOSS_S
+            and time.monotonic() - reported_at >= LOSS_REPORT_PERIOD_S
+        ):
+            print(
+                f'this computer was busy: the rig stood still for '
+                f'{emulator.lost_time - reported_loss:.2f} s',
+                file=sys.stderr,
+                flush=True,
+            )
             reported_loss, reported_at = emulator.lost_time, time.monotonic()
         if select.select(inputs, [], [], wait)[0]:
             # not by readline: its buffer hides further lines from `select`
             try:
                 data = os.read(inputs[0], 4096)
-            except OSError:             # a background process of a terminal
+            except OSError:  # a background process of a terminal
                 data = b''
             if not data:
                 inputs = []
@@ -144,18 +170,21 @@ def summary(emulator: Emulator) -> dict[str, Any]:
         'unread': emulator.port.overflows,
         'damaged_bytes': sum(wire.damaged for wire in emulator.wires),
         'state': rig.board.state.name.lower(),
-        'position': dict(zip(rig.bench.arm.joint_names,
-                             rig.bench.simulation.position.tolist())),
+        'position': dict(zip(rig.bench.arm.joint_names, rig.bench.simulation.position.tolist())),
         'unit': dict(zip(rig.bench.arm.joint_names, rig.bench.arm.units)),
     }
 
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the summary as lines of text."""
-    lost = (f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
-            if facts['hold_ups'] else '')
-    position = ', '.join(f'{name} {value:.4g} {facts["unit"][name]}'
-                         for name, value in facts['position'].items())
+    lost = (
+        f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
+        if facts['hold_ups']
+        else ''
+    )
+    position = ', '.join(
+        f'{name} {value:.4g} {facts["unit"][name]}' for name, value in facts['position'].items()
+    )
     return [
         f'{facts["seconds"]:g} s{lost}; {facts["frames_taken"]} frames taken, '
         f'{facts["crc_errors"]} damaged, {facts["overruns"]} bytes overrun; port unread '

@@ -14,13 +14,14 @@ from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Input
 
 ADC_FULL_SCALE = CONVERSIONS * 4095  # sum of conversions of 12 bits at the upper rail
-RATE_WINDOW_S = 1.0                  # over which the telemetry rate is measured
+RATE_WINDOW_S = 1.0  # over which the telemetry rate is measured
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Greet a board and print what it says. Nothing moves; a board that is in motion stops.')
+        'Greet a board and print what it says. Nothing moves; a board that is in motion stops.'
+    )
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     add_json(parser)
 
@@ -30,8 +31,11 @@ def run(arguments: Namespace) -> int:
     stamps = []
     with contextlib.ExitStack() as stack:
         with show_progress('waiting for the board'):
-            link = stack.enter_context(RigLink(
-                arguments.port, on_reading=lambda reading: stamps.append(reading.message.time)))
+            link = stack.enter_context(
+                RigLink(
+                    arguments.port, on_reading=lambda reading: stamps.append(reading.message.time)
+                )
+            )
             time.sleep(RATE_WINDOW_S)
         print_result(arguments, summary(link.status(), stamps[:]), as_text)
     return 0
@@ -40,7 +44,7 @@ def run(arguments: Namespace) -> int:
 def summary(status: LinkStatus, stamps: Sequence[int]) -> dict[str, Any]:
     """Return identity and state of the board as a dictionary for JSON."""
     board, reading = status.board, status.reading
-    assert board is not None        # a link has greeted its board
+    assert board is not None  # a link has greeted its board
     ticks = elapsed(stamps[-1], stamps[0]) if len(stamps) > 1 else 0
     return {
         'link': status.state.name.lower(),
@@ -54,10 +58,12 @@ def summary(status: LinkStatus, stamps: Sequence[int]) -> dict[str, Any]:
         'counts_per_turn': board.counts_per_turn,
         'steps_per_turn': board.steps_per_turn,
         'state': getattr(reading.message.state, 'name', str(reading.message.state)).lower()
-        if reading else None,
+        if reading
+        else None,
         'faults': describe_faults(reading.message.faults) if reading else None,
         'inputs': [str(word.name).lower() for word in Input if word & reading.message.inputs]
-        if reading else None,
+        if reading
+        else None,
         **_readings(reading.message if reading else None),
         'telemetry_rate_Hz': round((len(stamps) - 1) / (ticks * 1e-6), 1) if ticks else 0.0,
         'gaps': status.gaps,
@@ -74,9 +80,11 @@ def _readings(message):
         'turn_counts': message.turn_counts if has_telemetry else None,
         'steps': message.step_position if has_telemetry else None,
         'adc_root_percent': round(100.0 * message.adc_root / ADC_FULL_SCALE, 2)
-        if has_telemetry else None,
+        if has_telemetry
+        else None,
         'adc_tip_percent': round(100.0 * message.adc_tip / ADC_FULL_SCALE, 2)
-        if has_telemetry else None,
+        if has_telemetry
+        else None,
         'current_A': message.current if has_telemetry else None,
     }
 

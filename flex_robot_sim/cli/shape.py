@@ -10,54 +10,99 @@ from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
-EXIT_NO_RESONANCE = 1       # exit code
+EXIT_NO_RESONANCE = 1  # exit code
 LOG_DEVIATION_FACTOR = 2.0  # standard deviations of a fitted frequency
 MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a log
-CURVE_POINTS = 400          # of a sensitivity curve
+CURVE_POINTS = 400  # of a sensitivity curve
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'One line for each input shaper: what it leaves of the vibration, the time that it adds, '
-        'and the acceleration that it allows; and which one to take.')
+        'and the acceleration that it allows; and which one to take.'
+    )
     parser.epilog = (
         'The rule: of all shapers that leave no more than --tolerance, with frequencies '
         'off by --uncertainty, in all poses and with all payloads, and half of it in '
         'trial moves of the nonlinear arm, the one that adds the least time; where '
         'frequencies differ, only those that follow the pose count. '
-        f'Exit code {EXIT_NO_RESONANCE}: nothing rings, so nothing is recommended.')
-    parser.add_argument('robot', metavar='URDF', nargs='?',
-                        help='URDF or xacro file, or a shipped robot')
+        f'Exit code {EXIT_NO_RESONANCE}: nothing rings, so nothing is recommended.'
+    )
+    parser.add_argument(
+        'robot', metavar='URDF', nargs='?', help='URDF or xacro file, or a shipped robot'
+    )
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
-    parser.add_argument('--pose', type=common.numbers, action='append', default=[],
-                        help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; '
-                             'may be given several times (default: some all over the range)')
-    parser.add_argument('--payload', action='append', default=[], metavar='[LINK=]KG',
-                        help='fixed to the tool, or to a link; may be given several times')
-    parser.add_argument('--servo', action='store_true',
-                        help='joints are held by the gains of the controller, not stiffly')
-    parser.add_argument('--fixed', action='store_true',
-                        help='only shapers whose delays do not follow the pose')
-    parser.add_argument('--log', metavar='CSV',
-                        help='a recording of an accelerometer, a gyro, a strain gauge or joint '
-                             'torques, with a header; instead of a URDF')
-    parser.add_argument('--column', action='append', default=[], metavar='NAME',
-                        help='of the log, to be used (default: all)')
-    parser.add_argument('--rate', type=float, metavar='HZ',
-                        help='of the samples of the log (default: from its column time)')
-    parser.add_argument('--uncertainty', type=float,
-                        help=f'share by which frequencies may be off (default: 0.1; of a log '
-                             f'{LOG_DEVIATION_FACTOR:g} deviations of the fit, at least '
-                             f'{MIN_LOG_UNCERTAINTY:g})')
-    parser.add_argument('--tolerance', type=float, default=0.05,
-                        help='share of the vibration that may be left (default: %(default)s)')
-    parser.add_argument('--allowed', type=float, default=5e-4, metavar='M',
-                        help='vibration of the tool that does not matter, for the acceleration '
-                             '[m] (default: %(default)s)')
+    parser.add_argument(
+        '--pose',
+        type=common.numbers,
+        action='append',
+        default=[],
+        help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; '
+        'may be given several times (default: some all over the range)',
+    )
+    parser.add_argument(
+        '--payload',
+        action='append',
+        default=[],
+        metavar='[LINK=]KG',
+        help='fixed to the tool, or to a link; may be given several times',
+    )
+    parser.add_argument(
+        '--servo',
+        action='store_true',
+        help='joints are held by the gains of the controller, not stiffly',
+    )
+    parser.add_argument(
+        '--fixed', action='store_true', help='only shapers whose delays do not follow the pose'
+    )
+    parser.add_argument(
+        '--log',
+        metavar='CSV',
+        help='a recording of an accelerometer, a gyro, a strain gauge or joint '
+        'torques, with a header; instead of a URDF',
+    )
+    parser.add_argument(
+        '--column',
+        action='append',
+        default=[],
+        metavar='NAME',
+        help='of the log, to be used (default: all)',
+    )
+    parser.add_argument(
+        '--rate',
+        type=float,
+        metavar='HZ',
+        help='of the samples of the log (default: from its column time)',
+    )
+    parser.add_argument(
+        '--uncertainty',
+        type=float,
+        help=f'share by which frequencies may be off (default: 0.1; of a log '
+        f'{LOG_DEVIATION_FACTOR:g} deviations of the fit, at least '
+        f'{MIN_LOG_UNCERTAINTY:g})',
+    )
+    parser.add_argument(
+        '--tolerance',
+        type=float,
+        default=0.05,
+        help='share of the vibration that may be left (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--allowed',
+        type=float,
+        default=5e-4,
+        metavar='M',
+        help='vibration of the tool that does not matter, for the acceleration '
+        '[m] (default: %(default)s)',
+    )
     common.add_output(parser, '--plot', metavar='FILE', help='draw spectrum and sensitivity')
-    common.add_output(parser, '--output', metavar='FILE',
-                      help='write the recommended shaper, for design_file of the node shaper')
+    common.add_output(
+        parser,
+        '--output',
+        metavar='FILE',
+        help='write the recommended shaper, for design_file of the node shaper',
+    )
     common.add_model(parser)
     common.add_json(parser)
 
@@ -68,29 +113,45 @@ def run(arguments: Namespace) -> int:
         raise UsageError('give either a URDF or --log CSV.')
     if arguments.plot:
         from flex_robot_sim.util.plots import check_figure_path
+
         check_figure_path(arguments.plot)
     if arguments.output:
         common.expect_writable(arguments.output)
-    summary, cases, candidates, best, spectrum = (
-        _from_log if arguments.log else _from_robot)(arguments)
+    summary, cases, candidates, best, spectrum = (_from_log if arguments.log else _from_robot)(
+        arguments
+    )
     if not cases:
         common.print_result(arguments, summary, _as_text)
         source = arguments.log or summary['of']
-        hint = ('Record at rest just after a move or a push, long enough to see it ring, and '
-                'faster than it rings' if arguments.log else 'It needs no shaper')
-        why = '' if arguments.log or summary['is_flexible'] else (
-            ', as no link and no joint of it is flexible')
+        hint = (
+            'Record at rest just after a move or a push, long enough to see it ring, and '
+            'faster than it rings'
+            if arguments.log
+            else 'It needs no shaper'
+        )
+        why = (
+            ''
+            if arguments.log or summary['is_flexible']
+            else (', as no link and no joint of it is flexible')
+        )
         print(f'flexsim shape: {source}: no resonance stands out{why}. {hint}.', file=sys.stderr)
         return EXIT_NO_RESONANCE
     from flex_robot_sim.shaping.shaper_comparison import meets_tolerance
 
     summary['shapers'] = [
-        {'name': candidate.name, 'follows_pose': candidate.follows,
-         'frequencies': [mode[0] for mode in candidate.shaper.modes],
-         'vibration': candidate.vibration, 'time': candidate.added,
-         'moving': None if np.isnan(candidate.moving) else candidate.moving,
-         'acceleration': candidate.acceleration, 'times': candidate.shaper.times.tolist(),
-         'amplitudes': candidate.shaper.amplitudes.tolist()} for candidate in candidates]
+        {
+            'name': candidate.name,
+            'follows_pose': candidate.follows,
+            'frequencies': [mode[0] for mode in candidate.shaper.modes],
+            'vibration': candidate.vibration,
+            'time': candidate.added,
+            'moving': None if np.isnan(candidate.moving) else candidate.moving,
+            'acceleration': candidate.acceleration,
+            'times': candidate.shaper.times.tolist(),
+            'amplitudes': candidate.shaper.amplitudes.tolist(),
+        }
+        for candidate in candidates
+    ]
     summary['recommended'] = candidates[best].name
     summary['keeps_tolerance'] = bool(meets_tolerance(candidates[best], arguments.tolerance))
     if arguments.output:
@@ -124,15 +185,35 @@ def _from_robot(arguments):
     payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
     with show_progress('trying shapers, on linear models and in moves'):
         cases, candidates, best, moves, why = recommend(
-            arm, poses, payloads=payloads, gains=gains, uncertainty=uncertainty,
-            tolerance=arguments.tolerance, allowed=arguments.allowed, fixed=arguments.fixed)
-    summary = {'of': arm.description.name, 'is_flexible': bool(arm.tips or arm.motor_names),
-               'uncertainty': uncertainty, 'trial_moves': moves,
-               'why': why, 'gains': servo and servo_line(arm, servo),
-               'tolerance': arguments.tolerance, 'allowed': arguments.allowed,
-               'cases': [{'name': case.name, 'frequencies': case.frequencies.tolist(),
-                          'damping_ratios': case.ratios.tolist()} for case in cases],
-               'shapers': [], 'recommended': None}
+            arm,
+            poses,
+            payloads=payloads,
+            gains=gains,
+            uncertainty=uncertainty,
+            tolerance=arguments.tolerance,
+            allowed=arguments.allowed,
+            fixed=arguments.fixed,
+        )
+    summary = {
+        'of': arm.description.name,
+        'is_flexible': bool(arm.tips or arm.motor_names),
+        'uncertainty': uncertainty,
+        'trial_moves': moves,
+        'why': why,
+        'gains': servo and servo_line(arm, servo),
+        'tolerance': arguments.tolerance,
+        'allowed': arguments.allowed,
+        'cases': [
+            {
+                'name': case.name,
+                'frequencies': case.frequencies.tolist(),
+                'damping_ratios': case.ratios.tolist(),
+            }
+            for case in cases
+        ],
+        'shapers': [],
+        'recommended': None,
+    }
     return summary, cases, candidates, best, None
 
 
@@ -152,8 +233,13 @@ def _write(arguments, summary, candidate):
             payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
             with show_progress('computing the modes of all poses'):
                 servo = _servo(arguments, arm)
-                parts = ShaperSpecification(candidate.name, NONE, *following(
-                    arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)))
+                parts = ShaperSpecification(
+                    candidate.name,
+                    NONE,
+                    *following(
+                        arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)
+                    ),
+                )
     write_shaper(arguments.output, parts, str(summary['of']), joints)
 
 
@@ -162,6 +248,7 @@ def _servo(arguments, arm):
     if not arguments.servo:
         return None
     from flex_robot_sim.control.servo import design_servo
+
     return design_servo(arm)
 
 
@@ -178,22 +265,36 @@ def _from_log(arguments):
         found, spectrum = resonances(rate, samples)
     uncertainty = arguments.uncertainty
     if uncertainty is None:
-        uncertainty = max([MIN_LOG_UNCERTAINTY, *(LOG_DEVIATION_FACTOR
-                                                  * resonance.frequency_deviation
-                                                  / resonance.frequency
-                                                  for resonance in found)])
-    summary = {'of': arguments.log, 'rate': rate, 'columns': names, 'samples': len(samples),
-               'uncertainty': uncertainty, 'tolerance': arguments.tolerance,
-               'allowed': arguments.allowed,
-               'resonances': [resonance._asdict() for resonance in found], 'shapers': [],
-               'recommended': None}
+        uncertainty = max(
+            [
+                MIN_LOG_UNCERTAINTY,
+                *(
+                    LOG_DEVIATION_FACTOR * resonance.frequency_deviation / resonance.frequency
+                    for resonance in found
+                ),
+            ]
+        )
+    summary = {
+        'of': arguments.log,
+        'rate': rate,
+        'columns': names,
+        'samples': len(samples),
+        'uncertainty': uncertainty,
+        'tolerance': arguments.tolerance,
+        'allowed': arguments.allowed,
+        'resonances': [resonance._asdict() for resonance in found],
+        'shapers': [],
+        'recommended': None,
+    }
     if not found:
         return summary, [], [], 0, spectrum
     ordered = sorted(found, key=lambda resonance: resonance.frequency)
-    frequencies, ratios, sizes = (np.array([getattr(resonance, name) for resonance in ordered])
-                                  for name in ('frequency', 'ratio', 'size'))
+    frequencies, ratios, sizes = (
+        np.array([getattr(resonance, name) for resonance in ordered])
+        for name in ('frequency', 'ratio', 'size')
+    )
     # static deflection per base acceleration, weighted by the amplitudes in the log
-    case = ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies)**2)
+    case = ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies) ** 2)
     found, best = compare_shapers([case], uncertainty, arguments.tolerance, arguments.allowed)
     return summary, [case], found, best, spectrum
 
@@ -202,40 +303,62 @@ def _as_text(summary):
     from flex_robot_sim.shaping.shaper_comparison import MAX_MOVE_SHARE
 
     if 'resonances' in summary:
-        yield (f'{summary["of"]}: {summary["samples"]} samples of '
-               f'{", ".join(summary["columns"])} at {summary["rate"]:.6g} Hz')
+        yield (
+            f'{summary["of"]}: {summary["samples"]} samples of '
+            f'{", ".join(summary["columns"])} at {summary["rate"]:.6g} Hz'
+        )
         for row in summary['resonances']:
-            yield (f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
-                   f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%}), by its '
-                   f'{row["way"]}')
+            yield (
+                f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
+                f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%}), by its '
+                f'{row["way"]}'
+            )
     else:
         yield f'{summary["of"]}'
         if summary['gains']:
             yield f'  {summary["gains"]}'
         for case in summary['cases']:
-            mode_list = ', '.join(f'{f:.4g} Hz ({ratio:.1%})' for f, ratio in
-                                  zip(case['frequencies'], case['damping_ratios']))
+            mode_list = ', '.join(
+                f'{f:.4g} Hz ({ratio:.1%})'
+                for f, ratio in zip(case['frequencies'], case['damping_ratios'])
+            )
             yield f'  at {case["name"]}: {mode_list}'
     if not summary['shapers']:
         return
-    yield (f'  shapers, with frequencies off by up to {summary["uncertainty"]:.1%}, and the '
-           f'acceleration of the tool that leaves {1e3 * summary["allowed"]:g} mm:')
+    yield (
+        f'  shapers, with frequencies off by up to {summary["uncertainty"]:.1%}, and the '
+        f'acceleration of the tool that leaves {1e3 * summary["allowed"]:g} mm:'
+    )
     moves = summary.get('trial_moves', 0)
-    yield (f'  shaper         vibration{"   in moves" * bool(moves)}   time added   acceleration  '
-           'frequencies [Hz]')
+    yield (
+        f'  shaper         vibration{"   in moves" * bool(moves)}   time added   acceleration  '
+        'frequencies [Hz]'
+    )
     for row in summary['shapers']:
-        frequencies = ('those of each pose' if row['follows_pose'] else
-                       ', '.join(f'{f:.3g}' for f in row['frequencies']) or '-')
-        move_column = '' if not moves else ' ' * 10 + '-' if row['moving'] is None else (
-            f'{row["moving"]:11.1%}')
-        yield (f'  {row["name"]:14s}{row["vibration"]:9.1%}{move_column}{row["time"]:11.3f} s'
-               f'{row["acceleration"]:11.3g} m/s2  {frequencies}')
+        frequencies = (
+            'those of each pose'
+            if row['follows_pose']
+            else ', '.join(f'{f:.3g}' for f in row['frequencies']) or '-'
+        )
+        move_column = (
+            ''
+            if not moves
+            else ' ' * 10 + '-'
+            if row['moving'] is None
+            else (f'{row["moving"]:11.1%}')
+        )
+        yield (
+            f'  {row["name"]:14s}{row["vibration"]:9.1%}{move_column}{row["time"]:11.3f} s'
+            f'{row["acceleration"]:11.3g} m/s2  {frequencies}'
+        )
     yield f'  recommended: {summary["recommended"]}, {_rule_text(summary, moves)}'
     if moves:
-        yield (f'  in moves: what is left at most in {moves} moves of the nonlinear arm, or more '
-               f'than that; a shaper with more than '
-               f'{MAX_MOVE_SHARE * summary["tolerance"]:.1%} is not '
-               'tried further')
+        yield (
+            f'  in moves: what is left at most in {moves} moves of the nonlinear arm, or more '
+            f'than that; a shaper with more than '
+            f'{MAX_MOVE_SHARE * summary["tolerance"]:.1%} is not '
+            'tried further'
+        )
     elif 'resonances' not in summary:
         yield '  of one pose only: small motions about it; give two or more for moves between them'
     if any(row['follows_pose'] for row in summary['shapers']):
@@ -268,18 +391,55 @@ def _draw(path, summary, cases, candidates, best, spectrum):
     high = max(case.frequencies.max() for case in cases)
     f = np.linspace(0.3 * low, 1.5 * high, CURVE_POINTS)
     ratio = float(np.mean([case.ratios.mean() for case in cases]))
-    charts = [Chart('what shapers leave', 'frequency [Hz]', 'vibration [%]', tuple(
-        Curve(candidate.name, f, 100 * candidate.shaper.vibration(f, ratio), k,
-              0 if candidate.name == best else 1)
-        for k, candidate in enumerate(candidates) if k and not candidate.follows))]
+    charts = [
+        Chart(
+            'what shapers leave',
+            'frequency [Hz]',
+            'vibration [%]',
+            tuple(
+                Curve(
+                    candidate.name,
+                    f,
+                    100 * candidate.shaper.vibration(f, ratio),
+                    k,
+                    0 if candidate.name == best else 1,
+                )
+                for k, candidate in enumerate(candidates)
+                if k and not candidate.follows
+            ),
+        )
+    ]
     if spectrum is not None:
         is_shown = spectrum.frequencies <= 3 * high
-        charts.insert(0, Chart('what rings', 'frequency [Hz]', 'power [1/Hz]', (
-            Curve('spectrum', spectrum.frequencies[is_shown], spectrum.power[is_shown]),), True))
+        charts.insert(
+            0,
+            Chart(
+                'what rings',
+                'frequency [Hz]',
+                'power [1/Hz]',
+                (Curve('spectrum', spectrum.frequencies[is_shown], spectrum.power[is_shown]),),
+                True,
+            ),
+        )
     else:
         rows = np.arange(1, len(cases) + 1)
-        charts.insert(0, Chart('what rings', 'pose and payload', 'frequency [Hz]', tuple(
-            Curve(f'mode {k + 1}', rows, np.array([case.frequencies[k] for case in cases]), k,
-                  has_marks=True) for k in range(cases[0].frequencies.size)),
-            has_whole_ticks=True))
+        charts.insert(
+            0,
+            Chart(
+                'what rings',
+                'pose and payload',
+                'frequency [Hz]',
+                tuple(
+                    Curve(
+                        f'mode {k + 1}',
+                        rows,
+                        np.array([case.frequencies[k] for case in cases]),
+                        k,
+                        has_marks=True,
+                    )
+                    for k in range(cases[0].frequencies.size)
+                ),
+                has_whole_ticks=True,
+            ),
+        )
     write_charts(path, f'{summary["of"]}: {summary["recommended"]} is recommended', charts)

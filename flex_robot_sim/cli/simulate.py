@@ -47,50 +47,84 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.settings import FORMULATIONS, SCHEMES, SimulationSettings
 
-END_SHARE = 0.1             # final share of the rows in which the arm must be at its goal
-EXIT_NOT_ARRIVED = 1        # exit code
-MAX_STEPS = 1e9             # some hours of computing
+END_SHARE = 0.1  # final share of the rows in which the arm must be at its goal
+EXIT_NOT_ARRIVED = 1  # exit code
+MAX_STEPS = 1e9  # some hours of computing
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Drive an arm by efforts or to a pose, and write its state every so often: rows of CSV, '
-        'or a recording with the messages of ROS 2.')
+        'or a recording with the messages of ROS 2.'
+    )
     parser.epilog = (
         f'Exit code {EXIT_NOT_ARRIVED}: the arm has not arrived at the pose of --to, or '
-        'does not stay there; a line says which joint.')
+        'does not stay there; a line says which joint.'
+    )
     add_robot(parser)
     parser.add_argument('--seconds', type=float, default=5.0, help='(default: %(default)s)')
-    parser.add_argument('--effort', action='append', default=[], metavar='JOINT=FORM',
-                        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5 (size in N m, '
-                             'in N where a joint slides, at times [s] or a frequency [Hz]); once '
-                             'per joint')
+    parser.add_argument(
+        '--effort',
+        action='append',
+        default=[],
+        metavar='JOINT=FORM',
+        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5 (size in N m, '
+        'in N where a joint slides, at times [s] or a frequency [Hz]); once '
+        'per joint',
+    )
     parser.add_argument('--effort-table', metavar='CSV', help='columns time and joints')
-    parser.add_argument('--to', type=numbers, metavar='POSE',
-                        help='go to this pose by PD and efforts that carry the weight there, for '
-                             'instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; write '
-                             '--to=-1,0 if it begins with -')
-    parser.add_argument('--within', type=float, default=0.0, metavar='S',
-                        help='to --to by a minimum-jerk motion of so long (default: at once)')
+    parser.add_argument(
+        '--to',
+        type=numbers,
+        metavar='POSE',
+        help='go to this pose by PD and efforts that carry the weight there, for '
+        'instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; write '
+        '--to=-1,0 if it begins with -',
+    )
+    parser.add_argument(
+        '--within',
+        type=float,
+        default=0.0,
+        metavar='S',
+        help='to --to by a minimum-jerk motion of so long (default: at once)',
+    )
     add_shaping(parser)
     parser.add_argument('--payload', metavar='[LINK=]KG', help='fixed to the tool, or to a link')
-    parser.add_argument('--stiffness', type=numbers,
-                        help='of PD, one or by joint (default: what holds it in all poses)')
+    parser.add_argument(
+        '--stiffness',
+        type=numbers,
+        help='of PD, one or by joint (default: what holds it in all poses)',
+    )
     parser.add_argument('--damping', type=numbers, help='of PD, one or by joint')
-    parser.add_argument('--start', type=numbers, metavar='POSE',
-                        help='pose at the start, where the arm is at rest as its motors hold it '
-                             '(default: zero, or the nearest pose within limits)')
+    parser.add_argument(
+        '--start',
+        type=numbers,
+        metavar='POSE',
+        help='pose at the start, where the arm is at rest as its motors hold it '
+        '(default: zero, or the nearest pose within limits)',
+    )
     parser.add_argument('--time-step', type=float, default=1e-3, help='[s] (default: %(default)s)')
     parser.add_argument('--scheme', default='implicit_midpoint', choices=SCHEMES)
-    parser.add_argument('--formulation', default='recursion', choices=FORMULATIONS,
-                        help='equations of motion; all but the recursion are slow '
-                             '(default: %(default)s)')
+    parser.add_argument(
+        '--formulation',
+        default='recursion',
+        choices=FORMULATIONS,
+        help='equations of motion; all but the recursion are slow (default: %(default)s)',
+    )
     add_model(parser)
-    parser.add_argument('--rate', type=float, default=100.0,
-                        help='rows or states per second (default: %(default)s)')
-    add_output(parser, '--output', metavar='FILE',
-               help='file to write: .mcap is a recording, all else CSV (default: none)')
+    parser.add_argument(
+        '--rate',
+        type=float,
+        default=100.0,
+        help='rows or states per second (default: %(default)s)',
+    )
+    add_output(
+        parser,
+        '--output',
+        metavar='FILE',
+        help='file to write: .mcap is a recording, all else CSV (default: none)',
+    )
     add_json(parser)
 
 
@@ -100,13 +134,16 @@ def run(arguments: Namespace) -> int:
         arm = read_arm(arguments)
     if arguments.payload is not None:
         arm = loaded(arm, parse_payload(arguments.payload, arm.tool))
-    settings = SimulationSettings(time_step=arguments.time_step, scheme=arguments.scheme,
-                                  formulation=arguments.formulation)
+    settings = SimulationSettings(
+        time_step=arguments.time_step, scheme=arguments.scheme, formulation=arguments.formulation
+    )
     for name in ('seconds', 'rate'):
         expect_within(f'--{name}', getattr(arguments, name))
     if arguments.seconds > MAX_STEPS * arguments.time_step:
-        raise UsageError(f'--seconds hold more than {MAX_STEPS:g} steps of --time-step. Take '
-                         'fewer or longer ones.')
+        raise UsageError(
+            f'--seconds hold more than {MAX_STEPS:g} steps of --time-step. Take '
+            'fewer or longer ones.'
+        )
     if arguments.seconds < arguments.time_step:
         raise UsageError('--seconds must be at least one --time-step.')
     if arguments.effort and arguments.effort_table:
@@ -126,27 +163,33 @@ def run(arguments: Namespace) -> int:
     simulation = new_simulation()
     with show_progress('looking for gains that hold the arm'):
         holding_effort, servo = _set_servo(simulation, arguments)
-    effort = (effort_of_table(arguments.effort_table, arm.joint_names) if arguments.effort_table
-              else effort_of_words(arguments.effort, arm.joint_names))
+    effort = (
+        effort_of_table(arguments.effort_table, arm.joint_names)
+        if arguments.effort_table
+        else effort_of_words(arguments.effort, arm.joint_names)
+    )
     is_constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
     _compile_step(arm, settings)
     moves = []
     if _needs_closed_loop_move(arguments) or servo.integral is not None:
-        simulation = new_simulation()      # without the servo, which the move commands
+        simulation = new_simulation()  # without the servo, which the move commands
         moves = closed_loop_moves(arguments, simulation, new_simulation, servo)
         take_steps, target = moves[0].advance, lambda: moves[0].target
     else:
-        goal = None if arguments.to is None else np.array(
-            [arguments.to, np.zeros(len(arguments.to))])
-        take_steps, target = _effort_loop(
-            simulation, lambda t: holding_effort + effort(t), is_constant), lambda: goal
+        goal = (
+            None if arguments.to is None else np.array([arguments.to, np.zeros(len(arguments.to))])
+        )
+        take_steps, target = (
+            _effort_loop(simulation, lambda t: holding_effort + effort(t), is_constant),
+            lambda: goal,
+        )
     recording = _open_recording(arguments.output, arm)
     try:
         if recording:
             _record_parameters(recording, arguments, arm, (servo.stiffness, servo.damping))
         rows, wall_time = simulate_rows(simulation, arguments, take_steps, target, recording)
     except BaseException:
-        _close(recording)           # keeps the states before the error or Ctrl-C
+        _close(recording)  # keeps the states before the error or Ctrl-C
         raise
     try:
         summary = _summary(simulation, wall_time, largest_deflections(arm, rows[1:]))
@@ -154,14 +197,18 @@ def run(arguments: Namespace) -> int:
             summary['gains'] = '' if _has_own_gains(arguments) else servo_line(arm, servo)
         if arguments.shaper or arguments.feedback:
             summary.update(residual(arguments, moves))
-        missed = '' if arguments.to is None else _goal_error_line(
-            arm, arguments.to, rows, servo.stiffness)
+        missed = (
+            ''
+            if arguments.to is None
+            else _goal_error_line(arm, arguments.to, rows, servo.stiffness)
+        )
         if arguments.to is not None:
             summary['missed'] = missed
-            summary['steady_state_error'] = '' if missed else _error_at_rest(
-                simulation, arguments.to, servo)
+            summary['steady_state_error'] = (
+                '' if missed else _error_at_rest(simulation, arguments.to, servo)
+            )
         print_result(arguments, summary, _as_text)
-    finally:            # after the summary, which a full disk must not prevent
+    finally:  # after the summary, which a full disk must not prevent
         _close(recording)
     if arguments.output and not recording:
         write_csv(arguments.output, arm, rows)
@@ -183,7 +230,7 @@ def _start_state(arm, arguments):
     else:
         pose, line = checked('--start', arguments.start, arm.joint_names), ''
     if beyond_limits(arm, '', pose.tolist()):
-        return {'q': pose}, line     # a stop pushes: there is no equilibrium
+        return {'q': pose}, line  # a stop pushes: there is no equilibrium
     try:
         rest = equilibrium(arm, pose).q
     except SettingError as error:
@@ -215,13 +262,25 @@ def _record_parameters(recording, arguments, arm, servo):
     if arguments.payload is not None:
         link, mass = parse_payload(arguments.payload, arm.tool)
         load = {'payload_link': link, 'payload_mass': mass}
-    recording.note('dynamics', {'time_step': arguments.time_step, 'scheme': arguments.scheme,
-                                'coupling': arm.coupling, **load})
+    recording.note(
+        'dynamics',
+        {
+            'time_step': arguments.time_step,
+            'scheme': arguments.scheme,
+            'coupling': arm.coupling,
+            **load,
+        },
+    )
     if arguments.to is not None:
-        recording.note('controller', {
-            'position_gain': servo[0], 'velocity_gain': servo[1],
-            'shaper': arguments.shaper or 'none',
-            'vibration_feedback': arguments.feedback or 'none'})
+        recording.note(
+            'controller',
+            {
+                'position_gain': servo[0],
+                'velocity_gain': servo[1],
+                'shaper': arguments.shaper or 'none',
+                'vibration_feedback': arguments.feedback or 'none',
+            },
+        )
 
 
 def _close(recording):
@@ -236,7 +295,7 @@ def _goal_error_line(arm, pose, rows, stiffness):
 
     :param stiffness: of the servo, (joints,) [N m/rad, N/m].
     """
-    end_positions = motor_positions(arm, rows[-max(2, round(END_SHARE * len(rows))):])
+    end_positions = motor_positions(arm, rows[-max(2, round(END_SHARE * len(rows))) :])
     errors = np.abs(end_positions - pose).max(axis=0)
     allowed = hold_tolerance(arm)
     worst = int(np.argmax(errors / allowed))
@@ -247,21 +306,34 @@ def _goal_error_line(arm, pose, rows, stiffness):
     friction = static_frictions(arm.arrays.friction)[worst]
     if stiffness[worst] * errors[worst] < friction:
         effort = arm.effort_units[worst]
-        return (f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '
-                f'friction of {friction:.2g} {effort}: give it a --stiffness of '
-                f'{friction / allowed[worst]:.2g}, or --integral 0.2 and more --seconds')
+        return (
+            f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '
+            f'friction of {friction:.2g} {effort}: give it a --stiffness of '
+            f'{friction / allowed[worst]:.2g}, or --integral 0.2 and more --seconds'
+        )
     return f'{line}Give more --seconds, or other --stiffness and --damping'
 
 
 def _error_at_rest(simulation, pose, servo):
     """Line about the joint that ends furthest from its pose though it is held, or ''."""
-    return steady_state_error(simulation.arm, servo, np.array(pose), simulation.position,
-                              simulation.motor_position, simulation.velocity, '--to')
+    return steady_state_error(
+        simulation.arm,
+        servo,
+        np.array(pose),
+        simulation.position,
+        simulation.motor_position,
+        simulation.velocity,
+        '--to',
+    )
 
 
 def _needs_closed_loop_move(arguments):
-    return (arguments.shaper or arguments.feedback or arguments.within
-            or arguments.integral is not None)
+    return (
+        arguments.shaper
+        or arguments.feedback
+        or arguments.within
+        or arguments.integral is not None
+    )
 
 
 def _compile_step(arm, settings):
@@ -276,7 +348,8 @@ def _effort_loop(simulation, effort, is_constant):
     half = 0.5 * simulation.settings.time_step
     simulation.effort = effort(half)
     return ControlLoop(
-        simulation, None if is_constant else lambda time, _: effort(time + half)).advance
+        simulation, None if is_constant else lambda time, _: effort(time + half)
+    ).advance
 
 
 def _has_own_gains(arguments):
@@ -290,8 +363,9 @@ def _set_servo(simulation, arguments):
         if _has_own_gains(arguments):
             raise UsageError('--stiffness and --damping need a pose to hold: --to.')
         if _needs_closed_loop_move(arguments):
-            raise UsageError('--shaper, --feedback, --integral and --within need a pose to go to: '
-                             '--to.')
+            raise UsageError(
+                '--shaper, --feedback, --integral and --within need a pose to go to: --to.'
+            )
         return np.zeros(n), Servo(np.zeros(n), np.zeros(n), 0.0)
     if not 0.0 <= arguments.within < 1e9:
         raise UsageError('--within must be 0 or more.')
@@ -306,7 +380,7 @@ def _set_servo(simulation, arguments):
                 raise UsageError(f'--{name} takes 1 or {n} numbers, not {len(values)}.')
             servo = replace(servo, **{name: np.broadcast_to(values, n)})
     if _has_own_gains(arguments) or has_efforts or arguments.feedback:
-        servo = replace(servo, integral=None)       # it belongs to the default gains
+        servo = replace(servo, integral=None)  # it belongs to the default gains
     simulation.hold(arguments.to, servo.stiffness, servo.damping)
     return carrying_efforts(simulation.arm, arguments.to), servo
 
@@ -329,13 +403,18 @@ def _summary(simulation, wall_time, largest):
 
 
 def _as_text(summary):
-    yield (f'{summary["robot"]}: {summary["time"]:.6g} s in {summary["wall_time"]:.3g} s, '
-           f'{summary["times_real_time"]:.0f} times real time')
+    yield (
+        f'{summary["robot"]}: {summary["time"]:.6g} s in {summary["wall_time"]:.3g} s, '
+        f'{summary["times_real_time"]:.0f} times real time'
+    )
     for name, unit in summary['unit'].items():
-        yield (f'  {name}: {summary["position"][name]:.6g} {unit}, '
-               f'{summary["velocity"][name]:.6g} {unit}/s')
-    yield '  energy [J]: ' + ', '.join(f'{key} {value:.6g}'
-                                       for key, value in summary['energy'].items())
+        yield (
+            f'  {name}: {summary["position"][name]:.6g} {unit}, '
+            f'{summary["velocity"][name]:.6g} {unit}/s'
+        )
+    yield '  energy [J]: ' + ', '.join(
+        f'{key} {value:.6g}' for key, value in summary['energy'].items()
+    )
     if summary.get('gains'):
         yield f'  {summary["gains"]}'
     for link, size in summary['largest_deflection'].items():

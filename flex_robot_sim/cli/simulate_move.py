@@ -38,27 +38,38 @@ from flex_robot_sim.util.exceptions import UsageError
 
 SHAPER_KINDS = CONTROLLER_SHAPERS[1:]  # all but none
 BY_POSE_SUFFIX = ' by pose'  # of names in `flexsim shape`; here all shapers follow the pose
-POSE_COUNT = 6                         # along a move, at which modes are computed
+POSE_COUNT = 6  # along a move, at which modes are computed
 MAX_EFFECTIVE_RESIDUAL = 0.5  # residual ratio below which a shaper or feedback has an effect
 MAX_REFERENCE_STEPS = 200_000  # of a move that is also simulated without shaper and feedback
 
 
 def add_shaping(parser: ArgumentParser) -> None:
     """Add --shaper and --feedback."""
-    parser.add_argument('--shaper', metavar='KIND',
-                        help='shape the move to --to so that the links do not ring: '
-                             f'{", ".join(SHAPER_KINDS)}, or {AUTO} for what `flexsim shape` '
-                             'recommends')
-    parser.add_argument('--feedback', choices=FEEDBACKS, metavar='KIND',
-                        help='damp the links by flex sensors (strain, ppf), or replace the servo '
-                             '(lqg)')
-    parser.add_argument('--integral', type=float, metavar='SHARE',
-                        help='integral action of PD, as a share of the rate of each joint '
-                             '(default: none; 0.2 is usual)')
+    parser.add_argument(
+        '--shaper',
+        metavar='KIND',
+        help='shape the move to --to so that the links do not ring: '
+        f'{", ".join(SHAPER_KINDS)}, or {AUTO} for what `flexsim shape` '
+        'recommends',
+    )
+    parser.add_argument(
+        '--feedback',
+        choices=FEEDBACKS,
+        metavar='KIND',
+        help='damp the links by flex sensors (strain, ppf), or replace the servo (lqg)',
+    )
+    parser.add_argument(
+        '--integral',
+        type=float,
+        metavar='SHARE',
+        help='integral action of PD, as a share of the rate of each joint '
+        '(default: none; 0.2 is usual)',
+    )
 
 
-def closed_loop_moves(arguments: Namespace, simulation: Simulation, new_simulation: Callable,
-                      hold_servo: Servo) -> list[_MonitoredMove]:
+def closed_loop_moves(
+    arguments: Namespace, simulation: Simulation, new_simulation: Callable, hold_servo: Servo
+) -> list[_MonitoredMove]:
     """
     Return the requested move and, if it is cheap, the same move without shaper and feedback.
 
@@ -74,24 +85,36 @@ def closed_loop_moves(arguments: Namespace, simulation: Simulation, new_simulati
             raise UsageError('--integral must be above 0 and at most 1.')
         integral = integral_rates(arm, servo, arguments.integral, arguments.time_step)
     if arguments.shaper:
-        shaper = _shaper(arm, arguments.shaper, start, goal, servo,
-                         sample_period(arguments.time_step))
+        shaper = _shaper(
+            arm, arguments.shaper, start, goal, servo, sample_period(arguments.time_step)
+        )
     if arguments.feedback:
         with show_progress('designing the feedback'):
             law = feedback_law(arm, arguments.feedback, start, goal, servo, arguments.time_step)
     steps = max(round(arguments.seconds / arguments.time_step), 1)
 
     def simulated_move(shaper=None):
-        move = _MonitoredMove(ClosedLoopMove(new_simulation(), goal, servo, arguments.within,
-                                             copy.deepcopy(shaper), integral=integral),
-                              arm, goal, servo)
+        move = _MonitoredMove(
+            ClosedLoopMove(
+                new_simulation(),
+                goal,
+                servo,
+                arguments.within,
+                copy.deepcopy(shaper),
+                integral=integral,
+            ),
+            arm,
+            goal,
+            servo,
+        )
         move.advance(steps)
         return move
 
     move = ClosedLoopMove(simulation, goal, servo, arguments.within, shaper, law, integral)
     moves = [_MonitoredMove(move, arm, goal, servo, law)]
     is_cheap = arguments.seconds <= MAX_REFERENCE_STEPS * arguments.time_step and (
-        arguments.formulation == 'recursion' and arguments.scheme != 'reference')
+        arguments.formulation == 'recursion' and arguments.scheme != 'reference'
+    )
     if is_cheap and (shaper or law):
         moves.append(simulated_move())
         if arguments.shaper == AUTO and not law:
@@ -107,7 +130,8 @@ def _refuse_useless(arm, shaped, unshaped):
         raise UsageError(
             f'no shaper helps this move of {arm.description.name}: the recommended one leaves '
             f'{residual / before:.0%} of the vibration{note and f", as {note}"}. '
-            'Leave --shaper out, or give stiffer gains, --stiffness and --damping')
+            'Leave --shaper out, or give stiffer gains, --stiffness and --damping'
+        )
 
 
 def _refuse_too_fast(arm, distance, within):
@@ -119,12 +143,13 @@ def _refuse_too_fast(arm, distance, within):
         raise UsageError(
             f'--within {within:g} moves "{arm.joint_names[worst]}" at {speed:.4g} '
             f'{arm.units[worst]}/s, faster than its {rate_limits(arm)[worst]:.4g}: give --within '
-            f'{_rounded_up(times[worst]):g} or more.')
+            f'{_rounded_up(times[worst]):g} or more.'
+        )
 
 
 def _rounded_up(value):
     """Round a value up to three digits."""
-    digit = 10.0**(math.floor(math.log10(value)) - 2)
+    digit = 10.0 ** (math.floor(math.log10(value)) - 2)
     return math.ceil(value / digit) * digit
 
 
@@ -132,10 +157,15 @@ def residual(arguments: Namespace, moves: list[_MonitoredMove]) -> dict[str, Any
     """Return the residual vibration after each of the moves, as --json prints it."""
     sizes = [move.residue.amplitude() for move in moves] + [None] * (2 - len(moves))
     residual_ratio = sizes[0] / sizes[1] if sizes[1] and sizes[0] is not None else None
-    return {'shaper': arguments.shaper, 'feedback': arguments.feedback,
-            'time_added': moves[0].move.arrival - arguments.within,
-            'complaint': moves[0].complaint or _no_vibration_note(residual_ratio, moves[0]),
-            'residual': sizes[0], 'residual_without': sizes[1], 'residual_left': residual_ratio}
+    return {
+        'shaper': arguments.shaper,
+        'feedback': arguments.feedback,
+        'time_added': moves[0].move.arrival - arguments.within,
+        'complaint': moves[0].complaint or _no_vibration_note(residual_ratio, moves[0]),
+        'residual': sizes[0],
+        'residual_without': sizes[1],
+        'residual_left': residual_ratio,
+    }
 
 
 def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -148,8 +178,10 @@ def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
         return
     line = f'  tip swings after the move: {1e3 * summary["residual"]:.3g} mm with {remedy}'
     if summary['residual_left'] is not None:
-        line += (f', {1e3 * summary["residual_without"]:.3g} mm without: '
-                 f'{summary["residual_left"]:.1%} is left')
+        line += (
+            f', {1e3 * summary["residual_without"]:.3g} mm without: '
+            f'{summary["residual_left"]:.1%} is left'
+        )
     yield f'{line}; it takes {summary["time_added"]:.2g} s longer'
     if summary['complaint']:
         yield f'  note: {summary["complaint"]}'
@@ -157,10 +189,15 @@ def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
 
 def _no_vibration_note(residual_ratio, move):
     """Return a line about why no shaper or feedback has an effect, or ''."""
-    note = '' if residual_ratio is None or residual_ratio < MAX_EFFECTIVE_RESIDUAL else (
-        move.slow_servo())
-    return note and (f'{note}: little rings here that could be taken away. Give stiffer gains, '
-                     '--stiffness and --damping')
+    note = (
+        ''
+        if residual_ratio is None or residual_ratio < MAX_EFFECTIVE_RESIDUAL
+        else (move.slow_servo())
+    )
+    return note and (
+        f'{note}: little rings here that could be taken away. Give stiffer gains, '
+        '--stiffness and --damping'
+    )
 
 
 class _MonitoredMove:
@@ -170,8 +207,11 @@ class _MonitoredMove:
         self._law, self._hold = law, (arm, goal, servo)
         self.move, self.residue = move, ResidualVibration(arm, goal, servo)
         self.advance = ControlLoop(
-            move.simulation, move, move.timing,
-            lambda simulation: self.residue.sample(simulation, move.arrival)).advance
+            move.simulation,
+            move,
+            move.timing,
+            lambda simulation: self.residue.sample(simulation, move.arrival),
+        ).advance
 
     def slow_servo(self):
         """Return a line about a servo that settles slowly at the goal, or ''."""
@@ -184,8 +224,14 @@ class _MonitoredMove:
         if law is None or law.design.complaint:
             return '' if law is None else law.design.complaint
         longest = law.saturated.max() * self.move.timing.period
-        return longest and (f'the feedback was at the limits of the motors for {longest:.2g} s: '
-                            'give the move more time, --within') or ''
+        return (
+            longest
+            and (
+                f'the feedback was at the limits of the motors for {longest:.2g} s: '
+                'give the move more time, --within'
+            )
+            or ''
+        )
 
     @property
     def target(self):
@@ -196,7 +242,7 @@ class _MonitoredMove:
 def _shaper(arm, name, start, goal, servo, period):
     """Return the OnlineShaper of this name for the poses from start to goal."""
     poses = start + np.linspace(0.0, 1.0, POSE_COUNT)[:, None] * (goal - start)
-    kind = name[:-len(BY_POSE_SUFFIX)] if name.endswith(BY_POSE_SUFFIX) else name
+    kind = name[: -len(BY_POSE_SUFFIX)] if name.endswith(BY_POSE_SUFFIX) else name
     if kind not in (AUTO, *SHAPER_KINDS):
         raise UsageError(f'--shaper {name}: is none of {", ".join(SHAPER_KINDS)}, {AUTO}.')
     if kind == AUTO:

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 Rows = Sequence[np.ndarray]
 
 
-def simulate_rows(simulation: Simulation, arguments: Namespace, take_steps: Callable[[int], None],
-                  target: Callable[[], np.ndarray | None], recording: 'SimulationRecording | None'
-                  ) -> tuple[Rows, float]:
+def simulate_rows(
+    simulation: Simulation,
+    arguments: Namespace,
+    take_steps: Callable[[int], None],
+    target: Callable[[], np.ndarray | None],
+    recording: 'SimulationRecording | None',
+) -> tuple[Rows, float]:
     """
     Return the rows of the table and the wall time of the steps [s].
 
@@ -61,14 +65,22 @@ def simulate_rows(simulation: Simulation, arguments: Namespace, take_steps: Call
 
 def _row(simulation):
     tips = simulation.deflection.values()
-    return np.concatenate([[simulation.time], simulation.position, simulation.velocity,
-                           simulation.motor_position, simulation.applied_effort, *tips])
+    return np.concatenate(
+        [
+            [simulation.time],
+            simulation.position,
+            simulation.velocity,
+            simulation.motor_position,
+            simulation.applied_effort,
+            *tips,
+        ]
+    )
 
 
 def _set_mean_efforts(rows, arm, recording, efforts):
     """Set the mean efforts of the last row and of the recording."""
     joints = len(arm.joint_names)
-    rows[-1][1 + 3 * joints:1 + 4 * joints] = efforts
+    rows[-1][1 + 3 * joints : 1 + 4 * joints] = efforts
     if recording:
         recording.settle(efforts)
 
@@ -76,22 +88,31 @@ def _set_mean_efforts(rows, arm, recording, efforts):
 def motor_positions(arm: ArmModel, rows: Rows) -> np.ndarray:
     """Return the motor positions (k, joints) of rows of the table [rad, m]."""
     joints = len(arm.joint_names)
-    return np.array(rows)[:, 1 + 2 * joints:1 + 3 * joints]
+    return np.array(rows)[:, 1 + 2 * joints : 1 + 3 * joints]
 
 
 def largest_deflections(arm: ArmModel, rows: Rows) -> dict[str, float]:
     """Return {link: largest tip deflection [m]} of rows of the table."""
-    tips = np.array(rows)[:, 1 + 4 * len(arm.joint_names):].reshape(len(rows), len(arm.tips), 6)
+    tips = np.array(rows)[:, 1 + 4 * len(arm.joint_names) :].reshape(len(rows), len(arm.tips), 6)
     return dict(zip(arm.tips, np.linalg.norm(tips[..., :3], axis=2).max(axis=0).tolist()))
 
 
 def write_csv(path: str, arm: ArmModel, rows: Rows) -> None:
     """Write the table; UsageError if the file cannot be written."""
     joints = arm.joint_names
-    header = ['time', *(f'{kind}/{name}' for kind in ('position', 'velocity', 'motor', 'effort')
-                        for name in joints)]
-    header += [f'tip/{link}/{part}' for link in arm.tips
-               for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
+    header = [
+        'time',
+        *(
+            f'{kind}/{name}'
+            for kind in ('position', 'velocity', 'motor', 'effort')
+            for name in joints
+        ),
+    ]
+    header += [
+        f'tip/{link}/{part}'
+        for link in arm.tips
+        for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
+    ]
     try:
         with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
             writer = csv.writer(file)

@@ -25,7 +25,7 @@ from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.table_files import has_parquet
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
-PROGRESS_PERIOD_S = 0.5     # shortest time between two updates of the progress line
+PROGRESS_PERIOD_S = 0.5  # shortest time between two updates of the progress line
 MAX_PROCESSES = 512
 FORMS = '0.8,1,1.2, even:FROM,TO,COUNT, uniform:LOW,HIGH, log:LOW,HIGH or normal:MEAN,DEVIATION'
 
@@ -34,53 +34,99 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Repeat a move with other numbers of the robot, the load, the servos or the move itself, '
-        'and write a table of what came of it. The controller knows what does not vary.')
+        'and write a table of what came of it. The controller knows what does not vary.'
+    )
     parser.epilog = (
         f'FORM is {FORMS}. NAME is a number of the URDF, such as forearm.EIz or '
         'tool.mass; payload, within, or servo, a factor of the frequency of the servos; or '
         'JOINT.to, JOINT.start, JOINT.servo_stiffness, JOINT.servo_damping. What is '
-        'interrupted goes on with the same call.')
+        'interrupted goes on with the same call.'
+    )
     common.add_robot(parser)
-    parser.add_argument('--vary', action='append', default=[], metavar='NAME=FORM',
-                        help='values of a number; once per number')
-    parser.add_argument('--scale', action='append', default=[], metavar='NAME=FORM',
-                        help='values of a number, in multiples of the described one')
+    parser.add_argument(
+        '--vary',
+        action='append',
+        default=[],
+        metavar='NAME=FORM',
+        help='values of a number; once per number',
+    )
+    parser.add_argument(
+        '--scale',
+        action='append',
+        default=[],
+        metavar='NAME=FORM',
+        help='values of a number, in multiples of the described one',
+    )
     design = parser.add_mutually_exclusive_group()
-    design.add_argument('--latin', type=int, metavar='N',
-                        help='N runs of a Latin hypercube (default: all combinations)')
+    design.add_argument(
+        '--latin',
+        type=int,
+        metavar='N',
+        help='N runs of a Latin hypercube (default: all combinations)',
+    )
     design.add_argument('--random', type=int, metavar='N', help='N runs, drawn one by one')
     parser.add_argument('--seed', type=int, default=0, help='of all chance (default: 0)')
-    for name, options in (('to', {'metavar': 'POSE'}), ('start', {'metavar': 'POSE'}),
-                          ('within', {'metavar': 'S'}), ('seconds', {}),
-                          ('payload', {'metavar': 'KG'}),
-                          ('shaper', {'choices': SHAPERS, 'metavar': 'KIND'}), ('stiffness', {}),
-                          ('damping', {}), ('time-step', {}), ('rate', {})):
+    for name, options in (
+        ('to', {'metavar': 'POSE'}),
+        ('start', {'metavar': 'POSE'}),
+        ('within', {'metavar': 'S'}),
+        ('seconds', {}),
+        ('payload', {'metavar': 'KG'}),
+        ('shaper', {'choices': SHAPERS, 'metavar': 'KIND'}),
+        ('stiffness', {}),
+        ('damping', {}),
+        ('time-step', {}),
+        ('rate', {}),
+    ):
         _add_setting(parser, name, options)
     common.add_model(parser)
-    parser.add_argument('--output', metavar='FOLDER',
-                        help='where runs and tables go (default: sweep_ROBOT, here)')
+    parser.add_argument(
+        '--output', metavar='FOLDER', help='where runs and tables go (default: sweep_ROBOT, here)'
+    )
     workers = parser.add_mutually_exclusive_group()
-    workers.add_argument('--processes', type=int, metavar='N',
-                         help='of this machine that make the runs (default: one for each '
-                              'processor)')
-    workers.add_argument('--scheduler', metavar='ADDRESS',
-                         help='of a Dask cluster that makes them, such as tcp://host:8786')
+    workers.add_argument(
+        '--processes',
+        type=int,
+        metavar='N',
+        help='of this machine that make the runs (default: one for each processor)',
+    )
+    workers.add_argument(
+        '--scheduler',
+        metavar='ADDRESS',
+        help='of a Dask cluster that makes them, such as tcp://host:8786',
+    )
     common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     with show_progress('reading the robot'):
-        description = read_description(arguments.robot, tool=arguments.tool,
-                                       xacro_arguments=xacro_arguments(arguments.xacro))
-    method, count = next(((name, size) for name in ('latin', 'random')
-                          if (size := getattr(arguments, name)) is not None), ('grid', None))
-    manoeuvre = Manoeuvre(**{name: _setting_value(arguments, name)
-                             for name in Manoeuvre.__dataclass_fields__})
+        description = read_description(
+            arguments.robot, tool=arguments.tool, xacro_arguments=xacro_arguments(arguments.xacro)
+        )
+    method, count = next(
+        (
+            (name, size)
+            for name in ('latin', 'random')
+            if (size := getattr(arguments, name)) is not None
+        ),
+        ('grid', None),
+    )
+    manoeuvre = Manoeuvre(
+        **{name: _setting_value(arguments, name) for name in Manoeuvre.__dataclass_fields__}
+    )
     with show_progress('looking for gains that hold the arm'):
-        plan = make_plan(description, _parse_assignments('--vary', arguments.vary),
-                         _parse_assignments('--scale', arguments.scale), manoeuvre, method, count,
-                         arguments.seed, arguments.coupling, arguments.gravity)
+        plan = make_plan(
+            description,
+            _parse_assignments('--vary', arguments.vary),
+            _parse_assignments('--scale', arguments.scale),
+            manoeuvre,
+            method,
+            count,
+            arguments.seed,
+            arguments.coupling,
+            arguments.gravity,
+        )
     if plan.note:
         print(f'flexsim sweep: note: {plan.note}', file=sys.stderr)
     folder = Path(arguments.output or f'sweep_{description.name}')
@@ -90,15 +136,21 @@ def run(arguments: Namespace) -> int:
             table = run_plan(plan, folder, executor, workers, progress, watch)
     except KeyboardInterrupt:
         progress.clear()
-        print(f'flexsim sweep: interrupted; {count_written_runs(folder)} of '
-              f'{len(plan)} runs are kept in '
-              f'{folder}, and the same call goes on.', file=sys.stderr)
+        print(
+            f'flexsim sweep: interrupted; {count_written_runs(folder)} of '
+            f'{len(plan)} runs are kept in '
+            f'{folder}, and the same call goes on.',
+            file=sys.stderr,
+        )
         return 130
     finally:
         progress.clear()
     if not has_parquet():
-        print('flexsim sweep: note: no Parquet without pyarrow. Install it by '
-              f'{sys.executable} -m pip install pyarrow, and call again.', file=sys.stderr)
+        print(
+            'flexsim sweep: note: no Parquet without pyarrow. Install it by '
+            f'{sys.executable} -m pip install pyarrow, and call again.',
+            file=sys.stderr,
+        )
     common.print_result(arguments, _summary(folder, table, plan.names, progress), _as_text)
     return 0
 
@@ -126,7 +178,7 @@ class _SweepProgress:
 
     def __init__(self):
         self._begin, self._shown_at, self._screen = None, 0.0, Screen()
-        self.old_runs = 0              # found in the folder when this call started
+        self.old_runs = 0  # found in the folder when this call started
 
     def __call__(self, done, total):
         now = time.monotonic()
@@ -136,8 +188,11 @@ class _SweepProgress:
             return
         self._shown_at = now
         runs_made = done - self.old_runs
-        time_left = f', {(now - self._begin) / runs_made * (total - done):.0f} s left' if (
-            runs_made) else ''
+        time_left = (
+            f', {(now - self._begin) / runs_made * (total - done):.0f} s left'
+            if (runs_made)
+            else ''
+        )
         self._screen.show(f'{done / total:4.0%}  {done} of {total} runs{time_left}')
 
     def clear(self):
@@ -152,14 +207,18 @@ def _add_setting(parser, name, options):
     kind = common.numbers if isinstance(item.default, tuple) else type(item.default)
     if item.metadata['choices']:
         unit += f': {", ".join(item.metadata["choices"])}'
-    parser.add_argument(f'--{name}', type=kind, help=item.metadata['help'] + unit + default,
-                        **options)
+    parser.add_argument(
+        f'--{name}', type=kind, help=item.metadata['help'] + unit + default, **options
+    )
 
 
 def _setting_value(arguments, name):
     value = getattr(arguments, name, None)
-    return Manoeuvre.__dataclass_fields__[name].default if value is None else (
-        tuple(value) if isinstance(value, list) else value)
+    return (
+        Manoeuvre.__dataclass_fields__[name].default
+        if value is None
+        else (tuple(value) if isinstance(value, list) else value)
+    )
 
 
 def _parse_assignments(option, assignments):
@@ -176,19 +235,36 @@ def _parse_assignments(option, assignments):
 
 def _summary(folder, table, varied, progress):
     """Return the results as --json prints them."""
-    figures = [name for name, column in table.items()
-               if name not in ('run', 'note', *varied) and column.dtype.kind == 'f']
+    figures = [
+        name
+        for name, column in table.items()
+        if name not in ('run', 'note', *varied) and column.dtype.kind == 'f'
+    ]
     columns = {}
     for name in figures:
         column = table[name][np.isfinite(table[name])]
-        columns[name] = {'least': float(column.min()), 'median': float(np.median(column)),
-                         'largest': float(column.max())} if column.size else None
+        columns[name] = (
+            {
+                'least': float(column.min()),
+                'median': float(np.median(column)),
+                'largest': float(column.max()),
+            }
+            if column.size
+            else None
+        )
     noted_rows = np.flatnonzero(table['note'] != '')
-    return {'folder': str(folder), 'runs': len(table['run']), 'made_now':
-            len(table['run']) - progress.old_runs, 'varied': list(varied), 'figures': columns,
-            'files': [str(path) for path in sorted(folder.glob('table.*'))],
-            'notes': len(noted_rows), 'first_note': None if not noted_rows.size else {
-                'run': int(noted_rows[0]), 'note': str(table['note'][noted_rows[0]])}}
+    return {
+        'folder': str(folder),
+        'runs': len(table['run']),
+        'made_now': len(table['run']) - progress.old_runs,
+        'varied': list(varied),
+        'figures': columns,
+        'files': [str(path) for path in sorted(folder.glob('table.*'))],
+        'notes': len(noted_rows),
+        'first_note': None
+        if not noted_rows.size
+        else {'run': int(noted_rows[0]), 'note': str(table['note'][noted_rows[0]])},
+    }
 
 
 def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
@@ -197,8 +273,9 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
     width = max(map(len, summary['figures']), default=0)
     yield f'  {"":{width}} {"least":>11} {"median":>11} {"largest":>11}'
     for name, row in summary['figures'].items():
-        yield f'  {name:{width}} ' + ('          -' if row is None else ' '.join(
-            f'{value:11.4g}' for value in row.values()))
+        yield f'  {name:{width}} ' + (
+            '          -' if row is None else ' '.join(f'{value:11.4g}' for value in row.values())
+        )
     yield '  error in rad, or m where a joint slides; bent and swing in m; arrival in s'
     if summary['notes']:
         first = summary['first_note']

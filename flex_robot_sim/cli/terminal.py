@@ -12,8 +12,8 @@ import tty
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
-PROGRESS_DELAY_S = 2.0      # before a progress line appears
-PROGRESS_PERIOD_S = 1.0     # between two updates of a progress line
+PROGRESS_DELAY_S = 2.0  # before a progress line appears
+PROGRESS_PERIOD_S = 1.0  # between two updates of a progress line
 COLOURS = {'green': 32, 'red': 31, 'yellow': 33}
 
 
@@ -34,12 +34,13 @@ def key_watch() -> Iterator[Callable[[], bool]]:
         tty.setcbreak(file, termios.TCSANOW)
         yield lambda: bool(select.select([file], [], [], 0)[0])
     finally:
-        termios.tcsetattr(file, termios.TCSAFLUSH, saved_attributes)      # drops pending keys
+        termios.tcsetattr(file, termios.TCSAFLUSH, saved_attributes)  # drops pending keys
 
 
 @contextlib.contextmanager
-def show_progress(line: str, delay: float | None = None,
-                  progress_text: Callable[[], str] | None = None) -> Iterator[None]:
+def show_progress(
+    line: str, delay: float | None = None, progress_text: Callable[[], str] | None = None
+) -> Iterator[None]:
     """
     Show a line with the elapsed time if this context takes longer than `delay` [s].
 
@@ -54,12 +55,15 @@ def show_progress(line: str, delay: float | None = None,
     def show():
         text, pause = line, wait
         while not is_over.wait(pause):
-            text = text[:shutil.get_terminal_size().columns - 1]  # no wrapped line
+            text = text[: shutil.get_terminal_size().columns - 1]  # no wrapped line
             print(f'\r{text}' if width[0] else text, end='', file=stream, flush=True)
             width[0] = max(width[0], len(text))
             pause = PROGRESS_PERIOD_S
-            text = f'{line}: ' + (progress_text() if progress_text else
-                                  f'{time.monotonic() - started_at + pause:.0f} s')
+            text = f'{line}: ' + (
+                progress_text()
+                if progress_text
+                else f'{time.monotonic() - started_at + pause:.0f} s'
+            )
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()

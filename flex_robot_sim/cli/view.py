@@ -18,12 +18,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Show an arm in a web browser: sliders for its joints and natural modes, drop and swing. '
-        'The page is for this machine only. Ctrl-C ends it.')
+        'The page is for this machine only. Ctrl-C ends it.'
+    )
     add_robot(parser)
-    parser.add_argument('--port', type=int, metavar='N',
-                        help='of the page (default: the first that is free from 8180 on)')
-    parser.add_argument('--no-browser', action='store_true',
-                        help='print the address only, where a browser would open')
+    parser.add_argument(
+        '--port',
+        type=int,
+        metavar='N',
+        help='of the page (default: the first that is free from 8180 on)',
+    )
+    parser.add_argument(
+        '--no-browser',
+        action='store_true',
+        help='print the address only, where a browser would open',
+    )
     add_model(parser)
 
 
@@ -36,17 +44,30 @@ def run(arguments: Namespace) -> int:
             arm = read_arm(arguments)
             from flex_robot_sim.viewer.browser import Page
             from flex_robot_sim.viewer.robot_choice import RobotChoice
+
             page = Page(arm.description.name, arguments.port)
-            shipped = {name: partial(frs.load, str(path), coupling=arguments.coupling,
-                                     gravity=arguments.gravity)
-                       for name, path in shipped_robots().items()}
-            chosen_name = (arguments.robot if arguments.robot in shipped else
-                           plain(Path(arguments.robot).name))
+            shipped = {
+                name: partial(
+                    frs.load, str(path), coupling=arguments.coupling, gravity=arguments.gravity
+                )
+                for name, path in shipped_robots().items()
+            }
+            chosen_name = (
+                arguments.robot
+                if arguments.robot in shipped
+                else plain(Path(arguments.robot).name)
+            )
             with show_compilation():
-                view = RobotChoice(page, {chosen_name: lambda: arm, **{
-                    name: load for name, load in shipped.items() if name != chosen_name}})
-        print(f'{plain(arm.description.name)} at {page.private_address}  Ctrl-C ends it.',
-              flush=True)
+                view = RobotChoice(
+                    page,
+                    {
+                        chosen_name: lambda: arm,
+                        **{name: load for name, load in shipped.items() if name != chosen_name},
+                    },
+                )
+        print(
+            f'{plain(arm.description.name)} at {page.private_address}  Ctrl-C ends it.', flush=True
+        )
         # keep the redirect file as long as the page
         redirect_folder = None if arguments.no_browser else open_browser(page.private_address)
         view.watch()

@@ -25,18 +25,24 @@ from flex_robot_sim.util.exceptions import SettingError
 
 FEEDBACKS = (*KINDS, 'lqg')
 SAMPLE_PERIOD_S = 2e-3  # of the samples, unless the time step is longer      [s]
-POSES_PER_JOINT = 3     # along the way of a joint, with lqg gains for each
-MAX_POSES = 27          # of the lqg grid; a larger one is replaced by the goal alone
+POSES_PER_JOINT = 3  # along the way of a joint, with lqg gains for each
+MAX_POSES = 27  # of the lqg grid; a larger one is replaced by the goal alone
 WINDOW_PERIODS = 1.0, 3.0  # after the set points stop, in which tips are sampled
 
 
 class ClosedLoopMove:
     """Controller for a rollout that moves a Simulation to a pose."""
 
-    def __init__(self, simulation: Simulation, goal: ArrayLike, servo: tuple[ArrayLike, ArrayLike],
-                 duration: float = 0.0, shaper: OnlineShaper | None = None,
-                 law: StrainFeedback | Lqg | None = None,
-                 integral: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        goal: ArrayLike,
+        servo: tuple[ArrayLike, ArrayLike],
+        duration: float = 0.0,
+        shaper: OnlineShaper | None = None,
+        law: StrainFeedback | Lqg | None = None,
+        integral: np.ndarray | None = None,
+    ) -> None:
         """
         Begin at the present motor positions.
 
@@ -57,9 +63,14 @@ class ClosedLoopMove:
         self._shaped.use(shaper)
         goal, n = np.asarray(goal, float), len(arm.joint_names)
         if duration > 0.0:
-            reference.follow(reference.plan(
-                Trajectory(arm.joint_names, [duration], [goal], [np.zeros(n)], [np.zeros(n)]),
-                self._start, self._start), self._start)
+            reference.follow(
+                reference.plan(
+                    Trajectory(arm.joint_names, [duration], [goal], [np.zeros(n)], [np.zeros(n)]),
+                    self._start,
+                    self._start,
+                ),
+                self._start,
+            )
         else:
             reference.set(goal, None, None, np.inf)
         self._target_velocity = np.zeros(n)
@@ -94,14 +105,16 @@ class ClosedLoopMove:
             measured = simulation.motor_position, simulation.motor_velocity, self._curvature()
             acceleration = (target.velocity - self._target_velocity) / self.timing.period
             self._target_velocity = target.velocity.copy()
-            correction = law.update(*measured, np.array([
-                target.position, self._target_velocity, acceleration]))
+            correction = law.update(
+                *measured, np.array([target.position, self._target_velocity, acceleration])
+            )
             effort = effort + correction if law.adds_to_servo else correction
         if self._integral is not None and (law is None or law.adds_to_servo):
             spring_effort = self._servo[0] * (target.position - simulation.motor_position)
             damper_effort = self._servo[1] * (target.velocity - simulation.motor_velocity)
-            self._integral.update(time, spring_effort,
-                                  spring_effort + damper_effort + effort, self._limits)
+            self._integral.update(
+                time, spring_effort, spring_effort + damper_effort + effort, self._limits
+            )
             effort = effort + self._integral.effort
         return effort
 
@@ -112,22 +125,31 @@ class ClosedLoopMove:
         return self._sensors @ self.simulation.q
 
 
-def feedback_law(arm: ArmModel, kind: str, start: np.ndarray, goal: np.ndarray,
-                 servo: tuple[ArrayLike, ArrayLike], step: float) -> StrainFeedback | Lqg:
+def feedback_law(
+    arm: ArmModel,
+    kind: str,
+    start: np.ndarray,
+    goal: np.ndarray,
+    servo: tuple[ArrayLike, ArrayLike],
+    step: float,
+) -> StrainFeedback | Lqg:
     """Law of one of FEEDBACKS beside a servo, at a step [s]; slow. SettingError if none."""
     loop = LoopTiming(sample_period(step), 0.0)
     if kind in KINDS:
-        return StrainFeedback(arm, design_damping(arm, goal, gains=servo, kind=kind,
-                                                  **loop._asdict()))
-    axes = [np.unique(np.linspace(min(ends), max(ends), POSES_PER_JOINT))
-            for ends in zip(start, goal)]
+        return StrainFeedback(
+            arm, design_damping(arm, goal, gains=servo, kind=kind, **loop._asdict())
+        )
+    axes = [
+        np.unique(np.linspace(min(ends), max(ends), POSES_PER_JOINT)) for ends in zip(start, goal)
+    ]
     if np.prod([axis.size for axis in axes]) > MAX_POSES:
         axes = [np.array([position]) for position in goal]
     return Lqg(arm, design_lqg(arm, axes, **loop._asdict()))
 
 
-def integral_rates(arm: ArmModel, servo: tuple[np.ndarray, np.ndarray], share: float,
-                   step: float) -> np.ndarray:
+def integral_rates(
+    arm: ArmModel, servo: tuple[np.ndarray, np.ndarray], share: float, step: float
+) -> np.ndarray:
     """Rates (joints,) [1/s] of `ServoFit.with_integral`; SettingError if all are unstable."""
     fit = ServoFit(arm, LoopTiming(sample_period(step), 0.0))
     found = fit.with_integral(fit.evaluate(*servo), share)
@@ -144,8 +166,9 @@ def sample_period(step: float) -> float:
 class ResidualVibration:
     """Amplitude of the link tips after a move; of the tool, if no link is flexible."""
 
-    def __init__(self, arm: ArmModel, goal: ArrayLike,
-                 gains: tuple[ArrayLike, ArrayLike] | None) -> None:
+    def __init__(
+        self, arm: ArmModel, goal: ArrayLike, gains: tuple[ArrayLike, ArrayLike] | None
+    ) -> None:
         """Find the slowest mode at the goal, with a servo of `gains`."""
         found = excited_modes(arm, np.asarray(goal, float), gains)
         self.period = 1.0 / found.frequencies[0] if found.frequencies.size else 1.0
@@ -157,7 +180,8 @@ class ResidualVibration:
         begin, end = (arrival + periods * self.period for periods in WINDOW_PERIODS)
         if begin <= simulation.time <= end:
             tips = [tip[:3] for tip in simulation.deflection.values()] or [
-                simulation.pose(self._tool)[:3, 3]]
+                simulation.pose(self._tool)[:3, 3]
+            ]
             self._rows.append([simulation.time, *np.concatenate(tips)])
 
     def amplitude(self) -> float | None:

@@ -11,8 +11,9 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.simulation.simulation import Simulation
 
 
-def pass_to_drives(controller: JointController, simulation: Simulation,
-                   effort: np.ndarray) -> np.ndarray:
+def pass_to_drives(
+    controller: JointController, simulation: Simulation, effort: np.ndarray
+) -> np.ndarray:
     """
     Set gains and present target of the drives of a Simulation; return the efforts without PD.
 
@@ -23,5 +24,8 @@ def pass_to_drives(controller: JointController, simulation: Simulation,
         simulation.hold(target, 0.0, 0.0)
         return effort
     simulation.hold(target, servo.stiffness, servo.damping, rate)
-    return (effort - servo.stiffness * (target - simulation.motor_position)
-            - servo.damping * (rate - simulation.motor_velocity))
+    return (
+        effort
+        - servo.stiffness * (target - simulation.motor_position)
+        - servo.damping * (rate - simulation.motor_velocity)
+    )

@@ -19,10 +19,10 @@ from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
-SETTLED_TURN = 1e-10    # section rotation of a correction at which e has converged   [rad]
-MAX_TURN_STEP = 0.1     # section rotation of a correction, at most                   [rad]
+SETTLED_TURN = 1e-10  # section rotation of a correction at which e has converged   [rad]
+MAX_TURN_STEP = 0.1  # section rotation of a correction, at most                   [rad]
 MIN_STEP_SHARE = 1 / 64
-MAX_TURN = 1.0          # section rotation above which the iteration has diverged     [rad]
+MAX_TURN = 1.0  # section rotation above which the iteration has diverged     [rad]
 
 
 class FeedForward:
@@ -31,8 +31,8 @@ class FeedForward:
     def __init__(self, arm: ArmModel, kind: str) -> None:
         """Allocate; `kind` is one of FEED_FORWARDS except 'none'."""
         arrays, n = arm.arrays, len(arm.joint_names)
-        self.effort = np.zeros(n)       # of the motors                                 [N m, N]
-        self.lead = np.zeros(n)         # offset from link side to motor side           [rad, m]
+        self.effort = np.zeros(n)  # of the motors                                 [N m, N]
+        self.lead = np.zeros(n)  # offset from link side to motor side           [rad, m]
         self.is_settled = self.has_diverged = False
         self._arrays, self._work = arrays, make_workspace(arrays)
         self._q, self._zero, self._force = np.zeros((3, arm.size))
@@ -48,8 +48,12 @@ class FeedForward:
         self._compliance = np.linalg.inv(spring_matrices(arrays)[0][elastic, elastic])
         self._turn_per_coordinate = 1 / scales(arm)[elastic]  # of a section [rad]
         self._step, self._turn = np.zeros((2, self._e.size))
-        self._gear_compliance = np.where(arrays.motor >= 0, 1 / np.where(
-            arrays.motor >= 0, arrays.gear_stiffness, 1.0), 0.0) * self._is_elastic
+        self._gear_compliance = (
+            np.where(
+                arrays.motor >= 0, 1 / np.where(arrays.motor >= 0, arrays.gear_stiffness, 1.0), 0.0
+            )
+            * self._is_elastic
+        )
         self._share, self._size = 1.0, np.inf
 
     def update(self, target: np.ndarray) -> None:
@@ -78,7 +82,7 @@ class FeedForward:
         """Correct the elastic coordinates; return whether they have converged."""
         e, step, turn = self._e, self._step, self._turn
         np.dot(self._compliance, self._elastic_force, out=step)
-        step += e                                           # K^-1 (K e + g)
+        step += e  # K^-1 (K e + g)
         np.multiply(step, self._turn_per_coordinate, out=turn)
         size = math.sqrt(turn.dot(turn))
         if size > self._size and self._share > MIN_STEP_SHARE:
@@ -87,7 +91,7 @@ class FeedForward:
         step *= min(self._share, MAX_TURN_STEP / size) if size else 0.0
         e -= step
         np.multiply(e, self._turn_per_coordinate, out=turn)
-        if not turn.dot(turn) < MAX_TURN**2:                # nan is not less either
+        if not turn.dot(turn) < MAX_TURN**2:  # nan is not less either
             self.has_diverged, self._is_elastic = True, False
             e[:] = 0.0
             self._set_efforts()

@@ -25,10 +25,10 @@ class Servo:
         sim.hold([0.0, 0.5, -0.8], *servo.gains)
     """
 
-    stiffness: np.ndarray       # (joints,)                                 [N m/rad, N/m]
-    damping: np.ndarray         # (joints,)                                 [N m s/rad, N s/m]
-    frequency: float            # of the slowest closed joint if the arm were rigid         [Hz]
-    complaint: str = ''         # why the gains do not hold the arm, and a remedy
+    stiffness: np.ndarray  # (joints,)                                 [N m/rad, N/m]
+    damping: np.ndarray  # (joints,)                                 [N m s/rad, N s/m]
+    frequency: float  # of the slowest closed joint if the arm were rigid         [Hz]
+    complaint: str = ''  # why the gains do not hold the arm, and a remedy
     integral: np.ndarray | None = None  # (joints,)  rates of an integral action         [1/s]
 
     @property
@@ -37,8 +37,9 @@ class Servo:
         return self.stiffness, self.damping
 
 
-def fitting_gains(arm: ArmModel, frequency: float = 1.0,
-                  ratio: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
+def fitting_gains(
+    arm: ArmModel, frequency: float = 1.0, ratio: float = 0.7
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Stiffness and damping (joints,) [N m/rad, N m s/rad; N/m, N s/m] of every drive.
 
@@ -53,6 +54,6 @@ def fitting_gains(arm: ArmModel, frequency: float = 1.0,
 def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> np.ndarray:
     """Efforts (joints,) [N m, N] that carry the straight arm at joint positions [rad, m]."""
     q, zero, force = np.zeros((3, arm.size))
-    q[:len(position)] = position
+    q[: len(position)] = position
     inverse_dynamics(arm.arrays, q, zero, zero, make_workspace(arm.arrays), force)
-    return force[:len(position)]
+    return force[: len(position)]

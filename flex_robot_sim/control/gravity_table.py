@@ -15,7 +15,7 @@ import numpy as np
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.model.arm_model import ArmModel
 
-MAX_JOINTS = 7          # above it a table is slower than inverse dynamics
+MAX_JOINTS = 7  # above it a table is slower than inverse dynamics
 
 
 class GravityTable:
@@ -24,10 +24,12 @@ class GravityTable:
     def __init__(self, arm: ArmModel) -> None:
         """Fill the table with 2 or 3 poses per joint."""
         names = arm.joint_names
-        self.effort = np.zeros(len(names))      # [N m, N]
+        self.effort = np.zeros(len(names))  # [N m, N]
         self._revolute = [unit == 'rad' for unit in arm.units]
-        positions = [(0.0, 2 * pi / 3, 4 * pi / 3) if revolute else (0.0, 1.0)
-                     for revolute in self._revolute]
+        positions = [
+            (0.0, 2 * pi / 3, 4 * pi / 3) if revolute else (0.0, 1.0)
+            for revolute in self._revolute
+        ]
         table = np.array([carrying_efforts(arm, pose) for pose in product(*positions)])
         table = table.reshape(*map(len, positions), len(names))
         for j, (revolute, samples) in enumerate(zip(self._revolute, positions)):
@@ -44,7 +46,8 @@ class GravityTable:
     def update(self, position: np.ndarray) -> None:
         """Update `effort` for joints at `position` (n,) [rad, m]."""
         for q, revolute, terms, table, buffer in zip(
-                position.tolist(), self._revolute, self._terms, self._tables, self._buffers):
+            position.tolist(), self._revolute, self._terms, self._tables, self._buffers
+        ):
             if revolute:
                 terms[1], terms[2] = cos(q), sin(q)
             else:

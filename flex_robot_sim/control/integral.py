@@ -18,8 +18,8 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import static_frictions
 
-FADE_TIME_S = 0.5       # in which the sum fades out after switch-off                       [s]
-ZERO_EFFORT = 1e-9      # below it an effort is zero                                   [N m, N]
+FADE_TIME_S = 0.5  # in which the sum fades out after switch-off                       [s]
+ZERO_EFFORT = 1e-9  # below it an effort is zero                                   [N m, N]
 # position errors below which the sum is frozen                                         [rad, m]
 REST_TURN_ERROR, REST_SLIDE_ERROR = 5e-4, 1e-4
 
@@ -30,7 +30,7 @@ class Integral:
     def __init__(self, joints: int) -> None:
         """Begin switched off."""
         self.effort, self._rates, self._change = np.zeros((3, joints))
-        self.is_on = False              # whether `update` has anything to do
+        self.is_on = False  # whether `update` has anything to do
         self._is_fading = False
         self._rest_effort = np.zeros(joints)
         self._last: float | None = None
@@ -47,8 +47,9 @@ class Integral:
         self.effort[:] = 0.0
         self._last = None
 
-    def update(self, now: float, spring_effort: np.ndarray, unlimited: np.ndarray,
-               limits: np.ndarray) -> None:
+    def update(
+        self, now: float, spring_effort: np.ndarray, unlimited: np.ndarray, limits: np.ndarray
+    ) -> None:
         """
         Advance to a time [s].
 

@@ -45,38 +45,42 @@ class JointController:
     arm back to the old target. Each of these ends the present motion; only a swing starts again.
     """
 
-    def __init__(self, arm: ArmModel, settings: ControllerSettings | None = None,
-                 profile: ProfileSettings | None = None,
-                 sampling: LoopTiming | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        settings: ControllerSettings | None = None,
+        profile: ProfileSettings | None = None,
+        sampling: LoopTiming | None = None,
+    ) -> None:
         """Get ready for an arm; `sampling` of its states replaces that of the settings."""
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names
-        self.effort = np.zeros(n)           # as applied, within the limits             [N m, N]
-        self.refused = 0                    # count of targets, trajectories and joint states
-        self.newest = NEVER                 # time of the newest joint state [s]
-        self.is_live = False                # whether joint states arrive
-        self.drives_arm = True              # whether efforts move the arm, by the newest state
-        self.state_timeouts = 0             # number of timeouts of joint states
-        self.saturated = np.zeros(n, int)   # updates at the effort limit, by joint
-        self.reports: list[str] = []        # lines for the log, removed by the reader
-        self.servo: Servo                   # the gains, and a complaint if they are unstable
-        self.hold_monitor = HoldMonitor(arm)    # see `update_hold_monitor`
+        self.effort = np.zeros(n)  # as applied, within the limits             [N m, N]
+        self.refused = 0  # count of targets, trajectories and joint states
+        self.newest = NEVER  # time of the newest joint state [s]
+        self.is_live = False  # whether joint states arrive
+        self.drives_arm = True  # whether efforts move the arm, by the newest state
+        self.state_timeouts = 0  # number of timeouts of joint states
+        self.saturated = np.zeros(n, int)  # updates at the effort limit, by joint
+        self.reports: list[str] = []  # lines for the log, removed by the reader
+        self.servo: Servo  # the gains, and a complaint if they are unstable
+        self.hold_monitor = HoldMonitor(arm)  # see `update_hold_monitor`
         self.feedback = VibrationFeedback(n, self.reports)
         self._arm_without_payload, self._sampling = arm, sampling
         self._model = ControllerModel(arm, sampling)
         self._reported_sag_divergence = False
         self._reference = Reference(arm)
-        self.trajectories = TrajectoryQueue(self._reference)    # planned in another thread
+        self.trajectories = TrajectoryQueue(self._reference)  # planned in another thread
         self._points = ShapedReference(self._reference, rate_limits(arm))
         self._unlimited, self._error, self._rate_error = np.zeros((3, n))
-        self._measured, self._rate = np.zeros((2, n))   # of the side that is controlled
+        self._measured, self._rate = np.zeros((2, n))  # of the side that is controlled
         self._position, self._velocity, self._position_change = np.zeros((3, n))
         self._is_blind = False
-        self._is_pending = True             # the profile has not begun
+        self._is_pending = True  # the profile has not begun
         self._overload = Overload()
         self._integral = Integral(n)
         self.change(settings or ControllerSettings())
-        self._reference.planned(profile or NO_PROFILE)          # raises if it does not fit the arm
+        self._reference.planned(profile or NO_PROFILE)  # raises if it does not fit the arm
         self._reference.profile = profile or NO_PROFILE
 
     def fit(self, settings: ControllerSettings) -> None:
@@ -138,9 +142,15 @@ class JointController:
         """Time that the shaper adds to every motion, at most [s]."""
         return self._points.duration
 
-    def update(self, now: float, position: np.ndarray, velocity: np.ndarray,
-               motor_position: np.ndarray | None = None, motor_velocity: np.ndarray | None = None,
-               drives_arm: bool = True) -> np.ndarray:
+    def update(
+        self,
+        now: float,
+        position: np.ndarray,
+        velocity: np.ndarray,
+        motor_position: np.ndarray | None = None,
+        motor_velocity: np.ndarray | None = None,
+        drives_arm: bool = True,
+    ) -> np.ndarray:
         """
         Efforts for a joint state, (joints,) [N m, N]; the array is overwritten by the next call.
 
@@ -169,9 +179,11 @@ class JointController:
         elif not self.drives_arm:
             self._resume_control(now, f'the controller drives the arm again: it {HELD_IN_PLACE}')
         elif change.dot(change) > JUMP_THRESHOLD**2 and has_jumped(
-                change, now - self.newest, self._velocity, velocity):
+            change, now - self.newest, self._velocity, velocity
+        ):
             self._resume_control(
-                now, f'the arm is suddenly elsewhere, as after a reset: it {HELD_IN_PLACE}')
+                now, f'the arm is suddenly elsewhere, as after a reset: it {HELD_IN_PLACE}'
+            )
         self._position[:], self._velocity[:], self.drives_arm = position, velocity, drives_arm
         self.newest, self._is_blind = now, False
         reference, points = self._reference, self._points
@@ -201,8 +213,9 @@ class JointController:
             unlimited += feed.effort
             if feed.has_diverged and not self._reported_sag_divergence:
                 self._reported_sag_divergence = True
-                self.reports.append('feed_forward sag: the arm bends too much for it, and is '
-                                    'taken as straight')
+                self.reports.append(
+                    'feed_forward sag: the arm bends too much for it, and is taken as straight'
+                )
         feedback = self.feedback
         if feedback.is_on:
             if reference.doublet is None:
@@ -227,8 +240,11 @@ class JointController:
         if self.is_live and self._is_late(now):
             self.is_live = False
             self.state_timeouts += 1
-            why = (f'no joint state for {self.settings.state_timeout:g} s' if now > self.newest
-                   else 'the clock was set back')
+            why = (
+                f'no joint state for {self.settings.state_timeout:g} s'
+                if now > self.newest
+                else 'the clock was set back'
+            )
             self.reports.append(f'{why}: efforts are zero until the next joint state')
         if not self.is_live:
             self.effort[:] = 0.0
@@ -239,17 +255,28 @@ class JointController:
         if not self.is_live or not self.drives_arm:
             return
         was_reported = bool(self.hold_monitor.line)
-        self.hold_monitor.update(self.newest, self.is_moving, self._active_reference.position,
-                                 self._measured, self._rate, self.servo.frequency, self.servo,
-                                 self._position)
+        self.hold_monitor.update(
+            self.newest,
+            self.is_moving,
+            self._active_reference.position,
+            self._measured,
+            self._rate,
+            self.servo.frequency,
+            self.servo,
+            self._position,
+        )
         if self.hold_monitor.line and not was_reported:
             self.reports.append(self.hold_monitor.line)
         if self._feed is not None:
             sinking = self._overload.check(self.arm, self._feed.effort, self._limits)
             self.reports += [sinking] if sinking else []
 
-    def set_target(self, position: ArrayLike, velocity: ArrayLike | None = None,
-                   names: Sequence[str] | None = None) -> None:
+    def set_target(
+        self,
+        position: ArrayLike,
+        velocity: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
         """
         Step the target to positions; SettingError if they are not possible.
 
@@ -259,8 +286,9 @@ class JointController:
         """
         with self._counting_refusals():
             self.refuse_if_inactive()
-            self._reference.set(position, velocity, names,
-                                self.newest + self.settings.state_timeout)
+            self._reference.set(
+                position, velocity, names, self.newest + self.settings.state_timeout
+            )
 
     def follow(self, trajectory: Trajectory, now: float, start: float | None = None) -> None:
         """
@@ -314,9 +342,13 @@ class JointController:
         if not drives_arm:
             self._track_arm()
             return
-        self._resume_control(now, '' if self.newest == NEVER
-                             else 'joint states arrive again: the '
-                             f'arm {"goes back to its target" if is_resumed else HELD_IN_PLACE}')
+        self._resume_control(
+            now,
+            ''
+            if self.newest == NEVER
+            else 'joint states arrive again: the '
+            f'arm {"goes back to its target" if is_resumed else HELD_IN_PLACE}',
+        )
         if is_resumed and not self.is_moving:
             self._reference.lead_back(goal, now)
 
@@ -349,7 +381,7 @@ class JointController:
         """Advance the reference; refuse a waiting trajectory that does not fit."""
         try:
             self._reference.move(now, self._measured)
-        except SettingError as error:       # trajectory is shorter than the state period
+        except SettingError as error:  # trajectory is shorter than the state period
             self._refuse_trajectory(error)
 
     def _refuse_trajectory(self, error):

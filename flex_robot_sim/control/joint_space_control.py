@@ -44,8 +44,9 @@ class PdControl:
         sim.effort = law.step(frs.feedback.measure(sim))
     """
 
-    def __init__(self, arm: ArmModel, *, reference: Reference,
-                 gains: Gains, limits: ArrayLike | None = None) -> None:
+    def __init__(
+        self, arm: ArmModel, *, reference: Reference, gains: Gains, limits: ArrayLike | None = None
+    ) -> None:
         """
         Prepare the law for an arm.
 
@@ -63,11 +64,16 @@ class PdControl:
 
     def step(self, measurement: Measurement) -> np.ndarray:
         """Efforts (joints,) [N m, N] for time, positions and velocities of a Measurement."""
-        position, velocity = (checked_field(measurement, field, self._arm.joint_names)
-                              for field in ('position', 'velocity'))
+        position, velocity = (
+            checked_field(measurement, field, self._arm.joint_names)
+            for field in ('position', 'velocity')
+        )
         target, rate, _ = self.reference(measurement.time)
-        effort = (carrying_efforts(self._arm, target) + self.stiffness * (target - position)
-                  + self.damping * (rate - velocity))
+        effort = (
+            carrying_efforts(self._arm, target)
+            + self.stiffness * (target - position)
+            + self.damping * (rate - velocity)
+        )
         return np.clip(effort, -self.limits, self.limits)
 
     def reset(self) -> None:
@@ -87,8 +93,15 @@ class ComputedTorque:
         sim.effort = law.step(frs.feedback.measure(sim))
     """
 
-    def __init__(self, arm: ArmModel, *, reference: Reference, frequency: ArrayLike = 1.0,
-                 damping_ratio: ArrayLike = 1.0, limits: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        *,
+        reference: Reference,
+        frequency: ArrayLike = 1.0,
+        damping_ratio: ArrayLike = 1.0,
+        limits: ArrayLike | None = None,
+    ) -> None:
         """
         Prepare the law for an arm, with the dynamics of the errors.
 
@@ -109,11 +122,16 @@ class ComputedTorque:
 
     def step(self, measurement: Measurement) -> np.ndarray:
         """Efforts (joints,) [N m, N] for time, positions and velocities of a Measurement."""
-        position, velocity = (checked_field(measurement, field, self._arm.joint_names)
-                              for field in ('position', 'velocity'))
+        position, velocity = (
+            checked_field(measurement, field, self._arm.joint_names)
+            for field in ('position', 'velocity')
+        )
         target, rate, acceleration = self.reference(measurement.time)
-        wanted = (acceleration + self._damping * (rate - velocity)
-                  + self._stiffness * (target - position))
+        wanted = (
+            acceleration
+            + self._damping * (rate - velocity)
+            + self._stiffness * (target - position)
+        )
         q, v, a = (self._columns @ values for values in (position, velocity, wanted))
         force = np.zeros(q.size)
         inverse_dynamics(self._arm.arrays, q, v, a, self._work, force)

@@ -48,7 +48,7 @@ class ControllerModel:
         if stiffness is None and damping is None and not settings.bandwidth:
             return fit.servo(ratio=ratio)
         if stiffness is None:
-            stiffness = fit.inertia * (2 * math.pi * settings.bandwidth)**2
+            stiffness = fit.inertia * (2 * math.pi * settings.bandwidth) ** 2
             if not settings.bandwidth:
                 stiffness = fit.servo(ratio=ratio).stiffness
         if damping is None:

@@ -41,24 +41,24 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 
 # frequency [Hz] and damping ratio of a closed joint, alone and rigid
 DEFAULT_FREQUENCY, DEFAULT_RATIO = 1.0, 0.7
-MIN_FREQUENCY = 0.08        # lowest useful frequency of a closed joint                     [Hz]
-STIFFNESS_RESERVE = 2.0     # stiffness over what the weight needs: for a payload
-FREQUENCY_RESERVE = 1.2     # factor on the frequency that must stay stable
+MIN_FREQUENCY = 0.08  # lowest useful frequency of a closed joint                     [Hz]
+STIFFNESS_RESERVE = 2.0  # stiffness over what the weight needs: for a payload
+FREQUENCY_RESERVE = 1.2  # factor on the frequency that must stay stable
 SLOW_JOINT_FREQUENCY = 0.5  # to which a joint is slowed to keep its damping [Hz]
-MIN_RATIO, MIN_RATIO_SLOW = 0.3, 0.1        # of damping with sampling, above and below it
-SMALLEST_RATIO = 1e-9               # replaces 0, to divide by it
+MIN_RATIO, MIN_RATIO_SLOW = 0.3, 0.1  # of damping with sampling, above and below it
+SMALLEST_RATIO = 1e-9  # replaces 0, to divide by it
 # over the damping that stops a drive within a period,
 # if efforts are a period late, and if they are not
 MAX_DAMPING_LATE, MAX_DAMPING_PROMPT = 0.35, 0.7
 FREQUENCY_STEP_RATIO = 0.8  # from one trial frequency to the next
 DAMPING_SHARES = (1.0, 0.5, 0.25)  # of that damping, in trial order
 INTEGRAL_FACTORS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)  # on the integral rates, in trial order
-INTEGRAL_RESERVE = 1.5      # factor on them that must stay stable
-PAYLOAD_RESERVE = 1.7       # factor on weight and inertia of the arm
-MAX_GROWTH = 1e-2           # that counts as stable: rounding errors         [1/s]
+INTEGRAL_RESERVE = 1.5  # factor on them that must stay stable
+PAYLOAD_RESERVE = 1.7  # factor on weight and inertia of the arm
+MAX_GROWTH = 1e-2  # that counts as stable: rounding errors         [1/s]
 DEFAULT_INTEGRAL_SHARE = 0.2  # of the joint rate, for integral action added by default
-MAX_OFFSET_SHARE = 0.1      # offset at rest that triggers it, over hold_tolerance
-MAX_DRY_SHARE = 0.2         # the same, for the stiffness of default gains without integral action
+MAX_OFFSET_SHARE = 0.1  # offset at rest that triggers it, over hold_tolerance
+MAX_DRY_SHARE = 0.2  # the same, for the stiffness of default gains without integral action
 
 
 CONTINUOUS = LoopTiming(0.0, 0.0)
@@ -67,8 +67,13 @@ CONTINUOUS = LoopTiming(0.0, 0.0)
 class ServoFit:
     """Linear models of an arm at several poses, and gains that stabilise all of them."""
 
-    def __init__(self, arm: ArmModel, sampling: LoopTiming, feedback: str = 'motor',
-                 poses: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        sampling: LoopTiming,
+        feedback: str = 'motor',
+        poses: np.ndarray | None = None,
+    ) -> None:
         """
         Linearise the arm at its poses.
 
@@ -78,18 +83,27 @@ class ServoFit:
         """
         refuse_massless(arm)
         self.arm, self.sampling = arm, sampling
-        self._loops = [_SampledPose(arm, pose, sampling, feedback)
-                       for pose in (poses_within(arm) if poses is None else poses)]
+        self._loops = [
+            _SampledPose(arm, pose, sampling, feedback)
+            for pose in (poses_within(arm) if poses is None else poses)
+        ]
         self.inertia = np.max([np.diag(loop.inertia) for loop in self._loops], axis=0)
         # fall rate of the rigid arm; stiffness over inertia must exceed its square
-        self.fall_rate = math.sqrt(max(0.0, *(
-            eigvalsh(-loop.joint_stiffness, np.diag(self.inertia))[-1]
-            for loop in self._loops)))
+        self.fall_rate = math.sqrt(
+            max(
+                0.0,
+                *(
+                    eigvalsh(-loop.joint_stiffness, np.diag(self.inertia))[-1]
+                    for loop in self._loops
+                ),
+            )
+        )
         # a diagonally dominant matrix is positive definite
         self._min_stiffness = np.minimum(
             STIFFNESS_RESERVE * self.fall_rate**2 * self.inertia,
-            STIFFNESS_RESERVE * np.max([np.abs(loop.joint_stiffness).sum(axis=1)
-                                        for loop in self._loops], axis=0))
+            STIFFNESS_RESERVE
+            * np.max([np.abs(loop.joint_stiffness).sum(axis=1) for loop in self._loops], axis=0),
+        )
         self._drive_inertia = np.min([loop.light for loop in self._loops], axis=0)
         self.has_friction = has_friction(arm.arrays.friction)
 
@@ -117,8 +131,10 @@ class ServoFit:
     def holds(self, servo: Servo, reserves: Iterable[float] = (1.0, FREQUENCY_RESERVE)) -> bool:
         """Whether the loop is stable in all poses, also with gains scaled by each reserve."""
         for i, loop in enumerate(self._loops):
-            if any(loop.growth(factor**2 * servo.stiffness, factor * servo.damping) > MAX_GROWTH
-                   for factor in reserves):
+            if any(
+                loop.growth(factor**2 * servo.stiffness, factor * servo.damping) > MAX_GROWTH
+                for factor in reserves
+            ):
                 # the pose that fails is checked first next time
                 self._loops.insert(0, self._loops.pop(i))
                 return False
@@ -137,15 +153,28 @@ class ServoFit:
             rates = share * np.sqrt(servo.stiffness / self.inertia)
         # lower gains are equivalent to a heavier arm
         cases = [(1.0, INTEGRAL_RESERVE)] + [(1 / PAYLOAD_RESERVE, 1.0)] * self.holds(
-            servo, (PAYLOAD_RESERVE**-0.5,))
+            servo, (PAYLOAD_RESERVE**-0.5,)
+        )
         for part in INTEGRAL_FACTORS:
-            if all(loop.growth(factor * servo.stiffness, factor * servo.damping,
-                               integral=reserve * part * rates) <= MAX_GROWTH
-                   for factor, reserve in cases for loop in self._loops):
+            if all(
+                loop.growth(
+                    factor * servo.stiffness,
+                    factor * servo.damping,
+                    integral=reserve * part * rates,
+                )
+                <= MAX_GROWTH
+                for factor, reserve in cases
+                for loop in self._loops
+            ):
                 return replace(servo, integral=part * rates)
-        return replace(servo, complaint=servo.complaint or (
-            f'{self.arm.description.name} does not bear integral action with these gains: give '
-            'more damping, or shorter periods'))
+        return replace(
+            servo,
+            complaint=servo.complaint
+            or (
+                f'{self.arm.description.name} does not bear integral action with these gains: '
+                'give more damping, or shorter periods'
+            ),
+        )
 
     def with_default_integral(self, servo: Servo, feeds_weight: bool = True) -> Servo:
         """Servo with integral action for joints that would rest away from their targets."""
@@ -154,35 +183,52 @@ class ServoFit:
         if not needed.any() or servo.complaint:
             return servo
         candidate = self.with_integral(servo, DEFAULT_INTEGRAL_SHARE)
-        return servo if candidate.integral is None else replace(
-            candidate, integral=np.where(needed, candidate.integral, 0.0))
+        return (
+            servo
+            if candidate.integral is None
+            else replace(candidate, integral=np.where(needed, candidate.integral, 0.0))
+        )
 
     def offsets(self, servo: Servo, feeds_weight: bool = True) -> np.ndarray:
         """Largest distances (joints,) from targets at rest without integral action [rad, m]."""
         effort = static_frictions(self.arm.arrays.friction)
         if not feeds_weight:
-            effort = effort + np.max(np.abs([
-                carrying_efforts(self.arm, pose) for pose in poses_within(self.arm)]), axis=0)
-        return np.divide(effort, servo.stiffness, where=servo.stiffness > 0.0,
-                         out=np.zeros(effort.size))
+            effort = effort + np.max(
+                np.abs([carrying_efforts(self.arm, pose) for pose in poses_within(self.arm)]),
+                axis=0,
+            )
+        return np.divide(
+            effort, servo.stiffness, where=servo.stiffness > 0.0, out=np.zeros(effort.size)
+        )
 
     def evaluate(self, stiffness: np.ndarray, damping: np.ndarray) -> Servo:
         """Return the Servo with these gains (joints,), and a complaint if it is unstable."""
         servo = self._servo(stiffness, damping)
         name = self.arm.description.name
         if not all(loop.holds_weight(stiffness) for loop in self._loops):
-            return self._servo(stiffness, damping, (
-                f'{name} falls over: its weight is stiffer than its gains in some poses. Give a '
-                'bandwidth of '
-                f'{1.1 * math.sqrt(STIFFNESS_RESERVE) * self.fall_rate / (2 * math.pi):.2g} Hz or '
-                'more, or none'))
+            return self._servo(
+                stiffness,
+                damping,
+                (
+                    f'{name} falls over: its weight is stiffer than its gains in some poses. Give '
+                    'a bandwidth of '
+                    f'{1.1 * math.sqrt(STIFFNESS_RESERVE) * self.fall_rate / (2 * math.pi):.2g} '
+                    'Hz or more, or none'
+                ),
+            )
         if self.holds(servo, (1.0,)):
             return servo
-        if any(loop.growth(stiffness, damping, is_sampled=False) > MAX_GROWTH
-               for loop in self._loops):
-            return self._servo(stiffness, damping, (
-                f'{name} does not come to rest: its links give way under its weight, whatever '
-                'the gains. Stiffen them'))
+        if any(
+            loop.growth(stiffness, damping, is_sampled=False) > MAX_GROWTH for loop in self._loops
+        ):
+            return self._servo(
+                stiffness,
+                damping,
+                (
+                    f'{name} does not come to rest: its links give way under its weight, whatever '
+                    'the gains. Stiffen them'
+                ),
+            )
         return self._servo(stiffness, damping, self._light_drives(damping))
 
     def _friction_stiffness(self, rate, ratio):
@@ -203,10 +249,14 @@ class ServoFit:
         if self.sampling.period:
             max_share = share * (MAX_DAMPING_LATE if self.sampling.delay else MAX_DAMPING_PROMPT)
             damping = np.minimum(damping, max_share * self._drive_inertia / self.sampling.period)
-            preferred, fallback = ((damping / (2 * min(min_ratio, ratio)))**2 / inertia
-                                   for min_ratio in (MIN_RATIO, MIN_RATIO_SLOW))
-            highest = np.maximum(preferred, np.minimum(
-                fallback, inertia * (2 * math.pi * SLOW_JOINT_FREQUENCY)**2))
+            preferred, fallback = (
+                (damping / (2 * min(min_ratio, ratio))) ** 2 / inertia
+                for min_ratio in (MIN_RATIO, MIN_RATIO_SLOW)
+            )
+            highest = np.maximum(
+                preferred,
+                np.minimum(fallback, inertia * (2 * math.pi * SLOW_JOINT_FREQUENCY) ** 2),
+            )
             stiffness = np.minimum(stiffness, np.maximum(highest, self._min_stiffness))
         return self._servo(stiffness, damping)
 
@@ -221,33 +271,48 @@ class ServoFit:
         ideal = self._servo(self.inertia * rate**2, 2 * ratio * self.inertia * rate)
         candidates = [self._limited(frequency, ratio, share) for share in DAMPING_SHARES]
         candidates += [self._servo(0.0 * servo.stiffness, servo.damping) for servo in candidates]
-        servo = min(candidates, key=lambda servo: max(
-            loop.growth(servo.stiffness, servo.damping) for loop in self._loops))
+        servo = min(
+            candidates,
+            key=lambda servo: max(
+                loop.growth(servo.stiffness, servo.damping) for loop in self._loops
+            ),
+        )
         if not self.sampling.period or any(
-                loop.growth(ideal.stiffness, ideal.damping, is_sampled=False) > MAX_GROWTH
-                for loop in self._loops):
+            loop.growth(ideal.stiffness, ideal.damping, is_sampled=False) > MAX_GROWTH
+            for loop in self._loops
+        ):
             return self.evaluate(servo.stiffness, servo.damping)
         return self._servo(servo.stiffness, servo.damping, self._light_drives(ideal.damping))
 
     def _light_drives(self, damping):
         """Line about drives whose inertia is too small for the state period."""
         arm, sampling = self.arm, self.sampling
-        needed = damping * sampling.period / (
-            MAX_DAMPING_LATE if sampling.delay else MAX_DAMPING_PROMPT)
+        needed = (
+            damping
+            * sampling.period
+            / (MAX_DAMPING_LATE if sampling.delay else MAX_DAMPING_PROMPT)
+        )
         gears = [arm.description.joint(name).gear_ratio for name in arm.joint_names]
-        wanted = [f'{name} {_rounded_up(inertia / gear**2):g}' for name, gear, inertia, light
-                  in zip(arm.joint_names, gears, needed, self._drive_inertia) if light < inertia]
+        wanted = [
+            f'{name} {_rounded_up(inertia / gear**2):g}'
+            for name, gear, inertia, light in zip(
+                arm.joint_names, gears, needed, self._drive_inertia
+            )
+            if light < inertia
+        ]
         remedies = [f'rotor_inertia to {", ".join(wanted)} [kg m2, kg]'] if wanted else []
         if arm.size > len(arm.joint_names) or not wanted:
             remedies.append('damping to what bends')
-        return (f'no gains hold {arm.description.name} by states every '
-                f'{1e3 * sampling.period:g} ms: drives too light for what they move shake. Give '
-                f'{" and ".join(remedies)}, or shorter periods')
+        return (
+            f'no gains hold {arm.description.name} by states every '
+            f'{1e3 * sampling.period:g} ms: drives too light for what they move shake. Give '
+            f'{" and ".join(remedies)}, or shorter periods'
+        )
 
 
 def _rounded_up(value):
     """Round a value up to one significant digit."""
-    digit = 10.0**math.floor(math.log10(value))
+    digit = 10.0 ** math.floor(math.log10(value))
     return math.ceil(value / digit) * digit
 
 
@@ -269,8 +334,9 @@ class _SampledPose:
         self._B = np.vstack([np.zeros_like(input_map), inverse @ input_map])
         self._measured = np.arange(drives.size) if feedback == 'link' else drives
         self._sampling = sampling
-        self._step = (zero_order_hold(self._A, self._B, sampling.period) if sampling.period
-                      else None)
+        self._step = (
+            zero_order_hold(self._A, self._B, sampling.period) if sampling.period else None
+        )
         self.light = 1.0 / np.diag(inverse)[drives]
 
     def holds_weight(self, stiffness):
@@ -288,7 +354,7 @@ class _SampledPose:
         is_late = bool(period and self._sampling.delay)
         if integral is None:
             step = np.block([[A, B], [-F, zero]]) if is_late else A - B @ F
-        else:                           # states v' = -s w K y
+        else:  # states v' = -s w K y
             G = np.zeros((joints, n))
             G[rows, self._measured] = integral * stiffness
             if not period:
@@ -303,9 +369,14 @@ class _SampledPose:
         return math.log(np.abs(values).max()) / period if period else values.real.max()
 
 
-def design_servo(arm: ArmModel, *, frequency: float = DEFAULT_FREQUENCY,
-                 damping_ratio: float = DEFAULT_RATIO, period: float = 0.0,
-                 delay: float = 0.0) -> Servo:
+def design_servo(
+    arm: ArmModel,
+    *,
+    frequency: float = DEFAULT_FREQUENCY,
+    damping_ratio: float = DEFAULT_RATIO,
+    period: float = 0.0,
+    delay: float = 0.0,
+) -> Servo:
     """
     Design PD gains of the joints that hold an arm in all its poses.
 
@@ -326,8 +397,7 @@ def design_servo(arm: ArmModel, *, frequency: float = DEFAULT_FREQUENCY,
     expect_arm(arm)
     for name, value in (('frequency', frequency), ('damping_ratio', damping_ratio)):
         if not 0.0 < number_or_nan(value) < math.inf:
-            raise SettingError(f'{name} = {shortened(repr(value), 60)} must be above 0 and '
-                               'finite')
+            raise SettingError(f'{name} = {shortened(repr(value), 60)} must be above 0 and finite')
     is_continuous = number_or_nan(period) == 0.0 == number_or_nan(delay)
     timing = CONTINUOUS if is_continuous else checked_timing(LoopTiming(period, delay))
     if timing.delay not in (0.0, timing.period):
@@ -339,8 +409,10 @@ def design_servo(arm: ArmModel, *, frequency: float = DEFAULT_FREQUENCY,
 def servo_line(arm: ArmModel, servo: Servo, ratio: float = DEFAULT_RATIO) -> str:
     """Return a line that describes default gains."""
     friction = ' and friction' * has_friction(arm.arrays.friction)
-    line = (f'gains: {servo.frequency:.3g} Hz, damping ratio {ratio:g}, by joint-space inertia'
-            f'{friction}')
+    line = (
+        f'gains: {servo.frequency:.3g} Hz, damping ratio {ratio:g}, by joint-space inertia'
+        f'{friction}'
+    )
     if servo.integral is not None and servo.integral.any():
         names = ', '.join(arm.joint_names[k] for k in np.flatnonzero(servo.integral))
         line += f'; integral action at {names}'

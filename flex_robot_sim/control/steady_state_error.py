@@ -11,10 +11,10 @@ from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import static_frictions
 
-MAX_TURN_ERROR, MAX_SLIDE_ERROR = 0.05, 0.01    # position error of a held joint     [rad, m]
-NOTABLE_SHARE = 0.02    # of these distances, from which on an error has a line
-MOVING_SHARE = 0.02     # of these distances per second, of a joint that still moves      [1/s]
-COUPLING = 2.0          # F / K is exceeded by this factor, as errors of other joints shift weight
+MAX_TURN_ERROR, MAX_SLIDE_ERROR = 0.05, 0.01  # position error of a held joint     [rad, m]
+NOTABLE_SHARE = 0.02  # of these distances, from which on an error has a line
+MOVING_SHARE = 0.02  # of these distances per second, of a joint that still moves      [1/s]
+COUPLING = 2.0  # F / K is exceeded by this factor, as errors of other joints shift weight
 
 
 def hold_tolerance(arm: ArmModel) -> np.ndarray:
@@ -22,9 +22,15 @@ def hold_tolerance(arm: ArmModel) -> np.ndarray:
     return np.array([MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units])
 
 
-def steady_state_error(arm: ArmModel, servo: Servo, target: np.ndarray, position: np.ndarray,
-                       motor_position: np.ndarray, velocity: np.ndarray,
-                       goal: str = 'its target') -> str:
+def steady_state_error(
+    arm: ArmModel,
+    servo: Servo,
+    target: np.ndarray,
+    position: np.ndarray,
+    motor_position: np.ndarray,
+    velocity: np.ndarray,
+    goal: str = 'its target',
+) -> str:
     """
     Line about the joint that rests furthest from its target, and why; '' if all are there.
 
@@ -49,21 +55,26 @@ def steady_state_error(arm: ArmModel, servo: Servo, target: np.ndarray, position
     if stiffness * motor_error > COUPLING * friction:
         bends = arm.size > len(arm.joint_names)
         return f'{line}: the bent arm weighs on it otherwise than the straight one' * bends or line
-    return (f'{line}: its dry friction of {friction:.2g} {effort} stops a servo of '
-            f'{stiffness:.3g} {effort}/{unit} there{_integral_words(servo, worst)}')
+    return (
+        f'{line}: its dry friction of {friction:.2g} {effort} stops a servo of '
+        f'{stiffness:.3g} {effort}/{unit} there{_integral_words(servo, worst)}'
+    )
 
 
 def friction_band(arm: ArmModel, servo: Servo) -> str:
     """Line about the joint that dry friction stops furthest from its target; '' if none is."""
     friction = static_frictions(arm.arrays.friction)
-    band = np.divide(friction, servo.stiffness, where=servo.stiffness > 0.0,
-                     out=np.zeros(friction.size))
+    band = np.divide(
+        friction, servo.stiffness, where=servo.stiffness > 0.0, out=np.zeros(friction.size)
+    )
     allowed = hold_tolerance(arm)
     worst = int(np.argmax(band / allowed))
     if not band[worst] > NOTABLE_SHARE * allowed[worst]:
         return ''
-    return (f'dry friction may stop {arm.joint_names[worst]} {band[worst]:.2g} '
-            f'{arm.units[worst]} from its target{_integral_words(servo, worst)}')
+    return (
+        f'dry friction may stop {arm.joint_names[worst]} {band[worst]:.2g} '
+        f'{arm.units[worst]} from its target{_integral_words(servo, worst)}'
+    )
 
 
 def _integral_words(servo, joint):

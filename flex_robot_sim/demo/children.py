@@ -12,8 +12,8 @@ from pathlib import Path
 
 from flex_robot_sim.demo import dies_with_parent
 
-STOP_TIMEOUT_S = 0.8      # from SIGINT to SIGKILL
-EXTRA_TIME_S = 2.0        # more for an optional process, which may have to close a file
+STOP_TIMEOUT_S = 0.8  # from SIGINT to SIGKILL
+EXTRA_TIME_S = 2.0  # more for an optional process, which may have to close a file
 
 
 class Children:
@@ -23,9 +23,9 @@ class Children:
         """Start without child processes."""
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[threading.Thread] = []
-        self.lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()    # (name, line)
+        self.lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()  # (name, line)
         self._last_lines: dict[str, str] = {}
-        self._optional: set[str] = set()      # processes that no other depends on
+        self._optional: set[str] = set()  # processes that no other depends on
         self._deadline: float | None = None
 
     def __enter__(self):
@@ -43,12 +43,23 @@ class Children:
         Ctrl-C of the terminal does not reach it; call `stop`. Call this from the main thread,
         because the program ends with the thread that started it.
         """
-        guard = [sys.executable, '-I', '-S', str(Path(dies_with_parent.__file__).resolve()),
-                 str(os.getpid())]
+        guard = [
+            sys.executable,
+            '-I',
+            '-S',
+            str(Path(dies_with_parent.__file__).resolve()),
+            str(os.getpid()),
+        ]
         process = subprocess.Popen(
-            [*guard, *words], start_new_session=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace',
-            env={'RCUTILS_CONSOLE_OUTPUT_FORMAT': '[{severity}] {message}', **os.environ})
+            [*guard, *words],
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            env={'RCUTILS_CONSOLE_OUTPUT_FORMAT': '[{severity}] {message}', **os.environ},
+        )
         self._processes[name] = process
         if not is_needed:
             self._optional.add(name)
@@ -67,8 +78,11 @@ class Children:
             code = process.poll()
             if code is not None and name not in self._optional:
                 self._readers[list(self._processes).index(name)].join(STOP_TIMEOUT_S)
-                ending = (f'was ended by {signal.Signals(-code).name}' if code < 0 else
-                          f'ended with code {code}')
+                ending = (
+                    f'was ended by {signal.Signals(-code).name}'
+                    if code < 0
+                    else f'ended with code {code}'
+                )
                 last_line = self._last_lines.get(name) if code > 0 else None
                 return f'{name} {ending}: {last_line}' if last_line else f'{name} {ending}'
         return None
@@ -88,10 +102,13 @@ class Children:
     def stop(self) -> None:
         """Interrupt all programs, and kill those that run longer than STOP_TIMEOUT_S."""
         self.interrupt()
-        assert self._deadline is not None       # interrupt has set it
+        assert self._deadline is not None  # interrupt has set it
         for name, process in self._processes.items():
-            remaining = self._deadline + (
-                EXTRA_TIME_S if name in self._optional else 0.0) - time.monotonic()
+            remaining = (
+                self._deadline
+                + (EXTRA_TIME_S if name in self._optional else 0.0)
+                - time.monotonic()
+            )
             try:
                 process.wait(max(remaining, 0.0))
             except subprocess.TimeoutExpired:

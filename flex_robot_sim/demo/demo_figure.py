@@ -8,7 +8,7 @@ from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.util.plots import Curve, Panel
 
 MILLI = 1e3
-LOG_SCALE_FLOOR_MS = 1e-3   # smallest value on the logarithmic axis
+LOG_SCALE_FLOOR_MS = 1e-3  # smallest value on the logarithmic axis
 
 
 def panels_of_run(record: RunRecord, prismatic: Sequence[str] = ()) -> list[Panel]:
@@ -32,8 +32,13 @@ def panels_of_run(record: RunRecord, prismatic: Sequence[str] = ()) -> list[Pane
     return panels
 
 
-def panels_of_comparison(unshaped: RunRecord, shaped: RunRecord, shaper: str, begin: float = 0.0,
-                         prismatic: Sequence[str] = ()) -> list[Panel]:
+def panels_of_comparison(
+    unshaped: RunRecord,
+    shaped: RunRecord,
+    shaper: str,
+    begin: float = 0.0,
+    prismatic: Sequence[str] = (),
+) -> list[Panel]:
     """
     Panels of two RunRecords of the same motion, without a shaper and with it.
 
@@ -41,8 +46,9 @@ def panels_of_comparison(unshaped: RunRecord, shaped: RunRecord, shaper: str, be
     :param prismatic: names of the joints that slide.
     """
     runs = (('without', unshaped, 1), (f'with {shaper}', shaped, 0))
-    ranges = np.ptp(unshaped.of_joints('target')[
-        np.isfinite(unshaped.of_joints('target')).all(axis=1)], axis=0)
+    ranges = np.ptp(
+        unshaped.of_joints('target')[np.isfinite(unshaped.of_joints('target')).all(axis=1)], axis=0
+    )
     joint_index = int(np.argmax(ranges))
     joint = unshaped.joint_names[joint_index]
 
@@ -54,13 +60,25 @@ def panels_of_comparison(unshaped: RunRecord, shaped: RunRecord, shaper: str, be
             curves.append(Curve(name, times[is_shown], factor * values[is_shown, column], colour))
         return Panel(label, tuple(curves))
 
-    panels = [panel(f'{joint}: target [{"m" if joint in prismatic else "rad"}]', lambda record: (
-        record.joints.time, record.of_joints('target')), joint_index, 1.0)]
+    panels = [
+        panel(
+            f'{joint}: target [{"m" if joint in prismatic else "rad"}]',
+            lambda record: (record.joints.time, record.of_joints('target')),
+            joint_index,
+            1.0,
+        )
+    ]
     if unshaped.links:
         link = max(unshaped.links, key=lambda link: _range(unshaped.tips[link]))
-        panels += [panel(f'{link}: tip, {axis}\n[mm]', lambda record: (
-            record.tips[link].time, record.tips[link].values), column, MILLI)
-            for column, axis in ((1, 'sideways'), (2, 'up and down'))]
+        panels += [
+            panel(
+                f'{link}: tip, {axis}\n[mm]',
+                lambda record: (record.tips[link].time, record.tips[link].values),
+                column,
+                MILLI,
+            )
+            for column, axis in ((1, 'sideways'), (2, 'up and down'))
+        ]
     return panels
 
 
@@ -87,16 +105,31 @@ def _tips(record):
     for k, link in enumerate(record.links):
         track = record.tips[link]
         for column, axis in ((1, 'y'), (2, 'z')):
-            yield Curve(f'{link}, {axis}', track.time, MILLI * track.values[:, column], k,
-                        dashes=column - 1)
+            yield Curve(
+                f'{link}, {axis}',
+                track.time,
+                MILLI * track.values[:, column],
+                k,
+                dashes=column - 1,
+            )
 
 
 def _timing(record):
     lateness = record.lateness
-    yield Curve('states late or lost', lateness.time,
-                np.maximum(MILLI * lateness.values[:, 0], LOG_SCALE_FLOOR_MS), 5)
+    yield Curve(
+        'states late or lost',
+        lateness.time,
+        np.maximum(MILLI * lateness.values[:, 0], LOG_SCALE_FLOOR_MS),
+        5,
+    )
     delays = record.delays
     for column, label in ((0, 'state to command,\nmedian of a second'), (1, '99 %')):
         if delays.time.size:
-            yield Curve(label, delays.time, MILLI * delays.values[:, column], 1 - column,
-                        dashes=column, has_marks=True)
+            yield Curve(
+                label,
+                delays.time,
+                MILLI * delays.values[:, column],
+                1 - column,
+                dashes=column,
+                has_marks=True,
+            )

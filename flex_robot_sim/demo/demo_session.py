@@ -13,12 +13,12 @@ from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.system.processes import CONTROLLER, RECORDER, VIEW, Program, command
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-POLL_PERIOD_S = 0.1            # of programs, signals and the clock
-PROGRAM_TIMEOUT_S = 45.0       # of the start of a program
+POLL_PERIOD_S = 0.1  # of programs, signals and the clock
+PROGRAM_TIMEOUT_S = 45.0  # of the start of a program
 COMPILATION_TIMEOUT_S = 600.0  # of the start if each program may compile first, on a busy machine
-LAST_FIGURES_TIMEOUT_S = 0.5   # of the last diagnostics of an interrupted run
-FIGURES_TIMEOUT = 20.0         # without diagnostics of the dynamics, which come every second [s]
-TIME_TOLERANCE = 0.05          # of the simulated time of a run                              [s]
+LAST_FIGURES_TIMEOUT_S = 0.5  # of the last diagnostics of an interrupted run
+FIGURES_TIMEOUT = 20.0  # without diagnostics of the dynamics, which come every second [s]
+TIME_TOLERANCE = 0.05  # of the simulated time of a run                              [s]
 
 EXHAUSTED = object()
 
@@ -30,8 +30,13 @@ class ProgramError(FlexRobotSimError):
 class DemoSession:
     """Runs the programs of a demo under observation."""
 
-    def __init__(self, children: Children, stop: StopRequests, screen: Screen,
-                 timeout: float = PROGRAM_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        children: Children,
+        stop: StopRequests,
+        screen: Screen,
+        timeout: float = PROGRAM_TIMEOUT_S,
+    ) -> None:
         """
         Prepare a session.
 
@@ -41,9 +46,14 @@ class DemoSession:
         self._children, self._stop, self._screen = children, stop, screen
         self._timeout = timeout
 
-    def run(self, programs: Iterable[Program], observer: AbstractContextManager,
-            seconds: float | None, greeting: Sequence[str], shapers: Sequence[str] = ('',),
-            ) -> list[tuple[RunRecord, dict[str, str], dict[str, str]]]:
+    def run(
+        self,
+        programs: Iterable[Program],
+        observer: AbstractContextManager,
+        seconds: float | None,
+        greeting: Sequence[str],
+        shapers: Sequence[str] = ('',),
+    ) -> list[tuple[RunRecord, dict[str, str], dict[str, str]]]:
         """
         Start Programs and observe them for a simulated time [s]; None: until a stop request.
 
@@ -57,7 +67,8 @@ class DemoSession:
         try:
             # the controller first; otherwise the arm would fall
             first, *remaining = sorted(
-                programs, key=lambda program: program.executable != CONTROLLER)
+                programs, key=lambda program: program.executable != CONTROLLER
+            )
             self._start(first)
             with observer as watcher:
                 # a controller inside the dynamics receives no messages
@@ -65,8 +76,11 @@ class DemoSession:
                     self._wait(watcher, lambda: watcher.has_other_subscribers, 'the controller')
                 for program in remaining:
                     self._start(program)
-                self._wait(watcher, lambda: watcher.is_recorded or not self._children.is_running(
-                    RECORDER), 'the recorder')
+                self._wait(
+                    watcher,
+                    lambda: watcher.is_recorded or not self._children.is_running(RECORDER),
+                    'the recorder',
+                )
                 runs = []
                 for shaper in shapers:
                     runs += self._run_once(watcher, seconds, greeting, shaper)
@@ -84,9 +98,12 @@ class DemoSession:
         """Reset the arm and observe it; return the results in a list."""
         steps, is_shaped = watcher.start_run(shaper), shaper not in ('', 'none')
         # a shaper is computed from the modes of all poses
-        self._wait(watcher, lambda: next(steps, EXHAUSTED) is EXHAUSTED,
-                   f'the shaper {shaper}' if is_shaped else 'the first joint states',
-                   COMPILATION_TIMEOUT_S if is_shaped else self._timeout)
+        self._wait(
+            watcher,
+            lambda: next(steps, EXHAUSTED) is EXHAUSTED,
+            f'the shaper {shaper}' if is_shaped else 'the first joint states',
+            COMPILATION_TIMEOUT_S if is_shaped else self._timeout,
+        )
         if watcher.has_begun:
             for line in greeting:
                 self._screen.say(line)
@@ -95,8 +112,11 @@ class DemoSession:
             self._watch(watcher, seconds)
             self._take_last_figures(watcher)
             # the simulated time is an estimate until the arm stands still
-            while not self._stop.request_count and seconds is not None and (
-                    watcher.simulated_time < seconds - TIME_TOLERANCE):
+            while (
+                not self._stop.request_count
+                and seconds is not None
+                and (watcher.simulated_time < seconds - TIME_TOLERANCE)
+            ):
                 self._finish(watcher, watcher.resume_run())
                 self._watch(watcher, seconds)
                 self._take_last_figures(watcher)
@@ -120,7 +140,8 @@ class DemoSession:
             if time.monotonic() > end:
                 raise ProgramError(
                     f'{what} did not come within {timeout:g} s. Does a firewall keep UDP '
-                    'from the loopback interface')
+                    'from the loopback interface'
+                )
 
     def _watch(self, watcher, seconds):
         """Observe for a simulated time [s], or until a stop request."""
@@ -151,8 +172,11 @@ class DemoSession:
             self._finish(watcher, steps)
             return
         end = time.monotonic() + LAST_FIGURES_TIMEOUT_S
-        while (next(steps, EXHAUSTED) is not EXHAUSTED and time.monotonic() < end
-               and self._stop.request_count < 2):
+        while (
+            next(steps, EXHAUSTED) is not EXHAUSTED
+            and time.monotonic() < end
+            and self._stop.request_count < 2
+        ):
             watcher.spin(0.02)
 
     def _finish(self, watcher, steps):
@@ -166,8 +190,10 @@ class DemoSession:
         if watcher.failure:
             raise ProgramError(watcher.failure)
         if watcher.silence > FIGURES_TIMEOUT:
-            raise ProgramError(f'the dynamics sent no diagnostics for {FIGURES_TIMEOUT:g} s, the '
-                               f'last ones after {watcher.known_time:.2f} s of simulated time')
+            raise ProgramError(
+                f'the dynamics sent no diagnostics for {FIGURES_TIMEOUT:g} s, the '
+                f'last ones after {watcher.known_time:.2f} s of simulated time'
+            )
 
     def _print_output(self, is_quiet=False):
         """

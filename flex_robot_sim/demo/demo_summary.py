@@ -8,8 +8,9 @@ from flex_robot_sim.demo.record import RunRecord
 MILLI = 1e3
 
 
-def summary_of(record: RunRecord, figures: Mapping[str, str], first_figures: Mapping[str, str],
-               robot: str) -> dict:
+def summary_of(
+    record: RunRecord, figures: Mapping[str, str], first_figures: Mapping[str, str], robot: str
+) -> dict:
     """
     Return the figures of a run, as --json prints them.
 
@@ -17,6 +18,7 @@ def summary_of(record: RunRecord, figures: Mapping[str, str], first_figures: Map
     :param figures: {key: text} of the newest diagnostics of the dynamics node; first_figures:
         those at the start.
     """
+
     def increase(key, kind=float):
         if not first_figures:
             return None
@@ -68,17 +70,21 @@ def lines_of(summary: dict) -> Iterator[str]:
     if not summary['wall_time']:
         yield f'{summary["robot"]}: stopped before there were figures'
         return
-    yield (f'{summary["robot"]}: {summary["sim_time"]:.2f} s in {summary["wall_time"]:.2f} s, '
-           f'{_factor(summary["realtime_factor"])}, {summary["steps"]} steps, '
-           f'{summary["deadline_misses"]} of them more than 5 ms late'
-           + f', the worst by {summary["lateness_ms_max"]:.3g} ms'
-           * bool(summary['deadline_misses']))
+    yield (
+        f'{summary["robot"]}: {summary["sim_time"]:.2f} s in {summary["wall_time"]:.2f} s, '
+        f'{_factor(summary["realtime_factor"])}, {summary["steps"]} steps, '
+        f'{summary["deadline_misses"]} of them more than 5 ms late'
+        + f', the worst by {summary["lateness_ms_max"]:.3g} ms'
+        * bool(summary['deadline_misses'])
+    )
     if summary['time_dropped']:
         yield f'  too slow for real time: {summary["time_dropped"]:.3g} s were dropped'
     if summary['latency_ms_median'] is not None:
-        yield (f'  state to command: median {summary["latency_ms_median"]:.2f} ms, '
-               f'99 % {summary["latency_ms_p99"]:.2f} ms; {summary["commands"]} commands, '
-               f'{summary["refused"]} refused')
+        yield (
+            f'  state to command: median {summary["latency_ms_median"]:.2f} ms, '
+            f'99 % {summary["latency_ms_p99"]:.2f} ms; {summary["commands"]} commands, '
+            f'{summary["refused"]} refused'
+        )
     if summary['max_tip_deflection'] is not None:
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
     if summary.get('ringing') is not None:
@@ -94,8 +100,10 @@ def _vibration_line(summary):
     shaped = f'{MILLI * summary["ringing"]:.3g} mm with {summary["shaper"]}'
     if summary.get('ringing_left') is None:
         return f'  {prefix}{shaped}'
-    return (f'  {prefix}{MILLI * summary["ringing_without"]:.3g} mm without a shaper, {shaped}: '
-            f'{summary["ringing_left"]:.1%} is left')
+    return (
+        f'  {prefix}{MILLI * summary["ringing_without"]:.3g} mm without a shaper, {shaped}: '
+        f'{summary["ringing_left"]:.1%} is left'
+    )
 
 
 def status_line(record: RunRecord, figures: Mapping[str, str]) -> str:

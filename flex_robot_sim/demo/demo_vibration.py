@@ -6,17 +6,17 @@ import numpy as np
 
 from flex_robot_sim.demo.record import RunRecord
 
-MIN_TARGET_CHANGE = 1e-9    # smaller changes of a target are none                      [rad, m]
-MIN_REST_S = 0.5            # shorter rests do not count
-FIRST_REST = 1              # first rest that counts; earlier the arm still sags from its start
+MIN_TARGET_CHANGE = 1e-9  # smaller changes of a target are none                      [rad, m]
+MIN_REST_S = 0.5  # shorter rests do not count
+FIRST_REST = 1  # first rest that counts; earlier the arm still sags from its start
 
 
 class DemoVibration(NamedTuple):
     """Vibration of the tips while the targets do not move."""
 
-    amplitude: dict         # link -> half the range of its tip, mean over the rests       [m]
-    rests: tuple            # (begin, end) of the evaluated intervals                      [s]
-    begin: float            # start of the first motion before these rests                 [s]
+    amplitude: dict  # link -> half the range of its tip, mean over the rests       [m]
+    rests: tuple  # (begin, end) of the evaluated intervals                      [s]
+    begin: float  # start of the first motion before these rests                 [s]
 
     @property
     def largest(self) -> str | None:
@@ -38,8 +38,11 @@ def residual_vibration(record: RunRecord, span: float) -> DemoVibration:
         ranges = [range_ for range_ in ranges if range_ is not None]
         if ranges:
             amplitude[link] = float(np.mean(ranges)) / 2
-    return DemoVibration(amplitude, tuple(rests),
-                         intervals[FIRST_REST - 1][1] if len(intervals) > FIRST_REST else 0.0)
+    return DemoVibration(
+        amplitude,
+        tuple(rests),
+        intervals[FIRST_REST - 1][1] if len(intervals) > FIRST_REST else 0.0,
+    )
 
 
 def _rest_intervals(record):
@@ -54,8 +57,11 @@ def _rest_intervals(record):
     # targets arrive less often than states: gaps in a motion are shorter than a rest
     changes = 1 + np.flatnonzero(is_moving)
     ends = [*changes[1:] - 1, time.size - 1]
-    return [(time[begin], time[end]) for begin, end in zip(changes, ends)
-            if time[end] - time[begin] >= MIN_REST_S]
+    return [
+        (time[begin], time[end])
+        for begin, end in zip(changes, ends)
+        if time[end] - time[begin] >= MIN_REST_S
+    ]
 
 
 def _range(track, begin, end):

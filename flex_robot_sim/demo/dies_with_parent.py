@@ -20,7 +20,7 @@ def main() -> None:
     parent, *words = sys.argv[1:]
     if sys.platform == 'linux':
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != int(parent):     # the parent ended before the call above
+        if os.getppid() != int(parent):  # the parent ended before the call above
             return
     os.execv(words[0], words)
 

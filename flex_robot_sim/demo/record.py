@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-TRACK_ROWS = 16384          # of a track; an even number
-MAX_LATENESS_S = 0.05       # a simulation drops time beyond this lateness
-LATENESS_WINDOW = 50        # states of which the earliest counts as on time
+TRACK_ROWS = 16384  # of a track; an even number
+MAX_LATENESS_S = 0.05  # a simulation drops time beyond this lateness
+LATENESS_WINDOW = 50  # states of which the earliest counts as on time
 
 
 class Track:
@@ -21,7 +21,7 @@ class Track:
         """Store rows of `width` values."""
         self._rows, self._size = np.empty((rows, 1 + width)), 0
         self._merge = np.maximum if keeps_peaks else lambda first, second: second
-        self.newest = 0.0           # time of the newest row     [s]
+        self.newest = 0.0  # time of the newest row     [s]
         self._pending, self._rows_per_entry, self._pending_count = np.zeros(1 + width), 1, 0
 
     def add(self, time: float, values: ArrayLike) -> None:
@@ -38,18 +38,18 @@ class Track:
         self._size += 1
         if self._size == len(self._rows):
             self._size //= 2
-            self._rows[:self._size] = self._merge(self._rows[0::2], self._rows[1::2])
+            self._rows[: self._size] = self._merge(self._rows[0::2], self._rows[1::2])
             self._rows_per_entry *= 2
 
     @property
     def time(self) -> np.ndarray:
         """Times (k,) [s]."""
-        return self._rows[:self._size, 0]
+        return self._rows[: self._size, 0]
 
     @property
     def values(self) -> np.ndarray:
         """Rows (k, width)."""
-        return self._rows[:self._size, 1:]
+        return self._rows[: self._size, 1:]
 
 
 class Lateness:
@@ -85,8 +85,9 @@ class Lateness:
 class RunRecord:
     """Joints, efforts, tips and timing of a run of an arm."""
 
-    def __init__(self, joint_names: Sequence[str], links: Sequence[str],
-                 state_rate: float) -> None:
+    def __init__(
+        self, joint_names: Sequence[str], links: Sequence[str], state_rate: float
+    ) -> None:
         """
         Start without samples.
 
@@ -94,17 +95,18 @@ class RunRecord:
         """
         self.joint_names, self.links = tuple(joint_names), tuple(links)
         n = len(self.joint_names)
-        self.joints = Track(3 * n)                  # positions, targets, efforts by joint
-        self.tips = {link: Track(3) for link in self.links}     # translation [m]
+        self.joints = Track(3 * n)  # positions, targets, efforts by joint
+        self.tips = {link: Track(3) for link in self.links}  # translation [m]
         self.lateness = Track(1, keeps_peaks=True)  # [s]
-        self.delays = Track(2, keeps_peaks=True)    # state to command: median and 99 %  [s]
-        self.largest_tip = 0.0                      # [m]
-        self.worst_lateness = 0.0                   # of a step, from the diagnostics     [s]
-        self.position, self.tip = np.zeros(n), dict.fromkeys(self.links, 0.0)   # the newest
+        self.delays = Track(2, keeps_peaks=True)  # state to command: median and 99 %  [s]
+        self.largest_tip = 0.0  # [m]
+        self.worst_lateness = 0.0  # of a step, from the diagnostics     [s]
+        self.position, self.tip = np.zeros(n), dict.fromkeys(self.links, 0.0)  # the newest
         self._lateness = Lateness(1.0 / state_rate)
 
-    def add_joints(self, time: float, position: np.ndarray, target: np.ndarray,
-                   effort: np.ndarray) -> None:
+    def add_joints(
+        self, time: float, position: np.ndarray, target: np.ndarray, effort: np.ndarray
+    ) -> None:
         """Add a joint state that was sent at a time since the start [s]."""
         self.position = position
         self.joints.add(time, np.concatenate([position, target, effort]))
@@ -128,4 +130,4 @@ class RunRecord:
     def of_joints(self, kind: str) -> np.ndarray:
         """Positions, targets or efforts, (k, joints)."""
         first = ('position', 'target', 'effort').index(kind) * len(self.joint_names)
-        return self.joints.values[:, first:first + len(self.joint_names)]
+        return self.joints.values[:, first : first + len(self.joint_names)]

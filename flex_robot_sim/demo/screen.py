@@ -23,7 +23,7 @@ class Screen:
     def show(self, line: str) -> None:
         """Replace the status line; '' removes it."""
         if self._is_terminal and line != self._shown:
-            self._write(f'\r{plain(line)[:self.width]}\x1b[K')
+            self._write(f'\r{plain(line)[: self.width]}\x1b[K')
             self._shown = line
 
     def say(self, line: str) -> None:

@@ -23,33 +23,33 @@ from flex_robot_sim.motion.limits import effort_limits, shortest_durations
 from flex_robot_sim.simulation.loop_timing import one_period_late
 from flex_robot_sim.util.exceptions import UsageError
 
-MAX_SWING = {'rad': 0.6, 'm': 0.3}      # to either side, by the unit of the joint
-SWING_SHARE = 0.35                      # of half the range of a joint
-GRAVITY_EFFORT_SHARE = 0.6              # share of a motor limit for gravity
-MOTION_EFFORT_SHARE = 0.5               # share of the remaining effort for the motion
-VELOCITY_SHARE = 0.9                    # share of the velocity limit
+MAX_SWING = {'rad': 0.6, 'm': 0.3}  # to either side, by the unit of the joint
+SWING_SHARE = 0.35  # of half the range of a joint
+GRAVITY_EFFORT_SHARE = 0.6  # share of a motor limit for gravity
+MOTION_EFFORT_SHARE = 0.5  # share of the remaining effort for the motion
+VELOCITY_SHARE = 0.9  # share of the velocity limit
 MAX_BENDING_RATIO = 0.06  # acceleration over the square of the first natural rate: a link
-                                # that turns like this bends by about this share of its length
-MIN_DURATION_S = 0.5                   # of a swing
+# that turns like this bends by about this share of its length
+MIN_DURATION_S = 0.5  # of a swing
 PEAK_ACCELERATION = 10 / math.sqrt(3)  # of a minimum-jerk motion, over d/T**2
-START_REST_S = 1.0                     # rest before the first swing
-REST_PERIODS = 8                       # of the first mode in a rest, at least
-REST_DECAYS = 3                        # decay times of a joint in a rest, at least
-MIN_REST_S, MAX_REST_S = 1.5, 20.0     # [s]
+START_REST_S = 1.0  # rest before the first swing
+REST_PERIODS = 8  # of the first mode in a rest, at least
+REST_DECAYS = 3  # decay times of a joint in a rest, at least
+MIN_REST_S, MAX_REST_S = 1.5, 20.0  # [s]
 SERVO_RATIO = 2.5  # frequency of a closed joint over that of the first mode: drives
-                                # that give way would take the ringing out of the links
+# that give way would take the ringing out of the links
 MIN_SERVO_HZ, MAX_SERVO_HZ = 2.5, 8.0  # and that of a stiff one                            [Hz]
-SAMPLING = one_period_late(4e-3)        # of commands that arrive, some being late
+SAMPLING = one_period_late(4e-3)  # of commands that arrive, some being late
 
 
 class Swing(NamedTuple):
     """Poses, timing and joint gains of a swing."""
 
-    poses: np.ndarray       # (2, joints)                           [rad, m]
-    duration: float         # of the motion between two of them     [s]
-    rest: float             # in each of them                       [s]
+    poses: np.ndarray  # (2, joints)                           [rad, m]
+    duration: float  # of the motion between two of them     [s]
+    rest: float  # in each of them                       [s]
     servo: Servo
-    is_stiff: bool          # whether these are not the default gains
+    is_stiff: bool  # whether these are not the default gains
 
     def seconds(self, moves: int) -> float:
         """Time until the rest after a number of motions has passed [s]."""
@@ -58,11 +58,22 @@ class Swing(NamedTuple):
     @property
     def parameters(self) -> dict[str, object]:
         """Parameters of the controller node, for its profile `swing`."""
-        gains = {'position_gain': self.servo.stiffness.tolist(),
-                 'velocity_gain': self.servo.damping.tolist()} if self.is_stiff else {}
-        return {'profile_start': START_REST_S, 'profile_poses': self.poses.ravel().tolist(),
-                'profile_duration': self.duration, 'profile_dwell': self.rest,
-                'state_period': SAMPLING.period, **gains}
+        gains = (
+            {
+                'position_gain': self.servo.stiffness.tolist(),
+                'velocity_gain': self.servo.damping.tolist(),
+            }
+            if self.is_stiff
+            else {}
+        )
+        return {
+            'profile_start': START_REST_S,
+            'profile_poses': self.poses.ravel().tolist(),
+            'profile_duration': self.duration,
+            'profile_dwell': self.rest,
+            'state_period': SAMPLING.period,
+            **gains,
+        }
 
 
 def can_carry_itself(arm: ArmModel) -> bool:
@@ -87,12 +98,16 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     distance = poses[0] - poses[1]
     effort_reserve = MOTION_EFFORT_SHARE * (effort_limits(arm) - holding_efforts)
     inertial_efforts = np.max([np.abs(M @ distance) for M in inertias], axis=0)
-    times = [MIN_DURATION_S, *np.sqrt(PEAK_ACCELERATION * inertial_efforts / effort_reserve),
-             *(shortest_durations(arm, distance) / VELOCITY_SHARE)]
+    times = [
+        MIN_DURATION_S,
+        *np.sqrt(PEAK_ACCELERATION * inertial_efforts / effort_reserve),
+        *(shortest_durations(arm, distance) / VELOCITY_SHARE),
+    ]
     period = 1.0 / first if first > 0.0 else 0.0
     motion = np.abs(distance).max()
-    times.append(period / (2 * math.pi)
-                 * math.sqrt(PEAK_ACCELERATION * motion / MAX_BENDING_RATIO))
+    times.append(
+        period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * motion / MAX_BENDING_RATIO)
+    )
 
     if is_stiff:
         fit = ServoFit(arm, SAMPLING, poses=np.array([middle, *poses]))
@@ -107,8 +122,10 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     # a soft joint is slower and settles later
     times.append(0.7 / servo.frequency)
     decay = np.max(2 * fit.inertia / servo.damping)
-    rest = min(max(MIN_REST_S, REST_PERIODS * period, 2.0 / servo.frequency, REST_DECAYS * decay),
-               MAX_REST_S)
+    rest = min(
+        max(MIN_REST_S, REST_PERIODS * period, 2.0 / servo.frequency, REST_DECAYS * decay),
+        MAX_REST_S,
+    )
     return Swing(poses, float(max(times)), float(rest), servo, is_stiff)
 
 
@@ -124,7 +141,7 @@ def _range(joints):
     max_swing = [MAX_SWING[joint.type.unit] for joint in joints]
     reach = np.minimum(max_swing, SWING_SHARE * (upper - lower) / 2)
     margin = reach / SWING_SHARE / 2
-    signs = np.where(np.arange(len(joints)) % 3 == 2, -1.0, 1.0)     # elbows fold back
+    signs = np.where(np.arange(len(joints)) % 3 == 2, -1.0, 1.0)  # elbows fold back
     return np.clip(0.0, lower + margin, upper - margin), reach * signs
 
 

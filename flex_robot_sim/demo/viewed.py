@@ -34,8 +34,12 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[str]:
         # pass the text of the URDF: a file with xacro would be expanded
         path = Path(folder) / 'recorded.yaml'
         write_yaml(path, {'/**': {'ros__parameters': {'robot': text}}}, ['the recorded robot'])
-        children.start(VIEW, command(Program(
-            VIEW, {'thread_priority': 0}, namespace=namespace, params_file=str(path))))
+        children.start(
+            VIEW,
+            command(
+                Program(VIEW, {'thread_priority': 0}, namespace=namespace, params_file=str(path))
+            ),
+        )
         screen.show('waiting for the view')
         line = ''
         while '?token=' not in line:
@@ -61,8 +65,12 @@ def _robot_of(reader):
                 try:
                     read_text(text)
                 except DescriptionError as error:
-                    raise UsageError(f'{reader.path}: the robot in it cannot be shown: {error} '
-                                     'Or leave --view out.') from error
-                return topic.name[:-len(TOPIC)].strip('/'), text
-    raise UsageError(f'{reader.path}: there is no robot_description in it, without which nothing '
-                     'can be shown: leave --view out')
+                    raise UsageError(
+                        f'{reader.path}: the robot in it cannot be shown: {error} '
+                        'Or leave --view out.'
+                    ) from error
+                return topic.name[: -len(TOPIC)].strip('/'), text
+    raise UsageError(
+        f'{reader.path}: there is no robot_description in it, without which nothing '
+        'can be shown: leave --view out'
+    )

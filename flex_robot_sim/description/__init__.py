@@ -23,15 +23,21 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.util.exceptions import DescriptionError, SettingError, shortened
 from flex_robot_sim.util.share import shipped_robots
 
-__all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', 'read_urdf',
-           'with_tool']
+__all__ = [
+    'TEXT_SOURCE',
+    'RobotDescription',
+    'read_description',
+    'read_text',
+    'read_urdf',
+    'with_tool',
+]
 
-TEXT_SOURCE = '<text>'      # source of a description without a file
+TEXT_SOURCE = '<text>'  # source of a description without a file
 
 
-def read_description(source: str | Path, *,
-                     xacro_arguments: Mapping[str, str] | None = None,
-                     tool: str = '') -> RobotDescription:
+def read_description(
+    source: str | Path, *, xacro_arguments: Mapping[str, str] | None = None, tool: str = ''
+) -> RobotDescription:
     """
     Read a robot description; a DescriptionError names the line and the remedy.
 
@@ -52,20 +58,30 @@ def read_description(source: str | Path, *,
 
 def _read_source(source, xacro_arguments):
     if not isinstance(source, (str, os.PathLike)):
-        raise DescriptionError(f'a {type(source).__name__}', None, 'this names no robot',
-                               'Give a path, the name of a shipped robot, or the text of a URDF')
+        raise DescriptionError(
+            f'a {type(source).__name__}',
+            None,
+            'this names no robot',
+            'Give a path, the name of a shipped robot, or the text of a URDF',
+        )
     if isinstance(source, str) and '<' in source:
         return read_text(source)
     if xacro_arguments is not None and not isinstance(xacro_arguments, Mapping):
-        raise SettingError(f'xacro_arguments = {shortened(repr(xacro_arguments), 60)} must be a '
-                           'dict from names to values')
+        raise SettingError(
+            f'xacro_arguments = {shortened(repr(xacro_arguments), 60)} must be a '
+            'dict from names to values'
+        )
     path = _find(source)
-    document = Document(str(path), read_file(path))     # also keeps entity bombs away from xacro
+    document = Document(str(path), read_file(path))  # also keeps entity bombs away from xacro
     if path.suffix == '.xacro' or _has_xacro(document):
         return _read_xacro(path, document, xacro_arguments or {})
     if xacro_arguments:
-        raise DescriptionError(path, None, 'this is no xacro file and takes no arguments',
-                               f'Leave out {", ".join(xacro_arguments)}')
+        raise DescriptionError(
+            path,
+            None,
+            'this is no xacro file and takes no arguments',
+            f'Leave out {", ".join(xacro_arguments)}',
+        )
     return _read(document)
 
 
@@ -74,16 +90,21 @@ def read_urdf(source: str | Path) -> RobotDescription:
     path = _find(source)
     document = Document(str(path), read_file(path))
     if path.suffix == '.xacro' or _has_xacro(document):
-        raise DescriptionError(path, 1, 'the file holds xacro, which would be run',
-                               'Give the expanded URDF')
+        raise DescriptionError(
+            path, 1, 'the file holds xacro, which would be run', 'Give the expanded URDF'
+        )
     return _read(document)
 
 
 def read_text(text: str, tool: str = '') -> RobotDescription:
     """Read a robot from the text of its URDF only: no path, no name, no xacro."""
     if '<' not in text:
-        raise DescriptionError(TEXT_SOURCE, None, 'this is no text of a robot',
-                               'Give the text of a URDF, with xacro expanded')
+        raise DescriptionError(
+            TEXT_SOURCE,
+            None,
+            'this is no text of a robot',
+            'Give the text of a URDF, with xacro expanded',
+        )
     return with_tool(_read(_parse_text(text)), tool)
 
 
@@ -94,7 +115,7 @@ def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
     if not tool:
         return description
     described = replace(description, requested_tool=tool)
-    assert described.tool      # raises the error early
+    assert described.tool  # raises the error early
     return described
 
 
@@ -103,31 +124,46 @@ def _read(document):
     add_flexibility(document, flexibility, links, joints)
     ordered_links, ordered_joints = order(document, links, joints)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
-    return RobotDescription(name, document.source, tuple(ordered_links), tuple(ordered_joints),
-                            tuple(document.warnings), document.text)
+    return RobotDescription(
+        name,
+        document.source,
+        tuple(ordered_links),
+        tuple(ordered_joints),
+        tuple(document.warnings),
+        document.text,
+    )
 
 
 def _parse_text(text):
     document = Document(TEXT_SOURCE, text.encode('utf-8', 'replace'))
     if _has_xacro(document):
-        raise DescriptionError(TEXT_SOURCE, 1, 'the text holds xacro, which needs its files',
-                               'Give the path of the xacro file, or the expanded text')
+        raise DescriptionError(
+            TEXT_SOURCE,
+            1,
+            'the text holds xacro, which needs its files',
+            'Give the path of the xacro file, or the expanded text',
+        )
     return document
 
 
 def _find(source):
     """Path of the file that `source` names: a path, or a shipped robot."""
     if not str(source).strip():
-        raise DescriptionError(f"'{source}'", None, 'no file name was given',
-                               'Give the path of a URDF or xacro file')
+        raise DescriptionError(
+            f"'{source}'", None, 'no file name was given', 'Give the path of a URDF or xacro file'
+        )
     path = Path(source)
     if path.name != str(source) or os.path.isfile(path):
         return path
     robots = shipped_robots()
     suggestion = closest(path.name, robots)
     if path.name not in robots and suggestion and not os.path.exists(path):
-        raise DescriptionError(path, None, 'the file cannot be read: No such file or directory',
-                               f'Did you mean the shipped robot "{suggestion}"')
+        raise DescriptionError(
+            path,
+            None,
+            'the file cannot be read: No such file or directory',
+            f'Did you mean the shipped robot "{suggestion}"',
+        )
     return robots.get(path.name, path)
 
 
@@ -138,15 +174,19 @@ def _read_xacro(path, document, arguments):
         if path.suffix == '.xacro':
             raise
         # robots in use have remains of macros, which robot_state_publisher ignores
-        document.warn(1, f'the xacro in this file is passed over: {failure}',
-                      'Name the file .xacro, or remove it')
+        document.warn(
+            1,
+            f'the xacro in this file is passed over: {failure}',
+            'Name the file .xacro, or remove it',
+        )
         try:
             return _read(document)
         except DescriptionError:
             raise failure from None
     if _has_xacro(document, 'macro') and expanded.root.find('link') is None:
-        raise DescriptionError(path, None, 'this file only defines macros',
-                               'Give the file that uses them')
+        raise DescriptionError(
+            path, None, 'this file only defines macros', 'Give the file that uses them'
+        )
     return _read(expanded)
 
 

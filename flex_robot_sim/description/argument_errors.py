@@ -15,11 +15,16 @@ _ARGUMENT_OF_WORD = (
     (r', or remove (it|the joint) from <flexibility>', ''),
     (r'Remove it from <flexibility>', 'Give it a type that moves'),
     (r"the friction into the joint's <dynamics>", 'the friction into viscous_friction'),
-    (r' in its <dynamics>', ''), (r' in <(modes|elements)>', ''), (r'(\w+)="0"', r'\1=0'),
+    (r' in its <dynamics>', ''),
+    (r' in <(modes|elements)>', ''),
+    (r'(\w+)="0"', r'\1=0'),
     (r'0 <= from <= to <= length', '0 <= start <= end <= length'),
-    (r'(an|the) <inertial>( of)?', r'mass and inertia\2'), (r'<origin>', 'xyz'),
-    (r'end="x y z"', 'length or end'), (r'="([-\d.]+) ([-\d.]+) ([-\d.]+)"', r'=(\1, \2, \3)'),
-    (r'<(\w+)>', r'\1'))
+    (r'(an|the) <inertial>( of)?', r'mass and inertia\2'),
+    (r'<origin>', 'xyz'),
+    (r'end="x y z"', 'length or end'),
+    (r'="([-\d.]+) ([-\d.]+) ([-\d.]+)"', r'=(\1, \2, \3)'),
+    (r'<(\w+)>', r'\1'),
+)
 
 _PLACE = re.compile(rf'^{TEXT_SOURCE}(:\d+)?: ')
 

@@ -12,8 +12,12 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 VECTOR_LETTERS = {'x': (1.0, 0.0, 0.0), 'y': (0.0, 1.0, 0.0), 'z': (0.0, 0.0, 1.0)}
 
 
-def attribute_texts(owner: str, element: Element, values: Mapping[str, Any],
-                    arguments: Mapping[str, str] | None = None) -> dict[str, str]:
+def attribute_texts(
+    owner: str,
+    element: Element,
+    values: Mapping[str, Any],
+    arguments: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """
     Return the texts {attribute: text} of the values; None leaves an optional attribute out.
 
@@ -23,10 +27,11 @@ def attribute_texts(owner: str, element: Element, values: Mapping[str, Any],
     :param arguments: {attribute: argument} where the name of the argument differs.
     """
     names = {attribute: attribute for attribute in values} | dict(arguments or {})
-    return {attribute: attribute_text(owner, names[attribute], value,
-                                      element.attributes[attribute])
-            for attribute, value in values.items()
-            if value is not None or element.attributes[attribute].default is REQUIRED}
+    return {
+        attribute: attribute_text(owner, names[attribute], value, element.attributes[attribute])
+        for attribute, value in values.items()
+        if value is not None or element.attributes[attribute].default is REQUIRED
+    }
 
 
 def attribute_text(owner: str, argument: str, value: Any, attribute: Attribute) -> str:
@@ -42,11 +47,23 @@ def vector(owner: str, argument: str, value: Any, unit: str) -> np.ndarray:
     return array
 
 
-def number(owner: str, argument: str, value: Any, unit: str, above: float | None = None,
-           at_least: float | None = None) -> float:
+def number(
+    owner: str,
+    argument: str,
+    value: Any,
+    unit: str,
+    above: float | None = None,
+    at_least: float | None = None,
+) -> float:
     """Return a finite number within bounds."""
-    return float(attribute_text(owner, argument, value, Attribute(
-        'number', unit, None, '', above=above, at_least=at_least)))
+    return float(
+        attribute_text(
+            owner,
+            argument,
+            value,
+            Attribute('number', unit, None, '', above=above, at_least=at_least),
+        )
+    )
 
 
 def vector_text(values: np.ndarray) -> str:
@@ -56,22 +73,30 @@ def vector_text(values: np.ndarray) -> str:
 
 def name_text(argument: str, name: object) -> str:
     """Return a checked name of a robot, a link, a joint or a sensor."""
-    if not isinstance(name, str) or not name.strip() or name != name.strip() or (
-            not name.isprintable()):
-        raise SettingError(f'{argument} = {shortened(repr(name), 60)} must be a printable text '
-                           'without spaces at its ends')
+    if (
+        not isinstance(name, str)
+        or not name.strip()
+        or name != name.strip()
+        or (not name.isprintable())
+    ):
+        raise SettingError(
+            f'{argument} = {shortened(repr(name), 60)} must be a printable text '
+            'without spaces at its ends'
+        )
     return name
 
 
-def expect_one_of(owner: str, argument: str, value: object, known: Mapping[str, Any] | tuple
-                  ) -> None:
+def expect_one_of(
+    owner: str, argument: str, value: object, known: Mapping[str, Any] | tuple
+) -> None:
     """Raise SettingError if a value is none of the known names."""
     if isinstance(value, str) and value in known:
         return
     suggestion = closest(value, known) if isinstance(value, str) else None
     remedy = f'Did you mean "{suggestion}"' if suggestion else f'Known: {", ".join(known)}'
-    raise SettingError(f'{argument} = {shortened(repr(value), 60)}{owner and f" of {owner}"} is '
-                       f'unknown. {remedy}')
+    raise SettingError(
+        f'{argument} = {shortened(repr(value), 60)}{owner and f" of {owner}"} is unknown. {remedy}'
+    )
 
 
 def unusable(owner: str, argument: str, value: object, wanted: str) -> SettingError:
@@ -82,8 +107,11 @@ def unusable(owner: str, argument: str, value: object, wanted: str) -> SettingEr
 
 def _number(owner, argument, value, attribute):
     array = _array_or_nan(value)
-    if array.shape != () or not np.abs(array) <= MAX_VALUE or (
-            violated_bound(float(array), attribute)):
+    if (
+        array.shape != ()
+        or not np.abs(array) <= MAX_VALUE
+        or (violated_bound(float(array), attribute))
+    ):
         bound = _bounds(attribute)
         unit = f' [{attribute.unit}]' if attribute.unit else ''
         raise unusable(owner, argument, value, f'a finite number{bound}{unit}')
@@ -109,11 +137,18 @@ def _axis(owner, argument, value, attribute):
 def _count(owner, argument, value, attribute):
     if isinstance(value, str) and value in attribute.choices:
         return value
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or (
-            violated_bound(value, attribute)):
+    if (
+        not isinstance(value, (int, np.integer))
+        or isinstance(value, bool)
+        or (violated_bound(value, attribute))
+    ):
         words = ''.join(f" or '{word}'" for word in attribute.choices)
-        raise unusable(owner, argument, value, f'a whole number from {attribute.at_least} to '
-                        f'{attribute.at_most}{words}')
+        raise unusable(
+            owner,
+            argument,
+            value,
+            f'a whole number from {attribute.at_least} to {attribute.at_most}{words}',
+        )
     return str(int(value))
 
 
@@ -127,9 +162,16 @@ def _name(owner, argument, value, attribute):
 
 
 def _bounds(attribute):
-    words = [f'{sign} {bound:g}' for sign, bound in (
-        ('>', attribute.above), ('>=', attribute.at_least), ('<', attribute.below),
-        ('<=', attribute.at_most)) if bound is not None]
+    words = [
+        f'{sign} {bound:g}'
+        for sign, bound in (
+            ('>', attribute.above),
+            ('>=', attribute.at_least),
+            ('<', attribute.below),
+            ('<=', attribute.at_most),
+        )
+        if bound is not None
+    ]
     return f' {" and ".join(words)}' if words else ''
 
 
@@ -143,5 +185,11 @@ def _array_or_nan(value):
 
 
 _WRITERS: dict[str, Callable[[str, str, Any, Attribute], str]] = {
-    'name': _name, 'number': _number, 'vector': _vector, 'axis': _axis, 'count': _count,
-    'modes': _count, 'choice': _choice}
+    'name': _name,
+    'number': _number,
+    'vector': _vector,
+    'axis': _axis,
+    'count': _count,
+    'modes': _count,
+    'choice': _choice,
+}

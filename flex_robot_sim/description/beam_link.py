@@ -42,10 +42,18 @@ from flex_robot_sim.util.exceptions import SettingError
 _TAGS = {Rectangle: 'rectangle', Tube: 'tube', Rod: 'rod', SectionStiffness: 'section'}
 
 
-def beam_link(name: str, section: SolidSection | SectionStiffness, material: str | Material | None,
-              length: float | None, end: ArrayLike | None, y_axis: str | ArrayLike,
-              mass: float | None, section_inertia: ArrayLike | None, counts: Mapping[str, Any],
-              damping: Mapping[str, Any]) -> tuple[Element, Element]:
+def beam_link(
+    name: str,
+    section: SolidSection | SectionStiffness,
+    material: str | Material | None,
+    length: float | None,
+    end: ArrayLike | None,
+    y_axis: str | ArrayLike,
+    mass: float | None,
+    section_inertia: ArrayLike | None,
+    counts: Mapping[str, Any],
+    damping: Mapping[str, Any],
+) -> tuple[Element, Element]:
     """
     Return the <link>, and that in <flexibility>, of the arguments of `ArmBuilder.add_beam`.
 
@@ -56,26 +64,32 @@ def beam_link(name: str, section: SolidSection | SectionStiffness, material: str
     tip = _end(owner, length, end)
     y_text = attribute_text(owner, 'y_axis', y_axis, FLEXIBILITY['link'].attributes['y_axis'])
     if not isinstance(section, tuple(_TAGS)):
-        raise unusable(owner, 'section', section,
-                       'a Rectangle, a Tube, a Rod or a SectionStiffness')
+        raise unusable(
+            owner, 'section', section, 'a Rectangle, a Tube, a Rod or a SectionStiffness'
+        )
     tag = _TAGS[type(section)]
-    parts = {tag: attribute_texts(f'the section of {owner}', FLEXIBILITY[tag],
-                                  section._asdict())}
+    parts = {tag: attribute_texts(f'the section of {owner}', FLEXIBILITY[tag], section._asdict())}
     if not isinstance(section, SectionStiffness) and not (
-            0 < min(section.outline) <= max(section.outline) < np.inf):
+        0 < min(section.outline) <= max(section.outline) < np.inf
+    ):
         raise SettingError(f'the section of {owner} is out of all proportion: give its sizes in m')
     constants = _material(owner, section, material)
     if constants is not None:
-        parts['material'] = attribute_texts(f'the material of {owner}', FLEXIBILITY['material'],
-                                            constants._asdict())
+        parts['material'] = attribute_texts(
+            f'the material of {owner}', FLEXIBILITY['material'], constants._asdict()
+        )
     parts |= _discretisation(owner, counts) | _damping(owner, damping)
     weight, moments = _mass(owner, section, constants, mass, section_inertia, tip)
     if not moments[0] and counts['torsion'] != 0:
-        raise SettingError(f'section_inertia of {owner}: torsion needs a moment of inertia about '
-                           'the beam. Give three moments [kg m], or torsion=0')
+        raise SettingError(
+            f'section_inertia of {owner}: torsion needs a moment of inertia about '
+            'the beam. Give three moments [kg m], or torsion=0'
+        )
     beam = {'name': name, 'end': vector_text(tip), 'y_axis': y_text}
-    return (_link(name, tip, y_text, weight, moments, section),
-            flexible_element('link', beam, parts))
+    return (
+        _link(name, tip, y_text, weight, moments, section),
+        flexible_element('link', beam, parts),
+    )
 
 
 def _discretisation(owner, counts):
@@ -83,20 +97,27 @@ def _discretisation(owner, counts):
     if 'elements' not in values:
         return {'modes': attribute_texts(owner, FLEXIBILITY['modes'], values)}
     if 'boundary' in values:
-        raise SettingError(f'boundary of {owner} belongs to assumed modes: leave out elements or '
-                           'boundary')
+        raise SettingError(
+            f'boundary of {owner} belongs to assumed modes: leave out elements or boundary'
+        )
     values['count'] = values.pop('elements')
-    return {'elements': attribute_texts(owner, FLEXIBILITY['elements'], values,
-                                        {'count': 'elements'})}
+    return {
+        'elements': attribute_texts(owner, FLEXIBILITY['elements'], values, {'count': 'elements'})
+    }
 
 
 def _damping(owner, damping):
     ratio, time = damping['damping_ratio'], damping['damping_time']
     if ratio is not None and time is not None:
         raise SettingError(f'damping_ratio and damping_time of {owner}: give one of them')
-    return {'damping': attribute_texts(
-        owner, FLEXIBILITY['damping'], {'ratio': ratio, 'time_constant': time},
-        {'ratio': 'damping_ratio', 'time_constant': 'damping_time'})}
+    return {
+        'damping': attribute_texts(
+            owner,
+            FLEXIBILITY['damping'],
+            {'ratio': ratio, 'time_constant': time},
+            {'ratio': 'damping_ratio', 'time_constant': 'damping_time'},
+        )
+    }
 
 
 def _end(owner, length, end):
@@ -115,14 +136,17 @@ def _material(owner, section, material):
     """Return the Material of a solid section; None for SectionStiffness."""
     if isinstance(section, SectionStiffness):
         if material is not None:
-            raise SettingError(f'material of {owner}: SectionStiffness needs none. Leave it out, '
-                               'and give mass')
+            raise SettingError(
+                f'material of {owner}: SectionStiffness needs none. Leave it out, and give mass'
+            )
         return None
     if isinstance(material, Material):
         return material
     if material is None:
-        raise SettingError(f'material of {owner} is missing: give one of '
-                           f'{", ".join(MATERIALS)}, or Material(E, G, density)')
+        raise SettingError(
+            f'material of {owner} is missing: give one of '
+            f'{", ".join(MATERIALS)}, or Material(E, G, density)'
+        )
     expect_one_of(owner, 'material', material, MATERIALS)
     return MATERIALS[material]
 
@@ -133,15 +157,18 @@ def _mass(owner, section, material, mass, section_inertia, end):
     density = None if material is None else material.density
     if mass is not None:
         if density is not None:
-            raise SettingError(f'mass of {owner}: the density of its material determines it. '
-                               'Leave one of them out')
+            raise SettingError(
+                f'mass of {owner}: the density of its material determines it. '
+                'Leave one of them out'
+            )
         weight = mass
     elif density is not None:
         weight = density * section.outline.area * length
     else:
-        raise SettingError(f'mass of {owner} is missing [kg]'
-                           + ('' if material is None else ': give it, or the density of the '
-                              'material'))
+        raise SettingError(
+            f'mass of {owner} is missing [kg]'
+            + ('' if material is None else ': give it, or the density of the material')
+        )
     weight = number(owner, 'mass', weight, 'kg', above=0.0)
     if section_inertia is not None:
         moments = vector(owner, 'section_inertia', section_inertia, 'kg m')
@@ -159,7 +186,7 @@ def _link(name, end, y_axis, mass, moments, section):
     direction = np.array(y_axis.split(), float)
     axes = beam_axes(end, direction / np.sqrt(direction @ direction))
     if axes is None:
-        axes = np.eye(3)    # the reader refuses this y_axis
+        axes = np.eye(3)  # the reader refuses this y_axis
     inertia = axes @ np.diag(beam_inertia(mass, length, moments)) @ axes.T
     parts = [inertial_element(mass, end / 2, np.zeros(3), inertia)]
     if isinstance(section, (Rectangle, Tube, Rod)):

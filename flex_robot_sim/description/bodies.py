@@ -10,58 +10,74 @@ import numpy as np
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.links import Inertial, Joint, Link
 
-ROUNDING_TOLERANCE = 1e-6       # rounding in files, relative to the largest moment          [-]
+ROUNDING_TOLERANCE = 1e-6  # rounding in files, relative to the largest moment          [-]
 IDENTIFICATION_TOLERANCE = 0.2  # identification errors, relative to the largest moment      [-]
-MIN_GYRATION_RADIUS_M = 3e-5    # a smaller body counts as a point                           [m]
-MIN_MOMENT_RATIO = 1e-9         # smaller moments about a joint axis count as zero     [-]
+MIN_GYRATION_RADIUS_M = 3e-5  # a smaller body counts as a point                           [m]
+MIN_MOMENT_RATIO = 1e-9  # smaller moments about a joint axis count as zero     [-]
 
 
 class BodyProblem(NamedTuple):
     """Why a robot is impossible."""
 
-    line: int               # in the description
+    line: int  # in the description
     text: str
     remedy: str
-    name: str               # of the link or joint
+    name: str  # of the link or joint
 
 
 class Moments(NamedTuple):
     """Mass distribution seen from a frame."""
 
-    mass: float             # [kg]
-    first: np.ndarray       # (3,)    integral of r dm      [kg m]
-    second: np.ndarray      # (3, 3)  integral of r r^T dm  [kg m2]
-    own: np.ndarray         # (3, 3)  sum of the central inertias of the links
+    mass: float  # [kg]
+    first: np.ndarray  # (3,)    integral of r dm      [kg m]
+    second: np.ndarray  # (3, 3)  integral of r r^T dm  [kg m2]
+    own: np.ndarray  # (3, 3)  sum of the central inertias of the links
 
     def moved(self, rotation: np.ndarray, position: np.ndarray) -> Moments:
         """Moments in a frame where the present one has the pose (..., 3, 3), (..., 3) [m]."""
         transpose = np.swapaxes(rotation, -1, -2)
         first = np.matmul(rotation, self.first[..., None])[..., 0]
         cross = first[..., :, None] * position[..., None, :]
-        return Moments(self.mass, first + self.mass * position,
-                       rotation @ self.second @ transpose + cross + np.swapaxes(cross, -1, -2)
-                       + self.mass * position[..., :, None] * position[..., None, :],
-                       rotation @ self.own @ transpose)
+        return Moments(
+            self.mass,
+            first + self.mass * position,
+            rotation @ self.second @ transpose
+            + cross
+            + np.swapaxes(cross, -1, -2)
+            + self.mass * position[..., :, None] * position[..., None, :],
+            rotation @ self.own @ transpose,
+        )
 
     def __add__(self, other):
         """Return the sum of the moments."""
-        return Moments(self.mass + other.mass, self.first + other.first,
-                       self.second + other.second, self.own + other.own)
+        return Moments(
+            self.mass + other.mass,
+            self.first + other.first,
+            self.second + other.second,
+            self.own + other.own,
+        )
 
 
-def check_bodies(document: Document, links: Sequence[Link], joints: Sequence[Joint],
-                 has_flexibility: bool) -> None:
+def check_bodies(
+    document: Document, links: Sequence[Link], joints: Sequence[Joint], has_flexibility: bool
+) -> None:
     """Raise or warn about impossible masses and inertias; <flexibility> requires masses."""
     for link in links:
         _check_link(document, link)
     for problem in _impossible_bodies(links, joints):
         raise document.error_at(problem.line, problem.text, problem.remedy)
     if not any(joint.moves for joint in joints) and not any(link.beam for link in links):
-        document.warn(links[0].line, 'nothing of this robot moves',
-                      'Give it a revolute, continuous or prismatic joint, or a flexible link')
+        document.warn(
+            links[0].line,
+            'nothing of this robot moves',
+            'Give it a revolute, continuous or prismatic joint, or a flexible link',
+        )
     elif not has_flexibility and all(link.inertial is None for link in links):
-        document.warn(document.line(document.root), 'no link of this robot has a mass, so that it '
-                      'can be drawn, but not simulated', 'Give its links an <inertial>')
+        document.warn(
+            document.line(document.root),
+            'no link of this robot has a mass, so that it can be drawn, but not simulated',
+            'Give its links an <inertial>',
+        )
     else:
         for problem in _massless_motions(links, joints):
             raise document.error_at(problem.line, problem.text, problem.remedy)
@@ -78,15 +94,24 @@ def _check_link(document, link):
         return
     mass, inertia = link.inertial.mass, link.inertial.inertia
     if mass == 0:
-        document.warn(link.line, f'link "{link.name}" has the mass 0', 'Give its mass [kg], or '
-                      'remove the <inertial> if the link is a mere frame')
+        document.warn(
+            link.line,
+            f'link "{link.name}" has the mass 0',
+            'Give its mass [kg], or remove the <inertial> if the link is a mere frame',
+        )
     elif not inertia.any() and link.beam is None:
-        document.warn(link.line, f'link "{link.name}" has no moments of inertia and counts as a '
-                      'point mass', 'Give its <inertia> [kg m2]')
+        document.warn(
+            link.line,
+            f'link "{link.name}" has no moments of inertia and counts as a point mass',
+            'Give its <inertia> [kg m2]',
+        )
     elif impossibility(mass, inertia, ROUNDING_TOLERANCE):
         reason = impossibility(mass, inertia, ROUNDING_TOLERANCE)
-        document.warn(link.line, f'the inertia of link "{link.name}" {reason}',
-                      'Correct its <inertia> [kg m2]')
+        document.warn(
+            link.line,
+            f'the inertia of link "{link.name}" {reason}',
+            'Correct its <inertia> [kg m2]',
+        )
 
 
 def impossibility(mass: float, inertia: np.ndarray, tolerance: float) -> str | None:
@@ -97,15 +122,19 @@ def impossibility(mass: float, inertia: np.ndarray, tolerance: float) -> str | N
         computed inertias, IDENTIFICATION_TOLERANCE for possibly identified ones.
     """
     moments = np.linalg.eigvalsh(inertia)
-    moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0      # rounding of the solver
+    moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0  # rounding of the solver
     least, middle, largest = moments
     point = mass * MIN_GYRATION_RADIUS_M**2
     if least < -ROUNDING_TOLERANCE * largest - point:
-        return (f'is not positive definite (principal moments {least:.3g}, {middle:.3g}, '
-                f'{largest:.3g} kg m2)')
+        return (
+            f'is not positive definite (principal moments {least:.3g}, {middle:.3g}, '
+            f'{largest:.3g} kg m2)'
+        )
     if least + middle < (1 - tolerance) * largest - point:
-        return (f'breaks the triangle inequality (principal moments {least:.3g} + {middle:.3g} < '
-                f'{largest:.3g} kg m2)')
+        return (
+            f'breaks the triangle inequality (principal moments {least:.3g} + {middle:.3g} < '
+            f'{largest:.3g} kg m2)'
+        )
     return None
 
 
@@ -135,7 +164,8 @@ def _impossible_bodies(links, joints):
                 by_name[joint.child].line,
                 f'no body has the inertia of link "{joint.child}"{suffix}: it {reason}',
                 'Correct its <inertia> [kg m2]; products are often wrong in sign or size',
-                joint.child)
+                joint.child,
+            )
 
 
 def _links_without_rotation(links, joints):
@@ -159,8 +189,10 @@ def _is_axial_moment(axis, moments):
         return False
     inertia = _central_inertia(moments)
     about_axis = axis @ inertia @ axis
-    return (np.abs(inertia - about_axis * np.outer(axis, axis)).max()
-            <= ROUNDING_TOLERANCE * about_axis)
+    return (
+        np.abs(inertia - about_axis * np.outer(axis, axis)).max()
+        <= ROUNDING_TOLERANCE * about_axis
+    )
 
 
 def _central_inertia(moments):
@@ -170,17 +202,22 @@ def _central_inertia(moments):
 
 def _massless_motions(links, joints):
     """Yield a BodyProblem for each joint that moves no mass: its acceleration is undefined."""
-    moments_beyond = {link.name: moments_of(link.inertial if link.beam is None
-                                            else _uniform_beam_inertial(link.beam))
-                      for link in links}
+    moments_beyond = {
+        link.name: moments_of(
+            link.inertial if link.beam is None else _uniform_beam_inertial(link.beam)
+        )
+        for link in links
+    }
     for joint in reversed(joints):
         moments = moments_beyond[joint.child]
         if joint.moves and not _moves_something(joint, moments):
             quantity = 'mass' if joint.type.translates else 'inertia about its axis'
             yield BodyProblem(
-                joint.line, f'joint "{joint.name}" moves nothing that has {quantity}',
+                joint.line,
+                f'joint "{joint.name}" moves nothing that has {quantity}',
                 f'Give link "{joint.child}" or one beyond it an <inertial>, or fix the joint',
-                joint.name)
+                joint.name,
+            )
         moments_beyond[joint.parent] += moments.moved(joint.rotation, joint.position)
 
 
@@ -189,8 +226,12 @@ def moments_of(inertial: Inertial | None) -> Moments:
     if inertial is None:
         return Moments(0.0, np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))
     mass, centre, inertia = inertial.mass, inertial.centre, inertial.inertia
-    return Moments(mass, mass * centre, np.trace(inertia) / 2 * np.eye(3) - inertia
-                   + mass * np.outer(centre, centre), inertia)
+    return Moments(
+        mass,
+        mass * centre,
+        np.trace(inertia) / 2 * np.eye(3) - inertia + mass * np.outer(centre, centre),
+        inertia,
+    )
 
 
 def _uniform_beam_inertial(beam):
@@ -208,5 +249,6 @@ def _moves_something(joint, moments):
     # check the central inertias separately: in the sum with a long chain or a distant mass
     # they would be lost by rounding
     about_axis = np.trace(moments.second) - joint.axis @ moments.second @ joint.axis
-    return (about_axis > MIN_MOMENT_RATIO * np.abs(np.trace(moments.second))
-            or joint.axis @ moments.own @ joint.axis > MIN_MOMENT_RATIO * np.trace(moments.own))
+    return about_axis > MIN_MOMENT_RATIO * np.abs(
+        np.trace(moments.second)
+    ) or joint.axis @ moments.own @ joint.axis > MIN_MOMENT_RATIO * np.trace(moments.own)

@@ -34,19 +34,28 @@ class Document:
         self.warnings: list[str] = []
         self.text = text = self._decode(content)
         self._refuse_doctype(text)
-        parser = etree.XMLParser(encoding='utf-8', resolve_entities=False, no_network=True,
-                                 load_dtd=False, huge_tree=False, recover=True)
+        parser = etree.XMLParser(
+            encoding='utf-8',
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            huge_tree=False,
+            recover=True,
+        )
         if not text.strip():
             raise DescriptionError(source, 1, 'the document is empty', 'Give a URDF or xacro file')
-        with suppress(etree.XMLSyntaxError):    # its first error is in the log, with a line
+        with suppress(etree.XMLSyntaxError):  # its first error is in the log, with a line
             self.root = etree.fromstring(text.encode(), parser)
         for entry in parser.error_log:
             # robots older than ROS 2 have tags like <sensor:camera> with undeclared prefixes
             if entry.domain != etree.ErrorDomains.NAMESPACE:
                 message = _LIBXML_ADVICE.sub('', entry.message).strip()
-                raise DescriptionError(source, entry.line or 1,
-                                       f'this is not well-formed XML: {message}',
-                                       'Mend or complete the text there')
+                raise DescriptionError(
+                    source,
+                    entry.line or 1,
+                    f'this is not well-formed XML: {message}',
+                    'Mend or complete the text there',
+                )
         self._lines = _start_lines(text, self.root)
 
     def changed_text(self) -> str:
@@ -72,14 +81,18 @@ class Document:
     def _decode(self, content):
         if len(content) > MAX_FILE_BYTES:
             raise DescriptionError(
-                self.source, 1, f'a description of more than {MAX_FILE_BYTES // 2**20} MB is not '
-                'read', 'Put meshes into files of their own')
+                self.source,
+                1,
+                f'a description of more than {MAX_FILE_BYTES // 2**20} MB is not read',
+                'Put meshes into files of their own',
+            )
         try:
             return content.decode('utf-8-sig')
         except UnicodeDecodeError as error:
             line = content.count(b'\n', 0, error.start) + 1
-            raise DescriptionError(self.source, line, 'the text is not UTF-8',
-                                   'Save the file with UTF-8 encoding') from error
+            raise DescriptionError(
+                self.source, line, 'the text is not UTF-8', 'Save the file with UTF-8 encoding'
+            ) from error
 
     def _refuse_doctype(self, text):
         for match in _DOCTYPE.finditer(text):
@@ -88,12 +101,18 @@ class Document:
             line = text.count('\n', 0, match.start()) + 1
             if match[0] == '<!DOCTYPE':
                 raise DescriptionError(
-                    self.source, line, 'a robot description has no <!DOCTYPE> and no entities',
-                    'Remove it')
+                    self.source,
+                    line,
+                    'a robot description has no <!DOCTYPE> and no entities',
+                    'Remove it',
+                )
             # older versions of libxml2 would search for the end for minutes
             raise DescriptionError(
-                self.source, line, f'this is not well-formed XML: no end of {match[0][:9]}',
-                'Mend or complete the text there')
+                self.source,
+                line,
+                f'this is not well-formed XML: no end of {match[0][:9]}',
+                'Mend or complete the text there',
+            )
 
 
 def read_file(path: str | Path) -> bytes:
@@ -101,13 +120,18 @@ def read_file(path: str | Path) -> bytes:
     path = Path(path)
     try:
         if path.exists() and not path.is_file():
-            raise DescriptionError(path, None, 'this is not a regular file',
-                                   'Give the path of a URDF or xacro file')
+            raise DescriptionError(
+                path, None, 'this is not a regular file', 'Give the path of a URDF or xacro file'
+            )
         return read_bytes(path, MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, 'strerror', None) or str(error)
-        raise DescriptionError(path, None, f'the file cannot be read: {reason}',
-                               'Give the path of a URDF or xacro file') from error
+        raise DescriptionError(
+            path,
+            None,
+            f'the file cannot be read: {reason}',
+            'Give the path of a URDF or xacro file',
+        ) from error
 
 
 def _start_lines(text, root):

@@ -12,11 +12,11 @@ from flex_robot_sim.description.values import only, read_attributes, read_childr
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF, rectangle, rod, tube
 
-MASS_TOLERANCE = 0.01           # mass in <inertial> compared with density and section  [-]
-BEAM_INERTIA_TOLERANCE = 0.01   # <inertial> compared with a uniform beam                    [-]
+MASS_TOLERANCE = 0.01  # mass in <inertial> compared with density and section  [-]
+BEAM_INERTIA_TOLERANCE = 0.01  # <inertial> compared with a uniform beam                    [-]
 MIN_POLAR_MOMENT_RATIO = 1e-10  # moment about the beam over that of a thin rod; below: 0    [-]
 MAX_ELASTIC_COORDINATES = 5000  # of one link
-MAX_SEGMENT_COORDINATES = 500   # a step solves for these together
+MAX_SEGMENT_COORDINATES = 500  # a step solves for these together
 
 _SHAPES = {'rectangle': rectangle, 'tube': tube, 'rod': rod}
 _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
@@ -25,32 +25,44 @@ _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
 class MassProperties(NamedTuple):
     """Mass properties of a beam by density and section."""
 
-    mass_per_length: float      # [kg/m]
-    polar_inertia: float        # density * (Iy + Iz)   [kg m]
+    mass_per_length: float  # [kg/m]
+    polar_inertia: float  # density * (Iy + Iz)   [kg m]
 
 
-def read_beam(document: Document, element: XmlElement, values: Mapping[str, Any],
-              link: Link) -> ElasticBeam:
+def read_beam(
+    document: Document, element: XmlElement, values: Mapping[str, Any], link: Link
+) -> ElasticBeam:
     """Return the ElasticBeam of `link` from its <link> `element` with attributes `values`."""
     children = read_children(document, element, FLEXIBILITY['link'].children)
     axes, length = _beam_frame(document, element, link, values)
     if link.inertial is None or not link.inertial.mass > 0:
-        raise document.error(element, f'flexible link "{link.name}" has no mass',
-                             'Give the link an <inertial> with the mass of the whole beam')
+        raise document.error(
+            element,
+            f'flexible link "{link.name}" has no mass',
+            'Give the link an <inertial> with the mass of the whole beam',
+        )
     stiffness, mass_properties, outer = _read_section(document, element, children, link.name)
     discretisation = _read_discretisation(document, element, children, link.name, stiffness)
     if mass_properties is not None:
         _check_mass(document, element, link, mass_properties.mass_per_length * length)
-    sensors = _read_sensors(document, children['flex_sensor'], link.name, length,
-                            discretisation['coordinates'])
+    sensors = _read_sensors(
+        document, children['flex_sensor'], link.name, length, discretisation['coordinates']
+    )
     section_inertia = _section_inertia(document, element, link, axes, length)
     if section_inertia[0] == 0 and discretisation['coordinates']['torsion']:
         section_inertia[0] = _polar_inertia(document, element, link.name, mass_properties)
     return ElasticBeam(
-        end=np.array(values['end']), axes=axes, length=length,
-        mass_per_length=link.inertial.mass / length, section_inertia=section_inertia,
-        **stiffness, **discretisation, **_read_damping(document, children, link.name),
-        sensors=sensors, **outer)
+        end=np.array(values['end']),
+        axes=axes,
+        length=length,
+        mass_per_length=link.inertial.mass / length,
+        section_inertia=section_inertia,
+        **stiffness,
+        **discretisation,
+        **_read_damping(document, children, link.name),
+        sensors=sensors,
+        **outer,
+    )
 
 
 def _beam_frame(document, element, link, values):
@@ -58,16 +70,22 @@ def _beam_frame(document, element, link, values):
     end = np.array(values['end'])
     length = float(np.sqrt(end @ end))
     if length < 1e-12:
-        raise document.error(element, f'flexible link "{link.name}" has the length zero',
-                             'Give the far end of the beam: end="x y z" [m]')
+        raise document.error(
+            element,
+            f'flexible link "{link.name}" has the length zero',
+            'Give the far end of the beam: end="x y z" [m]',
+        )
     axes = beam_axes(end, np.array(values['y_axis']))
     if axes is None:
         x = end / length
         what = 'y_axis' if 'y_axis' in element.attrib else 'the default y_axis 0 1 0'
         # the axis of the link closest to perpendicular, y before z before x
         suggestion = min(('0 1 0', '0 0 1', '1 0 0'), key=lambda axis: abs(x @ _vector(axis)))
-        raise document.error(element, f'{what} lies along the beam of "{link.name}"',
-                             f'Give a y_axis across the beam, for instance y_axis="{suggestion}"')
+        raise document.error(
+            element,
+            f'{what} lies along the beam of "{link.name}"',
+            f'Give a y_axis across the beam, for instance y_axis="{suggestion}"',
+        )
     return axes, length
 
 
@@ -93,41 +111,65 @@ def _read_section(document, element, children, link):
     """Return stiffnesses {EIy, EIz, GJ, EA} or nan, MassProperties or None, and the outline."""
     tags = [tag for tag in ('section', *_SHAPES) if children[tag]]
     if len(tags) > 1:
-        raise document.error(children[tags[1]][0], f'flexible link "{link}" has a <{tags[0]}> '
-                             f'and a <{tags[1]}>', 'Keep one of them')
+        raise document.error(
+            children[tags[1]][0],
+            f'flexible link "{link}" has a <{tags[0]}> and a <{tags[1]}>',
+            'Keep one of them',
+        )
     material = only(document, children, 'material')
     if not tags:
         raise document.error(
-            element, f'flexible link "{link}" has no bending stiffness',
-            'Give its <section> EIy and EIz [N m2], or remove it from <flexibility>')
+            element,
+            f'flexible link "{link}" has no bending stiffness',
+            'Give its <section> EIy and EIz [N m2], or remove it from <flexibility>',
+        )
     tag = tags[0]
     shape = only(document, children, tag)
     read_children(document, shape, ())
     values = read_attributes(document, shape, FLEXIBILITY[tag])
     if tag == 'section':
         if material is not None:
-            raise document.error(material, f'flexible link "{link}" has a <section> and a '
-                                 '<material>', 'Keep one of them: <section> holds stiffnesses')
-        return {name: np.nan if values[name] is None else values[name]
-                for name in STIFFNESS_OF.values()}, None, {}
+            raise document.error(
+                material,
+                f'flexible link "{link}" has a <section> and a <material>',
+                'Keep one of them: <section> holds stiffnesses',
+            )
+        return (
+            {
+                name: np.nan if values[name] is None else values[name]
+                for name in STIFFNESS_OF.values()
+            },
+            None,
+            {},
+        )
     if material is None:
-        raise document.error(shape, f'the <{tag}> of "{link}" has no <material>',
-                             'Add <material E="..." G="..." density="..."/>')
+        raise document.error(
+            shape,
+            f'the <{tag}> of "{link}" has no <material>',
+            'Add <material E="..." G="..." density="..."/>',
+        )
     read_children(document, material, ())
     constants = read_attributes(document, material, FLEXIBILITY['material'])
     if tag == 'tube' and values['wall'] > values['outer'] / 2:
-        raise document.error(shape, f'the wall of "{link}" is thicker than half its diameter',
-                             'Give wall [m] below outer / 2')
+        raise document.error(
+            shape,
+            f'the wall of "{link}" is thicker than half its diameter',
+            'Give wall [m] below outer / 2',
+        )
     warn_of_material(document, material, link, constants)
     form = _SHAPES[tag](**values)
-    if not 0 < min(form) <= max(form) < np.inf:     # the wall of a huge tube vanishes by rounding
-        raise document.error(shape, f'the <{tag}> of "{link}" is out of all proportion',
-                             'Give its sizes in m')
+    if not 0 < min(form) <= max(form) < np.inf:  # the wall of a huge tube vanishes by rounding
+        raise document.error(
+            shape, f'the <{tag}> of "{link}" is out of all proportion', 'Give its sizes in m'
+        )
     E, density = constants['E'], constants['density']
     G = np.nan if constants['G'] is None else constants['G']
     stiffness = {'EIy': E * form.Iy, 'EIz': E * form.Iz, 'GJ': G * form.J, 'EA': E * form.area}
-    mass_properties = None if density is None else MassProperties(density * form.area,
-                                                                  density * (form.Iy + form.Iz))
+    mass_properties = (
+        None
+        if density is None
+        else MassProperties(density * form.area, density * (form.Iy + form.Iz))
+    )
     return stiffness, mass_properties, _outer_size(**values)
 
 
@@ -142,22 +184,31 @@ def _outer_size(width=None, height=None, outer=None, wall=None, diameter=None):
 def _check_mass(document, element, link, expected):
     """Compare the mass of `link` with the `expected` mass by density and section [kg]."""
     mass = link.inertial.mass
-    problem = (f'flexible link "{link.name}" weighs {mass:g} kg, but density and section make '
-               f'{expected:g} kg')
+    problem = (
+        f'flexible link "{link.name}" weighs {mass:g} kg, but density and section make '
+        f'{expected:g} kg'
+    )
     if is_implausible(mass / expected, MASS_TOLERANCE):
-        document.warn(document.line(element), problem, 'Check the units: mass [kg], density '
-                      '[kg/m3], sizes [m]')
+        document.warn(
+            document.line(element),
+            problem,
+            'Check the units: mass [kg], density [kg/m3], sizes [m]',
+        )
     elif abs(mass / expected - 1) > MASS_TOLERANCE:
-        raise document.error(element, problem, 'Correct one of them; motors and payloads belong '
-                             'in links of their own')
+        raise document.error(
+            element,
+            problem,
+            'Correct one of them; motors and payloads belong in links of their own',
+        )
 
 
 def _read_discretisation(document, element, children, link, stiffness):
     modes = only(document, children, 'modes')
     elements = only(document, children, 'elements')
     if modes is not None and elements is not None:
-        raise document.error(elements, f'flexible link "{link}" has <modes> and <elements>',
-                             'Keep one of them')
+        raise document.error(
+            elements, f'flexible link "{link}" has <modes> and <elements>', 'Keep one of them'
+        )
     tag, chosen = ('modes', modes) if elements is None else ('elements', elements)
     if chosen is None:
         values = {name: row.default for name, row in FLEXIBILITY['modes'].attributes.items()}
@@ -173,29 +224,44 @@ def _read_discretisation(document, element, children, link, stiffness):
             unit = FLEXIBILITY['section'].attributes[key].unit
             remedy = f'<section> {key} [{unit}]' if children['section'] else '<material> G [Pa]'
             raise document.error(
-                where, f'flexible link "{link}" has coordinates of {direction} but no {key}',
-                f'Give its {remedy}, or set {direction}="0" in <{tag}>')
+                where,
+                f'flexible link "{link}" has coordinates of {direction} but no {key}',
+                f'Give its {remedy}, or set {direction}="0" in <{tag}>',
+            )
         if tag == 'elements':
             max_count = values['count'] * (2 if direction.startswith('bending') else 1)
             if count != 'all' and count > max_count:
                 raise document.error(
-                    where, f'{values["count"]} elements of "{link}" have no {count} modes of '
-                    f'{direction}', f'Ask for at most {max_count}, or give more elements')
+                    where,
+                    f'{values["count"]} elements of "{link}" have no {count} modes of {direction}',
+                    f'Ask for at most {max_count}, or give more elements',
+                )
         total += max_count if count == 'all' else count
     if not total:
-        raise document.error(where, f'flexible link "{link}" has no elastic coordinates',
-                             'Give it at least one, or remove it from <flexibility>')
+        raise document.error(
+            where,
+            f'flexible link "{link}" has no elastic coordinates',
+            'Give it at least one, or remove it from <flexibility>',
+        )
     if total > MAX_SEGMENT_COORDINATES:
         raise document.error(
-            where, f'a segment of flexible link "{link}" has {total} elastic coordinates',
+            where,
+            f'a segment of flexible link "{link}" has {total} elastic coordinates',
             f'Keep to {MAX_SEGMENT_COORDINATES}, with more segments of fewer elements, or with a '
-            "number of modes instead of 'all'")
+            "number of modes instead of 'all'",
+        )
     if total * values['segments'] > MAX_ELASTIC_COORDINATES:
         raise document.error(
-            where, f'flexible link "{link}" has {total * values["segments"]} elastic coordinates',
-            f'Keep to {MAX_ELASTIC_COORDINATES}, with fewer segments or fewer {tag}')
-    return {'coordinates': coordinates, 'elements': values.get('count', 0),
-            'segments': values['segments'], 'boundary': values.get('boundary', 'static')}
+            where,
+            f'flexible link "{link}" has {total * values["segments"]} elastic coordinates',
+            f'Keep to {MAX_ELASTIC_COORDINATES}, with fewer segments or fewer {tag}',
+        )
+    return {
+        'coordinates': coordinates,
+        'elements': values.get('count', 0),
+        'segments': values['segments'],
+        'boundary': values.get('boundary', 'static'),
+    }
 
 
 def _read_damping(document, children, link):
@@ -207,8 +273,9 @@ def _read_damping(document, children, link):
     ratio, time = values['ratio'], values['time_constant']
     if (ratio is None) == (time is None):
         what = 'neither a ratio nor' if ratio is None else 'both a ratio and'
-        raise document.error(element, f'the <damping> of "{link}" has {what} a time_constant',
-                             'Give one of them')
+        raise document.error(
+            element, f'the <damping> of "{link}" has {what} a time_constant', 'Give one of them'
+        )
     return {'damping_ratio': ratio or 0.0, 'damping_time': time or 0.0}
 
 
@@ -219,18 +286,26 @@ def _read_sensors(document, elements, link, length, coordinates):
         values = read_attributes(document, element, FLEXIBILITY['flex_sensor'])
         name, start, end = values['name'], values['from'], values['to']
         if name in sensors:
-            raise document.error(element, f'flexible link "{link}" has two flex sensors "{name}"',
-                                 'Rename one of them')
+            raise document.error(
+                element,
+                f'flexible link "{link}" has two flex sensors "{name}"',
+                'Rename one of them',
+            )
         if not start <= end <= length * (1 + 1e-9):
             raise document.error(
-                element, f'flex sensor "{name}" reaches from {start:g} to {end:g} m on a beam of '
-                f'{length:g} m', 'Give 0 <= from <= to <= length')
+                element,
+                f'flex sensor "{name}" reaches from {start:g} to {end:g} m on a beam of '
+                f'{length:g} m',
+                'Give 0 <= from <= to <= length',
+            )
         direction = _BENDING_IN[values['plane']]
         if not coordinates[direction]:
             raise document.error(
-                element, f'flex sensor "{name}" measures in the plane {values["plane"]}, but '
+                element,
+                f'flex sensor "{name}" measures in the plane {values["plane"]}, but '
                 f'flexible link "{link}" has no coordinates of {direction}',
-                f'Give it coordinates of {direction}, or remove the sensor')
+                f'Give it coordinates of {direction}, or remove the sensor',
+            )
         sensors[name] = FlexSensor(name, min(start, length), min(end, length), values['plane'])
     return tuple(sensors.values())
 
@@ -241,10 +316,12 @@ def _section_inertia(document, element, link, axes, length):
     centre = axes.T @ link.inertial.centre / length
     if not 0.25 < centre[0] < 0.75 or np.abs(centre[1:]).max() > 0.25:
         raise document.error(
-            element, f'the beam of "{link.name}" is off the link: its centre of mass lies at '
+            element,
+            f'the beam of "{link.name}" is off the link: its centre of mass lies at '
             f'{centre[0] * length:.4g} of {length:.4g} m along the beam and '
             f'{np.hypot(*centre[1:]) * length:.4g} m beside it',
-            'Correct end [m], or the <origin> of the <inertial>, which is at half the beam')
+            'Correct end [m], or the <origin> of the <inertial>, which is at half the beam',
+        )
     inertia = axes.T @ link.inertial.inertia @ axes
     rod = mass * length**2 / 12
     residual = np.array([inertia[0, 0], inertia[1, 1] - rod, inertia[2, 2] - rod])
@@ -253,10 +330,12 @@ def _section_inertia(document, element, link, axes, length):
     mismatch = max(-residual[1:].min(), (residual[1:] - inertia[0, 0]).max(), products)
     if off_centre > BEAM_INERTIA_TOLERANCE or mismatch > BEAM_INERTIA_TOLERANCE * rod:
         document.warn(
-            document.line(element), f'the <inertial> of flexible link "{link.name}" is not that '
+            document.line(element),
+            f'the <inertial> of flexible link "{link.name}" is not that '
             f'of a uniform beam of {mass:g} kg and {length:g} m, as which it is simulated',
             f'Put the centre of mass at {length / 2:g} m along the beam and give {rod:.6g} kg m2 '
-            'across it')
+            'across it',
+        )
     if residual[0] < MIN_POLAR_MOMENT_RATIO * rod:
         residual[0] = 0.0
     return np.maximum(residual, 0.0) / length
@@ -268,6 +347,9 @@ def _polar_inertia(document, element, link, mass_properties):
     remedy = 'Give it in <inertia>: ixx, if the beam lies along x [kg m2]'
     if mass_properties is None:
         raise document.error(element, f'{problem}, which torsion needs', remedy)
-    document.warn(document.line(element), f'{problem}; density and section make '
-                  f'{mass_properties.polar_inertia:.6g} kg m2 per m', remedy)
+    document.warn(
+        document.line(element),
+        f'{problem}; density and section make {mass_properties.polar_inertia:.6g} kg m2 per m',
+        remedy,
+    )
     return mass_properties.polar_inertia

@@ -11,15 +11,19 @@ from flex_robot_sim.description.plausibility import warn_implausible_beam
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
 
-STATION_TOLERANCE = 1e-3    # of a child beyond an end of the beam, over its length     [-]
-MATRICES_PER_BODY = 8       # by elastic coordinates, in the arm and its workspace
-ROWS_PER_STATION = 4        # rows of elastic coordinates for the station of each body
-MAX_MEMORY_GB = 1.0         # of all links
+STATION_TOLERANCE = 1e-3  # of a child beyond an end of the beam, over its length     [-]
+MATRICES_PER_BODY = 8  # by elastic coordinates, in the arm and its workspace
+ROWS_PER_STATION = 4  # rows of elastic coordinates for the station of each body
+MAX_MEMORY_GB = 1.0  # of all links
 MAX_LATERAL_DISTANCE = 2.0  # of a child from the beam, in lengths of the beam
 
 
-def add_flexibility(document: Document, element: XmlElement | None, links: dict[str, Link],
-                    joints: dict[str, Joint]) -> None:
+def add_flexibility(
+    document: Document,
+    element: XmlElement | None,
+    links: dict[str, Link],
+    joints: dict[str, Joint],
+) -> None:
     """Replace links and joints, by name, as <flexibility> describes; None: no change."""
     if element is None:
         return
@@ -31,12 +35,17 @@ def add_flexibility(document: Document, element: XmlElement | None, links: dict[
             values = read_attributes(document, child, FLEXIBILITY[tag])
             name = values['name']
             if name not in items:
-                raise unknown_name(document, document.line(child),
-                                   f'<flexibility> names the {tag} "{name}", which the robot does '
-                                   'not have', name, items)
+                raise unknown_name(
+                    document,
+                    document.line(child),
+                    f'<flexibility> names the {tag} "{name}", which the robot does not have',
+                    name,
+                    items,
+                )
             if name in seen:
-                raise document.error(child, f'<flexibility> describes the {tag} "{name}" twice',
-                                     'Keep one of them')
+                raise document.error(
+                    child, f'<flexibility> describes the {tag} "{name}" twice', 'Keep one of them'
+                )
             seen.add(name)
             items[name] = add(document, child, values, items[name])
     _check_size(document, element, links)
@@ -52,17 +61,30 @@ def _check_size(document, element, links):
         return
     total = sum(beam.segments * beam.freedom for beam in beams)
     if total > MAX_ELASTIC_COORDINATES:
-        document.warn(document.line(element), f'this robot has {total} elastic coordinates, more '
-                      'than can be simulated',
-                      f'Keep to {MAX_ELASTIC_COORDINATES}, with fewer segments, modes or elements')
+        document.warn(
+            document.line(element),
+            f'this robot has {total} elastic coordinates, more than can be simulated',
+            f'Keep to {MAX_ELASTIC_COORDINATES}, with fewer segments, modes or elements',
+        )
     bodies = len(links) + sum(beam.segments - 1 for beam in beams)
     stations = sum(beam.segments * beam.stations for beam in beams) + bodies
     size, width = max(beam.freedom for beam in beams), max(beam.overlap for beam in beams)
-    memory = 8e-9 * size * (MATRICES_PER_BODY * bodies * size + stations * (width + 3)
-                            + ROWS_PER_STATION * bodies + MATRICES_PER_BODY * total)
+    memory = (
+        8e-9
+        * size
+        * (
+            MATRICES_PER_BODY * bodies * size
+            + stations * (width + 3)
+            + ROWS_PER_STATION * bodies
+            + MATRICES_PER_BODY * total
+        )
+    )
     if memory > MAX_MEMORY_GB:
-        raise document.error(element, f'the elastic links of this robot need {memory:.2g} GB',
-                             f'Keep to {MAX_MEMORY_GB:g} GB, with fewer coordinates in a segment')
+        raise document.error(
+            element,
+            f'the elastic links of this robot need {memory:.2g} GB',
+            f'Keep to {MAX_MEMORY_GB:g} GB, with fewer coordinates in a segment',
+        )
 
 
 def _add_beam(document, element, values, link):
@@ -75,36 +97,59 @@ def _add_gear(document, element, values, joint):
     read_children(document, element, ())
     if not joint.moves:
         kind = 'a mimic joint, which is held' if joint.mimics else 'fixed'
-        raise document.error(element, f'joint "{joint.name}" is {kind}, so it has no gear',
-                             'Remove it from <flexibility>')
+        raise document.error(
+            element,
+            f'joint "{joint.name}" is {kind}, so it has no gear',
+            'Remove it from <flexibility>',
+        )
     if values['stiffness'] is None:
         if values['damping'] > 0:
             raise document.error(
-                element, f'joint "{joint.name}" has a damping but no stiffness',
-                "Give its stiffness, or put the friction into the joint's <dynamics>")
-        if values['rotor_inertia'] == 0 and values['static_friction'] is None and (
-                values['spring_stiffness'] == 0):
+                element,
+                f'joint "{joint.name}" has a damping but no stiffness',
+                "Give its stiffness, or put the friction into the joint's <dynamics>",
+            )
+        if (
+            values['rotor_inertia'] == 0
+            and values['static_friction'] is None
+            and (values['spring_stiffness'] == 0)
+        ):
             raise document.error(
-                element, f'joint "{joint.name}" has no stiffness, rotor_inertia, spring_stiffness '
-                'or static_friction', 'Give one of them, or remove the joint from <flexibility>')
+                element,
+                f'joint "{joint.name}" has no stiffness, rotor_inertia, spring_stiffness '
+                'or static_friction',
+                'Give one of them, or remove the joint from <flexibility>',
+            )
         values['stiffness'] = np.inf
     elif values['rotor_inertia'] == 0:
         raise document.error(
-            element, f'flexible joint "{joint.name}" has no rotor_inertia, so that its motor side '
-            'has no mass', 'Give rotor_inertia [kg m2]')
+            element,
+            f'flexible joint "{joint.name}" has no rotor_inertia, so that its motor side '
+            'has no mass',
+            'Give rotor_inertia [kg m2]',
+        )
     if values['static_friction'] is None:
         values['static_friction'] = joint.friction.coulomb_friction
     elif values['static_friction'] < joint.friction.coulomb_friction:
         raise document.error(
-            element, f'joint "{joint.name}" has a static_friction of '
+            element,
+            f'joint "{joint.name}" has a static_friction of '
             f'{values["static_friction"]:g}, less than the friction of '
-            f'{joint.friction.coulomb_friction:g} in its <dynamics>', 'Correct one of them')
-    return replace(joint, stiffness=values['stiffness'], damping=values['damping'],
-                   rotor_inertia=values['rotor_inertia'], gear_ratio=values['gear_ratio'],
-                   friction=joint.friction._replace(**{
-                       name: values[name] for name in JointFriction._fields if name in values}),
-                   spring_stiffness=values['spring_stiffness'],
-                   spring_reference=values['spring_reference'])
+            f'{joint.friction.coulomb_friction:g} in its <dynamics>',
+            'Correct one of them',
+        )
+    return replace(
+        joint,
+        stiffness=values['stiffness'],
+        damping=values['damping'],
+        rotor_inertia=values['rotor_inertia'],
+        gear_ratio=values['gear_ratio'],
+        friction=joint.friction._replace(
+            **{name: values[name] for name in JointFriction._fields if name in values}
+        ),
+        spring_stiffness=values['spring_stiffness'],
+        spring_reference=values['spring_reference'],
+    )
 
 
 def _check_station(document, link, joint):
@@ -112,12 +157,16 @@ def _check_station(document, link, joint):
     along, *transverse = link.beam.axes.T @ joint.position
     if not -STATION_TOLERANCE * length <= along <= (1 + STATION_TOLERANCE) * length:
         raise document.error_at(
-            joint.line, f'joint "{joint.name}" would ride at {along:.4g} m on the beam of link '
+            joint.line,
+            f'joint "{joint.name}" would ride at {along:.4g} m on the beam of link '
             f'"{link.name}", which ends at {length:.4g} m',
-            'Move its <origin> between the ends of the beam, or correct the end of the beam')
+            'Move its <origin> between the ends of the beam, or correct the end of the beam',
+        )
     lateral = float(np.hypot(*transverse))
     if lateral > MAX_LATERAL_DISTANCE * length:
         document.warn(
-            joint.line, f'joint "{joint.name}" rides {lateral:.4g} m beside the beam of link '
+            joint.line,
+            f'joint "{joint.name}" rides {lateral:.4g} m beside the beam of link '
             f'"{link.name}", which is {length:.4g} m long',
-            'Check its <origin> [m] and the end of the beam [m]')
+            'Check its <origin> [m] and the end of the beam [m]',
+        )

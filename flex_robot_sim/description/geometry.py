@@ -22,7 +22,7 @@ class Box(NamedTuple):
         builder = frs.ArmBuilder().add_rigid('tool', shape=frs.Box(0.1, 0.05, 0.02), mass=0.3)
     """
 
-    x: float                # edge lengths  [m]
+    x: float  # edge lengths  [m]
     y: float
     z: float
 
@@ -48,8 +48,8 @@ class Cylinder(NamedTuple):
             'motor', shape=frs.Cylinder(radius=0.03, length=0.05), density=7850)
     """
 
-    radius: float           # [m]
-    length: float           # [m]
+    radius: float  # [m]
+    length: float  # [m]
 
     @property
     def volume(self) -> float:
@@ -72,7 +72,7 @@ class Sphere(NamedTuple):
         builder = frs.ArmBuilder().add_rigid('ball', shape=frs.Sphere(0.02), density=7850)
     """
 
-    radius: float           # [m]
+    radius: float  # [m]
 
     @property
     def volume(self) -> float:
@@ -96,8 +96,8 @@ class Rectangle(NamedTuple):
             material='steel')
     """
 
-    width: float            # along the y axis of the section   [m]
-    height: float           # along its z axis                  [m]
+    width: float  # along the y axis of the section   [m]
+    height: float  # along its z axis                  [m]
 
     @property
     def outline(self) -> Outline:
@@ -120,8 +120,8 @@ class Tube(NamedTuple):
             'arm', length=0.5, section=frs.Tube(outer=0.03, wall=0.002), material='aluminium')
     """
 
-    outer: float            # outer diameter                            [m]
-    wall: float             # its thickness, at most half the diameter  [m]
+    outer: float  # outer diameter                            [m]
+    wall: float  # its thickness, at most half the diameter  [m]
 
     @property
     def outline(self) -> Outline:
@@ -144,7 +144,7 @@ class Rod(NamedTuple):
             'arm', length=0.5, section=frs.Rod(diameter=0.01), material='steel')
     """
 
-    diameter: float         # [m]
+    diameter: float  # [m]
 
     @property
     def outline(self) -> Outline:
@@ -168,10 +168,10 @@ class SectionStiffness(NamedTuple):
             bending_z=0, torsion=0)
     """
 
-    EIy: float | None = None    # about y: resists bending_z    [N m2]
-    EIz: float | None = None    # about z: resists bending_y    [N m2]
-    GJ: float | None = None     # torsion                       [N m2]
-    EA: float | None = None     # stretch                       [N]
+    EIy: float | None = None  # about y: resists bending_z    [N m2]
+    EIz: float | None = None  # about z: resists bending_y    [N m2]
+    GJ: float | None = None  # torsion                       [N m2]
+    EA: float | None = None  # stretch                       [N]
 
 
 class Material(NamedTuple):
@@ -185,15 +185,17 @@ class Material(NamedTuple):
             'arm', length=0.5, section=frs.Tube(outer=0.03, wall=0.001), material=cfrp)
     """
 
-    E: float                        # Young's modulus                       [Pa]
-    G: float | None = None          # shear modulus; torsion needs it       [Pa]
-    density: float | None = None    # without it, the beam needs a mass     [kg/m3]
+    E: float  # Young's modulus                       [Pa]
+    G: float | None = None  # shear modulus; torsion needs it       [Pa]
+    density: float | None = None  # without it, the beam needs a mass     [kg/m3]
 
 
 # typical values of structural alloys: EN AW-6060, S235, Ti-6Al-4V
-MATERIALS = {'aluminium': Material(7.0e10, 2.6e10, 2700.0),
-             'steel': Material(2.1e11, 8.0e10, 7850.0),
-             'titanium': Material(1.14e11, 4.3e10, 4430.0)}
+MATERIALS = {
+    'aluminium': Material(7.0e10, 2.6e10, 2700.0),
+    'steel': Material(2.1e11, 8.0e10, 7850.0),
+    'titanium': Material(1.14e11, 4.3e10, 4430.0),
+}
 
 Shape: TypeAlias = Box | Cylinder | Sphere
 SolidSection: TypeAlias = Rectangle | Tube | Rod
@@ -205,8 +207,9 @@ def polar_moments(section: SolidSection, mass: float, length: float) -> np.ndarr
     return mass / (area * length) * np.array([Iy + Iz, Iy, Iz])
 
 
-def beam_inertia(mass: float, length: float, section_inertia: Sequence[float] | np.ndarray,
-                 ) -> np.ndarray:
+def beam_inertia(
+    mass: float, length: float, section_inertia: Sequence[float] | np.ndarray
+) -> np.ndarray:
     """
     Moments of inertia of a straight uniform beam about its centre, along its axes (3,) [kg m2].
 

@@ -22,9 +22,17 @@ _FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
 _IN_FLEXIBILITY = ('static_friction', 'stribeck_rate', 'spring_stiffness', 'spring_reference')
 
 
-def joint_elements(name: str, parent: str, child: str, kind: str, axis: str | ArrayLike, xyz: str,
-                   rpy: ArrayLike, limits: Mapping[str, Any], friction: Mapping[str, Any],
-                   ) -> tuple[Element, dict[str, str]]:
+def joint_elements(
+    name: str,
+    parent: str,
+    child: str,
+    kind: str,
+    axis: str | ArrayLike,
+    xyz: str,
+    rpy: ArrayLike,
+    limits: Mapping[str, Any],
+    friction: Mapping[str, Any],
+) -> tuple[Element, dict[str, str]]:
     """
     Return the <joint>, and attributes of that in <flexibility>, of `ArmBuilder.add_joint`.
 
@@ -34,25 +42,32 @@ def joint_elements(name: str, parent: str, child: str, kind: str, axis: str | Ar
     """
     owner = f'joint "{name}"'
     expect_one_of(owner, 'type', kind, URDF['joint'].attributes['type'].choices)
-    flexible = attribute_texts(owner, FLEXIBILITY['joint'],
-                               {word: friction[word] for word in _IN_FLEXIBILITY})
-    dynamics = attribute_texts(owner, URDF['dynamics'], {
-        word: friction[argument] for word, argument in _FRICTION.items()}, _FRICTION)
+    flexible = attribute_texts(
+        owner, FLEXIBILITY['joint'], {word: friction[word] for word in _IN_FLEXIBILITY}
+    )
+    dynamics = attribute_texts(
+        owner,
+        URDF['dynamics'],
+        {word: friction[argument] for word, argument in _FRICTION.items()},
+        _FRICTION,
+    )
     for word in ('effort', 'velocity'):
-        if limits[word] is not None:        # in a URDF, one below zero means no limit
+        if limits[word] is not None:  # in a URDF, one below zero means no limit
             number(owner, word, limits[word], URDF['limit'].attributes[word].unit, at_least=0.0)
     limit = attribute_texts(owner, URDF['limit'], limits)
     if kind == 'fixed' and (flexible or dynamics or limit):
-        raise SettingError(f'{owner} is fixed: leave out its limits, friction and spring, or give '
-                           'another type')
+        raise SettingError(
+            f'{owner} is fixed: leave out its limits, friction and spring, or give another type'
+        )
     kind, limit = _limits(owner, kind, limit)
     joint = Element('joint', name=name, type=kind)
     add_origin(joint, xyz, attribute_text(owner, 'rpy', rpy, URDF['origin'].attributes['rpy']))
     add_element(joint, 'parent', link=parent)
     add_element(joint, 'child', link=child)
     if kind != 'fixed':
-        add_element(joint, 'axis', xyz=attribute_text(owner, 'axis', axis,
-                                                      URDF['axis'].attributes['xyz']))
+        add_element(
+            joint, 'axis', xyz=attribute_text(owner, 'axis', axis, URDF['axis'].attributes['xyz'])
+        )
     for tag, attributes in (('limit', limit), ('dynamics', dynamics)):
         if attributes:
             add_element(joint, tag, **attributes)
@@ -67,12 +82,15 @@ def _limits(owner, kind, limits):
     if any(has_range) and not all(has_range):
         raise SettingError(f'lower and upper of {owner}: give both, or none')
     if kind == 'continuous' and any(has_range):
-        raise SettingError(f'{owner} is continuous and has no lower and upper: leave them out, '
-                           'or make it revolute')
+        raise SettingError(
+            f'{owner} is continuous and has no lower and upper: leave them out, '
+            'or make it revolute'
+        )
     if not any(has_range):
         if kind == 'prismatic':
-            raise SettingError(f'lower and upper of {owner} are missing: a prismatic joint needs '
-                               'both [m]')
+            raise SettingError(
+                f'lower and upper of {owner} are missing: a prismatic joint needs both [m]'
+            )
         kind = 'continuous'
     # other tools need both
     return kind, limits and {'effort': _NO_LIMIT, 'velocity': _NO_LIMIT, **limits}

@@ -8,8 +8,8 @@ class JointType(NamedTuple):
 
     rotates: bool
     translates: bool
-    needs_limit: bool           # in a URDF
-    unit: str = ''              # of the position; velocities are per second
+    needs_limit: bool  # in a URDF
+    unit: str = ''  # of the position; velocities are per second
     effort_unit: str = ''
 
 
@@ -17,4 +17,5 @@ JOINT_TYPES = {
     'revolute': JointType(True, False, True, 'rad', 'N m'),
     'continuous': JointType(True, False, False, 'rad', 'N m'),
     'prismatic': JointType(False, True, True, 'm', 'N'),
-    'fixed': JointType(False, False, False)}
+    'fixed': JointType(False, False, False),
+}

@@ -13,9 +13,9 @@ from flex_robot_sim.elastic.section import STIFFNESS_OF
 class Inertial:
     """Inertia of a rigid body."""
 
-    mass: float             # [kg]
-    centre: np.ndarray      # (3,)    centre of mass in the link frame                  [m]
-    inertia: np.ndarray     # (3, 3)  about the centre of mass, in the link's axes      [kg m2]
+    mass: float  # [kg]
+    centre: np.ndarray  # (3,)    centre of mass in the link frame                  [m]
+    inertia: np.ndarray  # (3, 3)  about the centre of mass, in the link's axes      [kg m2]
 
 
 @dataclass(frozen=True)
@@ -23,33 +23,33 @@ class FlexSensor:
     """A sensor that measures the mean curvature of a beam between two stations."""
 
     name: str
-    start: float            # station where it begins, from the link origin             [m]
-    end: float              # station where it ends                                     [m]
-    plane: str              # 'xy' or 'xz'
+    start: float  # station where it begins, from the link origin             [m]
+    end: float  # station where it ends                                     [m]
+    plane: str  # 'xy' or 'xz'
 
 
 @dataclass(frozen=True, eq=False)
 class ElasticBeam:
     """Uniform elastic beam of a flexible link, from the link origin to `end`."""
 
-    end: np.ndarray             # (3,)    far end, in the link frame                    [m]
-    axes: np.ndarray            # (3, 3)  beam frame in the link frame: x along the beam
-    length: float               # [m]
-    mass_per_length: float      # [kg/m]
+    end: np.ndarray  # (3,)    far end, in the link frame                    [m]
+    axes: np.ndarray  # (3, 3)  beam frame in the link frame: x along the beam
+    length: float  # [m]
+    mass_per_length: float  # [kg/m]
     section_inertia: np.ndarray  # (3,)   about x, y, z per length                      [kg m]
-    EIy: float                  # resists bending_z; nan where the link is rigid        [N m2]
-    EIz: float                  # resists bending_y; nan where the link is rigid        [N m2]
-    GJ: float                   # nan where the link is rigid                           [N m2]
-    EA: float                   # nan where the link is rigid                           [N]
-    coordinates: dict[str, int | Literal['all']]    # direction -> number of coordinates, or 'all'
-    elements: int               # finite elements per segment; 0: assumed modes
-    segments: int               # flexible bodies that the beam is cut into
-    boundary: str               # 'static', 'free', 'mass' or 'inertia'; see words.py
-    damping_ratio: float        # of every mode                                         [-]
-    damping_time: float         # damping / stiffness (Kelvin-Voigt)                    [s]
+    EIy: float  # resists bending_z; nan where the link is rigid        [N m2]
+    EIz: float  # resists bending_y; nan where the link is rigid        [N m2]
+    GJ: float  # nan where the link is rigid                           [N m2]
+    EA: float  # nan where the link is rigid                           [N]
+    coordinates: dict[str, int | Literal['all']]  # direction -> number of coordinates, or 'all'
+    elements: int  # finite elements per segment; 0: assumed modes
+    segments: int  # flexible bodies that the beam is cut into
+    boundary: str  # 'static', 'free', 'mass' or 'inertia'; see words.py
+    damping_ratio: float  # of every mode                                         [-]
+    damping_time: float  # damping / stiffness (Kelvin-Voigt)                    [s]
     sensors: tuple[FlexSensor, ...] = ()
-    size: tuple[float, float] | None = None     # outer, along y and z; None: only stiffnesses [m]
-    is_round: bool = False      # a rod or a tube
+    size: tuple[float, float] | None = None  # outer, along y and z; None: only stiffnesses [m]
+    is_round: bool = False  # a rod or a tube
 
     def count(self, direction: str) -> int:
         """Number of elastic coordinates of a segment in one direction."""
@@ -86,9 +86,9 @@ class Link:
     """One body of the robot."""
 
     name: str
-    line: int                   # of its element in the description
-    inertial: Inertial | None = None    # None: a frame without mass
-    beam: ElasticBeam | None = None     # None: rigid
+    line: int  # of its element in the description
+    inertial: Inertial | None = None  # None: a frame without mass
+    beam: ElasticBeam | None = None  # None: rigid
 
 
 class JointFriction(NamedTuple):
@@ -98,10 +98,10 @@ class JointFriction(NamedTuple):
     `flexsim check --json` prints these names.
     """
 
-    viscous_friction: float = 0.0   # [N m s/rad or N s/m]
-    coulomb_friction: float = 0.0   # dry friction in motion                  [N m or N]
-    static_friction: float = 0.0    # dry friction at rest                    [N m or N]
-    stribeck_rate: float = 0.01     # of its decay to coulomb_friction        [rad/s or m/s]
+    viscous_friction: float = 0.0  # [N m s/rad or N s/m]
+    coulomb_friction: float = 0.0  # dry friction in motion                  [N m or N]
+    static_friction: float = 0.0  # dry friction at rest                    [N m or N]
+    stribeck_rate: float = 0.01  # of its decay to coulomb_friction        [rad/s or m/s]
 
     @property
     def stiction(self) -> float:
@@ -122,25 +122,25 @@ class Joint:
 
     name: str
     line: int
-    kind: str                   # name of its type, see joint_types.py
+    kind: str  # name of its type, see joint_types.py
     parent: str
     child: str
-    rotation: np.ndarray        # (3, 3)  joint frame in the parent link's frame
-    position: np.ndarray        # (3,)    origin in the parent link's frame   [m]
-    axis: np.ndarray            # (3,)    unit vector in the joint frame
-    lower: float = -np.inf      # [rad or m]
-    upper: float = np.inf       # [rad or m]
-    effort: float = np.inf      # largest effort of the motor                 [N m or N]
-    velocity: float = np.inf    # largest speed                               [rad/s or m/s]
+    rotation: np.ndarray  # (3, 3)  joint frame in the parent link's frame
+    position: np.ndarray  # (3,)    origin in the parent link's frame   [m]
+    axis: np.ndarray  # (3,)    unit vector in the joint frame
+    lower: float = -np.inf  # [rad or m]
+    upper: float = np.inf  # [rad or m]
+    effort: float = np.inf  # largest effort of the motor                 [N m or N]
+    velocity: float = np.inf  # largest speed                               [rad/s or m/s]
     friction: JointFriction = JointFriction()
-    mimics: str | None = None       # joint that it would follow; it is held instead
-    held_at: float | None = None    # position at which a mimic joint is held     [rad or m]
-    stiffness: float = np.inf   # motor side to link side; inf: rigid         [N m/rad or N/m]
-    damping: float = 0.0        # parallel to the stiffness                   [N m s/rad or N s/m]
+    mimics: str | None = None  # joint that it would follow; it is held instead
+    held_at: float | None = None  # position at which a mimic joint is held     [rad or m]
+    stiffness: float = np.inf  # motor side to link side; inf: rigid         [N m/rad or N/m]
+    damping: float = 0.0  # parallel to the stiffness                   [N m s/rad or N s/m]
     rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
-    gear_ratio: float = 1.0     # motor speed over joint speed                [1 or rad/m]
-    spring_stiffness: float = 0.0   # across the joint, parallel to the drive [N m/rad or N/m]
-    spring_reference: float = 0.0   # position without force of this spring   [rad or m]
+    gear_ratio: float = 1.0  # motor speed over joint speed                [1 or rad/m]
+    spring_stiffness: float = 0.0  # across the joint, parallel to the drive [N m/rad or N/m]
+    spring_reference: float = 0.0  # position without force of this spring   [rad or m]
 
     def __post_init__(self) -> None:
         assert self.kind in JOINT_TYPES, f'unknown joint type {self.kind!r}'
@@ -159,8 +159,9 @@ class Joint:
     def screw(self) -> np.ndarray:
         """Screw axis (omega, v) of the motion in the joint frame, (6,) [-]."""
         zero = np.zeros(3)
-        return np.concatenate([self.axis if self.type.rotates else zero,
-                               self.axis if self.type.translates else zero])
+        return np.concatenate(
+            [self.axis if self.type.rotates else zero, self.axis if self.type.translates else zero]
+        )
 
     @property
     def reflected_inertia(self) -> float:

@@ -20,14 +20,23 @@ MAX_DAMPING_RATIO = 0.9
 class Quantity(NamedTuple):
     """A quantity of a Link or a Joint: its unit and bounds, how to read and how to change it."""
 
-    attribute: Attribute        # of the description: unit, bounds and meaning
-    group: str                  # see GROUPS
-    value: Callable[[Any], float | None]            # of a Link or Joint; None: not applicable
-    changed: Callable[[Any, float], Any]            # returns the Link or Joint with a new value
+    attribute: Attribute  # of the description: unit, bounds and meaning
+    group: str  # see GROUPS
+    value: Callable[[Any], float | None]  # of a Link or Joint; None: not applicable
+    changed: Callable[[Any, float], Any]  # returns the Link or Joint with a new value
 
 
-GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'geometry', 'inertia', 'drive', 'limit',
-          'position')
+GROUPS = (
+    'stiffness',
+    'damping',
+    'friction',
+    'mass',
+    'geometry',
+    'inertia',
+    'drive',
+    'limit',
+    'position',
+)
 """Groups of quantities; a fit can estimate the first five, see `identification/parameters.py`."""
 
 
@@ -42,19 +51,25 @@ def _beam_quantity(name, direction, meaning):
 
     def changed(link, number):
         return replace(link, beam=replace(link.beam, **{name: number}))
-    return Quantity(FLEXIBILITY['section'].attributes[name]._replace(meaning=meaning),
-                    'stiffness', value, changed)
+
+    return Quantity(
+        FLEXIBILITY['section'].attributes[name]._replace(meaning=meaning),
+        'stiffness',
+        value,
+        changed,
+    )
 
 
 def _damping_quantity(word, name, meaning, **bounds):
     def value(link):
         if link.beam is None or not link.beam.freedom:
             return None
-        is_time = link.beam.damping_time > 0.0      # the description has one of the two
+        is_time = link.beam.damping_time > 0.0  # the description has one of the two
         return getattr(link.beam, name) if is_time == (name == 'damping_time') else None
 
     def changed(link, number):
         return replace(link, beam=replace(link.beam, **{name: number}))
+
     attribute = FLEXIBILITY['damping'].attributes[word]
     return Quantity(attribute._replace(meaning=meaning, **bounds), 'damping', value, changed)
 
@@ -65,6 +80,7 @@ def _joint_quantity(attribute, group, meaning, name, has=lambda joint: joint.mov
 
     def changed(joint, number):
         return replace(joint, **{name: number})
+
     return Quantity(attribute._replace(meaning=meaning), group, value, changed)
 
 
@@ -80,8 +96,13 @@ def _limit_quantity(name, meaning, has=lambda joint: joint.moves, **bounds):
 def _friction_quantity(attribute, group, meaning, name):
     def changed(joint, number):
         return replace(joint, friction=joint.friction.with_value(name, number))
-    return Quantity(attribute._replace(meaning=meaning), group,
-                    lambda joint: getattr(joint.friction, name) if joint.moves else None, changed)
+
+    return Quantity(
+        attribute._replace(meaning=meaning),
+        group,
+        lambda joint: getattr(joint.friction, name) if joint.moves else None,
+        changed,
+    )
 
 
 def _origin_quantity(axis):
@@ -89,8 +110,13 @@ def _origin_quantity(axis):
         position = joint.position.copy()
         position[axis] = number
         return replace(joint, position=position)
-    return Quantity(_attribute('m', f'{"xyz"[axis]} of the joint in the frame of its parent link'),
-                    'position', lambda joint: float(joint.position[axis]), changed)
+
+    return Quantity(
+        _attribute('m', f'{"xyz"[axis]} of the joint in the frame of its parent link'),
+        'position',
+        lambda joint: float(joint.position[axis]),
+        changed,
+    )
 
 
 def _is_rigid_body(link):
@@ -102,10 +128,13 @@ def _centre_quantity(axis):
         centre = link.inertial.centre.copy()
         centre[axis] = number
         return replace(link, inertial=replace(link.inertial, centre=centre))
-    return Quantity(_attribute('m', f'{"xyz"[axis]} of the centre of mass in the frame of the '
-                               'link'), 'inertia',
-                    lambda link: float(link.inertial.centre[axis]) if _is_rigid_body(link)
-                    else None, changed)
+
+    return Quantity(
+        _attribute('m', f'{"xyz"[axis]} of the centre of mass in the frame of the link'),
+        'inertia',
+        lambda link: float(link.inertial.centre[axis]) if _is_rigid_body(link) else None,
+        changed,
+    )
 
 
 def _inertia_quantity(name):
@@ -115,11 +144,18 @@ def _inertia_quantity(name):
         inertia = link.inertial.inertia.copy()
         inertia[row, column] = inertia[column, row] = number
         return replace(link, inertial=replace(link.inertial, inertia=inertia))
+
     kind, bounds = ('moment', {'at_least': 0.0}) if row == column else ('product', {})
-    return Quantity(_attribute('kg m2', f'{kind} of inertia about the centre of mass, in the axes '
-                               'of the link', **bounds), 'inertia',
-                    lambda link: float(link.inertial.inertia[row, column])
-                    if _is_rigid_body(link) else None, changed)
+    return Quantity(
+        _attribute(
+            'kg m2',
+            f'{kind} of inertia about the centre of mass, in the axes of the link',
+            **bounds,
+        ),
+        'inertia',
+        lambda link: float(link.inertial.inertia[row, column]) if _is_rigid_body(link) else None,
+        changed,
+    )
 
 
 def _has_gear(joint):
@@ -132,18 +168,23 @@ def _has_stops(joint):
 
 def _with_stiffness_factor(link, factor):
     beam = link.beam
-    return replace(link, beam=replace(beam, EIy=factor * beam.EIy, EIz=factor * beam.EIz,
-                                      EA=factor * beam.EA))
+    return replace(
+        link, beam=replace(beam, EIy=factor * beam.EIy, EIz=factor * beam.EIz, EA=factor * beam.EA)
+    )
 
 
 def _with_mass(link, mass):
     if link.inertial is None:
         return replace(link, inertial=Inertial(mass, np.zeros(3), np.zeros((3, 3))))
     inertial, share = link.inertial, mass / link.inertial.mass if link.inertial.mass else 1.0
-    beam = link.beam and replace(link.beam, mass_per_length=share * link.beam.mass_per_length,
-                                 section_inertia=share * link.beam.section_inertia)
-    return replace(link, beam=beam, inertial=replace(
-        inertial, mass=mass, inertia=share * inertial.inertia))
+    beam = link.beam and replace(
+        link.beam,
+        mass_per_length=share * link.beam.mass_per_length,
+        section_inertia=share * link.beam.section_inertia,
+    )
+    return replace(
+        link, beam=beam, inertial=replace(inertial, mass=mass, inertia=share * inertial.inertia)
+    )
 
 
 def _with_polar_inertia(link, moment):
@@ -153,8 +194,11 @@ def _with_polar_inertia(link, moment):
     change = moment - section_inertia[0] * beam.length
     section_inertia[0] = moment / beam.length
     inertia = link.inertial.inertia + change * np.outer(along, along)
-    return replace(link, beam=replace(beam, section_inertia=section_inertia),
-                   inertial=replace(link.inertial, inertia=inertia))
+    return replace(
+        link,
+        beam=replace(beam, section_inertia=section_inertia),
+        inertial=replace(link.inertial, inertia=inertia),
+    )
 
 
 def _with_length(link, length):
@@ -164,65 +208,99 @@ def _with_length(link, length):
     # inertia of a thin rod; the remainder is that of the sections
     rod = link.inertial.mass * beam.length**2 / 12 * (np.eye(3) - np.outer(along, along))
     centre = link.inertial.centre
-    return replace(link, beam=replace(beam, end=share * beam.end, length=length),
-                   inertial=Inertial(share * link.inertial.mass,
-                                     centre + (share - 1) * (along @ centre) * along,
-                                     share * (link.inertial.inertia - rod) + share**3 * rod))
+    return replace(
+        link,
+        beam=replace(beam, end=share * beam.end, length=length),
+        inertial=Inertial(
+            share * link.inertial.mass,
+            centre + (share - 1) * (along @ centre) * along,
+            share * (link.inertial.inertia - rod) + share**3 * rod,
+        ),
+    )
 
 
 # In this order, changes apply: a later quantity keeps its value where an earlier one changes it.
 LINK_QUANTITIES = {
     'length': Quantity(
         _attribute('m', 'free length of the beam; parts at its end move with it', above=0.0),
-        'geometry', lambda link: link.beam.length if link.beam is not None else None,
-        _with_length),
+        'geometry',
+        lambda link: link.beam.length if link.beam is not None else None,
+        _with_length,
+    ),
     'stiffness': Quantity(
         _attribute('', "factor of EIy, EIz and EA, as for Young's modulus", above=0.0),
-        'stiffness', lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
-        _with_stiffness_factor),
+        'stiffness',
+        lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
+        _with_stiffness_factor,
+    ),
     'EIy': _beam_quantity('EIy', 'bending_z', 'bending stiffness, resists bending_z'),
     'EIz': _beam_quantity('EIz', 'bending_y', 'bending stiffness, resists bending_y'),
     'GJ': _beam_quantity('GJ', 'torsion', 'torsional stiffness'),
     'EA': _beam_quantity('EA', 'stretch', 'stiffness against stretch'),
     'damping_ratio': _damping_quantity(
-        'ratio', 'damping_ratio', 'fraction of critical damping of every mode', below=None,
-        at_most=MAX_DAMPING_RATIO),
+        'ratio',
+        'damping_ratio',
+        'fraction of critical damping of every mode',
+        below=None,
+        at_most=MAX_DAMPING_RATIO,
+    ),
     'damping_time': _damping_quantity(
-        'time_constant', 'damping_time', 'damping over stiffness (Kelvin-Voigt)'),
+        'time_constant', 'damping_time', 'damping over stiffness (Kelvin-Voigt)'
+    ),
     'mass': Quantity(
-        _attribute('kg', 'of the link; its inertia scales with it', at_least=0.0), 'mass',
-        lambda link: link.inertial.mass if link.inertial is not None else 0.0, _with_mass),
+        _attribute('kg', 'of the link; its inertia scales with it', at_least=0.0),
+        'mass',
+        lambda link: link.inertial.mass if link.inertial is not None else 0.0,
+        _with_mass,
+    ),
     'polar_inertia': Quantity(
         _attribute('kg m2', 'moment of inertia of the beam about its axis', at_least=0.0),
-        'inertia', lambda link: None if link.beam is None else float(
-            link.beam.section_inertia[0] * link.beam.length), _with_polar_inertia),
+        'inertia',
+        lambda link: (
+            None if link.beam is None else float(link.beam.section_inertia[0] * link.beam.length)
+        ),
+        _with_polar_inertia,
+    ),
     **{f'centre_{"xyz"[axis]}': _centre_quantity(axis) for axis in range(3)},
     **{name: _inertia_quantity(name) for name in ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')},
 }
 JOINT_QUANTITIES = {
     'stiffness': _gear_quantity('stiffness', 'stiffness', 'of the gear', _has_gear),
     'damping': _gear_quantity('damping', 'damping', 'of the gear', _has_gear),
-    'viscous': _friction_quantity(URDF['dynamics'].attributes['damping'], 'friction',
-                                  'viscous friction: `damping` of <dynamics>', 'viscous_friction'),
+    'viscous': _friction_quantity(
+        URDF['dynamics'].attributes['damping'],
+        'friction',
+        'viscous friction: `damping` of <dynamics>',
+        'viscous_friction',
+    ),
     'coulomb': _friction_quantity(
-        URDF['dynamics'].attributes['friction'], 'friction',
+        URDF['dynamics'].attributes['friction'],
+        'friction',
         'dry friction in motion: `friction` of <dynamics>; static friction changes with it',
-        'coulomb_friction'),
+        'coulomb_friction',
+    ),
     'static_friction': _friction_quantity(
-        FLEXIBILITY['joint'].attributes['static_friction'], 'drive', 'dry friction at rest',
-        'static_friction'),
+        FLEXIBILITY['joint'].attributes['static_friction'],
+        'drive',
+        'dry friction at rest',
+        'static_friction',
+    ),
     'stribeck_rate': _friction_quantity(
-        FLEXIBILITY['joint'].attributes['stribeck_rate'], 'drive',
-        'speed at which static friction falls to coulomb', 'stribeck_rate'),
+        FLEXIBILITY['joint'].attributes['stribeck_rate'],
+        'drive',
+        'speed at which static friction falls to coulomb',
+        'stribeck_rate',
+    ),
     'rotor_inertia': _gear_quantity('rotor_inertia', 'mass', 'of the motor about its own axis'),
     'gear_ratio': _gear_quantity(
-        'gear_ratio', 'drive', 'motor speed over joint speed; squared, it multiplies '
-        'rotor_inertia'),
+        'gear_ratio', 'drive', 'motor speed over joint speed; squared, it multiplies rotor_inertia'
+    ),
     'spring_stiffness': _gear_quantity(
-        'spring_stiffness', 'stiffness', 'of the spring across the joint, as of a compliant '
-        'clamp'),
+        'spring_stiffness', 'stiffness', 'of the spring across the joint, as of a compliant clamp'
+    ),
     'spring_reference': _gear_quantity(
-        'spring_reference', 'drive', 'position at which this spring has no force'),
+        'spring_reference', 'drive', 'position at which this spring has no force'
+    ),
     'lower': _limit_quantity('lower', 'lower stop', _has_stops),
     'upper': _limit_quantity('upper', 'upper stop', _has_stops),
     'effort': _limit_quantity('effort', 'largest effort of the motor', at_least=0.0),
@@ -247,9 +325,10 @@ def bounds(item: Link | Joint, word: str) -> tuple[float, float, bool]:
     upper = attribute.at_most
     if isinstance(item, Link):
         is_open |= item.beam is not None and (
-            word == 'mass' or word == 'polar_inertia' and item.beam.count('torsion') > 0)
+            word == 'mass' or word == 'polar_inertia' and item.beam.count('torsion') > 0
+        )
     elif word == 'rotor_inertia':
-        is_open = _has_gear(item)       # the motor side of an elastic gear needs a mass
+        is_open = _has_gear(item)  # the motor side of an elastic gear needs a mass
     elif word == 'static_friction':
         lower = item.friction.coulomb_friction
     elif word == 'lower':

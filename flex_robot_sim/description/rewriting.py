@@ -21,16 +21,17 @@ _TOKEN = re.compile(
     r'<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!(?!--)[^>]*>'
     r'|<(?P<end>/?)(?P<tag>[^\s/>!?]+)(?P<rest>(?:[^>"\x27]|"[^"]*"|\x27[^\x27]*\x27)*?)'
     r'(?P<empty>/?)>',
-    re.DOTALL)
+    re.DOTALL,
+)
 _QUOTED = r'"[^"]*"|\x27[^\x27]*\x27'
-Step = tuple[str, str]      # tag, and name or ''
+Step = tuple[str, str]  # tag, and name or ''
 DAMPING_ATTRIBUTES = {'damping_ratio': 'ratio', 'damping_time': 'time_constant'}
 
 
 class Edit(NamedTuple):
     """A new text of an attribute."""
 
-    place: tuple[Step, ...]     # under <robot>
+    place: tuple[Step, ...]  # under <robot>
     attribute: str
     text: str
 
@@ -38,9 +39,9 @@ class Edit(NamedTuple):
 class _Tag(NamedTuple):
     place: tuple[Step, ...]
     start: int
-    end: int                    # after its >
+    end: int  # after its >
     is_empty: bool
-    close: int                  # start of its </tag>; `end` if it is empty
+    close: int  # start of its </tag>; `end` if it is empty
 
 
 def rewritten(text: str, edits: Iterable[Edit], comments: Mapping[tuple[Step, ...], str]) -> str:
@@ -51,7 +52,7 @@ def rewritten(text: str, edits: Iterable[Edit], comments: Mapping[tuple[Step, ..
         tag = _find(text, place)
         assert tag is not None, place
         safe = re.sub('--+', '-', comment)
-        text = f'{text[:tag.end]}  <!-- {safe} -->{text[tag.end:]}'
+        text = f'{text[: tag.end]}  <!-- {safe} -->{text[tag.end :]}'
     return text
 
 
@@ -60,21 +61,21 @@ def _with_attribute(text, edit):
     while tag is None:
         text = _with_element(text, edit.place)
         tag = _find(text, edit.place)
-    inner = text[tag.start:tag.end]
+    inner = text[tag.start : tag.end]
     match = re.search(rf'(\s{re.escape(edit.attribute)}\s*=\s*)({_QUOTED})', inner)
     value = html.escape(edit.text)
     if match:
-        inner = f'{inner[:match.start(2)]}"{value}"{inner[match.end(2):]}'
+        inner = f'{inner[: match.start(2)]}"{value}"{inner[match.end(2) :]}'
     else:
         insert_at = len(inner) - (2 if inner.endswith('/>') else 1)
         inner = f'{inner[:insert_at].rstrip()} {edit.attribute}="{value}"{inner[insert_at:]}'
-    return text[:tag.start] + inner + text[tag.end:]
+    return text[: tag.start] + inner + text[tag.end :]
 
 
 def _with_element(text, place):
     """Add the first missing element on the path to a place."""
     depth = next(k for k in range(1, len(place) + 1) if _find(text, place[:k]) is None)
-    parent = _find(text, place[:depth - 1])
+    parent = _find(text, place[: depth - 1])
     assert parent is not None
     word, name = place[depth - 1]
     attribute = f' name="{html.escape(name)}"' if name else ''
@@ -82,12 +83,14 @@ def _with_element(text, place):
     indent = re.match(r'[ \t]*', text[line:])[0] + '  '
     element = f'<{word}{attribute}/>'
     if parent.is_empty:
-        tag_name = re.match(r'<([^\s/>]+)', text[parent.start:])[1]
-        return (f'{text[:parent.end - 2].rstrip()}>\n{indent}{element}\n{indent[:-2]}</{tag_name}>'
-                f'{text[parent.end:]}')
-    before = text[:parent.close].rstrip(' \t')
+        tag_name = re.match(r'<([^\s/>]+)', text[parent.start :])[1]
+        return (
+            f'{text[: parent.end - 2].rstrip()}>\n{indent}{element}\n{indent[:-2]}</{tag_name}>'
+            f'{text[parent.end :]}'
+        )
+    before = text[: parent.close].rstrip(' \t')
     gap = '' if before.endswith('\n') else '\n'
-    return f'{before}{gap}{indent}{element}\n{indent[:-2]}{text[parent.close:]}'
+    return f'{before}{gap}{indent}{element}\n{indent[:-2]}{text[parent.close :]}'
 
 
 def _find(text, place):
@@ -134,25 +137,48 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
     if word == 'stiffness':
         factor = link.beam.EIz / old.beam.EIz
         if old.beam.size is not None:
-            return [Edit((*flexible, ('material', '')), 'E',
-                         _text(factor * _material(before, name, 'E')))]
-        return [Edit((*flexible, ('section', '')), key, _text(getattr(link.beam, key)))
-                for key in ('EIy', 'EIz', 'EA') if np.isfinite(getattr(link.beam, key))]
+            return [
+                Edit(
+                    (*flexible, ('material', '')),
+                    'E',
+                    _text(factor * _material(before, name, 'E')),
+                )
+            ]
+        return [
+            Edit((*flexible, ('section', '')), key, _text(getattr(link.beam, key)))
+            for key in ('EIy', 'EIz', 'EA')
+            if np.isfinite(getattr(link.beam, key))
+        ]
     if word in DAMPING_ATTRIBUTES:
-        return [Edit((*flexible, ('damping', '')), DAMPING_ATTRIBUTES[word],
-                     _text(getattr(link.beam, word)))]
+        return [
+            Edit(
+                (*flexible, ('damping', '')),
+                DAMPING_ATTRIBUTES[word],
+                _text(getattr(link.beam, word)),
+            )
+        ]
     edits = _inertial_edits(link, has_centre=word == 'length')
     if old.beam.size is not None and word == 'mass':
         density = _material(before, name, 'density')
         if density:
-            edits.append(Edit((*flexible, ('material', '')), 'density',
-                              _text(density * link.inertial.mass / old.inertial.mass)))
+            edits.append(
+                Edit(
+                    (*flexible, ('material', '')),
+                    'density',
+                    _text(density * link.inertial.mass / old.inertial.mass),
+                )
+            )
     if word == 'length':
         edits.append(Edit(flexible, 'end', _vector_text(link.beam.end)))
         for joint in before.children(name):
             if before.beam(name).station(joint.position) >= (1 - END_TOLERANCE) * old.beam.length:
-                edits.append(Edit((('joint', joint.name), ('origin', '')), 'xyz',
-                                  _vector_text(after.joint(joint.name).position)))
+                edits.append(
+                    Edit(
+                        (('joint', joint.name), ('origin', '')),
+                        'xyz',
+                        _vector_text(after.joint(joint.name).position),
+                    )
+                )
     return edits
 
 
@@ -162,19 +188,25 @@ def _material_edits(before, old, link, word):
     ratio = getattr(link.beam, word) / getattr(old.beam, word)
     if word == 'GJ':
         return [Edit(flexible, 'G', _text(ratio * _material(before, link.name, 'G')))]
-    if any(old.beam.count(direction) for direction, name in STIFFNESS_OF.items()
-           if name not in (word, 'GJ')):
-        raise UsageError(f'{link.name}.{word} cannot be written: E of its <material> makes other '
-                         f'stiffnesses, too. Free {link.name}.stiffness, or describe the link by '
-                         'a <section>.')
+    if any(
+        old.beam.count(direction)
+        for direction, name in STIFFNESS_OF.items()
+        if name not in (word, 'GJ')
+    ):
+        raise UsageError(
+            f'{link.name}.{word} cannot be written: E of its <material> makes other '
+            f'stiffnesses, too. Free {link.name}.stiffness, or describe the link by '
+            'a <section>.'
+        )
     return [Edit(flexible, 'E', _text(ratio * _material(before, link.name, 'E')))]
 
 
 def _material(description, name, attribute):
     """Return a number of the <material> of a link, from the text; 0.0 if missing."""
     tag = _find(description.text, (('flexibility', ''), ('link', name), ('material', '')))
-    match = tag and re.search(rf'\s{attribute}\s*=\s*({_QUOTED})',
-                              description.text[tag.start:tag.end])
+    match = tag and re.search(
+        rf'\s{attribute}\s*=\s*({_QUOTED})', description.text[tag.start : tag.end]
+    )
     return float(match[1][1:-1]) if match else 0.0
 
 
@@ -184,20 +216,32 @@ def _inertial_edits(link, has_centre):
     edits = [Edit((*path, ('mass', '')), 'value', _precise(inertial.mass))]
     if has_centre:
         # the inertia is about the centre in the axes of the link
-        edits += [Edit((*path, ('origin', '')), 'xyz', _vector_text(inertial.centre)),
-                  Edit((*path, ('origin', '')), 'rpy', '0 0 0')]
-    rows = {'ixx': (0, 0), 'iyy': (1, 1), 'izz': (2, 2), 'ixy': (0, 1), 'ixz': (0, 2),
-            'iyz': (1, 2)}
-    edits += [Edit((*path, ('inertia', '')), key, _precise(inertial.inertia[row]))
-              for key, row in rows.items()]
+        edits += [
+            Edit((*path, ('origin', '')), 'xyz', _vector_text(inertial.centre)),
+            Edit((*path, ('origin', '')), 'rpy', '0 0 0'),
+        ]
+    rows = {
+        'ixx': (0, 0),
+        'iyy': (1, 1),
+        'izz': (2, 2),
+        'ixy': (0, 1),
+        'ixz': (0, 2),
+        'iyz': (1, 2),
+    }
+    edits += [
+        Edit((*path, ('inertia', '')), key, _precise(inertial.inertia[row]))
+        for key, row in rows.items()
+    ]
     if not has_centre:
         edits.append(Edit((*path, ('origin', '')), 'rpy', '0 0 0'))
     return edits
 
 
 def _joint_edits(joint, word):
-    flexible, dynamics = (('flexibility', ''), ('joint', joint.name)), (('joint', joint.name),
-                                                                        ('dynamics', ''))
+    flexible, dynamics = (
+        (('flexibility', ''), ('joint', joint.name)),
+        (('joint', joint.name), ('dynamics', '')),
+    )
     if word == 'viscous':
         return [Edit(dynamics, 'damping', _text(joint.friction.viscous_friction))]
     if word == 'coulomb':
@@ -207,10 +251,12 @@ def _joint_edits(joint, word):
             edits.append(Edit(flexible, 'static_friction', _text(static)))
         return edits
     if word.startswith('origin'):
-        return [Edit((('joint', joint.name), ('origin', '')), 'xyz',
-                     _vector_text(joint.position))]
-    place = (('joint', joint.name), ('limit', '')) if (
-        JOINT_QUANTITIES[word].group == 'limit') else flexible
+        return [Edit((('joint', joint.name), ('origin', '')), 'xyz', _vector_text(joint.position))]
+    place = (
+        (('joint', joint.name), ('limit', ''))
+        if (JOINT_QUANTITIES[word].group == 'limit')
+        else flexible
+    )
     return [Edit(place, word, _text(JOINT_QUANTITIES[word].value(joint)))]
 
 

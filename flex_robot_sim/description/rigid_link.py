@@ -21,8 +21,15 @@ from flex_robot_sim.description.urdf_elements import (
 from flex_robot_sim.util.exceptions import SettingError
 
 
-def rigid_link(name: str, shape: Shape | None, mass: float | None, density: float | None,
-               centre: ArrayLike, rpy: ArrayLike, inertia: ArrayLike | None) -> Element:
+def rigid_link(
+    name: str,
+    shape: Shape | None,
+    mass: float | None,
+    density: float | None,
+    centre: ArrayLike,
+    rpy: ArrayLike,
+    inertia: ArrayLike | None,
+) -> Element:
     """Return the <link> of the arguments of `ArmBuilder.add_rigid`."""
     owner = f'link "{name}"'
     position = vector(owner, 'centre', centre, 'm')
@@ -34,8 +41,9 @@ def rigid_link(name: str, shape: Shape | None, mass: float | None, density: floa
             number(f'the shape of {owner}', field, size, 'm', above=0.0)
     weight, parts = _mass(owner, shape, mass, density, inertia), []
     if weight is not None:
-        parts.append(inertial_element(weight, position, turn,
-                                      _inertia(owner, weight, inertia, shape)))
+        parts.append(
+            inertial_element(weight, position, turn, _inertia(owner, weight, inertia, shape))
+        )
     if shape is not None:
         parts.append(_visual_of(shape, position, turn))
     return link_element(name, parts)
@@ -52,8 +60,10 @@ def _mass(owner, shape, mass, density, inertia):
     if mass is not None:
         return number(owner, 'mass', mass, 'kg', above=0.0)
     if shape is not None or inertia is not None:
-        raise SettingError(f'{owner} has no mass: give mass [kg]'
-                           + (' or density [kg/m3]' if shape is not None else ''))
+        raise SettingError(
+            f'{owner} has no mass: give mass [kg]'
+            + (' or density [kg/m3]' if shape is not None else '')
+        )
     return None
 
 
@@ -68,8 +78,11 @@ def _inertia(owner, mass, inertia, shape):
         raise SettingError(f'inertia of {owner} {wanted}') from None
     if moments.shape == (3,):
         moments = np.diag(moments)
-    if moments.shape != (3, 3) or not np.isfinite(moments).all() or (
-            np.abs(moments - moments.T).max() > ROUNDING_TOLERANCE * np.abs(moments).max()):
+    if (
+        moments.shape != (3, 3)
+        or not np.isfinite(moments).all()
+        or (np.abs(moments - moments.T).max() > ROUNDING_TOLERANCE * np.abs(moments).max())
+    ):
         raise SettingError(f'inertia of {owner} {wanted}')
     moments = (moments + moments.T) / 2
     reason = impossibility(mass, moments, IDENTIFICATION_TOLERANCE)
@@ -86,6 +99,10 @@ def _visual_of(shape: Shape, centre: np.ndarray, rpy: np.ndarray) -> Element:
     elif isinstance(shape, Sphere):
         add_element(geometry, 'sphere', radius=repr(float(shape.radius)))
     else:
-        add_element(geometry, 'cylinder', radius=repr(float(shape.radius)),
-                    length=repr(float(shape.length)))
+        add_element(
+            geometry,
+            'cylinder',
+            radius=repr(float(shape.radius)),
+            length=repr(float(shape.length)),
+        )
     return visual

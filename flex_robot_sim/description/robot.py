@@ -27,12 +27,12 @@ class RobotDescription(Serializable):
     """
 
     name: str
-    source: str                 # file, as given by the user, or '<text>'
-    links: tuple[Link, ...]     # the first is the fixed base
-    joints: tuple[Joint, ...]   # joints[i] is the parent joint of links[i + 1]
-    warnings: tuple[str, ...] = field(default=())     # lines `file:line: what. what to do.`
-    text: str = field(default='', repr=False)   # the URDF that was read, xacro expanded
-    requested_tool: str = ''         # link that you choose as the tool; '': see tool.py
+    source: str  # file, as given by the user, or '<text>'
+    links: tuple[Link, ...]  # the first is the fixed base
+    joints: tuple[Joint, ...]  # joints[i] is the parent joint of links[i + 1]
+    warnings: tuple[str, ...] = field(default=())  # lines `file:line: what. what to do.`
+    text: str = field(default='', repr=False)  # the URDF that was read, xacro expanded
+    requested_tool: str = ''  # link that you choose as the tool; '': see tool.py
 
     def __post_init__(self) -> None:
         make_read_only((self.links, self.joints))
@@ -72,10 +72,18 @@ class RobotDescription(Serializable):
     def _summary(self) -> tuple[str, SummaryRows]:
         moving = [f'{joint.name} ({joint.kind})' for joint in self.joints if joint.moves]
         held = [joint.name for joint in self.joints if joint.held_at is not None]
-        rows = [('moving joints', moving), ('held joints', held),
-                ('flexible links', [link.name for link in self.links if link.beam is not None]),
-                ('links', [link.name for link in self.links])]
-        heading = (f'RobotDescription of "{self.name}": {counted(len(self.links), "link")}, '
-                   f'{counted(len(self.joints), "joint")}')
-        return heading, [*((label, listed(words)) for label, words in rows if words),
-                         ('source', self.source), *(('warning', line) for line in self.warnings)]
+        rows = [
+            ('moving joints', moving),
+            ('held joints', held),
+            ('flexible links', [link.name for link in self.links if link.beam is not None]),
+            ('links', [link.name for link in self.links]),
+        ]
+        heading = (
+            f'RobotDescription of "{self.name}": {counted(len(self.links), "link")}, '
+            f'{counted(len(self.joints), "joint")}'
+        )
+        return heading, [
+            *((label, listed(words)) for label, words in rows if words),
+            ('source', self.source),
+            *(('warning', line) for line in self.warnings),
+        ]

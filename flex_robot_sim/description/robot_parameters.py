@@ -27,10 +27,10 @@ from flex_robot_sim.description.values import MAX_VALUE
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import listed
 
-SEARCH_FACTOR = 100.0       # largest change of a parameter in a search, up and down
-END_TOLERANCE = 1e-3        # of a child on the end of a beam, over its length
-MIN_LENGTH_RATIO = 0.5      # shortest length of a beam over the described one
-MAX_SUGGESTIONS = 6         # names in a complaint
+SEARCH_FACTOR = 100.0  # largest change of a parameter in a search, up and down
+END_TOLERANCE = 1e-3  # of a child on the end of a beam, over its length
+MIN_LENGTH_RATIO = 0.5  # shortest length of a beam over the described one
+MAX_SUGGESTIONS = 6  # names in a complaint
 # their bounds depend on another quantity of the joint, which may change as well
 COUPLED_BOUNDS = ('lower', 'upper', 'static_friction')
 BODY_GROUPS = ('inertia', 'geometry', 'position')
@@ -39,13 +39,13 @@ BODY_GROUPS = ('inertia', 'geometry', 'position')
 class Parameter(NamedTuple):
     """A number of a robot."""
 
-    path: str                   # 'forearm.EIz'
+    path: str  # 'forearm.EIz'
     value: float
-    unit: str                   # '' if it has none
-    lower: float                # smallest value
-    upper: float                # largest value
-    excludes_lower: bool        # whether the value must be above `lower`
-    group: str                  # one of quantities.GROUPS
+    unit: str  # '' if it has none
+    lower: float  # smallest value
+    upper: float  # largest value
+    excludes_lower: bool  # whether the value must be above `lower`
+    group: str  # one of quantities.GROUPS
     meaning: str
 
     @property
@@ -58,15 +58,20 @@ class Parameter(NamedTuple):
         """Lower and upper bound of a search around the value."""
         if not self.is_relative:
             return self.lower, self.upper
-        return (max(self.value / SEARCH_FACTOR, self.lower),
-                self.upper if self.upper < np.inf else self.value * SEARCH_FACTOR)
+        return (
+            max(self.value / SEARCH_FACTOR, self.lower),
+            self.upper if self.upper < np.inf else self.value * SEARCH_FACTOR,
+        )
 
     @property
     def range_text(self) -> str:
         """The possible values in words, such as 'above 0'."""
         if self.upper < np.inf:
-            return (f'at most {self.upper:g}' if self.lower == -np.inf else
-                    f'between {self.lower:g} and {self.upper:g}')
+            return (
+                f'at most {self.upper:g}'
+                if self.lower == -np.inf
+                else f'between {self.lower:g} and {self.upper:g}'
+            )
         if self.lower > -np.inf:
             return f'{"above" if self.excludes_lower else "at least"} {self.lower:g}'
         return 'finite'
@@ -74,7 +79,8 @@ class Parameter(NamedTuple):
     def allows(self, value: float) -> bool:
         """Whether a value is possible; infinite are limits that do not exist."""
         is_in_range = self.lower <= value <= self.upper and not (
-            self.excludes_lower and value == self.lower)
+            self.excludes_lower and value == self.lower
+        )
         return is_in_range and (abs(value) <= MAX_VALUE or self.group == 'limit')
 
 
@@ -90,7 +96,7 @@ def parameters_of(description: RobotDescription) -> dict[str, Parameter]:
         for word in JOINT_QUANTITIES:
             parameter = _parameter(description, joint, word)
             if parameter is not None:
-                if parameter.path in found:         # a link and a joint have the same name
+                if parameter.path in found:  # a link and a joint have the same name
                     parameter = parameter._replace(path=f'joint:{parameter.path}')
                 found[parameter.path] = parameter
     return found
@@ -107,15 +113,25 @@ def _parameter(description, item, word):
         lower, upper = _length_bounds(description, item, value)
         excludes_lower = False
     # a robot may be described beyond them
-    return Parameter(f'{item.name}.{word}', float(value), unit_of(item, word), min(lower, value),
-                     max(upper, value), excludes_lower and value > lower, quantity.group,
-                     quantity.attribute.meaning)
+    return Parameter(
+        f'{item.name}.{word}',
+        float(value),
+        unit_of(item, word),
+        min(lower, value),
+        max(upper, value),
+        excludes_lower and value > lower,
+        quantity.group,
+        quantity.attribute.meaning,
+    )
 
 
 def _length_bounds(description, link, length):
     occupied = [sensor.end for sensor in link.beam.sensors]
-    occupied += [station for joint in description.children(link.name)
-                 if (station := link.beam.station(joint.position)) < (1 - END_TOLERANCE) * length]
+    occupied += [
+        station
+        for joint in description.children(link.name)
+        if (station := link.beam.station(joint.position)) < (1 - END_TOLERANCE) * length
+    ]
     return max([MIN_LENGTH_RATIO * length, *occupied]), length / MIN_LENGTH_RATIO
 
 
@@ -136,26 +152,31 @@ def near(word: str, known: Iterable[str]) -> str:
     head, _, tail = word.rpartition('.')
     related = [name for name in known if head and name.startswith(f'{head}.')]
     similar = difflib.get_close_matches(word, known, MAX_SUGGESTIONS, 0.5)
-    related = [*dict.fromkeys([*similar, *related, *(
-        name for name in known if tail and name.endswith(f'.{tail}'))])]
+    related = [
+        *dict.fromkeys(
+            [*similar, *related, *(name for name in known if tail and name.endswith(f'.{tail}'))]
+        )
+    ]
     if not known:
         return 'There are none.'
     if not related:
-        return (f'Known: {", ".join(known[:4 * MAX_SUGGESTIONS])}'
-                f'{", ..." * (len(known) > 4 * MAX_SUGGESTIONS)}.')
+        return (
+            f'Known: {", ".join(known[: 4 * MAX_SUGGESTIONS])}'
+            f'{", ..." * (len(known) > 4 * MAX_SUGGESTIONS)}.'
+        )
     return f'Near: {", ".join(related[:MAX_SUGGESTIONS])}.'
 
 
-def with_parameters(description: RobotDescription,
-                    values: Mapping[str, float]) -> RobotDescription:
+def with_parameters(
+    description: RobotDescription, values: Mapping[str, float]
+) -> RobotDescription:
     """
     Return a copy of a robot with new values [SI] by path; UsageError if unknown or impossible.
 
     `text` of the copy remains that of the file.
     """
     before = {path: parameter_at(description, path) for path in values}
-    changes = {path: float(value) for path, value in values.items()
-               if value != before[path].value}
+    changes = {path: float(value) for path, value in values.items() if value != before[path].value}
     if not changes:
         return description
     links = {link.name: link for link in description.links}
@@ -177,12 +198,15 @@ def with_parameters(description: RobotDescription,
             parameter = parameter._replace(lower=lower, upper=upper)
         if not parameter.allows(value):
             largest = f' and below {MAX_VALUE:g}' if abs(value) > MAX_VALUE else ''
-            raise UsageError(f'{path} = {value:g} cannot be: it must be {parameter.range_text}'
-                             f'{largest}.')
+            raise UsageError(
+                f'{path} = {value:g} cannot be: it must be {parameter.range_text}{largest}.'
+            )
     changed = replace(description, links=tuple(links.values()), joints=tuple(joints.values()))
-    body_changes = {path: value for path, value in changes.items()
-                    if before[path].group in BODY_GROUPS
-                    or before[path].group == 'mass' and value == 0.0}
+    body_changes = {
+        path: value
+        for path, value in changes.items()
+        if before[path].group in BODY_GROUPS or before[path].group == 'mass' and value == 0.0
+    }
     if body_changes:
         _refuse_impossible_bodies(description, changed, body_changes)
     return changed
@@ -202,16 +226,22 @@ def parameter_at(description: RobotDescription, path: str) -> Parameter:
 def place_of(description: RobotDescription, path: str) -> tuple[str, str, str]:
     """Return 'link' or 'joint', the name, and the word of a path."""
     name, _, word = path.removeprefix('joint:').rpartition('.')
-    is_link = not path.startswith('joint:') and word in LINK_QUANTITIES and any(
-        link.name == name and LINK_QUANTITIES[word].value(link) is not None
-        for link in description.links)
+    is_link = (
+        not path.startswith('joint:')
+        and word in LINK_QUANTITIES
+        and any(
+            link.name == name and LINK_QUANTITIES[word].value(link) is not None
+            for link in description.links
+        )
+    )
     return 'link' if is_link else 'joint', name, word
 
 
 def _refuse_impossible_bodies(before, after, changes):
     """Refuse inertias and places that no robot has; those of the description remain allowed."""
-    problems = [(problem.name, problem.text) for problem in problems_of_bodies(
-        after.links, after.joints)]
+    problems = [
+        (problem.name, problem.text) for problem in problems_of_bodies(after.links, after.joints)
+    ]
     problems += [*_stations_beyond_beams(after)]
     if problems:
         known = {problem.name for problem in problems_of_bodies(before.links, before.joints)}
@@ -229,9 +259,14 @@ def _stations_beyond_beams(description):
         if beam is not None:
             station = beam.station(joint.position)
             if not -END_TOLERANCE <= station / beam.length <= 1 + END_TOLERANCE:
-                yield joint.name, (f'joint "{joint.name}" would ride at {station:.4g} m on the '
-                                   f'beam of link "{joint.parent}", which ends at '
-                                   f'{beam.length:.4g} m')
+                yield (
+                    joint.name,
+                    (
+                        f'joint "{joint.name}" would ride at {station:.4g} m on the '
+                        f'beam of link "{joint.parent}", which ends at '
+                        f'{beam.length:.4g} m'
+                    ),
+                )
 
 
 def _moved_joint(joint: Joint, before: Link, after: Link) -> Joint:

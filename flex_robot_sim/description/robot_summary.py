@@ -31,10 +31,12 @@ def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(summary):
-    yield (f'{summary["name"]} ({summary["source"]}): {_count(summary["links"], "link")}, '
-           f'{_count([j for j in summary["joints"] if j["moves"]], "moving joint")}, '
-           f'{_count([k for k in summary["links"] if k["beam"]], "flexible link")}, '
-           f'{_count([j for j in summary["joints"] if j["stiffness"]], "flexible joint")}')
+    yield (
+        f'{summary["name"]} ({summary["source"]}): {_count(summary["links"], "link")}, '
+        f'{_count([j for j in summary["joints"] if j["moves"]], "moving joint")}, '
+        f'{_count([k for k in summary["links"] if k["beam"]], "flexible link")}, '
+        f'{_count([j for j in summary["joints"] if j["stiffness"]], "flexible joint")}'
+    )
     yield from _tree(summary)
     yield from _tool_text(summary['tool'])
     for link in summary['links']:
@@ -60,15 +62,18 @@ def _beam(link):
         'mass': link.inertial.mass,
         **{name: _number(getattr(beam, name)) for name in ('EIy', 'EIz', 'GJ', 'EA')},
         'first_clamped_frequency': {
-            direction: _first_frequency(beam, direction) for direction in DIRECTIONS},
+            direction: _first_frequency(beam, direction) for direction in DIRECTIONS
+        },
         'elements': beam.elements,
         'modes': dict(beam.coordinates),
         'segments': beam.segments,
         'boundary': beam.boundary,
         'damping_ratio': beam.damping_ratio,
         'damping_time': beam.damping_time,
-        'sensors': [{'name': sensor.name, 'from': sensor.start, 'to': sensor.end,
-                     'plane': sensor.plane} for sensor in beam.sensors],
+        'sensors': [
+            {'name': sensor.name, 'from': sensor.start, 'to': sensor.end, 'plane': sensor.plane}
+            for sensor in beam.sensors
+        ],
     }
 
 
@@ -78,8 +83,9 @@ def _first_frequency(beam, direction):
     inertia = beam.section_inertia[0] if direction == 'torsion' else beam.mass_per_length
     if math.isnan(stiffness) or inertia == 0:
         return None
-    frequency = (first_bending_frequency if direction.startswith('bending')
-                 else first_wave_frequency)
+    frequency = (
+        first_bending_frequency if direction.startswith('bending') else first_wave_frequency
+    )
     return frequency(beam.length, stiffness, inertia)
 
 
@@ -92,9 +98,21 @@ def _joint(joint):
         'moves': joint.moves,
         'axis': [float(value) for value in joint.axis],
         'held_at': joint.held_at,
-        **{name: _number(getattr(joint, name)) for name in (
-            'lower', 'upper', 'effort', 'velocity', 'stiffness', 'damping', 'rotor_inertia',
-            'gear_ratio', 'spring_stiffness', 'spring_reference')},
+        **{
+            name: _number(getattr(joint, name))
+            for name in (
+                'lower',
+                'upper',
+                'effort',
+                'velocity',
+                'stiffness',
+                'damping',
+                'rotor_inertia',
+                'gear_ratio',
+                'spring_stiffness',
+                'spring_reference',
+            )
+        },
         **{name: _number(value) for name, value in joint.friction._asdict().items()},
     }
 
@@ -116,8 +134,10 @@ def _tree(summary):
         children[joint['parent']].append(joint)
     base = summary['links'][0]
     yield f'  {base["name"]}'
-    stack = [(joint, '  ', joint is children[base['name']][-1])
-             for joint in reversed(children[base['name']])]
+    stack = [
+        (joint, '  ', joint is children[base['name']][-1])
+        for joint in reversed(children[base['name']])
+    ]
     while stack:
         joint, indent, is_last = stack.pop()
         below = children[joint['child']]
@@ -153,23 +173,29 @@ def _axis(axis):
 def _tool_text(tool):
     yield f'  tool: {tool["link"]} ({tool["reason"]})'
     if tool['other_ends']:
-        yield (f'    as many joints move {", ".join(tool["other_ends"])}: '
-               'choose one with --tool or the parameter tool')
+        yield (
+            f'    as many joints move {", ".join(tool["other_ends"])}: '
+            'choose one with --tool or the parameter tool'
+        )
 
 
 def _beam_text(name, beam):
-    values = ', '.join(f'{key} {beam[key]:.4g} {unit}' for key, unit in _UNITS.items()
-                       if beam[key] is not None)
+    values = ', '.join(
+        f'{key} {beam[key]:.4g} {unit}' for key, unit in _UNITS.items() if beam[key] is not None
+    )
     yield f'  {name}: {values}'
     frequencies = ', '.join(
         f'{direction} {frequency:.4g} Hz'
         for direction, frequency in beam['first_clamped_frequency'].items()
-        if frequency is not None)
+        if frequency is not None
+    )
     yield f'    first clamped-free frequency: {frequencies}'
     form = f'{beam["elements"]} finite elements' if beam['elements'] else 'modes'
     modes = ', '.join(f'{direction} {count}' for direction, count in beam['modes'].items())
     segments = f' in {beam["segments"]} segments' if beam['segments'] > 1 else ''
     yield f'    {form}{segments}: {modes}'
     for sensor in beam['sensors']:
-        yield (f'    flex sensor {name}/{sensor["name"]}: {sensor["from"]:g} to '
-               f'{sensor["to"]:g} m, plane {sensor["plane"]}')
+        yield (
+            f'    flex sensor {name}/{sensor["name"]}: {sensor["from"]:g} to '
+            f'{sensor["to"]:g} m, plane {sensor["plane"]}'
+        )

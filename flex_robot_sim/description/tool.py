@@ -15,9 +15,21 @@ from flex_robot_sim.util.exceptions import SettingError
 GRIPPER_WORDS = ('finger', 'gripper', 'jaw', 'knuckle', 'thumb', 'hand')
 """A moving joint with one of these in its name belongs to a gripper: the arm ends before it."""
 
-TOOL_NAMES = ('tool', 'tool0', '*hand_tcp*', '*tcp*', '*tool_frame', '*tool_link',
-              '*gripper_frame*', '*grasping_frame', '*eef*', 'ee_link', '*end_effector*',
-              'flange', 'tip')
+TOOL_NAMES = (
+    'tool',
+    'tool0',
+    '*hand_tcp*',
+    '*tcp*',
+    '*tool_frame',
+    '*tool_link',
+    '*gripper_frame*',
+    '*grasping_frame',
+    '*eef*',
+    'ee_link',
+    '*end_effector*',
+    'flange',
+    'tip',
+)
 """Names of tool links, the most specific first; any may have a prefix such as `left_`."""
 
 SENSOR_WORDS = ('camera', 'sensor', 'optical', 'depth', 'imu', 'lidar', 'laser')
@@ -28,31 +40,36 @@ class ToolChoice(NamedTuple):
 
     link: str
     reason: str
-    candidates: tuple[str, ...]     # links that move rigidly with the end of the arm
-    other_ends: tuple[str, ...]     # tools of arms of the same length, later in the file
+    candidates: tuple[str, ...]  # links that move rigidly with the end of the arm
+    other_ends: tuple[str, ...]  # tools of arms of the same length, later in the file
 
 
-def choose_tool(robot_name: str, links: Sequence[Link], joints: Sequence[Joint], wish: str = ''
-                ) -> ToolChoice:
+def choose_tool(
+    robot_name: str, links: Sequence[Link], joints: Sequence[Joint], wish: str = ''
+) -> ToolChoice:
     """Choose the tool of a robot; SettingError if it has no link with the name `wish`."""
     names = [link.name for link in links]
     if wish:
         if wish not in names:
-            raise SettingError(f'tool = "{wish}" is no link of {robot_name}. '
-                               f'Known: {", ".join(names)}')
+            raise SettingError(
+                f'tool = "{wish}" is no link of {robot_name}. Known: {", ".join(names)}'
+            )
         return ToolChoice(wish, 'chosen by name', (wish,), ())
     longest, *other_chains = _ends_of_longest_chains(links, joints)
     link, reason = _tool_among(longest)
-    return ToolChoice(link, reason, tuple(longest),
-                      tuple(_tool_among(end)[0] for end in other_chains))
+    return ToolChoice(
+        link, reason, tuple(longest), tuple(_tool_among(end)[0] for end in other_chains)
+    )
 
 
 def note_of_equal_arms(choice: ToolChoice) -> str:
     """Return a note about other arms of the same length, or ''."""
     if not choice.other_ends:
         return ''
-    return (f'the tool is "{choice.link}"; as many joints move {", ".join(choice.other_ends)}. '
-            'Choose another one by its name')
+    return (
+        f'the tool is "{choice.link}"; as many joints move {", ".join(choice.other_ends)}. '
+        'Choose another one by its name'
+    )
 
 
 def _ends_of_longest_chains(links, joints):
@@ -80,14 +97,17 @@ def _ends_of_longest_chains(links, joints):
 
 def _gripper_joints(joints):
     """Names of the gripper joints."""
-    gripper = {joint.name for joint in joints
-               if joint.mimics or joint.moves and _has_a_word(joint.name, GRIPPER_WORDS)}
+    gripper = {
+        joint.name
+        for joint in joints
+        if joint.mimics or joint.moves and _has_a_word(joint.name, GRIPPER_WORDS)
+    }
     # the driven joint of a gripper may have another name than the fingers that mimic it
-    gripper |= {joint.mimics for joint in joints
-                if joint.mimics and _has_a_word(joint.name, GRIPPER_WORDS)}
+    gripper |= {
+        joint.mimics for joint in joints if joint.mimics and _has_a_word(joint.name, GRIPPER_WORDS)
+    }
     # a robot that consists of a hand only has no arm
-    return gripper if gripper < {
-        joint.name for joint in joints if joint.kind != 'fixed'} else ()
+    return gripper if gripper < {joint.name for joint in joints if joint.kind != 'fixed'} else ()
 
 
 def _tool_among(links):
@@ -102,7 +122,8 @@ def _tool_among(links):
 
 def _matches(name, pattern):
     return fnmatchcase(name, pattern) or any(
-        fnmatchcase(name, f'*{separator}{pattern}') for separator in '_-/.')
+        fnmatchcase(name, f'*{separator}{pattern}') for separator in '_-/.'
+    )
 
 
 def _has_a_word(name, words):

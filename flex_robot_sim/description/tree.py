@@ -7,8 +7,9 @@ from flex_robot_sim.description.links import Joint, Link
 from flex_robot_sim.description.values import unknown_name
 
 
-def order(document: Document, links: Mapping[str, Link],
-          joints: Mapping[str, Joint]) -> tuple[list[Link], list[Joint]]:
+def order(
+    document: Document, links: Mapping[str, Link], joints: Mapping[str, Joint]
+) -> tuple[list[Link], list[Joint]]:
     """Return links, each after its parent, and joints; joints[i] is that of links[i + 1]."""
     parents = _parent_of_each_link(document, links, joints)
     roots = [name for name in links if name not in parents]
@@ -20,9 +21,11 @@ def order(document: Document, links: Mapping[str, Link],
     ordered_links, ordered_joints = _walk(links, children, roots[0])
     _refuse_loops(document, links, parents, children, roots)
     if len(roots) > 1:
-        raise document.error_at(links[roots[1]].line,
-                  f'the robot has several bases: {_list_names(roots)}',
-                  'Connect them with joints, or remove the links that are not used')
+        raise document.error_at(
+            links[roots[1]].line,
+            f'the robot has several bases: {_list_names(roots)}',
+            'Connect them with joints, or remove the links that are not used',
+        )
     return ordered_links, ordered_joints
 
 
@@ -30,20 +33,35 @@ def _parent_of_each_link(document, links, joints):
     parents = {}
     for joint in joints.values():
         if joint.mimics is not None and joint.mimics not in joints:
-            raise unknown_name(document, joint.line, f'joint "{joint.name}" mimics '
-                               f'"{joint.mimics}", which is no joint', joint.mimics, joints)
+            raise unknown_name(
+                document,
+                joint.line,
+                f'joint "{joint.name}" mimics "{joint.mimics}", which is no joint',
+                joint.mimics,
+                joints,
+            )
         for role, link in (('parent', joint.parent), ('child', joint.child)):
             if link not in links:
-                raise unknown_name(document, joint.line, f'joint "{joint.name}" has the {role} '
-                                   f'"{link}", which is no link', link, links)
+                raise unknown_name(
+                    document,
+                    joint.line,
+                    f'joint "{joint.name}" has the {role} "{link}", which is no link',
+                    link,
+                    links,
+                )
         if joint.parent == joint.child:
             raise document.error_at(
-                joint.line, f'joint "{joint.name}" connects link "{joint.child}" to itself',
-                'Correct its <parent> or its <child>')
+                joint.line,
+                f'joint "{joint.name}" connects link "{joint.child}" to itself',
+                'Correct its <parent> or its <child>',
+            )
         if joint.child in parents:
-            raise document.error_at(joint.line,
-                      f'link "{joint.child}" has two parents: it is the child of the joints '
-                      f'"{parents[joint.child].name}" and "{joint.name}"', 'Remove one of them')
+            raise document.error_at(
+                joint.line,
+                f'link "{joint.child}" has two parents: it is the child of the joints '
+                f'"{parents[joint.child].name}" and "{joint.name}"',
+                'Remove one of them',
+            )
         parents[joint.child] = joint
     return parents
 
@@ -75,8 +93,10 @@ def _loop_error(document, parents, name, consequence=''):
         name = parents[name].parent
     joint = parents[name]
     return document.error_at(
-        joint.line, f'joint "{joint.name}" is part of a loop of links{consequence}',
-        'Remove one joint of the loop')
+        joint.line,
+        f'joint "{joint.name}" is part of a loop of links{consequence}',
+        'Remove one joint of the loop',
+    )
 
 
 def _list_names(names):

@@ -12,14 +12,15 @@ from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Lin
 from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.values import MAX_VALUE, only, read_attributes, read_children
 
-FULL_TURN_RAD = 6.3         # larger angles of an origin are probably degrees
-MIN_COS_PITCH = 1e-9        # below it, x points straight up or down
+FULL_TURN_RAD = 6.3  # larger angles of an origin are probably degrees
+MIN_COS_PITCH = 1e-9  # below it, x points straight up or down
 
 _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 
 
 def read_robot(
-        document: Document) -> tuple[str, dict[str, Link], dict[str, Joint], XmlElement | None]:
+    document: Document,
+) -> tuple[str, dict[str, Link], dict[str, Joint], XmlElement | None]:
     """
     Return links and joints of the document, not yet checked against each other.
 
@@ -27,8 +28,9 @@ def read_robot(
     """
     root = document.root
     if root.tag != 'robot':
-        raise document.error(root, f'the document is a <{root.tag}>, not a <robot>',
-                             'Give a URDF or xacro file')
+        raise document.error(
+            root, f'the document is a <{root.tag}>, not a <robot>', 'Give a URDF or xacro file'
+        )
     refuse_misplaced(document)
     children = _read_children(document, root, 'robot')
     name = _read_attributes(document, root, 'robot')['name']
@@ -45,15 +47,19 @@ def _by_name(document, elements, read):
         item = read(document, element)
         if item.name in items:
             raise document.error(
-                element, f'a second {element.tag} "{item.name}", after the one in line '
-                f'{items[item.name].line}', f'Rename one {element.tag}')
+                element,
+                f'a second {element.tag} "{item.name}", after the one in line '
+                f'{items[item.name].line}',
+                f'Rename one {element.tag}',
+            )
         items[item.name] = item
     return items
 
 
 def _read_children(document, element, tag):
-    return read_children(document, element, words.URDF[tag].children,
-                         words.URDF_PASSED_OVER.get(tag, ()))
+    return read_children(
+        document, element, words.URDF[tag].children, words.URDF_PASSED_OVER.get(tag, ())
+    )
 
 
 def _read_element(document, children, tag):
@@ -67,16 +73,27 @@ def _read_element(document, children, tag):
 def _read_attributes(document, element, tag):
     passed_over = words.URDF_ATTRIBUTES_PASSED_OVER.get(tag, ())
     if tag == 'axis' and not (element.get('rpy') or '').strip('0. '):
-        passed_over = ('rpy',)      # some robots in use have rpy="0 0 0"
+        passed_over = ('rpy',)  # some robots in use have rpy="0 0 0"
     for name in element.attrib:
         if tag == 'origin' and _ORIENTATION.search(name):
-            raise document.error(element, f'unknown attribute "{name}" of <origin>',
-                                 'Write rpy="roll pitch yaw" [rad]')
-    values = read_attributes(document, element, words.URDF[tag],
-                             words.URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'), passed_over)
+            raise document.error(
+                element,
+                f'unknown attribute "{name}" of <origin>',
+                'Write rpy="roll pitch yaw" [rad]',
+            )
+    values = read_attributes(
+        document,
+        element,
+        words.URDF[tag],
+        words.URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'),
+        passed_over,
+    )
     if tag == 'origin' and max(map(abs, values['rpy'])) > FULL_TURN_RAD:
-        document.warn(document.line(element), f'rpy = "{element.get("rpy")}" is more than a full '
-                      'turn', 'Give rpy in rad, not in degrees')
+        document.warn(
+            document.line(element),
+            f'rpy = "{element.get("rpy")}" is more than a full turn',
+            'Give rpy in rad, not in degrees',
+        )
     return values
 
 
@@ -89,8 +106,10 @@ def _read_link(document, element):
     inertial = _read_inertial(document, inertial, values['name'])
     if inertial.mass < 0:
         raise document.error(
-            element, f'link "{values["name"]}" has the mass {inertial.mass:g} kg',
-            'Give a mass above 0 [kg]')
+            element,
+            f'link "{values["name"]}" has the mass {inertial.mass:g} kg',
+            'Give a mass above 0 [kg]',
+        )
     return Link(values['name'], document.line(element), inertial)
 
 
@@ -99,18 +118,27 @@ def _read_inertial(document, element, link):
     values = {tag: _read_element(document, children, tag) for tag in children}
     for tag in ('mass', 'inertia'):
         if values[tag] is None:
-            raise document.error(element, f'the <inertial> of link "{link}" has no <{tag}>',
-                                 f'Give it a <{tag}>, or remove the <inertial>')
+            raise document.error(
+                element,
+                f'the <inertial> of link "{link}" has no <{tag}>',
+                f'Give it a <{tag}>, or remove the <inertial>',
+            )
     missing = [key for key in ('ixy', 'ixz', 'iyz') if key not in children['inertia'][0].attrib]
     if missing:
         document.warn(
-            document.line(children['inertia'][0]), f'the <inertia> of link "{link}" has no '
-            f'{", ".join(missing)}, read as 0', 'Write all six: other URDF tools refuse the file')
+            document.line(children['inertia'][0]),
+            f'the <inertia> of link "{link}" has no {", ".join(missing)}, read as 0',
+            'Write all six: other URDF tools refuse the file',
+        )
     rotation, centre = _pose(values['origin'])
     v = values['inertia']
-    inertia = np.array([[v['ixx'], v['ixy'], v['ixz']],
-                        [v['ixy'], v['iyy'], v['iyz']],
-                        [v['ixz'], v['iyz'], v['izz']]])
+    inertia = np.array(
+        [
+            [v['ixx'], v['ixy'], v['ixz']],
+            [v['ixy'], v['iyy'], v['iyz']],
+            [v['ixz'], v['iyz'], v['izz']],
+        ]
+    )
     return Inertial(values['mass']['value'], centre, rotation @ inertia @ rotation.T)
 
 
@@ -118,26 +146,36 @@ def _read_joint(document, element):
     kind = (element.get('type') or '').strip()
     if kind in ('floating', 'planar'):
         raise document.error(
-            element, f'joint "{element.get("name")}" is {kind}, which is not simulated here',
-            'Build it from revolute and prismatic joints, or make it fixed')
+            element,
+            f'joint "{element.get("name")}" is {kind}, which is not simulated here',
+            'Build it from revolute and prismatic joints, or make it fixed',
+        )
     values = _read_attributes(document, element, 'joint')
     name, kind = values['name'], values['type']
     children = _read_children(document, element, 'joint')
     if kind == 'fixed':
-        children['axis'] = []       # exporters write an axis of zeros
+        children['axis'] = []  # exporters write an axis of zeros
     parts = {tag: _read_element(document, children, tag) for tag in children}
     for tag in ('parent', 'child'):
         if parts[tag] is None:
-            raise document.error(element, f'joint "{name}" has no <{tag}>',
-                                 f'Add <{tag} link="..."/>')
+            raise document.error(
+                element, f'joint "{name}" has no <{tag}>', f'Add <{tag} link="..."/>'
+            )
     rotation, position = _pose(parts['origin'])
     axis = parts['axis'] or {'xyz': (1.0, 0.0, 0.0)}
     return Joint(
-        name, document.line(element), kind, parts['parent']['link'], parts['child']['link'],
-        rotation, position, np.array(axis['xyz']),
+        name,
+        document.line(element),
+        kind,
+        parts['parent']['link'],
+        parts['child']['link'],
+        rotation,
+        position,
+        np.array(axis['xyz']),
         **_read_mimic(document, element, name, kind, parts['mimic']),
         **_read_limits(document, element, name, kind, parts['limit'], parts['mimic']),
-        friction=_read_friction(parts['dynamics']))
+        friction=_read_friction(parts['dynamics']),
+    )
 
 
 def _pose(origin):
@@ -151,16 +189,20 @@ def turned_by(rpy: ArrayLike) -> np.ndarray:
     """Rotation (3, 3) by roll, pitch and yaw about fixed axes (3,) [rad]."""
     # quarter turns are exact, so that planar arms stay planar
     (cr, cp, cy), (sr, sp, sy) = np.round([np.cos(rpy), np.sin(rpy)], 15)
-    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                     [-sp, cp * sr, cp * cr]])
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
 
 
 def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
     """Return roll, pitch and yaw about fixed axes (3,) [rad] of a rotation matrix (3, 3)."""
     cos_pitch = np.hypot(R[0, 0], R[1, 0])
     pitch = np.arctan2(-R[2, 0], cos_pitch)
-    if cos_pitch < MIN_COS_PITCH:       # only roll - yaw or roll + yaw is determined
+    if cos_pitch < MIN_COS_PITCH:  # only roll - yaw or roll + yaw is determined
         return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
@@ -168,8 +210,11 @@ def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
 def _read_mimic(document, element, name, kind, mimic):
     if mimic is None or kind == 'fixed':
         return {}
-    document.warn(document.line(element), f'joint "{name}" mimics "{mimic["joint"]}" and is held '
-                  f'at {mimic["offset"]:g}', 'Remove <mimic> if it is to move by itself')
+    document.warn(
+        document.line(element),
+        f'joint "{name}" mimics "{mimic["joint"]}" and is held at {mimic["offset"]:g}',
+        'Remove <mimic> if it is to move by itself',
+    )
     return {'mimics': mimic['joint'], 'held_at': mimic['offset']}
 
 
@@ -177,32 +222,46 @@ def _read_limits(document, element, name, kind, limit, mimic):
     if limit is None:
         if JOINT_TYPES[kind].needs_limit:
             raise document.error(
-                element, f'{kind} joint "{name}" has no <limit>',
+                element,
+                f'{kind} joint "{name}" has no <limit>',
                 'Add <limit lower upper effort velocity/>'
-                + (', or make it continuous' if kind == 'revolute' else ''))
+                + (', or make it continuous' if kind == 'revolute' else ''),
+            )
         return {}
     missing = [key for key in ('effort', 'velocity') if limit[key] is None]
     if missing:
         document.warn(
-            document.line(element), f'the <limit> of joint "{name}" has no '
-            f'{" and no ".join(missing)}', 'Write both: other URDF tools refuse the file')
-    limits = {key: limit[key] for key in ('effort', 'velocity')
-              if limit[key] is not None and 0 <= limit[key] < MAX_VALUE}
+            document.line(element),
+            f'the <limit> of joint "{name}" has no {" and no ".join(missing)}',
+            'Write both: other URDF tools refuse the file',
+        )
+    limits = {
+        key: limit[key]
+        for key in ('effort', 'velocity')
+        if limit[key] is not None and 0 <= limit[key] < MAX_VALUE
+    }
     if JOINT_TYPES[kind].needs_limit:
         if limit['lower'] > limit['upper']:
             raise document.error(
-                element, f'joint "{name}" has its lower limit {limit["lower"]:g} above its upper '
-                f'limit {limit["upper"]:g}', 'Exchange them')
+                element,
+                f'joint "{name}" has its lower limit {limit["lower"]:g} above its upper '
+                f'limit {limit["upper"]:g}',
+                'Exchange them',
+            )
         if limit['lower'] == limit['upper'] and mimic is None:
             document.warn(
-                document.line(element), f'joint "{name}" has a range of zero width, at '
-                f'{limit["lower"]:g}', 'Give lower and upper, or make the joint fixed')
+                document.line(element),
+                f'joint "{name}" has a range of zero width, at {limit["lower"]:g}',
+                'Give lower and upper, or make the joint fixed',
+            )
         nearest = min(max(0.0, limit['lower']), limit['upper'])
         if nearest != 0.0 and mimic is None:
             document.warn(
-                document.line(element), f'zero is beyond the limits of joint "{name}", '
+                document.line(element),
+                f'zero is beyond the limits of joint "{name}", '
                 f'{limit["lower"]:g} to {limit["upper"]:g}',
-                f'Simulations start with this joint at {nearest:g}; give another pose if needed')
+                f'Simulations start with this joint at {nearest:g}; give another pose if needed',
+            )
         limits.update(lower=limit['lower'], upper=limit['upper'])
     return limits
 

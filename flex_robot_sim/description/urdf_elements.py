@@ -9,13 +9,20 @@ import numpy as np
 
 from flex_robot_sim.description.attribute_text import vector_text
 
-MOMENTS = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2),
-           'izz': (2, 2)}
+MOMENTS = {
+    'ixx': (0, 0),
+    'ixy': (0, 1),
+    'ixz': (0, 2),
+    'iyy': (1, 1),
+    'iyz': (1, 2),
+    'izz': (2, 2),
+}
 COLOUR = '0.6 0.65 0.7 1'
 
 
-def inertial_element(mass: float, centre: np.ndarray, rpy: np.ndarray,
-                     inertia: np.ndarray) -> Element:
+def inertial_element(
+    mass: float, centre: np.ndarray, rpy: np.ndarray, inertia: np.ndarray
+) -> Element:
     """
     Return an <inertial>.
 
@@ -25,8 +32,11 @@ def inertial_element(mass: float, centre: np.ndarray, rpy: np.ndarray,
     inertial = Element('inertial')
     add_origin(inertial, vector_text(centre), vector_text(rpy))
     add_element(inertial, 'mass', value=vector_text(np.array([mass])))
-    add_element(inertial, 'inertia', **{name: vector_text(inertia[row][None])
-                                 for name, row in MOMENTS.items()})
+    add_element(
+        inertial,
+        'inertia',
+        **{name: vector_text(inertia[row][None]) for name, row in MOMENTS.items()},
+    )
     return inertial
 
 
@@ -37,8 +47,9 @@ def link_element(name: str, parts: Iterable[Element]) -> Element:
     return link
 
 
-def flexible_element(tag: str, attributes: Mapping[str, str],
-                     parts: Mapping[str, Mapping[str, str]]) -> Element:
+def flexible_element(
+    tag: str, attributes: Mapping[str, str], parts: Mapping[str, Mapping[str, str]]
+) -> Element:
     """Return a <link> or a <joint> of <flexibility>; `parts`: {tag: attributes}."""
     element = Element(tag, dict(attributes))
     for name, values in parts.items():

@@ -12,8 +12,8 @@ from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.words import REQUIRED, Attribute, Element
 from flex_robot_sim.util.exceptions import DescriptionError
 
-MAX_VALUE = 1e30      # products of a few larger values are not finite
-MIN_VALUE = 1e-30     # smaller values are zero up to rounding
+MAX_VALUE = 1e30  # products of a few larger values are not finite
+MIN_VALUE = 1e-30  # smaller values are zero up to rounding
 
 _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 
@@ -21,13 +21,19 @@ _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 def closest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | None:
     """Return the most similar word of `known`, or None."""
     import difflib  # for mistakes only
+
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(word.lower(), by_lower_case, 1, similarity)
     return by_lower_case[match[0]] if match else None
 
 
-def read_attributes(document: Document, element: XmlElement, row: Element, unknown: str = 'error',
-                    passed_over: Collection[str] = ()) -> dict[str, Any]:
+def read_attributes(
+    document: Document,
+    element: XmlElement,
+    row: Element,
+    unknown: str = 'error',
+    passed_over: Collection[str] = (),
+) -> dict[str, Any]:
     """
     Return the attributes of `element` by name, with defaults.
 
@@ -38,14 +44,26 @@ def read_attributes(document: Document, element: XmlElement, row: Element, unkno
     """
     for name in element.attrib:
         if name not in row.attributes and name not in passed_over:
-            _report_unknown(document, element, f'attribute "{name}" of <{element.tag}>', name,
-                            row.attributes, unknown)
-    return {name: _read_attribute(document, element, name, attribute)
-            for name, attribute in row.attributes.items()}
+            _report_unknown(
+                document,
+                element,
+                f'attribute "{name}" of <{element.tag}>',
+                name,
+                row.attributes,
+                unknown,
+            )
+    return {
+        name: _read_attribute(document, element, name, attribute)
+        for name, attribute in row.attributes.items()
+    }
 
 
-def read_children(document: Document, element: XmlElement, known: Iterable[str],
-                  passed_over: Collection[str] | None = None) -> dict[str, list[XmlElement]]:
+def read_children(
+    document: Document,
+    element: XmlElement,
+    known: Iterable[str],
+    passed_over: Collection[str] | None = None,
+) -> dict[str, list[XmlElement]]:
     """
     Return the child elements by tag, each a list in the order of the document.
 
@@ -61,28 +79,36 @@ def read_children(document: Document, element: XmlElement, known: Iterable[str],
         elif passed_over is None:
             _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, 'error')
         elif child.tag not in passed_over:
-            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known,
-                            'nothing')
+            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, 'nothing')
     return children
 
 
-def only(document: Document, children: Mapping[str, Sequence[XmlElement]],
-         tag: str) -> XmlElement | None:
+def only(
+    document: Document, children: Mapping[str, Sequence[XmlElement]], tag: str
+) -> XmlElement | None:
     """Return the only element `tag` of `children`, or None; two of them are an error."""
     if len(children[tag]) > 1:
         first, second = children[tag][:2]
         raise document.error(
-            second, f'a second <{tag}>, after the one in line {document.line(first)}',
-            'Keep one of them')
+            second,
+            f'a second <{tag}>, after the one in line {document.line(first)}',
+            'Keep one of them',
+        )
     return children[tag][0] if children[tag] else None
 
 
-def unknown_name(document: Document, line: int | None, problem: str, name: str,
-                 known: Iterable[str]) -> DescriptionError:
+def unknown_name(
+    document: Document, line: int | None, problem: str, name: str, known: Iterable[str]
+) -> DescriptionError:
     """Return the DescriptionError about a `name` that is not in `known`."""
     suggestion = closest(name, known)
-    return document.error_at(line, problem, f'Did you mean "{suggestion}"' if suggestion else
-                             'Correct the name, or add what is missing')
+    return document.error_at(
+        line,
+        problem,
+        f'Did you mean "{suggestion}"'
+        if suggestion
+        else 'Correct the name, or add what is missing',
+    )
 
 
 def violated_bound(value: float, attribute: Attribute) -> str | None:
@@ -102,18 +128,27 @@ def _report_unknown(document, element, what, word, known, unknown):
     known_text = f'Known here: {", ".join(known) or "nothing"}'
     suggestion = closest(word, known, 0.6 if unknown == 'error' else 0.8)
     if unknown == 'error' or (suggestion and suggestion not in word.split('_')):
-        raise document.error(element, f'unknown {what}',
-                             f'Did you mean "{suggestion}"' if suggestion else known_text)
-    if unknown == 'warning' and not {'}', ':'} & set(word):   # prefixed ones belong to other tools
-        document.warn(document.line(element), f'unknown {what}, which is passed over',
-                      f'Remove or correct it. {known_text}')
+        raise document.error(
+            element,
+            f'unknown {what}',
+            f'Did you mean "{suggestion}"' if suggestion else known_text,
+        )
+    if unknown == 'warning' and not {'}', ':'} & set(word):  # prefixed ones belong to other tools
+        document.warn(
+            document.line(element),
+            f'unknown {what}, which is passed over',
+            f'Remove or correct it. {known_text}',
+        )
 
 
 def _refuse_text(document, element):
     for text in (element.text, *(child.tail for child in element)):
         if text and text.strip():
-            raise document.error(element, f'stray text "{text.strip()[:20]}" in <{element.tag}>',
-                                 'Remove it, or make it a comment')
+            raise document.error(
+                element,
+                f'stray text "{text.strip()[:20]}" in <{element.tag}>',
+                'Remove it, or make it a comment',
+            )
 
 
 def _read_attribute(document, element, name, attribute):
@@ -121,8 +156,11 @@ def _read_attribute(document, element, name, attribute):
     if not text:
         if attribute.default is REQUIRED or (name in element.attrib and attribute.kind != 'name'):
             unit = f' [{_unit(element, attribute)}]' if attribute.unit else ''
-            raise document.error(element, f'<{element.tag}> has no {name}',
-                                 f'Give {name}{unit}: {attribute.meaning}')
+            raise document.error(
+                element,
+                f'<{element.tag}> has no {name}',
+                f'Give {name}{unit}: {attribute.meaning}',
+            )
         return attribute.default
     return _READERS[attribute.kind](document, element, name, attribute, text)
 
@@ -136,16 +174,20 @@ def _read_number(document, element, name, attribute, text):
     bound = violated_bound(value, attribute)
     if bound:
         unit = f' [{_unit(element, attribute)}]' if attribute.unit else ''
-        raise document.error(element, f'{name} = {text} must be {bound}',
-                             f'Give {name}{unit}: {attribute.meaning}')
+        raise document.error(
+            element, f'{name} = {text} must be {bound}', f'Give {name}{unit}: {attribute.meaning}'
+        )
     return value
 
 
 def _read_vector(document, element, name, attribute, text):
     parts = text.split()
     if len(parts) != 3:
-        raise document.error(element, f'{name} = "{text[:40]}" is not three numbers',
-                             _remedy(text, f'Write {name}="x y z"'))
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is not three numbers',
+            _remedy(text, f'Write {name}="x y z"'),
+        )
     return tuple(_read_finite(document, element, name, attribute, part) for part in parts)
 
 
@@ -153,8 +195,9 @@ def _read_axis(document, element, name, attribute, text):
     vector = np.array(_read_vector(document, element, name, attribute, text))
     length = math.sqrt(vector @ vector)
     if length < MIN_VALUE:
-        raise document.error(element, f'{name} = "{text}" has no direction',
-                             f'Give {name} a length other than zero')
+        raise document.error(
+            element, f'{name} = "{text}" has no direction', f'Give {name} a length other than zero'
+        )
     return tuple(vector / length)
 
 
@@ -162,8 +205,11 @@ def _read_count(document, element, name, attribute, text):
     if not re.fullmatch(r'\d{1,9}', text, re.ASCII) or violated_bound(int(text), attribute):
         words = ''.join(f' or "{word}"' for word in attribute.choices)
         raise document.error(
-            element, f'{name} = {text[:40]} is no whole number from {attribute.at_least} to '
-            f'{attribute.at_most}{words}', _remedy(text, f'Give {name}: {attribute.meaning}'))
+            element,
+            f'{name} = {text[:40]} is no whole number from {attribute.at_least} to '
+            f'{attribute.at_most}{words}',
+            _remedy(text, f'Give {name}: {attribute.meaning}'),
+        )
     return int(text)
 
 
@@ -177,20 +223,31 @@ def _read_choice(document, element, name, attribute, text):
     if text not in attribute.choices:
         suggestion = closest(text, attribute.choices)
         choice = ', '.join(attribute.choices)
-        raise document.error(element, f'{name} = "{text[:40]}" is not one of: {choice}',
-                             f'Did you mean "{suggestion}"' if suggestion else
-                             f'Choose one of: {choice}')
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is not one of: {choice}',
+            f'Did you mean "{suggestion}"' if suggestion else f'Choose one of: {choice}',
+        )
     return text
 
 
 def _unit(element, attribute):
     """Unit of an attribute; of two units, the one for revolute or for prismatic joints."""
     units, name = attribute.unit.split(' or '), element.get('name')
-    joints = [joint for joint in (element, element.getparent()) if joint is not None
-              and joint.tag == 'joint'] if len(units) == 2 else []
+    joints = (
+        [
+            joint
+            for joint in (element, element.getparent())
+            if joint is not None and joint.tag == 'joint'
+        ]
+        if len(units) == 2
+        else []
+    )
     kinds = {joint.get('type') for joint in joints} - {None} or {
-        joint.get('type') for joint in element.getroottree().getroot().findall('joint')
-        if joints and joint.get('name') == name}
+        joint.get('type')
+        for joint in element.getroottree().getroot().findall('joint')
+        if joints and joint.get('name') == name
+    }
     is_linear = any(JOINT_TYPES[kind].translates for kind in kinds & {*JOINT_TYPES})
     return units[is_linear] if kinds else attribute.unit
 
@@ -198,14 +255,18 @@ def _unit(element, attribute):
 def _read_finite(document, element, name, attribute, text):
     if not _NUMBER.fullmatch(text):
         unit = f' in {_unit(element, attribute)}' if attribute.unit else ''
-        raise document.error(element, f'{name} = "{text[:40]}" is not a number',
-                             _remedy(text, f'Write a finite decimal number{unit}'))
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is not a number',
+            _remedy(text, f'Write a finite decimal number{unit}'),
+        )
     value = float(text)
     if abs(value) < MIN_VALUE:
         return 0.0
     if abs(value) > MAX_VALUE:
-        raise document.error(element, f'{name} = {text[:40]} is out of all proportion',
-                             f'Give {name} in SI units')
+        raise document.error(
+            element, f'{name} = {text[:40]} is out of all proportion', f'Give {name} in SI units'
+        )
     return value
 
 
@@ -215,6 +276,12 @@ def _remedy(text, usual):
     return usual
 
 
-_READERS = {'name': _read_name, 'number': _read_number, 'vector': _read_vector,
-            'axis': _read_axis, 'count': _read_count, 'modes': _read_modes,
-            'choice': _read_choice}
+_READERS = {
+    'name': _read_name,
+    'number': _read_number,
+    'vector': _read_vector,
+    'axis': _read_axis,
+    'count': _read_count,
+    'modes': _read_modes,
+    'choice': _read_choice,
+}

@@ -17,14 +17,14 @@ REQUIRED = object()
 class Attribute(NamedTuple):
     """One attribute: allowed values and meaning."""
 
-    kind: str               # 'name', 'number', 'vector', 'axis', 'count', 'modes' or 'choice'
-    unit: str               # of the value; '' if it has none
-    default: object         # REQUIRED, None (absence has a meaning) or a value
+    kind: str  # 'name', 'number', 'vector', 'axis', 'count', 'modes' or 'choice'
+    unit: str  # of the value; '' if it has none
+    default: object  # REQUIRED, None (absence has a meaning) or a value
     meaning: str
-    above: float | None = None     # exclusive lower bound
+    above: float | None = None  # exclusive lower bound
     at_least: float | None = None  # inclusive lower bound
-    below: float | None = None     # exclusive upper bound
-    at_most: float | None = None   # inclusive upper bound
+    below: float | None = None  # exclusive upper bound
+    at_most: float | None = None  # inclusive upper bound
     choices: tuple[str, ...] = ()
 
 
@@ -49,199 +49,352 @@ def _name(meaning):
 
 
 _SEGMENTS = Attribute(
-    'count', '', 1, 'flexible bodies, fixed end to end, that the beam is cut into', at_least=1,
-    at_most=1000)
+    'count',
+    '',
+    1,
+    'flexible bodies, fixed end to end, that the beam is cut into',
+    at_least=1,
+    at_most=1000,
+)
 _BOUNDARY = Attribute(
-    'choice', '', 'static',
+    'choice',
+    '',
+    'static',
     'what the shapes hold at the free end: `static` shapes first (x^2, x^3; x), then clamped-free '
     'ones; or the natural modes of the beam with a `free` end, or carrying the `mass`, or mass '
-    'and `inertia`, of the tree beyond it', choices=('static', 'free', 'mass', 'inertia'))
+    'and `inertia`, of the tree beyond it',
+    choices=('static', 'free', 'mass', 'inertia'),
+)
 
 
 def _coordinates(direction, default, stiffness, words=()):
-    return Attribute('modes', '', default, f'elastic coordinates of {direction}; uses {stiffness}',
-                     at_least=0, at_most=50, choices=words)
+    return Attribute(
+        'modes',
+        '',
+        default,
+        f'elastic coordinates of {direction}; uses {stiffness}',
+        at_least=0,
+        at_most=50,
+        choices=words,
+    )
 
 
 FLEXIBILITY = {
     'flexibility': Element(
-        'stands directly under `<robot>`, once; tools that do not know it pass over it', {},
-        ('link', 'joint')),
+        'stands directly under `<robot>`, once; tools that do not know it pass over it',
+        {},
+        ('link', 'joint'),
+    ),
     'link': Element(
-        'makes a link of the robot an elastic beam that starts at the link origin', {
+        'makes a link of the robot an elastic beam that starts at the link origin',
+        {
             'name': _name('the link'),
             'end': Attribute('vector', 'm', REQUIRED, 'far end of the beam, in the link frame'),
             'y_axis': Attribute(
-                'axis', '', (0.0, 1.0, 0.0),
+                'axis',
+                '',
+                (0.0, 1.0, 0.0),
                 "direction of the section's y axis in the link frame; its part across the beam "
-                'counts'),
-        }, ('section', 'rectangle', 'tube', 'rod', 'material', 'modes', 'elements', 'damping',
-            'flex_sensor')),
+                'counts',
+            ),
+        },
+        (
+            'section',
+            'rectangle',
+            'tube',
+            'rod',
+            'material',
+            'modes',
+            'elements',
+            'damping',
+            'flex_sensor',
+        ),
+    ),
     'section': Element(
-        'the stiffnesses of the cross-section; one is needed for every direction that gives', {
+        'the stiffnesses of the cross-section; one is needed for every direction that gives',
+        {
             'EIy': _positive('N m2', None, 'bending stiffness about y: resists bending_z'),
             'EIz': _positive('N m2', None, 'bending stiffness about z: resists bending_y'),
             'GJ': _positive('N m2', None, 'torsional stiffness'),
             'EA': _positive('N', None, 'stiffness against stretch'),
-        }),
+        },
+    ),
     'rectangle': Element(
-        'a solid rectangular section', {
+        'a solid rectangular section',
+        {
             'width': _positive('m', REQUIRED, "size along the section's y axis"),
             'height': _positive('m', REQUIRED, "size along the section's z axis"),
-        }),
+        },
+    ),
     'tube': Element(
-        'a round hollow section', {
+        'a round hollow section',
+        {
             'outer': _positive('m', REQUIRED, 'outer diameter'),
             'wall': _positive('m', REQUIRED, 'wall thickness, below half the outer diameter'),
-        }),
-    'rod': Element(
-        'a round solid section', {
-            'diameter': _positive('m', REQUIRED, 'diameter'),
-        }),
+        },
+    ),
+    'rod': Element('a round solid section', {'diameter': _positive('m', REQUIRED, 'diameter')}),
     'material': Element(
-        'goes with `<rectangle>`, `<tube>` or `<rod>`', {
+        'goes with `<rectangle>`, `<tube>` or `<rod>`',
+        {
             'E': _positive('Pa', REQUIRED, "Young's modulus"),
-            'G': _positive('Pa', None, 'shear modulus; needed where the beam has coordinates of '
-                           'torsion'),
+            'G': _positive(
+                'Pa', None, 'shear modulus; needed where the beam has coordinates of torsion'
+            ),
             'density': _positive('kg/m3', None, 'checks the mass in `<inertial>` to 1 %'),
-        }),
+        },
+    ),
     'modes': Element(
-        'describes the bending by assumed shapes (this is the default)', {
+        'describes the bending by assumed shapes (this is the default)',
+        {
             'bending_y': _coordinates('bending along y', 2, 'EIz'),
             'bending_z': _coordinates('bending along z', 2, 'EIy'),
             'torsion': _coordinates('torsion', 1, 'GJ'),
             'stretch': _coordinates('stretch', 0, 'EA'),
             'segments': _SEGMENTS,
             'boundary': _BOUNDARY,
-        }),
+        },
+    ),
     'elements': Element(
         'describes the bending by finite elements, cubic in bending, linear in torsion and '
-        'stretch', {
-            'count': Attribute('count', '', REQUIRED, 'elements per segment', at_least=1,
-                               at_most=1000),
+        'stretch',
+        {
+            'count': Attribute(
+                'count', '', REQUIRED, 'elements per segment', at_least=1, at_most=1000
+            ),
             'bending_y': _coordinates('bending along y, or `all`', 'all', 'EIz', ('all',)),
             'bending_z': _coordinates('bending along z, or `all`', 'all', 'EIy', ('all',)),
             'torsion': _coordinates('torsion, or `all`', 'all', 'GJ', ('all',)),
             'stretch': _coordinates('stretch, or `all`', 0, 'EA', ('all',)),
             'segments': _SEGMENTS,
-        }),
+        },
+    ),
     'damping': Element(
-        'internal damping of the beam, one of the two; without it the beam has none', {
-            'ratio': _number('', None, 'fraction of critical damping of every mode of the arm at '
-                             'zero with its joints locked',
-                             at_least=0.0, below=1.0),
-            'time_constant': _number('s', None, 'Kelvin-Voigt: damping = time_constant * '
-                                     'stiffness', at_least=0.0),
-        }),
+        'internal damping of the beam, one of the two; without it the beam has none',
+        {
+            'ratio': _number(
+                '',
+                None,
+                'fraction of critical damping of every mode of the arm at '
+                'zero with its joints locked',
+                at_least=0.0,
+                below=1.0,
+            ),
+            'time_constant': _number(
+                's', None, 'Kelvin-Voigt: damping = time_constant * stiffness', at_least=0.0
+            ),
+        },
+    ),
     'flex_sensor': Element(
-        'measures the mean curvature between two stations of the beam', {
+        'measures the mean curvature between two stations of the beam',
+        {
             'name': _name('published as `<link>/<name>`'),
             'from': _number('m', REQUIRED, 'first station, from the link origin', at_least=0.0),
-            'to': _number('m', REQUIRED, 'last station, from the link origin; the first again '
-                          'for the curvature at a point', at_least=0.0),
-            'plane': Attribute('choice', '', REQUIRED, 'plane in which it bends: `xy` or `xz`',
-                               choices=('xy', 'xz')),
-        }),
+            'to': _number(
+                'm',
+                REQUIRED,
+                'last station, from the link origin; the first again for the curvature at a point',
+                at_least=0.0,
+            ),
+            'plane': Attribute(
+                'choice',
+                '',
+                REQUIRED,
+                'plane in which it bends: `xy` or `xz`',
+                choices=('xy', 'xz'),
+            ),
+        },
+    ),
     'joint': Element(
-        'gives a moving joint a gear that yields, a rotor, a spring, and friction that sticks', {
+        'gives a moving joint a gear that yields, a rotor, a spring, and friction that sticks',
+        {
             'name': _name('the joint'),
-            'stiffness': _positive('N m/rad or N/m', None,
-                                   'between motor side and link side; absent: rigid'),
+            'stiffness': _positive(
+                'N m/rad or N/m', None, 'between motor side and link side; absent: rigid'
+            ),
             'damping': _number('N m s/rad or N s/m', 0.0, 'beside the stiffness', at_least=0.0),
-            'rotor_inertia': _number('kg m2', 0.0, 'of the motor about its own axis; must be '
-                                     'above 0 beside a stiffness', at_least=0.0),
-            'gear_ratio': _positive('1 or rad/m', 1.0, 'motor speed over joint speed; the joint '
-                                    'feels rotor_inertia * gear_ratio^2'),
-            'static_friction': _number('N m or N', None, 'dry friction at rest, at least the '
-                                       '`friction` of <dynamics>, which it is if absent',
-                                       at_least=0.0),
-            'stribeck_rate': _positive('rad/s or m/s', JointFriction().stribeck_rate,
-                                       'rate in which it falls to the friction in motion'),
-            'spring_stiffness': _number('N m/rad or N/m', 0.0, 'of a spring across the joint, '
-                                        'beside the motor', at_least=0.0),
-            'spring_reference': _number('rad or m', 0.0, 'position at which this spring pulls '
-                                        'nowhere'),
-        }),
+            'rotor_inertia': _number(
+                'kg m2',
+                0.0,
+                'of the motor about its own axis; must be above 0 beside a stiffness',
+                at_least=0.0,
+            ),
+            'gear_ratio': _positive(
+                '1 or rad/m',
+                1.0,
+                'motor speed over joint speed; the joint feels rotor_inertia * gear_ratio^2',
+            ),
+            'static_friction': _number(
+                'N m or N',
+                None,
+                'dry friction at rest, at least the '
+                '`friction` of <dynamics>, which it is if absent',
+                at_least=0.0,
+            ),
+            'stribeck_rate': _positive(
+                'rad/s or m/s',
+                JointFriction().stribeck_rate,
+                'rate in which it falls to the friction in motion',
+            ),
+            'spring_stiffness': _number(
+                'N m/rad or N/m',
+                0.0,
+                'of a spring across the joint, beside the motor',
+                at_least=0.0,
+            ),
+            'spring_reference': _number(
+                'rad or m', 0.0, 'position at which this spring pulls nowhere'
+            ),
+        },
+    ),
 }
 
 _VECTOR_ZERO = (0.0, 0.0, 0.0)
 
 
 def _moment(axis):
-    return _number('kg m2', REQUIRED, f'moment of inertia about {axis}, through the centre of '
-                   "mass, in the axes of the inertial's origin")
+    return _number(
+        'kg m2',
+        REQUIRED,
+        f'moment of inertia about {axis}, through the centre of '
+        "mass, in the axes of the inertial's origin",
+    )
 
 
 def _product(axes):
-    return _number('kg m2', 0.0, f'minus the integral of {axes} dm, from the centre of mass, in '
-                   "the axes of the inertial's origin")
+    return _number(
+        'kg m2',
+        0.0,
+        f'minus the integral of {axes} dm, from the centre of mass, in '
+        "the axes of the inertial's origin",
+    )
 
 
 URDF = {
-    'robot': Element('the document', {'name': Attribute('name', '', 'robot', 'of the robot')},
-                     ('link', 'joint', 'flexibility')),
+    'robot': Element(
+        'the document',
+        {'name': Attribute('name', '', 'robot', 'of the robot')},
+        ('link', 'joint', 'flexibility'),
+    ),
     'link': Element('one body', {'name': _name('what joints and topics call it')}, ('inertial',)),
-    'inertial': Element('mass, centre of mass and inertia; of a flexible link: of the whole '
-                        'undeformed link', {}, ('origin', 'mass', 'inertia')),
+    'inertial': Element(
+        'mass, centre of mass and inertia; of a flexible link: of the whole undeformed link',
+        {},
+        ('origin', 'mass', 'inertia'),
+    ),
     'mass': Element('the mass of the link', {'value': _number('kg', REQUIRED, 'of the link')}),
-    'inertia': Element('the moments and products of inertia', {
-        'ixx': _moment('x'),
-        'iyy': _moment('y'),
-        'izz': _moment('z'),
-        'ixy': _product('x y'),
-        'ixz': _product('x z'),
-        'iyz': _product('y z'),
-    }),
+    'inertia': Element(
+        'the moments and products of inertia',
+        {
+            'ixx': _moment('x'),
+            'iyy': _moment('y'),
+            'izz': _moment('z'),
+            'ixy': _product('x y'),
+            'ixz': _product('x z'),
+            'iyz': _product('y z'),
+        },
+    ),
     'origin': Element(
-        'a pose: of the inertial in the link frame, of the joint in the frame of its parent', {
-        'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position'),
-        'rpy': Attribute('vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw about fixed axes'),
-    }),
-    'joint': Element('connects two links', {
-        'name': _name('what commands and states call it'),
-        'type': Attribute('choice', '', REQUIRED,
-                          '`revolute`, `continuous`, `prismatic` or `fixed`',
-                          choices=tuple(JOINT_TYPES)),
-    }, ('origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic')),
+        'a pose: of the inertial in the link frame, of the joint in the frame of its parent',
+        {
+            'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position'),
+            'rpy': Attribute('vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw about fixed axes'),
+        },
+    ),
+    'joint': Element(
+        'connects two links',
+        {
+            'name': _name('what commands and states call it'),
+            'type': Attribute(
+                'choice',
+                '',
+                REQUIRED,
+                '`revolute`, `continuous`, `prismatic` or `fixed`',
+                choices=tuple(JOINT_TYPES),
+            ),
+        },
+        ('origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic'),
+    ),
     'parent': Element('the link before the joint', {'link': _name('link that carries the joint')}),
     'child': Element('the link after the joint', {'link': _name('link that the joint moves')}),
-    'axis': Element('the axis of the motion', {'xyz': Attribute('axis', '', (1.0, 0.0, 0.0),
-                                          'direction of the motion, in the joint frame')}),
-    'limit': Element('the range of the joint; required for revolute and prismatic joints', {
-        'lower': _number('rad or m', 0.0, 'smallest position'),
-        'upper': _number('rad or m', 0.0, 'largest position'),
-        'effort': _number('N m or N', None, 'largest effort of the motor; below 0, or 1e30: no '
-                          'limit'),
-        'velocity': _number('rad/s or m/s', None, 'largest speed; below 0, or 1e30: no limit'),
-    }),
-    'dynamics': Element('friction of the joint', {
-        'damping': _number('N m s/rad or N s/m', 0.0, 'viscous friction', at_least=0.0),
-        'friction': _number('N m or N', 0.0, 'Coulomb friction', at_least=0.0),
-    }),
-    'mimic': Element('the joint is held at `offset`, with a warning', {
-        'joint': _name('joint that it would follow'),
-        'multiplier': _number('', 1.0, 'read, not followed'),
-        'offset': _number('rad or m', 0.0, 'position at which the joint is held'),
-    }),
+    'axis': Element(
+        'the axis of the motion',
+        {
+            'xyz': Attribute(
+                'axis', '', (1.0, 0.0, 0.0), 'direction of the motion, in the joint frame'
+            )
+        },
+    ),
+    'limit': Element(
+        'the range of the joint; required for revolute and prismatic joints',
+        {
+            'lower': _number('rad or m', 0.0, 'smallest position'),
+            'upper': _number('rad or m', 0.0, 'largest position'),
+            'effort': _number(
+                'N m or N', None, 'largest effort of the motor; below 0, or 1e30: no limit'
+            ),
+            'velocity': _number('rad/s or m/s', None, 'largest speed; below 0, or 1e30: no limit'),
+        },
+    ),
+    'dynamics': Element(
+        'friction of the joint',
+        {
+            'damping': _number('N m s/rad or N s/m', 0.0, 'viscous friction', at_least=0.0),
+            'friction': _number('N m or N', 0.0, 'Coulomb friction', at_least=0.0),
+        },
+    ),
+    'mimic': Element(
+        'the joint is held at `offset`, with a warning',
+        {
+            'joint': _name('joint that it would follow'),
+            'multiplier': _number('', 1.0, 'read, not followed'),
+            'offset': _number('rad or m', 0.0, 'position at which the joint is held'),
+        },
+    ),
 }
 
 URDF_PASSED_OVER = {
-    'robot': ('material', 'transmission', 'gazebo', 'ros2_control', 'sensor',
-              'disable_collisions'),
+    'robot': (
+        'material',
+        'transmission',
+        'gazebo',
+        'ros2_control',
+        'sensor',
+        'disable_collisions',
+    ),
     'link': ('visual', 'collision', 'contact', 'sensor', 'gazebo', 'self_collision_checking'),
-    'joint': ('calibration', 'safety_controller', 'hardwareInterface', 'hardware_interface',
-              'property'),
+    'joint': (
+        'calibration',
+        'safety_controller',
+        'hardwareInterface',
+        'hardware_interface',
+        'property',
+    ),
 }
 """Elements of URDF and of its common extensions without effect on the dynamics."""
 
-URDF_UNKNOWN_ATTRIBUTE = {'origin': 'error', 'axis': 'error', 'mass': 'warning',
-                          'inertia': 'warning', 'limit': 'warning', 'dynamics': 'warning',
-                          'mimic': 'warning'}
+URDF_UNKNOWN_ATTRIBUTE = {
+    'origin': 'error',
+    'axis': 'error',
+    'mass': 'warning',
+    'inertia': 'warning',
+    'limit': 'warning',
+    'dynamics': 'warning',
+    'mimic': 'warning',
+}
 """Reaction to an unknown attribute that resembles no known one; default: nothing."""
 
 URDF_ATTRIBUTES_PASSED_OVER = {
-    'limit': ('acceleration', 'deceleration', 'jerk', 'k_position', 'k_velocity', 'current',
-              'command_effort', 'gear_velocity'),
+    'limit': (
+        'acceleration',
+        'deceleration',
+        'jerk',
+        'k_position',
+        'k_velocity',
+        'current',
+        'command_effort',
+        'gear_velocity',
+    ),
     'dynamics': ('D', 'K', 'mu_coulomb', 'mu_viscous', 'spring_reference', 'spring_stiffness'),
 }
 """Attributes of common extensions of URDF."""

@@ -21,7 +21,7 @@ from flex_robot_sim.elastic import SETBACK_POINTS
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
-MIN_FULL_SCALE = 1e-12      # of surface strain; smaller values would overflow
+MIN_FULL_SCALE = 1e-12  # of surface strain; smaller values would overflow
 # tip deflection over length at which a link has its full colour; a cantilever with a force at its
 # end then has the root curvature 3 FULL_COLOUR_DEFLECTION / length
 FULL_COLOUR_DEFLECTION = 0.1
@@ -31,9 +31,9 @@ class BentLink(NamedTuple):
     """Rows and shape of a flexible link."""
 
     link: str
-    shape: str              # 'box': x along the beam; 'cylinder': z along it, as in rviz
-    pieces: slice           # rows of its pieces
-    nodes: slice            # rows of its axis nodes
+    shape: str  # 'box': x along the beam; 'cylinder': z along it, as in rviz
+    pieces: slice  # rows of its pieces
+    nodes: slice  # rows of its axis nodes
 
 
 class BentLinks(NamedTuple):
@@ -43,12 +43,12 @@ class BentLinks(NamedTuple):
     All positions are in the base frame, or each in the frame of its link.
     """
 
-    axis: np.ndarray            # (nodes, 3)  deflected axis                            [m]
-    position: np.ndarray        # (k, 3)      centre of a piece                         [m]
-    orientation: np.ndarray     # (k, 4)      quaternion x, y, z, w
-    scale: np.ndarray           # (k, 3)      size along its own axes                   [m]
-    rgba: np.ndarray            # (k, 4)      from 0 to 1
-    load: np.ndarray            # (k,)        bending over full scale                   [-]
+    axis: np.ndarray  # (nodes, 3)  deflected axis                            [m]
+    position: np.ndarray  # (k, 3)      centre of a piece                         [m]
+    orientation: np.ndarray  # (k, 4)      quaternion x, y, z, w
+    scale: np.ndarray  # (k, 3)      size along its own axes                   [m]
+    rgba: np.ndarray  # (k, 4)      from 0 to 1
+    load: np.ndarray  # (k,)        bending over full scale                   [-]
 
 
 class BendingShape:
@@ -64,11 +64,14 @@ class BendingShape:
             by a tenth of its length, the limit of the model.
         """
         if not isinstance(pieces, (int, np.integer)) or pieces < 1:
-            raise SettingError(f'pieces = {pieces!r} must be a whole number >= 1: markers per '
-                               'flexible link')
+            raise SettingError(
+                f'pieces = {pieces!r} must be a whole number >= 1: markers per flexible link'
+            )
         if full_scale is not None and not 0 < full_scale < np.inf:
-            raise SettingError(f'full_scale = {full_scale!r} must be > 0 and finite: surface '
-                               'strain that has the last colour')
+            raise SettingError(
+                f'full_scale = {full_scale!r} must be > 0 and finite: surface '
+                'strain that has the last colour'
+            )
         self.posture, self._shortens = Posture(arm), arm.coupling == 'shortening'
         self._colours = colour_ramp()
         sections = drawn_sections(arm)
@@ -80,9 +83,14 @@ class BendingShape:
                 x = np.linspace(0.0, arm.beams[body].length, pieces_per_body + 1)
                 nodes.add(body, x)
                 middles.add(body, (x[1:] + x[:-1]) / 2)
-            links.append(BentLink(
-                link, 'cylinder' if sections[link].is_round else 'box',
-                slice(starts[1], len(middles.x)), slice(starts[0], len(nodes.x))))
+            links.append(
+                BentLink(
+                    link,
+                    'cylinder' if sections[link].is_round else 'box',
+                    slice(starts[1], len(middles.x)),
+                    slice(starts[0], len(nodes.x)),
+                )
+            )
         self.links = tuple(links)
         self._prepare(arm, nodes, middles, sections, full_scale)
 
@@ -93,8 +101,10 @@ class BendingShape:
         self._H = nodes.shortenings() if self._shortens else None
         self._setback = nodes.setbacks() if self._shortens else None
         self._e = middles.coordinates()
-        self._root, self._axes = np.arange(len(arm.arrays.parent)), np.tile(
-            np.eye(3), (len(arm.arrays.parent), 1, 1))
+        self._root, self._axes = (
+            np.arange(len(arm.arrays.parent)),
+            np.tile(np.eye(3), (len(arm.arrays.parent), 1, 1)),
+        )
         for link, bodies in arm.segments.items():
             self._root[bodies] = bodies[0]
             self._axes[bodies] = arm.description.beam(link).axes
@@ -104,8 +114,14 @@ class BendingShape:
         self._first = np.flatnonzero(self._node_body[1:] == self._node_body[:-1])
         k = len(self._body)
         # pieces with a following piece of their link
-        self._inner_pieces = np.array([piece for row in self.links for piece in range(
-            row.pieces.start, row.pieces.stop - 1)], int)
+        self._inner_pieces = np.array(
+            [
+                piece
+                for row in self.links
+                for piece in range(row.pieces.start, row.pieces.stop - 1)
+            ],
+            int,
+        )
         self._size, self._lever = np.empty((2, k, 2))
         self._round = np.empty(k, bool)
         for row in self.links:
@@ -113,7 +129,9 @@ class BendingShape:
             self._size[row.pieces], self._round[row.pieces] = section.size, section.is_round
             self._lever[row.pieces] = (
                 np.array(section.size) / 2 / max(full_scale, MIN_FULL_SCALE)
-                if full_scale and section.is_known else length / (3 * FULL_COLOUR_DEFLECTION))
+                if full_scale and section.is_known
+                else length / (3 * FULL_COLOUR_DEFLECTION)
+            )
 
     def bent(self, coordinates: np.ndarray, in_links: bool = False) -> BentLinks:
         """Return the BentLinks for coordinates (n,), in the base frame or `in_links`."""
@@ -121,7 +139,7 @@ class BendingShape:
         if not self.links:
             vectors, turns = np.zeros((0, 3)), np.zeros((0, 4))
             return BentLinks(vectors, vectors, turns, vectors, turns, np.zeros(0))
-        q = np.append(q, 0.0)       # padding for rows with fewer coordinates
+        q = np.append(q, 0.0)  # padding for rows with fewer coordinates
         base_R, base_p = self._bodies(in_links)
         axis = self._axis(q, base_R, base_p)
         first, R = self._first, base_R[self._body]
@@ -171,11 +189,13 @@ class BendingShape:
             # axis of the neighbour in this frame: sine of the angle across, cosine along
             turn = np.einsum('kab,ka->kb', frame[piece], frame[neighbour, :, 0])
             parts = np.abs(turn[:, 1:]) * self._size[piece] / 2
-            across = np.where(self._round[piece], np.hypot(parts[:, 0], parts[:, 1]),
-                              parts.sum(axis=1))
+            across = np.where(
+                self._round[piece], np.hypot(parts[:, 0], parts[:, 1]), parts.sum(axis=1)
+            )
             # tan(angle / 2) = sin / (1 + cos), limited to half a piece near a full fold
-            extension[piece] = np.minimum(across / np.maximum(1.0 + turn[:, 0], 1e-9),
-                                          length[piece] / 2)
+            extension[piece] = np.minimum(
+                across / np.maximum(1.0 + turn[:, 0], 1e-9), length[piece] / 2
+            )
         return before, behind
 
     def _load(self, curvature):
@@ -194,8 +214,9 @@ def _frames(x, R, turn):
     angle = np.sqrt(np.einsum('ka,ka->k', turn, turn))
     across = np.zeros_like(turn)
     across[:, 0], across[:, 2] = -turn[:, 2], turn[:, 0]
-    y = (np.sinc(angle / np.pi)[:, None] * across
-         + 0.5 * np.sinc(angle / (2 * np.pi))[:, None]**2 * _cross(turn, across))
+    y = np.sinc(angle / np.pi)[:, None] * across + 0.5 * np.sinc(angle / (2 * np.pi))[
+        :, None
+    ] ** 2 * _cross(turn, across)
     y[:, 1] += 1.0
     y = np.einsum('kab,kb->ka', R, y)
     y -= np.einsum('ka,ka->k', x, y)[:, None] * x
@@ -228,13 +249,15 @@ class _StationRows:
         indices = np.full((len(self.x), self._max_size), -1)
         for row, body in enumerate(self.body):
             columns = self.arm.elastic_coordinates(body)
-            indices[row, :columns.stop - columns.start] = range(columns.start, columns.stop)
+            indices[row, : columns.stop - columns.start] = range(columns.start, columns.stop)
         return indices
 
     def maps(self, evaluate, height):
         """Stack evaluate(beam, x) of all parts: (rows, height, n)."""
-        padded = [np.pad(values, [(0, 0), (0, 0), (0, self._max_size - values.shape[2])])
-                  for values in (evaluate(self.arm.beams[body], x) for body, x in self._parts)]
+        padded = [
+            np.pad(values, [(0, 0), (0, 0), (0, self._max_size - values.shape[2])])
+            for values in (evaluate(self.arm.beams[body], x) for body, x in self._parts)
+        ]
         return np.concatenate(padded) if padded else np.zeros((0, height, self._max_size))
 
     def shortenings(self):

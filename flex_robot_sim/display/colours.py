@@ -11,12 +11,20 @@ import numpy as np
 
 _ANCHORS = ((0.93, 0.02, 250.0), (0.74, 0.15, 65.0), (0.52, 0.19, 28.0))  # L, chroma, hue [deg]
 
-_TO_LMS = np.array([[1.0, 0.3963377774, 0.2158037573],
-                    [1.0, -0.1055613458, -0.0638541728],
-                    [1.0, -0.0894841775, -1.2914855480]])
-_TO_RGB = np.array([[4.0767416621, -3.3077115913, 0.2309699292],
-                    [-1.2684380046, 2.6097574011, -0.3413193965],
-                    [-0.0041960863, -0.7034186147, 1.7076147010]])
+_TO_LMS = np.array(
+    [
+        [1.0, 0.3963377774, 0.2158037573],
+        [1.0, -0.1055613458, -0.0638541728],
+        [1.0, -0.0894841775, -1.2914855480],
+    ]
+)
+_TO_RGB = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.7076147010],
+    ]
+)
 
 
 def colour_ramp(steps: int = 256) -> np.ndarray:
@@ -28,6 +36,6 @@ def colour_ramp(steps: int = 256) -> np.ndarray:
     arc_length = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(anchors, axis=0), axis=1)))
     positions = np.linspace(0.0, arc_length[-1], steps)
     mixed = np.column_stack([np.interp(positions, arc_length, column) for column in anchors.T])
-    linear = np.clip((mixed @ _TO_LMS.T)**3 @ _TO_RGB.T, 0.0, 1.0)
-    rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear**(1 / 2.4) - 0.055)
+    linear = np.clip((mixed @ _TO_LMS.T) ** 3 @ _TO_RGB.T, 0.0, 1.0)
+    rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return np.column_stack([rgb, np.ones(steps)])

@@ -26,12 +26,14 @@ from flex_robot_sim.display.visuals import read_visuals
 from flex_robot_sim.model.arm_model import ArmModel
 
 MARK = 'display description of flex_robot_sim'
-RADIUS_SHARE = 0.012        # radius of a stick, over the length of all
-MAX_RADIUS = 0.03           # [m]
-JOINT_RADIUS_SHARE = 1.5    # radius of the sphere at a joint, over that of a stick
-MIN_LENGTH = 1e-3           # between two joints that a stick is drawn for                    [m]
-_NOTE = (f'<!-- {MARK}: joints called ..._flex_... carry the deflections that\n'
-         '     display_joint_states brings. Simulate and control the original, not this. -->\n')
+RADIUS_SHARE = 0.012  # radius of a stick, over the length of all
+MAX_RADIUS = 0.03  # [m]
+JOINT_RADIUS_SHARE = 1.5  # radius of the sphere at a joint, over that of a stick
+MIN_LENGTH = 1e-3  # between two joints that a stick is drawn for                    [m]
+_NOTE = (
+    f'<!-- {MARK}: joints called ..._flex_... carry the deflections that\n'
+    '     display_joint_states brings. Simulate and control the original, not this. -->\n'
+)
 
 
 def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
@@ -76,12 +78,23 @@ def _draw_sticks(links, arm):
     radius = min(RADIUS_SHARE * sum(lengths), MAX_RADIUS)
     for joint, length in zip(joints, lengths):
         if joint.moves:
-            _add_shape(links[joint.child], 'sphere', np.zeros(3), np.zeros(3),
-                       radius=JOINT_RADIUS_SHARE * radius)
+            _add_shape(
+                links[joint.child],
+                'sphere',
+                np.zeros(3),
+                np.zeros(3),
+                radius=JOINT_RADIUS_SHARE * radius,
+            )
         if length > MIN_LENGTH and joint.parent not in arm.segments:
             x, y, z = joint.position / length
-            _add_shape(links[joint.parent], 'cylinder', joint.position / 2,
-                       (0.0, np.arccos(z), np.arctan2(y, x)), radius=radius, length=length)
+            _add_shape(
+                links[joint.parent],
+                'cylinder',
+                joint.position / 2,
+                (0.0, np.arccos(z), np.arctan2(y, x)),
+                radius=radius,
+                length=length,
+            )
 
 
 def _add_shape(link, tag, centre, rpy, **size):
@@ -104,8 +117,14 @@ def _add_virtual_joints(root, place, beam):
         _add(joint, 'parent', link=parent)
         _add(joint, 'child', link=child)
         _add(joint, 'axis', xyz=_numbers(axis))
-        _add(joint, 'limit', lower=repr(-limits[kind]), upper=repr(limits[kind]),
-             effort='0', velocity='0')
+        _add(
+            joint,
+            'limit',
+            lower=repr(-limits[kind]),
+            upper=repr(limits[kind]),
+            effort='0',
+            velocity='0',
+        )
         parent = child
     return link
 
@@ -134,8 +153,11 @@ def _assign_visuals(root, links, link, beam, place_list):
         if visual.is_at(0.0, beam.length):
             continue
         _share_material(root, visual.element)
-        place = min((place for place in place_list if visual.is_at(place.along, beam.length)),
-                    key=lambda place: abs(place.along - visual.centre[0]), default=None)
+        place = min(
+            (place for place in place_list if visual.is_at(place.along, beam.length)),
+            key=lambda place: abs(place.along - visual.centre[0]),
+            default=None,
+        )
         if place is None:
             visual.element.getparent().remove(visual.element)
         else:

@@ -17,20 +17,26 @@ class DisplayJoints:
 
     def __init__(self, arm: ArmModel) -> None:
         frames = places(arm)
-        held = [joint for joint in arm.description.joints
-                if joint.kind != 'fixed' and not joint.moves]
-        self.names = (*arm.joint_names, *(joint.name for joint in held),
-                      *(name for place in frames for name in place.joint_names))
+        held = [
+            joint for joint in arm.description.joints if joint.kind != 'fixed' and not joint.moves
+        ]
+        self.names = (
+            *arm.joint_names,
+            *(joint.name for joint in held),
+            *(name for place in frames for name in place.joint_names),
+        )
         self._joint_count = len(arm.joint_names)
         self._positions = np.zeros(len(self.names))
-        self._positions[self._joint_count:self._joint_count + len(held)] = [
-            j.held_at for j in held]
+        self._positions[self._joint_count : self._joint_count + len(held)] = [
+            j.held_at for j in held
+        ]
         self._posture = Posture(arm)
         self._station = np.array([place.station for place in frames], int)
         self._along = np.array([place.along for place in frames])
         # places beyond the first segment are transformed to its frame
-        self._later = np.array([k for k, place in enumerate(frames)
-                                if place.body != arm.segments[place.link][0]], int)
+        self._later = np.array(
+            [k for k, place in enumerate(frames) if place.body != arm.segments[place.link][0]], int
+        )
         self._body = np.array([frames[k].body for k in self._later], int)
         self._root = np.array([arm.segments[frames[k].link][0] for k in self._later], int)
 
@@ -38,10 +44,10 @@ class DisplayJoints:
         """Return new positions (names,) [rad, m] for the coordinates (n,) of the arm."""
         q = self._posture.take(coordinates)
         positions = self._positions.copy()
-        positions[:self._joint_count] = q[:self._joint_count]
+        positions[: self._joint_count] = q[: self._joint_count]
         if self._station.size:
             R, p = self._stations()
-            virtual = positions[-6 * self._station.size:].reshape(-1, 6)
+            virtual = positions[-6 * self._station.size :].reshape(-1, 6)
             virtual[:, :3] = p
             virtual[:, 0] -= self._along
             # R = Rz(a) Rx(b) Ry(c)

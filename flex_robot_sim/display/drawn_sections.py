@@ -14,9 +14,9 @@ DEFAULT_THICKNESS_RATIO = 1 / 40  # of a beam of unknown size, over its length
 class DrawnSection(NamedTuple):
     """Cross-section of a flexible link as it is drawn."""
 
-    size: tuple[float, float]   # outer size along y and z of the beam              [m]
+    size: tuple[float, float]  # outer size along y and z of the beam              [m]
     is_round: bool
-    is_known: bool          # given by the description, so that it determines strain
+    is_known: bool  # given by the description, so that it determines strain
 
 
 def drawn_sections(arm: ArmModel) -> dict[str, DrawnSection]:

@@ -6,7 +6,7 @@ from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.model.arm_model import ArmModel
 
-MIN_REACH_M = 1e-3          # of a description whose frames coincide
+MIN_REACH_M = 1e-3  # of a description whose frames coincide
 
 
 def reach(description: RobotDescription) -> float:
@@ -24,7 +24,8 @@ def reach(description: RobotDescription) -> float:
             limits = np.abs([joint.lower, joint.upper])
             travel = float(limits[np.isfinite(limits)].max(initial=0.0))
         lengths[joint.child] = (
-            lengths[joint.parent] + float(np.linalg.norm(joint.position)) + travel)
+            lengths[joint.parent] + float(np.linalg.norm(joint.position)) + travel
+        )
     for link in description.links:
         ends.append(lengths[link.name] + (link.beam.length if link.beam is not None else 0.0))
     return float(max(*ends, MIN_REACH_M))

@@ -14,19 +14,25 @@ from flex_robot_sim.model.arm_model import ArmModel
 
 # Rotations about z, x and y, in this order: the middle angle must stay below a quarter turn, so it
 # is torsion. The bending angles are not limited.
-MOTIONS = (('x', 'prismatic', 0), ('y', 'prismatic', 1), ('z', 'prismatic', 2),
-           ('bending_y', 'revolute', 2), ('torsion', 'revolute', 0), ('bending_z', 'revolute', 1))
+MOTIONS = (
+    ('x', 'prismatic', 0),
+    ('y', 'prismatic', 1),
+    ('z', 'prismatic', 2),
+    ('bending_y', 'revolute', 2),
+    ('torsion', 'revolute', 0),
+    ('bending_z', 'revolute', 1),
+)
 
 
 class Place(NamedTuple):
     """A cross-section of a flexible link with child joints."""
 
-    name: str               # of its frame, and prefix of the names of its six joints
+    name: str  # of its frame, and prefix of the names of its six joints
     link: str
-    body: int               # its segment
-    station: int            # row of ArmArrays
-    along: float            # from the link origin                              [m]
-    joints: tuple[str, ...]     # names of its child joints
+    body: int  # its segment
+    station: int  # row of ArmArrays
+    along: float  # from the link origin                              [m]
+    joints: tuple[str, ...]  # names of its child joints
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -51,8 +57,16 @@ def places(arm: ArmModel) -> list[Place]:
         prefix = _free_prefix(link, used_names)
         length = arm.beams[segments[0]].length
         for index, ((segment, x), (station, joints)) in enumerate(sorted(by_station.items()), 1):
-            result.append(Place(f'{prefix}_{index}', link, segments[segment], int(station),
-                                float(segment * length + x), tuple(joints)))
+            result.append(
+                Place(
+                    f'{prefix}_{index}',
+                    link,
+                    segments[segment],
+                    int(station),
+                    float(segment * length + x),
+                    tuple(joints),
+                )
+            )
         used_names.update(name for place in result for name in (place.name, *place.joint_names))
     return result
 

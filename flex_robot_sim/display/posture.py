@@ -14,7 +14,7 @@ class Posture:
     def __init__(self, arm: ArmModel) -> None:
         self._names, self._arrays = arm.coordinate_names, arm.arrays
         self._work, self._rates = make_workspace(arm.arrays), np.zeros(arm.size)
-        self.base_R, self.base_p = self._work.base_R, self._work.base_p     # of bodies
+        self.base_R, self.base_p = self._work.base_R, self._work.base_p  # of bodies
         # of stations with child bodies, in the frame of their body
         self.station_R, self.station_p = self._work.station_R, self._work.station_p
 
@@ -32,6 +32,9 @@ class Posture:
 
     def frame(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of a Frame of the arm, in the base frame."""
-        R, p = ((self._work.root_R, self._work.root_p) if frame.body < 0 else
-                (self.base_R[frame.body], self.base_p[frame.body]))
+        R, p = (
+            (self._work.root_R, self._work.root_p)
+            if frame.body < 0
+            else (self.base_R[frame.body], self.base_p[frame.body])
+        )
         return R @ frame.R, R @ frame.p + p

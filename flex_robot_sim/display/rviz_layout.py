@@ -9,11 +9,11 @@ from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.model.arm_model import ArmModel
 
 # relative to the reach; tested in rviz with arms of 0.4 to 16 m
-VIEW_DISTANCE = 1.7         # from its focal point
-GRID_CELL = 0.5             # side length, rounded
-TOOL_AXES = 0.08            # of the display of the tool frame
-TF_SCALE = 0.3              # marker scale of the TF display, initially off
-NEAR_CLIP = 0.01            # of the camera
+VIEW_DISTANCE = 1.7  # from its focal point
+GRID_CELL = 0.5  # side length, rounded
+TOOL_AXES = 0.08  # of the display of the tool frame
+TF_SCALE = 0.3  # marker scale of the TF display, initially off
+NEAR_CLIP = 0.01  # of the camera
 
 
 def fitted_layout(tree: dict[str, Any], arm: ArmModel) -> str:
@@ -23,15 +23,21 @@ def fitted_layout(tree: dict[str, Any], arm: ArmModel) -> str:
     manager['Global Options']['Fixed Frame'] = arm.description.links[0].name
     displays = {item['Name']: item for item in manager['Displays']}
     displays['Grid']['Cell Size'] = round_length(GRID_CELL * size)
-    displays['Tool'].update({'Length': _round3(TOOL_AXES * size),
-                             'Radius': _round3(TOOL_AXES * size / 20),
-                             'Reference Frame': arm.tool})
+    displays['Tool'].update(
+        {
+            'Length': _round3(TOOL_AXES * size),
+            'Radius': _round3(TOOL_AXES * size / 20),
+            'Reference Frame': arm.tool,
+        }
+    )
     displays['TF']['Marker Scale'] = _round3(TF_SCALE * size)
     view = manager['Views']['Current']
     view['Distance'], view['Near Clip Distance'] = (
-        _round3(VIEW_DISTANCE * size), _round3(NEAR_CLIP * size))
+        _round3(VIEW_DISTANCE * size),
+        _round3(NEAR_CLIP * size),
+    )
     view['Focal Point'] = dict(zip('XYZ', map(_round3, middle(arm))))
-    return json.dumps(tree, indent=1)       # JSON is YAML, which rviz reads
+    return json.dumps(tree, indent=1)  # JSON is YAML, which rviz reads
 
 
 def round_length(length: float) -> float:

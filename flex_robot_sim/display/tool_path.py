@@ -11,17 +11,20 @@ class ToolPath:
     def __init__(self, capacity: int = 300, spacing: float = 0.0) -> None:
         """Start empty; `spacing` [m] keeps a tool at rest from overwriting its trace."""
         if not isinstance(capacity, (int, np.integer)) or capacity < 1:
-            raise SettingError(f'capacity = {capacity!r} must be a whole number >= 1: positions '
-                               'of a tool path')
+            raise SettingError(
+                f'capacity = {capacity!r} must be a whole number >= 1: positions of a tool path'
+            )
         if not 0 <= spacing < np.inf:
-            raise SettingError(f'spacing = {spacing!r} must be >= 0 and finite: between positions '
-                               'of a tool path [m]')
+            raise SettingError(
+                f'spacing = {spacing!r} must be >= 0 and finite: between positions '
+                'of a tool path [m]'
+            )
         self._points, self._count, self._spacing = np.empty((capacity, 3)), 0, spacing
 
     @property
     def points(self) -> np.ndarray:
         """Positions (k, 3) [m], a copy."""
-        return self._points[:self._count].copy()
+        return self._points[: self._count].copy()
 
     def add(self, point: np.ndarray) -> bool:
         """Add a position (3,) [m]; return whether it was added: it is finite and far enough."""

@@ -10,34 +10,41 @@ from flex_robot_sim.description.document import XmlElement
 from flex_robot_sim.description.links import ElasticBeam
 from flex_robot_sim.description.urdf import turned_by
 
-MAX_PART_LENGTH = 0.25      # over the beam length: longer shapes belong to the beam
-MIN_BEAM_LENGTH = 0.8       # over the beam length: such shapes determine the section
-MAX_BEAM_ANGLE_RAD = 0.02   # between the axis of such a shape and the beam
+MAX_PART_LENGTH = 0.25  # over the beam length: longer shapes belong to the beam
+MIN_BEAM_LENGTH = 0.8  # over the beam length: such shapes determine the section
+MAX_BEAM_ANGLE_RAD = 0.02  # between the axis of such a shape and the beam
 
 
 class Visual(NamedTuple):
     """One <visual> of a flexible link; meshes and unreadable shapes have reach nan."""
 
-    element: XmlElement     # of the document
-    shape: str              # 'box', 'cylinder', 'sphere' or 'mesh'
-    centre: np.ndarray      # (3,)    in the frame of the beam                              [m]
-    axes: np.ndarray        # (3, 3)  in the frame of the beam; z is the axis of a cylinder
-    reach: np.ndarray       # (3,)    from the centre along the axes of the beam            [m]
+    element: XmlElement  # of the document
+    shape: str  # 'box', 'cylinder', 'sphere' or 'mesh'
+    centre: np.ndarray  # (3,)    in the frame of the beam                              [m]
+    axes: np.ndarray  # (3, 3)  in the frame of the beam; z is the axis of a cylinder
+    reach: np.ndarray  # (3,)    from the centre along the axes of the beam            [m]
 
     def is_at(self, along: float, length: float) -> bool:
         """Whether it is a part on a beam of `length` [m] at the section at `along` [m]."""
-        return (self.reach[0] <= MAX_PART_LENGTH / 2 * length
-                and abs(self.centre[0] - along) <= self.reach[0])
+        return (
+            self.reach[0] <= MAX_PART_LENGTH / 2 * length
+            and abs(self.centre[0] - along) <= self.reach[0]
+        )
 
 
 def read_visuals(root: XmlElement, link: str, beam: ElasticBeam) -> list[Visual]:
     """Return the Visuals of a flexible link in the <robot> element `root`."""
-    return [_read(element, beam) for owner in root.findall('link')
-            if (owner.get('name') or '').strip() == link for element in owner.findall('visual')]
+    return [
+        _read(element, beam)
+        for owner in root.findall('link')
+        if (owner.get('name') or '').strip() == link
+        for element in owner.findall('visual')
+    ]
 
 
-def section_of(visuals: Iterable[Visual],
-               beam: ElasticBeam) -> tuple[tuple[float, float], bool] | None:
+def section_of(
+    visuals: Iterable[Visual], beam: ElasticBeam
+) -> tuple[tuple[float, float], bool] | None:
     """Outer size (y, z) [m] of the section in the visuals, and whether it is round; or None."""
     for visual in visuals:
         if not visual.reach[0] >= MIN_BEAM_LENGTH / 2 * beam.length:
@@ -48,7 +55,8 @@ def section_of(visuals: Iterable[Visual],
             diameter = 2 * visual.reach[1:].min()
             return (diameter, diameter), True
         if visual.shape == 'box' and (
-                np.abs(visual.axes).max(axis=0).min() > np.cos(MAX_BEAM_ANGLE_RAD)):
+            np.abs(visual.axes).max(axis=0).min() > np.cos(MAX_BEAM_ANGLE_RAD)
+        ):
             width, height = 2 * visual.reach[1:]
             return (width, height), False
     return None

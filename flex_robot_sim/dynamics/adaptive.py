@@ -8,7 +8,6 @@ are integrated along with the state. Efforts jump between steps, so every step r
 many calls of one step equal one call of many steps, bit for bit.
 """
 
-
 from collections.abc import Callable
 
 import numpy as np
@@ -23,12 +22,19 @@ from flex_robot_sim.model.arm_model import ArmArrays, Workspace
 
 RELATIVE_TOLERANCE = 1e-10  # of the error of one inner step
 ABSOLUTE_TOLERANCE = 1e-12  # of the error of one inner step                   [rad, m, per s; J]
-MIN_STEP_RATIO = 1e-9       # of an inner step over the outer one; below it the integration fails
+MIN_STEP_RATIO = 1e-9  # of an inner step over the outer one; below it the integration fails
 
 
-def advance_adaptively(arm: ArmArrays, loads: LoadArrays, settings: StepSettings, state: ArmState,
-                       steps: int, watch: Watch, work: Workspace,
-                       derivative: Callable | None = None) -> int:
+def advance_adaptively(
+    arm: ArmArrays,
+    loads: LoadArrays,
+    settings: StepSettings,
+    state: ArmState,
+    steps: int,
+    watch: Watch,
+    work: Workspace,
+    derivative: Callable | None = None,
+) -> int:
     """
     Take `steps` steps; stop before a state that is not finite.
 
@@ -43,19 +49,27 @@ def advance_adaptively(arm: ArmArrays, loads: LoadArrays, settings: StepSettings
 
     def derivative_at(_, y):
         if not np.isfinite(y).all():
-            return np.full(y.size, np.nan)      # makes the scheme try a shorter step
+            return np.full(y.size, np.nan)  # makes the scheme try a shorter step
         derivative(arm, loads, y, state.effort, work, slopes)
         return slopes.copy()
 
     for step in range(steps):
         start = np.concatenate([q, qd, [0.0, 0.0]])
         with np.errstate(over='ignore', invalid='ignore'):
-            solver = DOP853(derivative_at, 0.0, start, h, rtol=RELATIVE_TOLERANCE,
-                            atol=ABSOLUTE_TOLERANCE, first_step=h)
+            solver = DOP853(
+                derivative_at,
+                0.0,
+                start,
+                h,
+                rtol=RELATIVE_TOLERANCE,
+                atol=ABSOLUTE_TOLERANCE,
+                first_step=h,
+            )
             while solver.status == 'running':
                 solver.step()
-                if solver.status == 'failed' or (solver.status == 'running'
-                                                 and solver.step_size < MIN_STEP_RATIO * h):
+                if solver.status == 'failed' or (
+                    solver.status == 'running' and solver.step_size < MIN_STEP_RATIO * h
+                ):
                     qdd[:] = 0.0
                     return step
                 note_validity(arm, solver.y[:n], step, watch, work)
@@ -73,7 +87,7 @@ def set_slopes(arm, loads, y, effort, work, slopes):
     :param effort: of the motors, (joints,) [N m, N].
     """
     n = y.size // 2 - 1
-    q, qd, qdd, flow = y[:n], y[n:2 * n], slopes[n:2 * n], slopes[2 * n:]
+    q, qd, qdd, flow = y[:n], y[n : 2 * n], slopes[n : 2 * n], slopes[2 * n :]
     set_loads(arm, loads, q, qd, work)
     implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
     flow[0] = flow[1] = 0.0

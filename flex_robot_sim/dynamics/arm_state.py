@@ -8,7 +8,7 @@ from flex_robot_sim.jit.array_table import pass_by_pointer, zeros
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.settings import SCHEMES, SimulationSettings
 
-STAGE_ROWS = 9              # vectors of coordinates that a step needs at the same time
+STAGE_ROWS = 9  # vectors of coordinates that a step needs at the same time
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER, REFERENCE = range(len(SCHEMES))
 
 
@@ -16,21 +16,21 @@ IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER, REFERENCE = range(le
 class ArmState(NamedTuple):
     """What changes from step to step; a batch has a row for each arm in front."""
 
-    q: np.ndarray           # (n,)      coordinates                                    [rad, m]
-    qd: np.ndarray          # (n,)      their rates
-    qdd: np.ndarray         # (n,)      the latest accelerations
-    effort: np.ndarray      # (j,)      of the motors                                  [N m, N]
-    flow: np.ndarray        # (3,)      work, dissipated and corrected energy               [J]
-    stage: np.ndarray       # (9, n)    work array of a step
+    q: np.ndarray  # (n,)      coordinates                                    [rad, m]
+    qd: np.ndarray  # (n,)      their rates
+    qdd: np.ndarray  # (n,)      the latest accelerations
+    effort: np.ndarray  # (j,)      of the motors                                  [N m, N]
+    flow: np.ndarray  # (3,)      work, dissipated and corrected energy               [J]
+    stage: np.ndarray  # (9, n)    work array of a step
 
 
 @pass_by_pointer
 class StepSettings(NamedTuple):
     """How a step is taken; one number each."""
 
-    time_step: np.ndarray   # (1,)      [s]
+    time_step: np.ndarray  # (1,)      [s]
     iterations: np.ndarray  # (1,)      minimum number of the implicit midpoint rule
-    scheme: np.ndarray      # (1,)      its number in SCHEMES
+    scheme: np.ndarray  # (1,)      its number in SCHEMES
 
 
 def make_state(arm: ArmModel) -> ArmState:
@@ -39,9 +39,12 @@ def make_state(arm: ArmModel) -> ArmState:
     return zeros(ArmState, ((n,), (n,), (n,), (joints,), (3,), (STAGE_ROWS, n)))
 
 
-def make_step_settings(settings: SimulationSettings, time_step: float | None = None
-                       ) -> StepSettings:
+def make_step_settings(
+    settings: SimulationSettings, time_step: float | None = None
+) -> StepSettings:
     """Return the StepSettings of SimulationSettings; `time_step` [s] replaces theirs."""
     return StepSettings(
         np.array([settings.time_step if time_step is None else time_step], float),
-        np.array([settings.iterations]), np.array([SCHEMES.index(settings.scheme)]))
+        np.array([settings.iterations]),
+        np.array([SCHEMES.index(settings.scheme)]),
+    )

@@ -15,18 +15,50 @@ from flex_robot_sim.jit.compiled import compiled
 def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, by_coordinate):
     """Add the beam of body i to its composite, its columns and its elastic blocks (T63)."""
     if is_common_beam(arm, i):
-        add_beam_derivatives_of(arm, i, column, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2],
-                                COMMON_BEAM[3], COMMON_BEAM[4], q, qd, qdd, work, arrays, M,
-                                by_rate, by_coordinate)
+        add_beam_derivatives_of(
+            arm,
+            i,
+            column,
+            COMMON_BEAM[0],
+            COMMON_BEAM[1],
+            COMMON_BEAM[2],
+            COMMON_BEAM[3],
+            COMMON_BEAM[4],
+            q,
+            qd,
+            qdd,
+            work,
+            arrays,
+            M,
+            by_rate,
+            by_coordinate,
+        )
     else:
         count = arm.count[i]
-        add_beam_derivatives_of(arm, i, column, count[0], count[1], count[2], count[3],
-                                arm.reach[i], q, qd, qdd, work, arrays, M, by_rate, by_coordinate)
+        add_beam_derivatives_of(
+            arm,
+            i,
+            column,
+            count[0],
+            count[1],
+            count[2],
+            count[3],
+            arm.reach[i],
+            q,
+            qd,
+            qdd,
+            work,
+            arrays,
+            M,
+            by_rate,
+            by_coordinate,
+        )
 
 
 @compiled(inline=True)
-def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, work, arrays, M,
-                            by_rate, by_coordinate):
+def add_beam_derivatives_of(
+    arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, work, arrays, M, by_rate, by_coordinate
+):
     """
     Add the beam of body i to the composite of the body, its columns and its elastic blocks (T63).
 
@@ -80,7 +112,7 @@ def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, w
 
     fx = fy = fz = px = py = pz = 0.0
     mass = mx = my = mz = mxx = myy = mzz = mxy = mxz = myz = 0.0
-    dxx = dxy = dxz = dyx = dyy = dyz = dzx = dzy = dzz = 0.0      # sum m u r^T
+    dxx = dxy = dxz = dyx = dyy = dyz = dzx = dzy = dzz = 0.0  # sum m u r^T
     for g in range(arm.point_start[i], arm.point_start[i + 1]):
         m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
         x, y, z, dx, dy, dz = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0
@@ -112,8 +144,11 @@ def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, w
             ddx -= qd[first + k] * dh + qdd[first + k] * hk
 
         # velocity, and acceleration with that of the base
-        ux, uy, uz = (V[3] + wy * z - wz * y + dx, V[4] + wz * x - wx * z + dy,
-                      V[5] + wx * y - wy * x + dz)
+        ux, uy, uz = (
+            V[3] + wy * z - wz * y + dx,
+            V[4] + wz * x - wx * z + dy,
+            V[5] + wx * y - wy * x + dz,
+        )
         ax = dV[3] + wy * (uz + dz) - wz * (uy + dy) + dwy * z - dwz * y + ddx
         ay = dV[4] + wz * (ux + dx) - wx * (uz + dz) + dwz * x - dwx * z + ddy
         az = dV[5] + wx * (uy + dy) - wy * (ux + dx) + dwx * y - dwy * x + ddz
@@ -150,11 +185,11 @@ def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, w
 
         # columns                                                                           (T63)
         add_bending_columns(column, 0, y_end, 1, 2, 1.0, m, shape, x, y, z, ux, uy, uz, ax, ay, az,
-                            wx, wy, wz, oxx, oxy, oyx, oyy, ozx, ozy, arrays)
+                            wx, wy, wz, oxx, oxy, oyx, oyy, ozx, ozy, arrays)  # fmt: skip
         add_bending_columns(column, y_end, z_end, 2, 1, -1.0, m, shape, x, z, y, ux, uz, uy, ax,
-                            az, ay, wx, wz, wy, oxx, oxz, ozx, ozz, oyx, oyz, arrays)
+                            az, ay, wx, wz, wy, oxx, oxz, ozx, ozz, oyx, oyz, arrays)  # fmt: skip
         for k in range(t_end, n):
-            s = m * shape[k]                # N = (s, 0, 0) in stretch
+            s = m * shape[k]  # N = (s, 0, 0) in stretch
             sx, sb, sc, qb, qc = oxx * s, oyx * s, ozx * s, 2.0 * wz * s, -2.0 * wy * s
             N_second[k, 0], N_second[k, 1], N_second[k, 2] = sx, sb, sc
             N_rate[k, 0], N_rate[k, 1], N_rate[k, 2] = 0.0, qb, qc
@@ -209,8 +244,9 @@ def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, w
         C[10 + a] += R[a, 0] * px + R[a, 1] * py + R[a, 2] * pz
         C[22 + a] += R[a, 0] * lx + R[a, 1] * ly + R[a, 2] * lz
         C[25 + a] += R[a, 0] * fx + R[a, 1] * fy + R[a, 2] * fz
-    xx, yy, zz, xy, xz, yz = rotated_symmetric(R, myy + mzz, mxx + mzz, mxx + myy, -mxy, -mxz,
-                                               -myz)
+    xx, yy, zz, xy, xz, yz = rotated_symmetric(
+        R, myy + mzz, mxx + mzz, mxx + myy, -mxy, -mxz, -myz
+    )
     C[4] += xx
     C[5] += yy
     C[6] += zz
@@ -237,8 +273,35 @@ def add_beam_derivatives_of(arm, i, column, ny, nz, nt, nu, reach, q, qd, qdd, w
 
 
 @compiled(inline=True)
-def add_bending_columns(column, start, end, p, r, sign, m, shape, x, y, z, ux, uy, uz, ax, ay, az,
-                        wx, wy, wz, oxx, oxy, oyx, oyy, ozx, ozy, arrays):
+def add_bending_columns(
+    column,
+    start,
+    end,
+    p,
+    r,
+    sign,
+    m,
+    shape,
+    x,
+    y,
+    z,
+    ux,
+    uy,
+    uz,
+    ax,
+    ay,
+    az,
+    wx,
+    wy,
+    wz,
+    oxx,
+    oxy,
+    oyx,
+    oyy,
+    ozx,
+    ozy,
+    arrays,
+):
     """
     Add a point to the columns [start, end) of bending along an axis p, with N = (g, s, 0).
 

@@ -17,17 +17,31 @@ COMMON_BEAM = np.array([2, 2, 1, 0, 1, 5])
 @compiled
 def is_common_beam(arm, i):
     """Whether the beam of body i has the most common number of shapes."""
-    return (arm.count[i, 0] == COMMON_BEAM[0] and arm.count[i, 1] == COMMON_BEAM[1]
-            and arm.count[i, 2] == COMMON_BEAM[2] and arm.count[i, 3] == COMMON_BEAM[3]
-            and arm.reach[i] == COMMON_BEAM[4])
+    return (
+        arm.count[i, 0] == COMMON_BEAM[0]
+        and arm.count[i, 1] == COMMON_BEAM[1]
+        and arm.count[i, 2] == COMMON_BEAM[2]
+        and arm.count[i, 3] == COMMON_BEAM[3]
+        and arm.reach[i] == COMMON_BEAM[4]
+    )
 
 
 @compiled
 def add_beam(arm, i, q, qd, work):
     """Inertia and bias of the beam of body i (T22)."""
     if is_common_beam(arm, i):
-        add_beam_of(arm, i, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2], COMMON_BEAM[3],
-                    COMMON_BEAM[4], q, qd, work)
+        add_beam_of(
+            arm,
+            i,
+            COMMON_BEAM[0],
+            COMMON_BEAM[1],
+            COMMON_BEAM[2],
+            COMMON_BEAM[3],
+            COMMON_BEAM[4],
+            q,
+            qd,
+            work,
+        )
     else:
         count = arm.count[i]
         add_beam_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, work)
@@ -48,11 +62,11 @@ def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
     """
     first, y_end, z_end, t_end = arm.first[i], ny, ny + nz, ny + nz + nt
     n = t_end + nu
-    is_banded = reach + 1 < max(ny, nz)         # most beams have few shapes, all of which overlap
+    is_banded = reach + 1 < max(ny, nz)  # most beams have few shapes, all of which overlap
     V, h, I, B, E, bias = work.V[i], work.h, work.I[i], work.B[i], work.E[i], work.b[i]
     wx, wy, wz = V[0], V[1], V[2]
     # constant terms: shapes, and rotary inertia of the sections
-    tx = ty = tz = 0.0                          # its angular momentum by de
+    tx = ty = tz = 0.0  # its angular momentum by de
     for k in range(n):
         bias[k] = 0.0
         de = qd[first + k]
@@ -183,12 +197,25 @@ def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
 def add_beam_force(arm, i, q, qd, qdd, work, force):
     """Force for the accelerations of the beam of body i."""
     if is_common_beam(arm, i):
-        add_beam_force_of(arm, i, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2], COMMON_BEAM[3],
-                          COMMON_BEAM[4], q, qd, qdd, work, force)
+        add_beam_force_of(
+            arm,
+            i,
+            COMMON_BEAM[0],
+            COMMON_BEAM[1],
+            COMMON_BEAM[2],
+            COMMON_BEAM[3],
+            COMMON_BEAM[4],
+            q,
+            qd,
+            qdd,
+            work,
+            force,
+        )
     else:
         count = arm.count[i]
-        add_beam_force_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd,
-                          qdd, work, force)
+        add_beam_force_of(
+            arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, qdd, work, force
+        )
 
 
 @compiled(inline=True)
@@ -209,8 +236,13 @@ def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
     # constant terms
     tx = ty = tz = lx = ly = lz = 0.0
     for k in range(n):
-        rx, ry, rz, de, dde = (arm.rotary[i, 0, k], arm.rotary[i, 1, k], arm.rotary[i, 2, k],
-                               qd[first + k], qdd[first + k])
+        rx, ry, rz, de, dde = (
+            arm.rotary[i, 0, k],
+            arm.rotary[i, 1, k],
+            arm.rotary[i, 2, k],
+            qd[first + k],
+            qdd[first + k],
+        )
         tx += rx * de
         ty += ry * de
         tz += rz * de
@@ -229,7 +261,7 @@ def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
     for g in range(arm.point_start[i], arm.point_start[i + 1]):
         m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
         x, y, w, dx, dy, dw, along = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        ddx = ddy = ddw = 0.0           # due to the shapes, whose inertia is in modal_mass
+        ddx = ddy = ddw = 0.0  # due to the shapes, whose inertia is in modal_mass
         for k in range(ny):
             y += shape[k] * q[first + k]
             dy += shape[k] * qd[first + k]

@@ -23,7 +23,7 @@ def set_mass_matrix(arm, q, work, M):
     :param q: coordinates, (n,) [rad, m].
     :param M: zeros; receives the mass matrix, (n, n).
     """
-    set_bodies(arm, q, q, work)     # the inertia is the same for any rates
+    set_bodies(arm, q, q, work)  # the inertia is the same for any rates
     for i in range(arm.parent.size - 1, -1, -1):
         parent, station, j, first = arm.parent[i], arm.station[i], arm.joint[i], arm.first[i]
         # elastic coordinates of the body

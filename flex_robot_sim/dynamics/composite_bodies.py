@@ -26,8 +26,14 @@ from flex_robot_sim.jit.compiled import compiled
 def add_inertia_wrench(factor, C, X, out):
     """Wrench factor I X."""
     m, cx, cy, cz = C[0], C[1], C[2], C[3]
-    x, y, z, a, b, c = (factor * X[0], factor * X[1], factor * X[2], factor * X[3],
-                        factor * X[4], factor * X[5])
+    x, y, z, a, b, c = (
+        factor * X[0],
+        factor * X[1],
+        factor * X[2],
+        factor * X[3],
+        factor * X[4],
+        factor * X[5],
+    )
     out[0] += C[4] * x + C[7] * y + C[8] * z + cy * c - cz * b
     out[1] += C[7] * x + C[5] * y + C[9] * z + cz * a - cx * c
     out[2] += C[8] * x + C[9] * y + C[6] * z + cx * b - cy * a
@@ -106,8 +112,9 @@ def add_rigid_body(G, R, V, A, C):
     cx = R[0, 0] * c0 + R[0, 1] * c1 + R[0, 2] * c2
     cy = R[1, 0] * c0 + R[1, 1] * c1 + R[1, 2] * c2
     cz = R[2, 0] * c0 + R[2, 1] * c1 + R[2, 2] * c2
-    xx, yy, zz, xy, xz, yz = rotated_symmetric(R, G[0, 0], G[1, 1], G[2, 2], G[0, 1], G[0, 2],
-                                               G[1, 2])
+    xx, yy, zz, xy, xz, yz = rotated_symmetric(
+        R, G[0, 0], G[1, 1], G[2, 2], G[0, 1], G[0, 2], G[1, 2]
+    )
     x, y, z, a, b, c = V[0], V[1], V[2], V[3], V[4], V[5]
     dx, dy, dz, da, db, dc = A[0], A[1], A[2], A[3], A[4], A[5]
     # momentum and angular momentum
@@ -141,12 +148,9 @@ def add_rigid_body(G, R, V, A, C):
     C[19] -= 2.0 * (c * cx - x * xy - y * sx)
     C[20] -= 2.0 * (c * cy + x * sy + y * xy)
     C[21] += 2.0 * (common - c * cz + x * yz - y * xz)
-    C[22] += (xx * dx + xy * dy + xz * dz + cy * dc - cz * db
-              + y * hz - z * hy + b * pz - c * py)
-    C[23] += (xy * dx + yy * dy + yz * dz + cz * da - cx * dc
-              + z * hx - x * hz + c * px - a * pz)
-    C[24] += (xz * dx + yz * dy + zz * dz + cx * db - cy * da
-              + x * hy - y * hx + a * py - b * px)
+    C[22] += xx * dx + xy * dy + xz * dz + cy * dc - cz * db + y * hz - z * hy + b * pz - c * py
+    C[23] += xy * dx + yy * dy + yz * dz + cz * da - cx * dc + z * hx - x * hz + c * px - a * pz
+    C[24] += xz * dx + yz * dy + zz * dz + cx * db - cy * da + x * hy - y * hx + a * py - b * px
     C[25] += m * da + dy * cz - dz * cy + y * pz - z * py
     C[26] += m * db + dz * cx - dx * cz + z * px - x * pz
     C[27] += m * dc + dx * cy - dy * cx + x * py - y * px
@@ -155,18 +159,29 @@ def add_rigid_body(G, R, V, A, C):
 @compiled
 def rotated_symmetric(R, xx, yy, zz, xy, xz, yz):
     """Matrix R S R^T of a symmetric matrix S, each as xx, yy, zz, xy, xz, yz."""
-    ax, ay, az = (R[0, 0] * xx + R[0, 1] * xy + R[0, 2] * xz,
-                  R[0, 0] * xy + R[0, 1] * yy + R[0, 2] * yz,
-                  R[0, 0] * xz + R[0, 1] * yz + R[0, 2] * zz)
-    bx, by, bz = (R[1, 0] * xx + R[1, 1] * xy + R[1, 2] * xz,
-                  R[1, 0] * xy + R[1, 1] * yy + R[1, 2] * yz,
-                  R[1, 0] * xz + R[1, 1] * yz + R[1, 2] * zz)
-    cx, cy, cz = (R[2, 0] * xx + R[2, 1] * xy + R[2, 2] * xz,
-                  R[2, 0] * xy + R[2, 1] * yy + R[2, 2] * yz,
-                  R[2, 0] * xz + R[2, 1] * yz + R[2, 2] * zz)
-    return (ax * R[0, 0] + ay * R[0, 1] + az * R[0, 2], bx * R[1, 0] + by * R[1, 1] + bz * R[1, 2],
-            cx * R[2, 0] + cy * R[2, 1] + cz * R[2, 2], ax * R[1, 0] + ay * R[1, 1] + az * R[1, 2],
-            ax * R[2, 0] + ay * R[2, 1] + az * R[2, 2], bx * R[2, 0] + by * R[2, 1] + bz * R[2, 2])
+    ax, ay, az = (
+        R[0, 0] * xx + R[0, 1] * xy + R[0, 2] * xz,
+        R[0, 0] * xy + R[0, 1] * yy + R[0, 2] * yz,
+        R[0, 0] * xz + R[0, 1] * yz + R[0, 2] * zz,
+    )
+    bx, by, bz = (
+        R[1, 0] * xx + R[1, 1] * xy + R[1, 2] * xz,
+        R[1, 0] * xy + R[1, 1] * yy + R[1, 2] * yz,
+        R[1, 0] * xz + R[1, 1] * yz + R[1, 2] * zz,
+    )
+    cx, cy, cz = (
+        R[2, 0] * xx + R[2, 1] * xy + R[2, 2] * xz,
+        R[2, 0] * xy + R[2, 1] * yy + R[2, 2] * yz,
+        R[2, 0] * xz + R[2, 1] * yz + R[2, 2] * zz,
+    )
+    return (
+        ax * R[0, 0] + ay * R[0, 1] + az * R[0, 2],
+        bx * R[1, 0] + by * R[1, 1] + bz * R[1, 2],
+        cx * R[2, 0] + cy * R[2, 1] + cz * R[2, 2],
+        ax * R[1, 0] + ay * R[1, 1] + az * R[1, 2],
+        ax * R[2, 0] + ay * R[2, 1] + az * R[2, 2],
+        bx * R[2, 0] + by * R[2, 1] + bz * R[2, 2],
+    )
 
 
 @compiled

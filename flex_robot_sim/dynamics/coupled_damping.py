@@ -17,7 +17,7 @@ from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.damping import add_shared_damping_force
 
-CG_TOLERANCE = 1e-4     # relative residual in the norm of A^-1
+CG_TOLERANCE = 1e-4  # relative residual in the norm of A^-1
 MAX_CG_ITERATIONS = 40
 
 

@@ -20,12 +20,12 @@ class ColumnOrder(NamedTuple):
     then those of its children. Motors behind gears have none: they move no body.
     """
 
-    coordinate: np.ndarray      # (c,)  of each column
-    start: np.ndarray           # (i,)  first column of body i, and of its joint
-    elastic: np.ndarray         # (i,)  first column of its elastic coordinates
-    end: np.ndarray             # (i,)  end of the columns of its subtree
-    axis: np.ndarray            # (i, n)  about which an elastic coordinate turns a section, and
-    turn: np.ndarray            # (s, n)  by which angle at a station                       [rad/m]
+    coordinate: np.ndarray  # (c,)  of each column
+    start: np.ndarray  # (i,)  first column of body i, and of its joint
+    elastic: np.ndarray  # (i,)  first column of its elastic coordinates
+    end: np.ndarray  # (i,)  end of the columns of its subtree
+    axis: np.ndarray  # (i, n)  about which an elastic coordinate turns a section, and
+    turn: np.ndarray  # (s, n)  by which angle at a station                       [rad/m]
 
 
 def column_order(arm: ArmArrays) -> ColumnOrder:
@@ -33,7 +33,7 @@ def column_order(arm: ArmArrays) -> ColumnOrder:
     columns: list[int] = []
     start, elastic, end = np.zeros((3, arm.parent.size), int)
     pending = [*np.flatnonzero(arm.parent < 0)]
-    while pending:              # depth first
+    while pending:  # depth first
         i = pending.pop()
         start[i] = len(columns)
         columns += [arm.joint[i]] * int(arm.joint[i] >= 0)
@@ -51,7 +51,7 @@ def _section_turns(arm):
     """Tables `axis` and `turn` of a ColumnOrder."""
     axis, turn = np.zeros(arm.modal_mass.shape[:2], int), np.zeros(arm.station_slope.shape)
     for i, (y, z, _, _) in enumerate(arm.count):
-        axis[i, :y], axis[i, y:y + z] = 2, 1
+        axis[i, :y], axis[i, y : y + z] = 2, 1
     for s, i in zip(arm.station, arm.parent):
         if s >= 0:
             y, z, torsion, _ = np.cumsum(arm.count[i])
@@ -65,34 +65,45 @@ def _section_turns(arm):
 class DerivativeArrays(NamedTuple):
     """Work arrays of one thread; all vectors in the axes of the base, at the origin of a body."""
 
-    V: Vectors6                 # (i, 6)     twist
-    A: Vectors6                 # (i, 6)     rate of the twist, with that of gravity
-    offset: Vectors3            # (i, 3)     origin of body i from that of its parent
-    screw: Vectors6             # (c, 6)     axis of the joint of a column, and its first and
-    screw_rate: Vectors6        # (c, 6)     second rates, the latter with gravity (T60)
+    V: Vectors6  # (i, 6)     twist
+    A: Vectors6  # (i, 6)     rate of the twist, with that of gravity
+    offset: Vectors3  # (i, 3)     origin of body i from that of its parent
+    screw: Vectors6  # (c, 6)     axis of the joint of a column, and its first and
+    screw_rate: Vectors6  # (c, 6)     second rates, the latter with gravity (T60)
     screw_second: Vectors6
-    K: Vectors6                 # (s, n, 6)  the same for elastic coordinates, by station
+    K: Vectors6  # (s, n, 6)  the same for elastic coordinates, by station
     K_rate: Vectors6
     K_second: Vectors6
-    composite: Annotated[np.ndarray, 40]    # (i, 40)  of the subtree, see composite_bodies.py
-    shifted: Annotated[np.ndarray, 40]      # (1, 40)  the same at the origin of the parent
-    wrench: Annotated[np.ndarray, 3, 6]     # (c, 3, 6)  of the subtree, by coordinate (T62)
-    row: Annotated[np.ndarray, 2, 3]        # (c, 2, 3)  of its coordinates, by rotations (T62)
-    total: Vectors6             # (3, 6)     temporaries of single functions
-    N: Vectors3                 # (n, 3)
+    composite: Annotated[np.ndarray, 40]  # (i, 40)  of the subtree, see composite_bodies.py
+    shifted: Annotated[np.ndarray, 40]  # (1, 40)  the same at the origin of the parent
+    wrench: Annotated[np.ndarray, 3, 6]  # (c, 3, 6)  of the subtree, by coordinate (T62)
+    row: Annotated[np.ndarray, 2, 3]  # (c, 2, 3)  of its coordinates, by rotations (T62)
+    total: Vectors6  # (3, 6)     temporaries of single functions
+    N: Vectors3  # (n, 3)
     N_second: Vectors3
     N_rate: Vectors3
-    h: Vectors3                 # (n, 3)     gradient of the shortening and its rates
-    G: Matrices3                # (3, 3, 3)
+    h: Vectors3  # (n, 3)     gradient of the shortening and its rates
+    G: Matrices3  # (3, 3, 3)
 
 
 def make_derivative_arrays(arm: ArmArrays, columns: int) -> DerivativeArrays:
     """Return DerivativeArrays for ArmArrays with this number of columns."""
     i, n, s = arm.modes.size, arm.stiffness.shape[1], arm.station_x.size
-    shapes = {'total': (3, 6), 'offset': (i, 3), 'composite': (i, 40), 'shifted': (1, 40),
-              'wrench': (columns, 3, 6), 'row': (columns, 2, 3), 'N': (n, 3),
-              'N_second': (n, 3), 'N_rate': (n, 3), 'h': (n, 3), 'G': (3, 3, 3),
-              **dict.fromkeys(('screw', 'screw_rate', 'screw_second'), (columns, 6)),
-              **dict.fromkeys(('K', 'K_rate', 'K_second'), (s, n, 6))}
-    return zeros(DerivativeArrays, tuple(shapes.get(name, (i, 6))
-                                         for name in DerivativeArrays._fields))
+    shapes = {
+        'total': (3, 6),
+        'offset': (i, 3),
+        'composite': (i, 40),
+        'shifted': (1, 40),
+        'wrench': (columns, 3, 6),
+        'row': (columns, 2, 3),
+        'N': (n, 3),
+        'N_second': (n, 3),
+        'N_rate': (n, 3),
+        'h': (n, 3),
+        'G': (3, 3, 3),
+        **dict.fromkeys(('screw', 'screw_rate', 'screw_second'), (columns, 6)),
+        **dict.fromkeys(('K', 'K_rate', 'K_second'), (s, n, 6)),
+    }
+    return zeros(
+        DerivativeArrays, tuple(shapes.get(name, (i, 6)) for name in DerivativeArrays._fields)
+    )

@@ -41,7 +41,8 @@ def set_energies(arm, q, qd, work, out):
         R, p = work.base_R[i], work.base_p[i]
         for r in range(3):
             potential += arm.base_acceleration[3 + r] * (
-                mass * p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z)
+                mass * p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
+            )
     for j in range(arm.motor.size):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         kinetic += 0.5 * arm.rotor[j] * qd[driven] * qd[driven]
@@ -52,8 +53,18 @@ def set_energies(arm, q, qd, work, out):
 def beam_energy(arm, i, q, qd, V):
     """Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m]."""
     if is_common_beam(arm, i):
-        return beam_energy_of(arm, i, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2],
-                              COMMON_BEAM[3], COMMON_BEAM[4], q, qd, V)
+        return beam_energy_of(
+            arm,
+            i,
+            COMMON_BEAM[0],
+            COMMON_BEAM[1],
+            COMMON_BEAM[2],
+            COMMON_BEAM[3],
+            COMMON_BEAM[4],
+            q,
+            qd,
+            V,
+        )
     count = arm.count[i]
     return beam_energy_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, V)
 
@@ -101,8 +112,13 @@ def beam_energy_of(arm, i, ny, nz, nt, nu, reach, q, qd, V):
             x -= 0.5 * q[first + k] * h
             shortening_rate -= qd[first + k] * h
         ux, uy, uz = V[3] + wy * w - wz * y, V[4] + wz * x - wx * w, V[5] + wx * y - wy * x
-        kinetic += m * (0.5 * (ux * ux + uy * uy + uz * uz) + ux * (dx + shortening_rate) + uy * dy
-                        + uz * dw + shortening_rate * (dx + 0.5 * shortening_rate))
+        kinetic += m * (
+            0.5 * (ux * ux + uy * uy + uz * uz)
+            + ux * (dx + shortening_rate)
+            + uy * dy
+            + uz * dw
+            + shortening_rate * (dx + 0.5 * shortening_rate)
+        )
         mass += m
         mx += m * x
         my += m * y

@@ -117,16 +117,20 @@ def solve_with_factors(arm, force, work, qdd):
         if arm.parent[i] < 0:
             dV[:] = 0.0
         else:
-            set_acceleration_from_parent(arm, i, work.solved_R[i], work.solved_p[i],
-                                         work.solved_K, work, qdd)
+            set_acceleration_from_parent(
+                arm, i, work.solved_R[i], work.solved_p[i], work.solved_K, work, qdd
+            )
         if j >= 0:
             m, is_prescribed = arm.motor[j], work.prescribed[j] != 0.0
             qdd[j] = (work.tau[i] - dot(work.IA[i], dV)) / work.d[i]
             if m < 0 and is_prescribed:
                 qdd[j] = 0.0
             elif m >= 0:
-                qdd[m] = 0.0 if is_prescribed else (
-                    force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
+                qdd[m] = (
+                    0.0
+                    if is_prescribed
+                    else (force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
+                )
             add_scaled(qdd[j], arm.screw[i], dV)
         first, E = arm.first[i], work.E[i]
         for k in range(arm.modes[i] - 1, -1, -1):

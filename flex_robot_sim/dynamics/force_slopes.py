@@ -41,8 +41,9 @@ def add_smooth_slopes(arm, q, qd, D, K):
             if abs(qd[k]) <= arm.friction[j, SMOOTHING_RATE]:
                 is_smooth = False
             else:
-                D[k, k] += (smoothed_friction(qd[k], arm.friction[j])[1]
-                            + _excess_slope(qd[k], arm.friction[j]))
+                D[k, k] += smoothed_friction(qd[k], arm.friction[j])[1] + _excess_slope(
+                    qd[k], arm.friction[j]
+                )
     return is_smooth
 
 

@@ -49,8 +49,9 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             is_nonlinear, friction = False, 0.0
             if side == 0:
                 above, below = position - arm.upper[j], arm.lower[j] - position
-                is_nonlinear = max(above, below) > 0.0 or max(above + h * qd[k],
-                                                              below - h * qd[k]) > 0.0
+                is_nonlinear = (
+                    max(above, below) > 0.0 or max(above + h * qd[k], below - h * qd[k]) > 0.0
+                )
                 a = arm.spring[j] * (arm.spring_rest[j] - position)
                 s = 0.5 * h * arm.spring[j]
             if is_driven:
@@ -60,23 +61,43 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 p = effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j]
                 ps = kd + 0.5 * h * kp
                 if not abs(p - ps * qd[k]) <= work.effort_limit[j] or (
-                        abs(qd[k]) > work.rate_limit[j]):
+                    abs(qd[k]) > work.rate_limit[j]
+                ):
                     is_nonlinear = True
-            laws = (a, s, p, ps, work.effort_limit[j], work.rate_limit[j], above, below,
-                    arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
+            laws = (
+                a,
+                s,
+                p,
+                ps,
+                work.effort_limit[j],
+                work.rate_limit[j],
+                above,
+                below,
+                arm.stop_stiffness[j],
+                arm.stop_damping[j],
+                arm.stop_depth[j],
+            )
             if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
                 force, slope = smooth_force(qd[k], start, h, laws)
                 if friction > 0.0:
                     force -= smoothed_friction(qd[k], arm.friction[j])[0]
                 slope = 0.0
             elif is_nonlinear or friction > 0.0 or work.is_nonsmooth[k]:
-                inertia = (work.own_inertia[k] if work.own_inertia[k] > 0.0
-                           else arm.inertia_scale[k])
+                inertia = (
+                    work.own_inertia[k] if work.own_inertia[k] > 0.0 else arm.inertia_scale[k]
+                )
                 r = 2.0 * inertia / h
                 friction = 0.0 if friction == 0.0 else friction_level(start, arm.friction[j])
                 force, slope = solve_joint_laws(
                     work.relaxation[0] * r * qd[k] - work.joint_force[k],
-                    work.relaxation[0] * r, r, friction, qd[k], start, h, laws)
+                    work.relaxation[0] * r,
+                    r,
+                    friction,
+                    qd[k],
+                    start,
+                    h,
+                    laws,
+                )
                 work.is_nonsmooth[k] = is_nonlinear or slope != -(s + ps)
             else:
                 force, slope = a + p, -(s + ps)
@@ -87,8 +108,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             work.added_inertia[j] += arm.rotor[j]
         else:
             # the motor drives the link through an elastic gear
-            spring = (arm.gear_stiffness[j] * (q[m] - q[j])
-                      + arm.gear_damping[j] * (qd[m] - qd[j]))
+            spring = arm.gear_stiffness[j] * (q[m] - q[j]) + arm.gear_damping[j] * (qd[m] - qd[j])
             coupling = h * (0.25 * h * arm.gear_stiffness[j] + 0.5 * arm.gear_damping[j])
             if h > 0.0:
                 spring -= coupling * (guess[m] - guess[j])
@@ -142,8 +162,12 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         v, position = qd[driven], q[driven] - 0.5 * h * qd[driven]
         kp, kd = work.servo_stiffness[j], work.servo_damping[j]
         motor, _ = motor_force(
-            v, effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j],
-            kd + 0.5 * h * kp, work.effort_limit[j], work.rate_limit[j])
+            v,
+            effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j],
+            kd + 0.5 * h * kp,
+            work.effort_limit[j],
+            work.rate_limit[j],
+        )
         if work.prescribed[j] != 0.0:
             motor += work.prescribed_effort[j]
         work.applied[j] = motor
@@ -155,8 +179,9 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         d, depth = arm.stop_damping[j], arm.stop_depth[j]
         upper_spring, upper, _ = stop_force(rate, start_rate, h, start - arm.upper[j], k, d, depth)
         dissipated += (upper - upper_spring) * rate
-        lower_spring, lower, _ = stop_force(-rate, -start_rate, h, arm.lower[j] - start, k, d,
-                                            depth)
+        lower_spring, lower, _ = stop_force(
+            -rate, -start_rate, h, arm.lower[j] - start, k, d, depth
+        )
         dissipated -= (lower - lower_spring) * rate
         if m >= 0:
             gear_rate = qd[m] - qd[j]
@@ -213,8 +238,12 @@ def add_contact_slopes(arm, q, qd, D, K):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         D[driven, driven] += smoothed_friction(qd[driven], arm.friction[j])[1]
         for sign, gap in ((1.0, q[j] - arm.upper[j]), (-1.0, arm.lower[j] - q[j])):
-            k, d, depth, rate = (arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j],
-                                 sign * qd[j])
+            k, d, depth, rate = (
+                arm.stop_stiffness[j],
+                arm.stop_damping[j],
+                arm.stop_depth[j],
+                sign * qd[j],
+            )
             spring, force, slope = stop_force(rate, rate, 0.0, gap, k, d, depth)
             if force > 0.0:
                 D[j, j] += slope

@@ -139,7 +139,7 @@ def eliminate(arm, work):
             eliminate_modes(arm, i, COMMON_BEAM[5], work)
         elif n > 0:
             eliminate_modes(arm, i, n, work)
-        add_product(I, c, F0)                               # velocity-dependent acceleration
+        add_product(I, c, F0)  # velocity-dependent acceleration
         if j >= 0:
             A, IA = arm.screw[i], work.IA[i]
             set_product(I, A, IA)
@@ -150,7 +150,7 @@ def eliminate(arm, work):
             m = arm.motor[j]
             if m >= 0 and work.prescribed[j] != 0.0:
                 tau += work.coupling[j] * work.prescribed_acceleration[j]
-            elif m >= 0 and work.coupling[j] > 0.0:         # eliminate the motor, too
+            elif m >= 0 and work.coupling[j] > 0.0:  # eliminate the motor, too
                 share = work.coupling[j] / work.added_inertia[m]
                 d -= share * work.coupling[j]
                 tau += share * work.force[m]
@@ -209,8 +209,13 @@ def add_to_station(arm, i, parent, station, n, work):
     y[:] = 0.0
     add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], Y)
     add_to_parent(work.R[i], work.origin[i], work.F0[i], y)
-    I, B, E, F0, b = (work.I[parent], work.B[parent], work.E[parent], work.F0[parent],
-                      work.b[parent])
+    I, B, E, F0, b = (
+        work.I[parent],
+        work.B[parent],
+        work.E[parent],
+        work.F0[parent],
+        work.b[parent],
+    )
     for r in range(6):
         F0[r] += y[r]
         for s in range(6):
@@ -250,8 +255,9 @@ def set_accelerations(arm, work, qdd):
             add_scaled(qdd[j], arm.screw[i], dV)
             if m >= 0 and work.prescribed[j] != 0.0:
                 qdd[m] = work.prescribed_acceleration[j]
-                work.prescribed_effort[j] = (work.added_inertia[m] * qdd[m] - work.force[m]
-                                        - work.coupling[j] * qdd[j])
+                work.prescribed_effort[j] = (
+                    work.added_inertia[m] * qdd[m] - work.force[m] - work.coupling[j] * qdd[j]
+                )
             elif m >= 0:
                 qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
         first = arm.first[i]

@@ -18,8 +18,9 @@ from flex_robot_sim.jit.compiled import compiled
 
 
 @compiled
-def forward_dynamics_derivatives(arm, loads, order, q, qd, effort, work, arrays, qdd, M, by_rate,
-                                 by_coordinate, slopes):
+def forward_dynamics_derivatives(
+    arm, loads, order, q, qd, effort, work, arrays, qdd, M, by_rate, by_coordinate, slopes
+):
     """
     Derivatives of the accelerations qdd (n,) by coordinates, rates and efforts (T65).
 
@@ -34,8 +35,9 @@ def forward_dynamics_derivatives(arm, loads, order, q, qd, effort, work, arrays,
     """
     set_loads(arm, loads, q, qd, work)
     forward_dynamics(arm, q, qd, effort, work, qdd)
-    set_derivatives_in_motion(arm, loads, order, q, qd, qdd, work, arrays, M, by_rate,
-                              by_coordinate)
+    set_derivatives_in_motion(
+        arm, loads, order, q, qd, qdd, work, arrays, M, by_rate, by_coordinate
+    )
     is_smooth = add_smooth_slopes(arm, q, qd, by_rate, by_coordinate)
     n = q.size
     for k in range(n):

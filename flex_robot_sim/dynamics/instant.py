@@ -7,8 +7,8 @@ from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import set_copy
 
-FRICTION_PROBE_STEP_S = 1e-6    # step that moves nothing, but determines static friction  [s]
-FRICTION_PROBE_ITERATIONS = 6   # iterations of that step
+FRICTION_PROBE_STEP_S = 1e-6  # step that moves nothing, but determines static friction  [s]
+FRICTION_PROBE_ITERATIONS = 6  # iterations of that step
 
 
 @compiled
@@ -40,8 +40,12 @@ def set_applied_effort(arm, q, qd, effort, work, applied):
     """Set the motor efforts (joints,) with servo, limits and prescribed motions [N m, N]."""
     for j in range(arm.motor.size):
         k = j if arm.motor[j] < 0 else arm.motor[j]
-        wanted = (effort[j] + work.servo_stiffness[j] * (work.target[j] - q[k])
-                  + work.servo_damping[j] * work.target_rate[j])
-        force, _ = motor_force(qd[k], wanted, work.servo_damping[j], work.effort_limit[j],
-                               work.rate_limit[j])
+        wanted = (
+            effort[j]
+            + work.servo_stiffness[j] * (work.target[j] - q[k])
+            + work.servo_damping[j] * work.target_rate[j]
+        )
+        force, _ = motor_force(
+            qd[k], wanted, work.servo_damping[j], work.effort_limit[j], work.rate_limit[j]
+        )
         applied[j] = force + work.prescribed_effort[j]

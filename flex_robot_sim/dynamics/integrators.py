@@ -25,20 +25,20 @@ from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import is_finite, set_copy
 
-RATE_TOLERANCE = 5e-7                   # relative, in the norm of kinetic energy
-REST_VELOCITY = 1e-3                    # added to velocities, for an arm at rest     [rad/s, m/s]
-MAX_ENERGY_ERROR = 1e-2                 # over the kinetic energy; above it a step is halved
-ENERGY_ROUNDING = 1e-9                  # allowed error over strain and potential energy
-MAX_ENERGY_CORRECTION = 1e-2            # over the kinetic energy
-MAX_ITERATIONS = 12                     # before a step is halved
-UNRELAXED_ITERATIONS = 3                # joint forces are solved with locked neighbours
-STEP_GROWTH_ITERATIONS = 6              # the next substep may be longer after fewer
-MAX_EVALUATIONS = 400                   # per step; then one substep covers the remainder
-MAX_RATIO_FOR_REUSE = 0.1               # of squared changes; below it factors are reused
-MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2    # of squared changes
-CG_ITERATIONS_PER_EVALUATION = 6        # of coupled dampers, in the same time
-MIN_SUBSTEP_RATIO = 2.0**-12            # over the step
-NON_FINITE_EFFORT = -1                  # instead of a number of events
+RATE_TOLERANCE = 5e-7  # relative, in the norm of kinetic energy
+REST_VELOCITY = 1e-3  # added to velocities, for an arm at rest     [rad/s, m/s]
+MAX_ENERGY_ERROR = 1e-2  # over the kinetic energy; above it a step is halved
+ENERGY_ROUNDING = 1e-9  # allowed error over strain and potential energy
+MAX_ENERGY_CORRECTION = 1e-2  # over the kinetic energy
+MAX_ITERATIONS = 12  # before a step is halved
+UNRELAXED_ITERATIONS = 3  # joint forces are solved with locked neighbours
+STEP_GROWTH_ITERATIONS = 6  # the next substep may be longer after fewer
+MAX_EVALUATIONS = 400  # per step; then one substep covers the remainder
+MAX_RATIO_FOR_REUSE = 0.1  # of squared changes; below it factors are reused
+MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2  # of squared changes
+CG_ITERATIONS_PER_EVALUATION = 6  # of coupled dampers, in the same time
+MIN_SUBSTEP_RATIO = 2.0**-12  # over the step
+NON_FINITE_EFFORT = -1  # instead of a number of events
 
 
 @compiled
@@ -64,7 +64,7 @@ def advance(arm, loads, settings, state, steps, watch, work):
     :returns: number of steps taken.
     """
     flow = state.flow
-    if work.step[0] == 0.0:         # the energy has changed between the steps
+    if work.step[0] == 0.0:  # the energy has changed between the steps
         set_energies(arm, state.q, state.qd, work, work.energy)
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
     for step in range(steps):
@@ -140,10 +140,23 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     remainder after MAX_EVALUATIONS (T43). An accepted inaccurate substep adds no energy (T46).
     """
     q, qd, qdd, effort, flow, stage = (
-        state.q, state.qd, state.qdd, state.effort, state.flow, state.stage)
+        state.q,
+        state.qd,
+        state.qdd,
+        state.effort,
+        state.flow,
+        state.stage,
+    )
     h, iterations = settings.time_step[0], settings.iterations[0]
     mid_q, mid_qd, guess, start, old_joint_force, new_q, new_qd = (
-        stage[2], stage[3], stage[4], stage[5], stage[6], stage[7], stage[8])
+        stage[2],
+        stage[3],
+        stage[4],
+        stage[5],
+        stage[6],
+        stage[7],
+        stage[8],
+    )
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = False
     for j in range(arm.motor.size):
@@ -152,7 +165,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         for k in range(q.size):
             start[k] = qdd[k]
             old_joint_force[k] = work.joint_force[k]
-            if substep == last_substep:    # extrapolate the acceleration
+            if substep == last_substep:  # extrapolate the acceleration
                 qdd[k] += qdd[k] - work.last[k]
         old_change, converged, is_close, count, cg_iterations = inf, False, False, 0, 0
         while not converged and count < MAX_ITERATIONS:
@@ -175,17 +188,25 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             for k in range(q.size):
                 error, speed = substep * (qdd[k] - guess[k]), substep * qdd[k]
                 change += arm.inertia_scale[k] * error * error
-                magnitude += arm.inertia_scale[k] * (mid_qd[k] * mid_qd[k] + speed * speed
-                                                     + REST_VELOCITY * REST_VELOCITY)
+                magnitude += arm.inertia_scale[k] * (
+                    mid_qd[k] * mid_qd[k] + speed * speed + REST_VELOCITY * REST_VELOCITY
+                )
             # the remaining error is about change^2 / old_change
             converged = count >= iterations and (
                 change * min(change, old_change)
-                <= RATE_TOLERANCE * RATE_TOLERANCE * magnitude * old_change)
-            is_coupled = is_coupled or (arm.shared.size > 0 and count >= iterations
-                                        and change > MIN_RATIO_FOR_COUPLED_DAMPING * old_change)
+                <= RATE_TOLERANCE * RATE_TOLERANCE * magnitude * old_change
+            )
+            is_coupled = is_coupled or (
+                arm.shared.size > 0
+                and count >= iterations
+                and change > MIN_RATIO_FOR_COUPLED_DAMPING * old_change
+            )
             # whether the factors are accurate enough for another iteration                   (T48)
-            is_close = (change <= MAX_RATIO_FOR_REUSE * old_change if count > 1
-                        else work.step[3] <= iterations)
+            is_close = (
+                change <= MAX_RATIO_FOR_REUSE * old_change
+                if count > 1
+                else work.step[3] <= iterations
+            )
             old_change = change
             if not change < inf:
                 break
@@ -205,20 +226,23 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         dissipated = flow[1] - dissipated_before
         expected = work.step[1] + (flow[0] - work_before) - dissipated
         is_accurate = converged and abs(energy - expected) <= MAX_ENERGY_ERROR * (
-            kinetic + abs(flow[0] - work_before) + abs(dissipated)) + ENERGY_ROUNDING * (
-            work.energy[1] + abs(work.energy[2]))
+            kinetic + abs(flow[0] - work_before) + abs(dissipated)
+        ) + ENERGY_ROUNDING * (work.energy[1] + abs(work.energy[2]))
         if not is_accurate and evaluations < MAX_EVALUATIONS and substep > MIN_SUBSTEP_RATIO * h:
             substep *= 0.5
             set_copy(start, qdd)
             set_copy(old_joint_force, work.joint_force)
             flow[0], flow[1] = work_before, dissipated_before
             continue
-        if not is_accurate and dissipated < 0.0:         # passive joint laws add no energy
+        if not is_accurate and dissipated < 0.0:  # passive joint laws add no energy
             expected += dissipated
             flow[1] = dissipated_before
         remaining -= substep
-        if not is_accurate and not energy - expected <= kinetic and (
-                evaluations >= MAX_EVALUATIONS or isfinite(energy)):
+        if (
+            not is_accurate
+            and not energy - expected <= kinetic
+            and (evaluations >= MAX_EVALUATIONS or isfinite(energy))
+        ):
             # the excess is above the kinetic energy: keep the old state                     (T46)
             flow[0], flow[1] = work_before, dissipated_before
             set_copy(old_joint_force, work.joint_force)
@@ -228,8 +252,10 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             # correct the energy error by scaling the velocities; carry over the excess      (T44)
             flow[2] += abs(energy - expected)
             open_error, correction, max_correction = (
-                expected - energy - work.step[2], 0.0,
-                MAX_ENERGY_CORRECTION if is_accurate else 1.0)
+                expected - energy - work.step[2],
+                0.0,
+                MAX_ENERGY_CORRECTION if is_accurate else 1.0,
+            )
             if kinetic > 0.0 and not is_prescribed:
                 correction = min(max(open_error / kinetic, -max_correction), MAX_ENERGY_CORRECTION)
             scale = sqrt(1.0 + correction)
@@ -249,8 +275,11 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             watch.hard[0] += 1
         note_coarseness(arm, mid_qd, start, qdd, substep, watch)
         last_substep = substep
-        substep = remaining if evaluations >= MAX_EVALUATIONS else min(
-            2.0 * substep if count < STEP_GROWTH_ITERATIONS else substep, remaining)
+        substep = (
+            remaining
+            if evaluations >= MAX_EVALUATIONS
+            else min(2.0 * substep if count < STEP_GROWTH_ITERATIONS else substep, remaining)
+        )
     work.step[0] = last_substep
 
 
@@ -258,7 +287,13 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
 def rk4_step(arm, loads, h, state, work):
     """One step of the classical Runge-Kutta scheme."""
     q, qd, qdd, effort, flow, stage = (
-        state.q, state.qd, state.qdd, state.effort, state.flow, state.stage)
+        state.q,
+        state.qd,
+        state.qdd,
+        state.effort,
+        state.flow,
+        state.stage,
+    )
     old_q, old_qd, sum_q, sum_qd = stage[0], stage[1], stage[2], stage[3]
     sum_q[:] = 0.0
     sum_qd[:] = 0.0

@@ -40,8 +40,9 @@ from flex_robot_sim.spatial.screws import add_bracket, add_scaled, dot
 
 
 @compiled
-def inverse_dynamics_derivatives(arm, loads, order, q, qd, qdd, work, arrays, M, by_rate,
-                                 by_coordinate):
+def inverse_dynamics_derivatives(
+    arm, loads, order, q, qd, qdd, work, arrays, M, by_rate, by_coordinate
+):
     """
     Mass matrix, and derivatives of the forces that a motion and the loads need, (n, n) each.
 
@@ -55,13 +56,15 @@ def inverse_dynamics_derivatives(arm, loads, order, q, qd, qdd, work, arrays, M,
         set_acceleration_without_joint(arm, i, work, qdd)
         if arm.joint[i] >= 0:
             add_scaled(qdd[arm.joint[i]], arm.screw[i], work.dV[i])
-    set_derivatives_in_motion(arm, loads, order, q, qd, qdd, work, arrays, M, by_rate,
-                              by_coordinate)
+    set_derivatives_in_motion(
+        arm, loads, order, q, qd, qdd, work, arrays, M, by_rate, by_coordinate
+    )
 
 
 @compiled
-def set_derivatives_in_motion(arm, loads, order, q, qd, qdd, work, arrays, M, by_rate,
-                              by_coordinate):
+def set_derivatives_in_motion(
+    arm, loads, order, q, qd, qdd, work, arrays, M, by_rate, by_coordinate
+):
     """Set `inverse_dynamics_derivatives`, with loads and motion of the bodies already in work."""
     for r in range(q.size):
         for k in range(q.size):
@@ -73,18 +76,21 @@ def set_derivatives_in_motion(arm, loads, order, q, qd, qdd, work, arrays, M, by
     for i in range(arm.parent.size):
         _set_screws(arm, i, order, q, qd, qdd, work, arrays)
         arrays.composite[i, :] = 0.0
-        add_rigid_body(arm.inertia[i], work.base_R[i], arrays.V[i], arrays.A[i],
-                       arrays.composite[i])
+        add_rigid_body(
+            arm.inertia[i], work.base_R[i], arrays.V[i], arrays.A[i], arrays.composite[i]
+        )
         if arm.modes[i] > 0:
-            add_beam_derivatives(arm, i, order.elastic[i], q, qd, qdd, work, arrays, M, by_rate,
-                                 by_coordinate)
+            add_beam_derivatives(
+                arm, i, order.elastic[i], q, qd, qdd, work, arrays, M, by_rate, by_coordinate
+            )
     has_dead_loads = _add_loads(arm, loads, work, arrays)
     for i in range(arm.parent.size - 1, -1, -1):
         if arm.joint[i] >= 0:
             _set_joint_column(arm, i, order, has_dead_loads, arrays, M, by_rate, by_coordinate)
         if arm.parent[i] >= 0:
-            _add_to_parent(arm, i, order, has_dead_loads, q, work, arrays, M, by_rate,
-                           by_coordinate)
+            _add_to_parent(
+                arm, i, order, has_dead_loads, q, work, arrays, M, by_rate, by_coordinate
+            )
         first = arm.first[i]
         for k in range(first, first + arm.modes[i]):
             for l in range(first, k):
@@ -128,11 +134,18 @@ def _add_loads(arm, loads, work, arrays):
             has_dead_loads = True
             R, p = work.base_R[loads.body[k]], loads.point[k]
             f, m = loads.force[k], loads.moment[k]
-            add_dead_load(m[0], m[1], m[2], f[0], f[1], f[2],
-                          R[0, 0] * p[0] + R[0, 1] * p[1] + R[0, 2] * p[2],
-                          R[1, 0] * p[0] + R[1, 1] * p[1] + R[1, 2] * p[2],
-                          R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2],
-                          arrays.composite[loads.body[k]])
+            add_dead_load(
+                m[0],
+                m[1],
+                m[2],
+                f[0],
+                f[1],
+                f[2],
+                R[0, 0] * p[0] + R[0, 1] * p[1] + R[0, 2] * p[2],
+                R[1, 0] * p[0] + R[1, 1] * p[1] + R[1, 2] * p[2],
+                R[2, 0] * p[0] + R[2, 1] * p[1] + R[2, 2] * p[2],
+                arrays.composite[loads.body[k]],
+            )
     return has_dead_loads
 
 
@@ -151,9 +164,21 @@ def _set_joint_column(arm, i, order, has_dead_loads, arrays, M, by_rate, by_coor
     M[j, j] += dot(screw, wrench[BY_ACCELERATION])
     by_coordinate[j, j] += dot(screw, wrench[BY_COORDINATE])
     by_rate[j, j] += dot(screw, wrench[BY_RATE])
-    add_moved_wrench(C, screw, wrench[BY_COORDINATE])       # without power on the screw itself
-    _set_entries(j, screw, rate, second, c + 1, order.end[i], order, has_dead_loads, arrays, M,
-                 by_rate, by_coordinate)
+    add_moved_wrench(C, screw, wrench[BY_COORDINATE])  # without power on the screw itself
+    _set_entries(
+        j,
+        screw,
+        rate,
+        second,
+        c + 1,
+        order.end[i],
+        order,
+        has_dead_loads,
+        arrays,
+        M,
+        by_rate,
+        by_coordinate,
+    )
 
 
 @compiled
@@ -171,8 +196,9 @@ def _add_wrenches(C, screw, rate, second, has_dead_loads, wrench, row):
 
 
 @compiled
-def _set_entries(l, J, rate, second, start, end, order, has_dead_loads, arrays, M, by_rate,
-                 by_coordinate):
+def _set_entries(
+    l, J, rate, second, start, end, order, has_dead_loads, arrays, M, by_rate, by_coordinate
+):
     """
     Set the entries of coordinate l with the coordinates of columns [start, end) of its subtree.
 
@@ -183,18 +209,41 @@ def _set_entries(l, J, rate, second, start, end, order, has_dead_loads, arrays, 
     s0, s1, s2, s3, s4, s5 = second[0], second[1], second[2], second[3], second[4], second[5]
     for c in range(start, end):
         k, wrench, row = order.coordinate[c], arrays.wrench[c], arrays.row[c]
-        z0, z1, z2, z3, z4, z5 = (wrench[0, 0], wrench[0, 1], wrench[0, 2], wrench[0, 3],
-                                  wrench[0, 4], wrench[0, 5])
+        z0, z1, z2, z3, z4, z5 = (
+            wrench[0, 0],
+            wrench[0, 1],
+            wrench[0, 2],
+            wrench[0, 3],
+            wrench[0, 4],
+            wrench[0, 5],
+        )
         w0, w1, w2 = row[0, 0], row[0, 1], row[0, 2]
         M[l, k] = M[k, l] = j0 * z0 + j1 * z1 + j2 * z2 + j3 * z3 + j4 * z4 + j5 * z5
-        by_coordinate[l, k] = (j0 * wrench[1, 0] + j1 * wrench[1, 1] + j2 * wrench[1, 2]
-                               + j3 * wrench[1, 3] + j4 * wrench[1, 4] + j5 * wrench[1, 5])
-        by_rate[l, k] = (j0 * wrench[2, 0] + j1 * wrench[2, 1] + j2 * wrench[2, 2]
-                         + j3 * wrench[2, 3] + j4 * wrench[2, 4] + j5 * wrench[2, 5])
-        by_coordinate[k, l] = (s0 * z0 + s1 * z1 + s2 * z2 + s3 * z3 + s4 * z4 + s5 * z5
-                               + d0 * w0 + d1 * w1 + d2 * w2)
-        by_rate[k, l] = (2.0 * (d0 * z0 + d1 * z1 + d2 * z2 + d3 * z3 + d4 * z4 + d5 * z5)
-                         + j0 * w0 + j1 * w1 + j2 * w2)
+        by_coordinate[l, k] = (
+            j0 * wrench[1, 0]
+            + j1 * wrench[1, 1]
+            + j2 * wrench[1, 2]
+            + j3 * wrench[1, 3]
+            + j4 * wrench[1, 4]
+            + j5 * wrench[1, 5]
+        )
+        by_rate[l, k] = (
+            j0 * wrench[2, 0]
+            + j1 * wrench[2, 1]
+            + j2 * wrench[2, 2]
+            + j3 * wrench[2, 3]
+            + j4 * wrench[2, 4]
+            + j5 * wrench[2, 5]
+        )
+        by_coordinate[k, l] = (
+            s0 * z0 + s1 * z1 + s2 * z2 + s3 * z3 + s4 * z4 + s5 * z5 + d0 * w0 + d1 * w1 + d2 * w2
+        )
+        by_rate[k, l] = (
+            2.0 * (d0 * z0 + d1 * z1 + d2 * z2 + d3 * z3 + d4 * z4 + d5 * z5)
+            + j0 * w0
+            + j1 * w1
+            + j2 * w2
+        )
         if has_dead_loads:
             by_coordinate[k, l] += j0 * row[1, 0] + j1 * row[1, 1] + j2 * row[1, 2]
 
@@ -219,9 +268,20 @@ def _add_to_parent(arm, i, order, has_dead_loads, q, work, arrays, M, by_rate, b
         return
     first, column, n = arm.first[parent], order.elastic[parent], arm.modes[parent]
     for k in range(n):
-        _set_entries(first + k, arrays.K[s, k], arrays.K_rate[s, k], arrays.K_second[s, k],
-                     order.start[i], order.end[i], order, has_dead_loads, arrays, M, by_rate,
-                     by_coordinate)
+        _set_entries(
+            first + k,
+            arrays.K[s, k],
+            arrays.K_rate[s, k],
+            arrays.K_second[s, k],
+            order.start[i],
+            order.end[i],
+            order,
+            has_dead_loads,
+            arrays,
+            M,
+            by_rate,
+            by_coordinate,
+        )
     # elastic block of the parent                                                           (T64)
     total = arrays.total
     for l in range(n):
@@ -230,8 +290,15 @@ def _add_to_parent(arm, i, order, has_dead_loads, q, work, arrays, M, by_rate, b
             for a in range(6):
                 total[kind, a] = 0.0
         K = arrays.K[s, l]
-        _add_wrenches(C, K, arrays.K_rate[s, l], arrays.K_second[s, l], has_dead_loads, total,
-                      arrays.row[column + l])
+        _add_wrenches(
+            C,
+            K,
+            arrays.K_rate[s, l],
+            arrays.K_second[s, l],
+            has_dead_loads,
+            total,
+            arrays.row[column + l],
+        )
         for k in range(l, n):
             M[first + k, first + l] += dot(arrays.K[s, k], total[BY_ACCELERATION])
         for k in range(n):
@@ -242,10 +309,18 @@ def _add_to_parent(arm, i, order, has_dead_loads, q, work, arrays, M, by_rate, b
             add_scaled(1.0, total[kind], wrench[kind])
     R = work.base_R[parent]
     add_station_stiffness(
-        arm, s, parent, order, q,
+        arm,
+        s,
+        parent,
+        order,
+        q,
         R[0, 0] * C[22] + R[1, 0] * C[23] + R[2, 0] * C[24],
         R[0, 1] * C[22] + R[1, 1] * C[23] + R[2, 1] * C[24],
         R[0, 2] * C[22] + R[1, 2] * C[23] + R[2, 2] * C[24],
         R[0, 0] * C[25] + R[1, 0] * C[26] + R[2, 0] * C[27],
         R[0, 1] * C[25] + R[1, 1] * C[26] + R[2, 1] * C[27],
-        R[0, 2] * C[25] + R[1, 2] * C[26] + R[2, 2] * C[27], work, arrays, by_coordinate)
+        R[0, 2] * C[25] + R[1, 2] * C[26] + R[2, 2] * C[27],
+        work,
+        arrays,
+        by_coordinate,
+    )

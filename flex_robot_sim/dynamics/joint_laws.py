@@ -10,8 +10,8 @@ numbers, because a call with an arm costs more than the computation.
 
 from flex_robot_sim.jit.compiled import compiled
 
-RATE_LIMIT_TAPER = 0.02     # share of the rate limit above it in which the motor force fades out
-STICTION_DAMPING = 1e9      # damping during static friction, over inertia / step
+RATE_LIMIT_TAPER = 0.02  # share of the rate limit above it in which the motor force fades out
+STICTION_DAMPING = 1e9  # damping during static friction, over inertia / step
 MAX_NEWTON_ITERATIONS = 60  # bisection alone reaches rounding within these
 
 
@@ -47,11 +47,15 @@ def stop_force(v, v0, h, gap, k, d, depth):
     if depth_before > 0.0 and depth_after > 0.0 or h == 0.0:
         spring, slope = 0.5 * k * (depth_before + depth_after), 0.5 * k * h
     elif depth_after > 0.0:
-        spring, slope = 0.5 * k * depth_after * depth_after / (h * v), (
-            0.5 * k * depth_after * (h * v - gap) / (h * v * v))
+        spring, slope = (
+            0.5 * k * depth_after * depth_after / (h * v),
+            (0.5 * k * depth_after * (h * v - gap) / (h * v * v)),
+        )
     else:
-        spring, slope = -0.5 * k * depth_before * depth_before / (h * v), (
-            0.5 * k * depth_before * depth_before / (h * v * v))
+        spring, slope = (
+            -0.5 * k * depth_before * depth_before / (h * v),
+            (0.5 * k * depth_before * depth_before / (h * v * v)),
+        )
     rate, rate_slope = dissipative_rate(v, v0, h)
     fraction = spring / (k * depth)
     if fraction < 1.0:
@@ -59,7 +63,7 @@ def stop_force(v, v0, h, gap, k, d, depth):
     else:
         fraction = 1.0
     force = spring + d * fraction * rate
-    if force < 0.0:              # the contact is unilateral
+    if force < 0.0:  # the contact is unilateral
         return spring, 0.0, 0.0
     return spring, force, slope + d * fraction * rate_slope
 
@@ -97,8 +101,10 @@ def smooth_force(v, v0, h, laws):
     motor, motor_slope = motor_force(v, p, ps, limit, rate_limit)
     _, upper_force, upper_slope = stop_force(v, v0, h, above, k, d, depth)
     _, lower_force, lower_slope = stop_force(-v, -v0, h, below, k, d, depth)
-    return (a - s * v + motor - upper_force + lower_force,
-            s + motor_slope + upper_slope + lower_slope)
+    return (
+        a - s * v + motor - upper_force + lower_force,
+        s + motor_slope + upper_slope + lower_slope,
+    )
 
 
 @compiled

@@ -21,8 +21,8 @@ from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known, t
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-MAX_FORCE, MAX_MOMENT = 1e6, 1e6    # of a push                                          [N, N m]
-MAX_PUSH_DURATION = 3600.0          # of a push with a limited duration                   [s]
+MAX_FORCE, MAX_MOMENT = 1e6, 1e6  # of a push                                          [N, N m]
+MAX_PUSH_DURATION = 3600.0  # of a push with a limited duration                   [s]
 
 
 class Push(NamedTuple):
@@ -38,21 +38,21 @@ class Push(NamedTuple):
     """
 
     link: str
-    force: ArrayLike = (0.0, 0.0, 0.0)      # [N]
-    moment: ArrayLike = (0.0, 0.0, 0.0)     # [N m]
-    point: ArrayLike = (0.0, 0.0, 0.0)      # where the force acts, in the link frame       [m]
-    follows: bool = False               # False: given in the base frame; True: in the link frame
+    force: ArrayLike = (0.0, 0.0, 0.0)  # [N]
+    moment: ArrayLike = (0.0, 0.0, 0.0)  # [N m]
+    point: ArrayLike = (0.0, 0.0, 0.0)  # where the force acts, in the link frame       [m]
+    follows: bool = False  # False: given in the base frame; True: in the link frame
 
 
 @pass_by_pointer
 class LoadArrays(NamedTuple):
     """Input of `set_loads`; one row per push."""
 
-    body: np.ndarray        # (k,)
-    follows: np.ndarray     # (k,)
-    point: np.ndarray       # (k, 3)  in the frame of the body                              [m]
-    force: np.ndarray       # (k, 3)  in the base frame; of a follower: in the body frame [N]
-    moment: np.ndarray      # (k, 3)  in the same frame as the force                        [N m]
+    body: np.ndarray  # (k,)
+    follows: np.ndarray  # (k,)
+    point: np.ndarray  # (k, 3)  in the frame of the body                              [m]
+    force: np.ndarray  # (k, 3)  in the base frame; of a follower: in the body frame [N]
+    moment: np.ndarray  # (k, 3)  in the same frame as the force                        [N m]
 
 
 def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
@@ -71,15 +71,21 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
     for push in sorted(checked, key=lambda push: [*model.frames].index(push.link)):
         vectors = [array_or_nan(vector) for vector in (push.force, push.moment, push.point)]
         if any(v.shape != (3,) or not np.isfinite(v).all() for v in vectors):
-            raise SettingError(f'the push at "{push.link}" needs a force [N], a moment [N m] and '
-                               'a point [m] of three finite numbers each')
+            raise SettingError(
+                f'the push at "{push.link}" needs a force [N], a moment [N m] and '
+                'a point [m] of three finite numbers each'
+            )
         force, moment, point = vectors
-        for quantity, vector, limit, unit in (('force', force, MAX_FORCE, 'N'),
-                                              ('moment', moment, MAX_MOMENT, 'N m')):
+        for quantity, vector, limit, unit in (
+            ('force', force, MAX_FORCE, 'N'),
+            ('moment', moment, MAX_MOMENT, 'N m'),
+        ):
             size = math.hypot(*vector)
             if size > limit:
-                raise SettingError(f'the {quantity} of the push at "{push.link}" is {size:.6g} '
-                                   f'{unit}, more than {limit:.6g} {unit}')
+                raise SettingError(
+                    f'the {quantity} of the push at "{push.link}" is {size:.6g} '
+                    f'{unit}, more than {limit:.6g} {unit}'
+                )
         body, R, p = model.frames[push.link]
         follows = truth('follows', push.follows)
         rotation = R if follows else np.eye(3)
@@ -95,8 +101,11 @@ def expect_link(model: ArmModel, link: object) -> None:
 
 
 def _load_arrays(body, follows, *vectors):
-    return LoadArrays(np.array(body, int), np.array(follows, bool),
-                      *(np.array(values, float).reshape(-1, 3) for values in vectors))
+    return LoadArrays(
+        np.array(body, int),
+        np.array(follows, bool),
+        *(np.array(values, float).reshape(-1, 3) for values in vectors),
+    )
 
 
 NO_LOADS = _load_arrays(*([],) * 5)
@@ -106,8 +115,10 @@ def _checked_pushes(pushes):
     """Return a list of Push; raise SettingError for anything else, such as a single Push."""
     checked = [*pushes] if isinstance(pushes, Iterable) else [pushes]
     if any(not isinstance(push, Push) for push in checked):
-        raise SettingError(f'pushes = {shortened(repr(pushes), 100)} must be a list of '
-                           'Push(link, force, moment, point, follows)')
+        raise SettingError(
+            f'pushes = {shortened(repr(pushes), 100)} must be a list of '
+            'Push(link, force, moment, point, follows)'
+        )
     return checked
 
 
@@ -147,6 +158,8 @@ def set_loads(arm, loads, q, qd, work):
 @compiled
 def _rotated_to_body(R, x, y, z):
     """Vector R^T (x, y, z) as three numbers."""
-    return (R[0, 0] * x + R[1, 0] * y + R[2, 0] * z,
-            R[0, 1] * x + R[1, 1] * y + R[2, 1] * z,
-            R[0, 2] * x + R[1, 2] * y + R[2, 2] * z)
+    return (
+        R[0, 0] * x + R[1, 0] * y + R[2, 0] * z,
+        R[0, 1] * x + R[1, 1] * y + R[2, 1] * z,
+        R[0, 2] * x + R[1, 2] * y + R[2, 2] * z,
+    )

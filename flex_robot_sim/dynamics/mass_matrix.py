@@ -26,9 +26,9 @@ from flex_robot_sim.model.arm_model import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 
-MIN_SCALED_EIGENVALUE = 1e-13   # smallest eigenvalue of M scaled to a unit diagonal
+MIN_SCALED_EIGENVALUE = 1e-13  # smallest eigenvalue of M scaled to a unit diagonal
 
-_checked_arms: WeakSet[ArmModel] = WeakSet()    # arms that passed the check
+_checked_arms: WeakSet[ArmModel] = WeakSet()  # arms that passed the check
 
 
 def mass_matrix(arrays: ArmArrays, q: np.ndarray, work: Workspace | None = None) -> np.ndarray:
@@ -44,7 +44,7 @@ def mass_matrix(arrays: ArmArrays, q: np.ndarray, work: Workspace | None = None)
     half = 0.5 * work.I @ J
     flexible = np.flatnonzero(arrays.modes)
     for i in flexible:
-        half[i, :, elastic[i]] += work.B[i, :, :arrays.modes[i]]
+        half[i, :, elastic[i]] += work.B[i, :, : arrays.modes[i]]
     M = J.reshape(-1, q.size).T @ half.reshape(-1, q.size)
     halves = _halves(work.E.shape[1])
     for i in flexible:
@@ -69,7 +69,7 @@ def _jacobians(arrays: ArmArrays, elastic: list[slice], work: Workspace) -> np.n
         if parent >= 0:
             J[i] = to_child[i] @ J[parent]
             if s >= 0:
-                J[i, :, elastic[parent]] += to_child[i] @ work.K[s, :, :arrays.modes[parent]]
+                J[i, :, elastic[parent]] += to_child[i] @ work.K[s, :, : arrays.modes[parent]]
         if j >= 0:
             J[i, :, j] += arrays.screw[i]
     return J
@@ -105,8 +105,10 @@ def refuse_massless(arm: ArmModel) -> None:
             _checked_arms.add(arm)
             return
         lightest = np.argmax(np.abs(shapes[:, 0]))
-    raise SettingError(f'"{arm.coordinate_names[lightest]}" moves no mass. Give what it moves an '
-                       'inertia, or leave it out of the description')
+    raise SettingError(
+        f'"{arm.coordinate_names[lightest]}" moves no mass. Give what it moves an '
+        'inertia, or leave it out of the description'
+    )
 
 
 def _is_definite(matrix):

@@ -19,13 +19,13 @@ from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
 from flex_robot_sim.util.eigenproblem import eigvalsh
 from flex_robot_sim.util.settings import SimulationSettings
 
-MIN_SUBDIVIDED_STEPS = 100      # from which a line reports them
-MIN_STEPS_PER_PERIOD = 10       # of an oscillation; the period is then 3 % too long
-MAX_RELATIVE_CHANGE = (2.0 * np.pi / MIN_STEPS_PER_PERIOD)**2     # of velocities in a step
-AVERAGING_STEPS, MIN_COARSE_STEPS = 1000, 150     # an impact causes fewer
-MIN_SLOW_COARSE_STEPS = 10      # the same, if even the slowest mode is too fast
-MAX_RIGID_BODY_RATIO = 1e-9     # squared frequency over the highest; below: free motion
-REST_VELOCITY = 1e-2            # added to velocities, for an arm at rest         [rad/s, m/s]
+MIN_SUBDIVIDED_STEPS = 100  # from which a line reports them
+MIN_STEPS_PER_PERIOD = 10  # of an oscillation; the period is then 3 % too long
+MAX_RELATIVE_CHANGE = (2.0 * np.pi / MIN_STEPS_PER_PERIOD) ** 2  # of velocities in a step
+AVERAGING_STEPS, MIN_COARSE_STEPS = 1000, 150  # an impact causes fewer
+MIN_SLOW_COARSE_STEPS = 10  # the same, if even the slowest mode is too fast
+MAX_RIGID_BODY_RATIO = 1e-9  # squared frequency over the highest; below: free motion
+REST_VELOCITY = 1e-2  # added to velocities, for an arm at rest         [rad/s, m/s]
 
 # lowest natural frequency of an arm [rad/s]; finding it takes as long as a hundred steps
 _lowest_frequency: WeakKeyDictionary[ArmModel, float] = WeakKeyDictionary()
@@ -35,28 +35,38 @@ _lowest_frequency: WeakKeyDictionary[ArmModel, float] = WeakKeyDictionary()
 class Watch(NamedTuple):
     """Limits and recorded events, one row per flexible body."""
 
-    body: np.ndarray        # (k,)
-    tip: np.ndarray         # (k,)  station at its end
-    bend: np.ndarray        # (k,)  largest tip deflection                              [m]
-    turn: np.ndarray        # (k,)  largest turn rate; inf with shortening              [rad/s]
-    bent: np.ndarray        # (k,)  first step beyond the deflection limit; -1: none
-    turned: np.ndarray      # (k,)  first step beyond the turn rate limit; -1: none
-    hard: np.ndarray        # (3,)  subdivided steps, inaccurate substeps, first of them
-    coarse: np.ndarray      # (3,)  kinetic energy in coarse steps and in all; coarse steps
-    enough: np.ndarray      # (1,)  coarse steps from which they are checked and reported
+    body: np.ndarray  # (k,)
+    tip: np.ndarray  # (k,)  station at its end
+    bend: np.ndarray  # (k,)  largest tip deflection                              [m]
+    turn: np.ndarray  # (k,)  largest turn rate; inf with shortening              [rad/s]
+    bent: np.ndarray  # (k,)  first step beyond the deflection limit; -1: none
+    turned: np.ndarray  # (k,)  first step beyond the turn rate limit; -1: none
+    hard: np.ndarray  # (3,)  subdivided steps, inaccurate substeps, first of them
+    coarse: np.ndarray  # (3,)  kinetic energy in coarse steps and in all; coarse steps
+    enough: np.ndarray  # (1,)  coarse steps from which they are checked and reported
 
 
 def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
     """Return the Watch of an ArmModel for SimulationSettings."""
     bodies = [body for link in arm.segments.values() for body in link]
-    ends = {arm.arrays.parent[i]: arm.arrays.station[i]     # carries the next segment
-            for link in arm.segments.values() for i in link[1:]}
+    ends = {
+        arm.arrays.parent[i]: arm.arrays.station[i]  # carries the next segment
+        for link in arm.segments.values()
+        for i in link[1:]
+    }
     ends.update(arm.tips.values())
     lengths = np.array([arm.beams[body].length for body in bodies])
-    return Watch(np.array(bodies, int), np.array([ends[body] for body in bodies], int),
-                 settings.deflection_limit * lengths, turn_limits(arm, arm.arrays, settings),
-                 np.full(len(bodies), -1), np.full(len(bodies), -1), np.array([0, 0, -1]),
-                 np.zeros(3), np.array([MIN_SLOW_COARSE_STEPS]))
+    return Watch(
+        np.array(bodies, int),
+        np.array([ends[body] for body in bodies], int),
+        settings.deflection_limit * lengths,
+        turn_limits(arm, arm.arrays, settings),
+        np.full(len(bodies), -1),
+        np.full(len(bodies), -1),
+        np.array([0, 0, -1]),
+        np.zeros(3),
+        np.array([MIN_SLOW_COARSE_STEPS]),
+    )
 
 
 def _min_coarse_steps(arm, step):
@@ -66,9 +76,11 @@ def _min_coarse_steps(arm, step):
         squares = eigvalsh(K, mass_matrix(arm.arrays, np.zeros(arm.size)))
         positive = squares[squares > MAX_RIGID_BODY_RATIO * squares.max(initial=0.0)]
         _lowest_frequency[arm] = float(np.sqrt(positive.min(initial=np.inf)))
-    return (MIN_SLOW_COARSE_STEPS
-            if 2.0 * np.pi / MIN_STEPS_PER_PERIOD < _lowest_frequency[arm] * step < np.inf
-            else MIN_COARSE_STEPS)
+    return (
+        MIN_SLOW_COARSE_STEPS
+        if 2.0 * np.pi / MIN_STEPS_PER_PERIOD < _lowest_frequency[arm] * step < np.inf
+        else MIN_COARSE_STEPS
+    )
 
 
 def turn_limits(arm: ArmModel, arrays: ArmArrays, settings: SimulationSettings) -> np.ndarray:
@@ -81,14 +93,20 @@ def turn_limits(arm: ArmModel, arrays: ArmArrays, settings: SimulationSettings) 
         return np.full(sum(map(len, arm.segments.values())), np.inf)
     q = np.zeros(arm.size)
     M, (K, _) = mass_matrix(arrays, q), spring_matrices(arrays)
-    return np.array([settings.turn_rate_limit * _first_natural_frequency(arrays, link, M, K)
-                     for link in arm.segments.values() for _ in link])
+    return np.array(
+        [
+            settings.turn_rate_limit * _first_natural_frequency(arrays, link, M, K)
+            for link in arm.segments.values()
+            for _ in link
+        ]
+    )
 
 
 def _first_natural_frequency(arrays, link, M, K):
     """First natural frequency [rad/s] in bending of a link; everything else is locked at zero."""
-    rows = [k for body in link
-            for k in arrays.first[body] + np.arange(arrays.count[body, :2].sum())]
+    rows = [
+        k for body in link for k in arrays.first[body] + np.arange(arrays.count[body, :2].sum())
+    ]
     if not rows:
         return np.inf
     block = np.ix_(rows, rows)
@@ -155,8 +173,13 @@ def count_events(watch):
     return events
 
 
-def report_lines(arm: ArmModel, settings: SimulationSettings, watch: Watch, reported: set,
-             time_of: Callable[[int], float]) -> Iterator[str]:
+def report_lines(
+    arm: ArmModel,
+    settings: SimulationSettings,
+    watch: Watch,
+    reported: set,
+    time_of: Callable[[int], float],
+) -> Iterator[str]:
     """
     Yield a line for each new event of the last steps.
 
@@ -165,33 +188,43 @@ def report_lines(arm: ArmModel, settings: SimulationSettings, watch: Watch, repo
     """
     if watch.hard[1] and 'hard' not in reported:
         reported.add('hard')
-        yield (f'the step at {time_of(watch.hard[2]):.4g} s did not converge, not in '
-               'parts either. Take a shorter time_step or smaller efforts')
+        yield (
+            f'the step at {time_of(watch.hard[2]):.4g} s did not converge, not in '
+            'parts either. Take a shorter time_step or smaller efforts'
+        )
     if watch.hard[0] >= MIN_SUBDIVIDED_STEPS and 'parts' not in reported:
         reported.add('parts')
-        yield (f'{MIN_SUBDIVIDED_STEPS} steps were taken in parts by {time_of(0):.4g} s: '
-               f'time_step = {settings.time_step:g} s is too long for this motion. Take a '
-               'shorter one')
+        yield (
+            f'{MIN_SUBDIVIDED_STEPS} steps were taken in parts by {time_of(0):.4g} s: '
+            f'time_step = {settings.time_step:g} s is too long for this motion. Take a '
+            'shorter one'
+        )
     is_coarse = watch.coarse[0] > 0.5 * watch.coarse[1] and 'coarse' not in reported
     if is_coarse and watch.coarse[2] >= watch.enough[0]:
         watch.enough[0] = _min_coarse_steps(arm, settings.time_step)  # rarely needed
     if is_coarse and watch.coarse[2] >= watch.enough[0]:
         reported.add('coarse')
-        yield (f'by {time_of(0):.4g} s most of the motion swings in fewer than '
-               f'{MIN_STEPS_PER_PERIOD} steps: time_step = {settings.time_step:g} s is too long '
-               'to show it. Take a shorter one')
+        yield (
+            f'by {time_of(0):.4g} s most of the motion swings in fewer than '
+            f'{MIN_STEPS_PER_PERIOD} steps: time_step = {settings.time_step:g} s is too long '
+            'to show it. Take a shorter one'
+        )
     row = 0
     for link, bodies in arm.segments.items():
         for number in range(len(bodies)):
             segment = f', segment {number + 1},' if len(bodies) > 1 else ''
             if watch.bent[row] >= 0 and (row, 'bent') not in reported:
                 reported.add((row, 'bent'))
-                yield (f'link "{link}"{segment} bends by more than '
-                       f'{100 * settings.deflection_limit:g} % of its length at '
-                       f'{time_of(watch.bent[row]):.4g} s. Give it more segments')
+                yield (
+                    f'link "{link}"{segment} bends by more than '
+                    f'{100 * settings.deflection_limit:g} % of its length at '
+                    f'{time_of(watch.bent[row]):.4g} s. Give it more segments'
+                )
             if watch.turned[row] >= 0 and (link, 'turned') not in reported:
                 reported.add((link, 'turned'))
-                yield (f'link "{link}" turns faster than {watch.turn[row]:.4g} rad/s, '
-                       f'{settings.turn_rate_limit:g} of its first natural rate, at '
-                       f'{time_of(watch.turned[row]):.4g} s. Take the coupling "shortening"')
+                yield (
+                    f'link "{link}" turns faster than {watch.turn[row]:.4g} rad/s, '
+                    f'{settings.turn_rate_limit:g} of its first natural rate, at '
+                    f'{time_of(watch.turned[row]):.4g} s. Take the coupling "shortening"'
+                )
             row += 1

@@ -35,9 +35,13 @@ def start_parallel_warmup() -> None:
             return
         try:
             process = subprocess.Popen(
-                run_module(__name__), pass_fds=[lock.fileno()], stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        except OSError:         # then this process compiles alone
+                run_module(__name__),
+                pass_fds=[lock.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:  # then this process compiles alone
             return
     threading.Thread(target=_reap, args=(process,), daemon=True).start()
 
@@ -51,6 +55,7 @@ def progress() -> tuple[int, int]:
 @functools.cache
 def _functions_of_a_step():
     from flex_robot_sim.dynamics.integrators import advance_checked
+
     return compiled_callees(advance_checked)
 
 
@@ -78,24 +83,28 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     from flex_robot_sim.model.arm_model import make_workspace
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.util.settings import SimulationSettings
-    model = load('two_link')        # the types are the same for any arm
+
+    model = load('two_link')  # the types are the same for any arm
     arm, h, settings, state = model.arrays, 1e-3, SimulationSettings(), make_state(model)
     q, effort, flow = state.q, state.effort, state.flow
     work, loads, watch = make_workspace(arm), make_loads(model), make_watch(model, settings)
     steps = arm, loads, make_step_settings(settings), state, 1, watch, work
-    return [(compile_part, note_coarseness, (arm, q, q, q, h, watch)),
-            (compile_part, note_validity, (arm, q, 0, watch, work)),
-            (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
-            (compile_part, store_joint_forces, (arm, q, work)),
-            (compile_part, apply_coupled_damping, (arm, h, q, work, q)),
-            (compile_part, solve_with_factors, (arm, q, work, q)),
-            (compile_for, set_energies, (arm, q, q, work, flow)),   # also called from Python
-            (compile_part, eliminate, (arm, work)),
-            (compile_part, inverse_dynamics, (arm, q, q, q, work, q)),
-            (compile_part, set_accelerations, (arm, work, q)),
-            (compile_part, set_forces, (arm, q, q, effort, h, q, work)),
-            (compile_part, set_loads, (arm, loads, q, q, work)),
-            (compile_part, advance, steps), (compile_for, advance_checked, steps)]
+    return [
+        (compile_part, note_coarseness, (arm, q, q, q, h, watch)),
+        (compile_part, note_validity, (arm, q, 0, watch, work)),
+        (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
+        (compile_part, store_joint_forces, (arm, q, work)),
+        (compile_part, apply_coupled_damping, (arm, h, q, work, q)),
+        (compile_part, solve_with_factors, (arm, q, work, q)),
+        (compile_for, set_energies, (arm, q, q, work, flow)),  # also called from Python
+        (compile_part, eliminate, (arm, work)),
+        (compile_part, inverse_dynamics, (arm, q, q, q, work, q)),
+        (compile_part, set_accelerations, (arm, work, q)),
+        (compile_part, set_forces, (arm, q, q, effort, h, q, work)),
+        (compile_part, set_loads, (arm, loads, q, q, work)),
+        (compile_part, advance, steps),
+        (compile_for, advance_checked, steps),
+    ]
 
 
 def _exit_with_parent():

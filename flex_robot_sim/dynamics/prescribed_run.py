@@ -6,8 +6,9 @@ from flex_robot_sim.jit.compiled import compiled
 
 
 @compiled
-def advance_prescribed(arm, loads, settings, state, watch, work, driven, places, rates,
-                       coordinates, efforts):
+def advance_prescribed(
+    arm, loads, settings, state, watch, work, driven, places, rates, coordinates, efforts
+):
     """
     Take a step from each sample to the next; stop before a state that is not finite.
 

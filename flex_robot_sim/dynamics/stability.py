@@ -15,13 +15,18 @@ from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
 from flex_robot_sim.util.eigenproblem import eigh
 
-RANDOM_POSES = 4            # besides the zero pose: the highest frequency depends on the pose
-MIN_DAMPING_RATIO = 1e-7    # below it a mode counts as undamped
-STEP_TOLERANCE = 1e-6       # relative; above the error of the stability boundary
+RANDOM_POSES = 4  # besides the zero pose: the highest frequency depends on the pose
+MIN_DAMPING_RATIO = 1e-7  # below it a mode counts as undamped
+STEP_TOLERANCE = 1e-6  # relative; above the error of the stability boundary
 
 
-def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
-                 damping: ArrayLike = 0.0, in_stops: bool = False) -> float:
+def longest_step(
+    arrays: ArmArrays,
+    scheme: str,
+    stiffness: ArrayLike = 0.0,
+    damping: ArrayLike = 0.0,
+    in_stops: bool = False,
+) -> float:
     """
     Return the longest stable step [s] of a scheme: 0 if there is none, inf if all are stable.
 
@@ -34,8 +39,13 @@ def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
     return [*longest_steps(arrays, scheme, stiffness, damping, stops)][-1]
 
 
-def longest_steps(arrays: ArmArrays, scheme: str, stiffness: ArrayLike, damping: ArrayLike,
-                  stops: Iterable[np.ndarray]) -> Iterator[float]:
+def longest_steps(
+    arrays: ArmArrays,
+    scheme: str,
+    stiffness: ArrayLike,
+    damping: ArrayLike,
+    stops: Iterable[np.ndarray],
+) -> Iterator[float]:
     """
     Yield the longest stable step without stop contact, then with each damping of the stops.
 
@@ -49,11 +59,17 @@ def longest_steps(arrays: ArmArrays, scheme: str, stiffness: ArrayLike, damping:
     dampings = [D]
     if has_dry_friction(arrays.friction):
         # at rest, smoothed friction acts as a strong damper
-        dampings.append(spring_matrices(arrays, stiffness,
-                                        damping + smoothed_slopes_at_rest(arrays.friction))[1])
+        dampings.append(
+            spring_matrices(arrays, stiffness, damping + smoothed_slopes_at_rest(arrays.friction))[
+                1
+            ]
+        )
     masses = _masses(arrays, len(K))
-    free_step = min(_longest_of_modes(scheme, *modes, D) for modes in (eigh(K, M) for M in masses)
-                    for D in dampings)
+    free_step = min(
+        _longest_of_modes(scheme, *modes, D)
+        for modes in (eigh(K, M) for M in masses)
+        for D in dampings
+    )
     yield free_step
     rows = np.flatnonzero(np.isfinite(arrays.lower) | np.isfinite(arrays.upper))
     K[rows, rows] += arrays.stop_stiffness[rows]
@@ -72,8 +88,9 @@ def _masses(arrays, size):
     for number in range(RANDOM_POSES + 1):
         q = np.zeros(size)
         if number > 0:
-            q[:joints] = random.uniform(np.maximum(arrays.lower, -np.pi),
-                                        np.minimum(arrays.upper, np.pi))
+            q[:joints] = random.uniform(
+                np.maximum(arrays.lower, -np.pi), np.minimum(arrays.upper, np.pi)
+            )
         masses.append(mass_matrix(arrays, q))
     return masses
 
@@ -82,12 +99,13 @@ def rounded_down(step: float) -> float:
     """Return a step rounded down to three digits."""
     if step == 0.0:
         return 0.0
-    digit = 10.0**(np.floor(np.log10(step)) - 2)
+    digit = 10.0 ** (np.floor(np.log10(step)) - 2)
     return np.floor(step / digit) * digit
 
 
-def spring_matrices(arrays: ArmArrays, stiffness: ArrayLike = 0.0,
-                    damping: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def spring_matrices(
+    arrays: ArmArrays, stiffness: ArrayLike = 0.0, damping: ArrayLike = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Stiffness and damping (n, n) of links and gears, in the coordinates of the arm.
 
@@ -137,14 +155,15 @@ def _longest_of_modes(scheme, squares, shapes, D):
 
 def _longest_of_rk4(rates):
     """Longest step with which all eigenvalues are in the stability region, fastest first."""
-    longest, rates = np.inf, rates[rates.imag >= 0.0]     # one of each conjugate pair
+    longest, rates = np.inf, rates[rates.imag >= 0.0]  # one of each conjugate pair
     rates = rates[np.argsort(-np.abs(rates), kind='stable')]
     while rates.size:
         magnitude = abs(rates[0])
         longest = min(longest, _stability_limit_of_rk4(rates[0] / magnitude) / magnitude)
         # only eigenvalues that are unstable with a slightly longer step can need a shorter one
         rates = rates[1:][
-            _amplification_excess_of_rk4(longest * (1 + STEP_TOLERANCE) * rates[1:]) > 0.0]
+            _amplification_excess_of_rk4(longest * (1 + STEP_TOLERANCE) * rates[1:]) > 0.0
+        ]
     return longest
 
 

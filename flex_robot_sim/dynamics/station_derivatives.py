@@ -19,8 +19,13 @@ def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
     :param order: ColumnOrder; arrays: DerivativeArrays; receives K, K_rate and K_second.
     """
     first, n = arm.first[i], arm.modes[i]
-    r, K, theta, dtheta, ddtheta = (work.station_p[s], work.K[s], work.theta, work.dtheta,
-                                    work.alpha)
+    r, K, theta, dtheta, ddtheta = (
+        work.station_p[s],
+        work.K[s],
+        work.theta,
+        work.dtheta,
+        work.alpha,
+    )
     N, N_rate, N_second = arrays.N, arrays.N_rate, arrays.N_second
     theta[:] = 0.0
     dtheta[:] = 0.0
@@ -51,20 +56,33 @@ def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
         axis, turn = order.axis[i, k], order.turn[s, k]
         x, y, z = K[0, k], K[1, k], K[2, k]
         dx, dy, dz = turn * G_rate[0, axis], turn * G_rate[1, axis], turn * G_rate[2, axis]
-        ddx, ddy, ddz = (turn * G_second[0, axis], turn * G_second[1, axis],
-                         turn * G_second[2, axis])
+        ddx, ddy, ddz = (
+            turn * G_second[0, axis],
+            turn * G_second[1, axis],
+            turn * G_second[2, axis],
+        )
         column, rate, second = arrays.K[s, k], arrays.K_rate[s, k], arrays.K_second[s, k]
         set_rotated_screw(R, x, y, z, K[3, k], K[4, k], K[5, k], column)
-        set_rotated_screw(R, dx, dy, dz,
-                          vy * z - vz * y + r[1] * dz - r[2] * dy + N_rate[k, 0],
-                          vz * x - vx * z + r[2] * dx - r[0] * dz + N_rate[k, 1],
-                          vx * y - vy * x + r[0] * dy - r[1] * dx + N_rate[k, 2], rate)
         set_rotated_screw(
-            R, ddx, ddy, ddz,
+            R,
+            dx,
+            dy,
+            dz,
+            vy * z - vz * y + r[1] * dz - r[2] * dy + N_rate[k, 0],
+            vz * x - vx * z + r[2] * dx - r[0] * dz + N_rate[k, 1],
+            vx * y - vy * x + r[0] * dy - r[1] * dx + N_rate[k, 2],
+            rate,
+        )
+        set_rotated_screw(
+            R,
+            ddx,
+            ddy,
+            ddz,
             ay * z - az * y + 2.0 * (vy * dz - vz * dy) + r[1] * ddz - r[2] * ddy + N_second[k, 0],
             az * x - ax * z + 2.0 * (vz * dx - vx * dz) + r[2] * ddx - r[0] * ddz + N_second[k, 1],
             ax * y - ay * x + 2.0 * (vx * dy - vy * dx) + r[0] * ddy - r[1] * ddx + N_second[k, 2],
-            second)
+            second,
+        )
         # from rates in the body to rates in the base                                       (T60)
         V, A = arrays.V[i], arrays.A[i]
         add_bracket(1.0, A, column, second)
@@ -145,8 +163,11 @@ def add_station_stiffness(arm, s, i, order, q, mx, my, mz, fx, fy, fz, work, arr
         px, py, pz = fy * nz - fz * ny, fz * nx - fx * nz, fx * ny - fy * nx
         for m in range(n):
             slopes[first + k, first + m] += (
-                turn * order.turn[s, m] * row[order.axis[i, m]] + px * K[0, m] + py * K[1, m]
-                + pz * K[2, m])
+                turn * order.turn[s, m] * row[order.axis[i, m]]
+                + px * K[0, m]
+                + py * K[1, m]
+                + pz * K[2, m]
+            )
     H, reach, setback = arm.station_H[s], arm.reach[i], arm.station_setback[s]
     for k in range(z_end):
         group, end = (0, y_end) if k < y_end else (y_end, z_end)
@@ -159,8 +180,11 @@ def add_station_stiffness(arm, s, i, order, q, mx, my, mz, fx, fy, fz, work, arr
             a += setback[g, k] * q[first + k]
         for k in range(y_end, z_end):
             b += setback[g, k] * q[first + k]
-        yy, yz, zz = 6.0 * a * fy + 2.0 * b * fz, 2.0 * (b * fy + a * fz), (
-            2.0 * a * fy + 6.0 * b * fz)
+        yy, yz, zz = (
+            6.0 * a * fy + 2.0 * b * fz,
+            2.0 * (b * fy + a * fz),
+            (2.0 * a * fy + 6.0 * b * fz),
+        )
         for k in range(z_end):
             for m in range(z_end):
                 factor = yz if (k < y_end) != (m < y_end) else yy if k < y_end else zz

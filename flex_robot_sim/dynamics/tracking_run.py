@@ -14,32 +14,32 @@ from flex_robot_sim.jit.compiled import compiled
 class MeasuredMotion(NamedTuple):
     """A log of k samples, as the simulation follows it."""
 
-    driven: np.ndarray          # (j,)      coordinates that the motors move
-    measured: np.ndarray        # (j,)      coordinates that the log contains
-    parts: np.ndarray           # (1,)      steps from a sample to the next
-    efforts: np.ndarray         # (k, j)    of the motors, linear between samples       [N m, N]
-    positions: np.ndarray       # (k, j)    measured; of prescribed drives: those of `driven`
-    velocities: np.ndarray      # (k, j)    [rad/s, m/s]
+    driven: np.ndarray  # (j,)      coordinates that the motors move
+    measured: np.ndarray  # (j,)      coordinates that the log contains
+    parts: np.ndarray  # (1,)      steps from a sample to the next
+    efforts: np.ndarray  # (k, j)    of the motors, linear between samples       [N m, N]
+    positions: np.ndarray  # (k, j)    measured; of prescribed drives: those of `driven`
+    velocities: np.ndarray  # (k, j)    [rad/s, m/s]
 
 
 @pass_by_pointer
 class TrackingServo(NamedTuple):
     """A compliant servo that tracks the measured positions."""
 
-    stiffness: np.ndarray       # (j,)      [N m/rad, N/m]
-    damping: np.ndarray         # (j,)      [N m s/rad, N s/m]
-    lag_gain: np.ndarray        # (j,)      over the error behind a first-order lag
-    lag: np.ndarray             # (1,)      time constant of this lag                        [s]
-    lagged_error: np.ndarray    # (j,)      output of this lag, zero at first           [rad, m]
+    stiffness: np.ndarray  # (j,)      [N m/rad, N/m]
+    damping: np.ndarray  # (j,)      [N m s/rad, N s/m]
+    lag_gain: np.ndarray  # (j,)      over the error behind a first-order lag
+    lag: np.ndarray  # (1,)      time constant of this lag                        [s]
+    lagged_error: np.ndarray  # (j,)      output of this lag, zero at first           [rad, m]
 
 
 @pass_by_pointer
 class FollowedMotion(NamedTuple):
     """What the simulation did at the k samples of a log."""
 
-    coordinates: np.ndarray     # (k, n)
-    velocities: np.ndarray      # (k, n)
-    servo_effort: np.ndarray    # (k, j)    mean of the servo up to the sample          [N m, N]
+    coordinates: np.ndarray  # (k, n)
+    velocities: np.ndarray  # (k, n)
+    servo_effort: np.ndarray  # (k, j)    mean of the servo up to the sample          [N m, N]
 
 
 @compiled
@@ -57,7 +57,11 @@ def advance_tracking(arm, loads, settings, state, watch, work, log, servo, out):
     driven, measured, prescribed, parts = log.driven, log.measured, work.prescribed, log.parts[0]
     efforts, places, rates = log.efforts, log.positions, log.velocities
     stiffness, damping, lag_gain, lagged_error = (
-        servo.stiffness, servo.damping, servo.lag_gain, servo.lagged_error)
+        servo.stiffness,
+        servo.damping,
+        servo.lag_gain,
+        servo.lagged_error,
+    )
     servo_effort, any_prescribed = out.servo_effort, False
     for j in range(driven.size):
         any_prescribed = any_prescribed or prescribed[j] != 0
@@ -84,21 +88,28 @@ def advance_tracking(arm, loads, settings, state, watch, work, log, servo, out):
                 # at the middle of the step
                 error = places[k, j] + part / parts * (places[k + 1, j] - places[k, j]) - q[s]
                 lag_effort = lag_gain[j] * (
-                    lagged_error[j] + 0.5 * (1.0 - decay) * (error - lagged_error[j]))
+                    lagged_error[j] + 0.5 * (1.0 - decay) * (error - lagged_error[j])
+                )
                 lagged_error[j] = decay * lagged_error[j] + 0.5 * (1.0 - decay) * error
                 servo_effort[k + 1, j] += (
-                    stiffness[j] * (work.target[j] - 0.5 * q[d]) + lag_effort
-                    + damping[j] * (work.target_rate[j] + q[d] / h)) / parts
-                effort[j] = (efforts[k, j] + share * (efforts[k + 1, j] - efforts[k, j])
-                             + lag_effort)
+                    stiffness[j] * (work.target[j] - 0.5 * q[d])
+                    + lag_effort
+                    + damping[j] * (work.target_rate[j] + q[d] / h)
+                ) / parts
+                effort[j] = (
+                    efforts[k, j] + share * (efforts[k + 1, j] - efforts[k, j]) + lag_effort
+                )
             if advance(arm, loads, settings, state, 1, watch, work) < 1:
                 return k
             for j in range(driven.size):
                 if prescribed[j] == 0:
                     d, s = driven[j], measured[j]
                     servo_effort[k + 1, j] -= (0.5 * stiffness[j] + damping[j] / h) * q[d] / parts
-                    error = (places[k, j] + (part + 1) / parts * (places[k + 1, j] - places[k, j])
-                             - q[s])
+                    error = (
+                        places[k, j]
+                        + (part + 1) / parts * (places[k + 1, j] - places[k, j])
+                        - q[s]
+                    )
                     lagged_error[j] += 0.5 * (1.0 - decay) * error
         for j in range(driven.size):
             if prescribed[j] != 0:

@@ -32,21 +32,21 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 class Load(NamedTuple):
     """Rigid body attached to the end of a beam, in the frame of its tip."""
 
-    mass: float             #                                               [kg]
-    centre: np.ndarray      # (3,)    centre of mass                        [m]
-    inertia: np.ndarray     # (3, 3)  about the origin of the tip frame     [kg m2]
+    mass: float  #                                               [kg]
+    centre: np.ndarray  # (3,)    centre of mass                        [m]
+    inertia: np.ndarray  # (3, 3)  about the origin of the tip frame     [kg m2]
 
 
 class EndShape(NamedTuple):
     """Matrices that map the coordinates of a beam to the pose of its far end."""
 
-    shape: np.ndarray       # (3, n)    translation
-    turn: np.ndarray        # (3, n)    rotation vector                     [rad]
+    shape: np.ndarray  # (3, n)    translation
+    turn: np.ndarray  # (3, n)    rotation vector                     [rad]
     shortening: np.ndarray  # (n, n)    H of (2)
-    setback: np.ndarray     # (4, n)    rows; minus the sum of their cubes is (3)
+    setback: np.ndarray  # (4, n)    rows; minus the sum of their cubes is (3)
 
 
-SETBACK_POINTS = 4          # Gauss points of the integral (3): exact for x^2 and x^3
+SETBACK_POINTS = 4  # Gauss points of the integral (3): exact for x^2 and x^3
 NO_LOAD = Load(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
@@ -55,14 +55,14 @@ NO_LOAD = Load(0.0, np.zeros(3), np.zeros((3, 3)))
 class Beam:
     """A beam with n elastic coordinates and g Gauss stations."""
 
-    length: float               #                                           [m]
+    length: float  #                                           [m]
     section: Section
-    names: tuple[str, ...]      # (n,)         'bending_y_1', ...
-    stiffness: np.ndarray       # (n, n)                                    [SI per coordinate]
-    stations: np.ndarray        # (g,)         x of the Gauss stations      [m]
-    weights: np.ndarray         # (g,)         their weights                [m]
-    shapes: dict[str, Shapes]   # by direction; rigid directions are left out
-    is_segment: bool = False    # one of several segments of a link
+    names: tuple[str, ...]  # (n,)         'bending_y_1', ...
+    stiffness: np.ndarray  # (n, n)                                    [SI per coordinate]
+    stations: np.ndarray  # (g,)         x of the Gauss stations      [m]
+    weights: np.ndarray  # (g,)         their weights                [m]
+    shapes: dict[str, Shapes]  # by direction; rigid directions are left out
+    is_segment: bool = False  # one of several segments of a link
 
     def __post_init__(self) -> None:
         make_read_only((self.section, self.stiffness, self.stations, self.weights))
@@ -97,8 +97,15 @@ class Beam:
 
     def strain(self, x: ArrayLike) -> np.ndarray:
         """Stretch u' and curvatures phi', -w'', v'' at x [m]: (4, n), or (k, 4, n)."""
-        return self._rows(x, [('stretch', 1, 1.0), ('torsion', 1, 1.0), ('bending_z', 2, -1.0),
-                              ('bending_y', 2, 1.0)])
+        return self._rows(
+            x,
+            [
+                ('stretch', 1, 1.0),
+                ('torsion', 1, 1.0),
+                ('bending_z', 2, -1.0),
+                ('bending_y', 2, 1.0),
+            ],
+        )
 
     def shortening(self, x: ArrayLike) -> np.ndarray:
         """H at x [m]: (n, n), or (k, n, n) for stations (k,)."""
@@ -107,8 +114,9 @@ class Beam:
         for direction in ('bending_y', 'bending_z'):
             if direction in self.shapes:
                 shapes, part = self.shapes[direction], self.columns(direction)
-                H[:, part, part] = integrals_up_to(stations, shapes.slopes, shapes.breaks,
-                                                   shapes.stations)
+                H[:, part, part] = integrals_up_to(
+                    stations, shapes.slopes, shapes.breaks, shapes.stations
+                )
         return H if np.ndim(x) else H[0]
 
     @cached_property
@@ -138,8 +146,9 @@ class Beam:
             column = np.maximum(row - self.reach, 0) + np.arange(self.width)
             inside = column < np.minimum(row + self.reach + 1, shapes.count)
             column = np.minimum(column, shapes.count - 1)
-            for stations, H in integrals_by_piece(np.asarray(x, float), shapes.slopes,
-                                                  shapes.breaks, shapes.stations):
+            for stations, H in integrals_by_piece(
+                np.asarray(x, float), shapes.slopes, shapes.breaks, shapes.stations
+            ):
                 band[stations, part] = H[:, row, column] * inside
         return band
 
@@ -157,9 +166,17 @@ class Beam:
     @cached_property
     def at_end(self) -> EndShape:
         """Shape matrices of the far end; cached, because they take half a millisecond."""
-        return EndShape(*map(read_only, (
-            self.shape(self.length), self.turn(self.length), self.shortening(self.length),
-            self.setback(self.length))))
+        return EndShape(
+            *map(
+                read_only,
+                (
+                    self.shape(self.length),
+                    self.turn(self.length),
+                    self.shortening(self.length),
+                    self.setback(self.length),
+                ),
+            )
+        )
 
     @cached_property
     def bending(self) -> tuple[slice, slice]:
@@ -180,23 +197,27 @@ class Beam:
     def modal_mass(self) -> np.ndarray:
         """Mass matrix of the coordinates for a beam clamped at its root and undeformed, (n, n)."""
         dm, J = self.section.mass_per_length * self.weights, self.section.inertia
-        return read_only(np.einsum('g,gai,gaj->ij', dm, self.Phi, self.Phi, optimize=True)
-                         + np.einsum('g,a,gai,gaj->ij', self.weights, J, self.Theta, self.Theta,
-                                     optimize=True))
+        return read_only(
+            np.einsum('g,gai,gaj->ij', dm, self.Phi, self.Phi, optimize=True)
+            + np.einsum('g,a,gai,gaj->ij', self.weights, J, self.Theta, self.Theta, optimize=True)
+        )
 
     @cached_property
     def rotary(self) -> np.ndarray:
         """Integral of J Theta: angular momentum of the rotating sections per rate, (3, n)."""
-        return read_only(self.section.inertia[:, None]
-                         * np.tensordot(self.weights, self.Theta, 1))
+        return read_only(self.section.inertia[:, None] * np.tensordot(self.weights, self.Theta, 1))
 
     def _summary(self) -> tuple[str, SummaryRows]:
         section = self.section
         return f'Beam of {self.length:.4g} m: {counted(self.size, "coordinate")}', [
             ('coordinates', listed(self.names)),
-            ('section', f'{section.mass_per_length:.4g} kg/m, EIy {section.EIy:.4g} N m2, EIz '
-             f'{section.EIz:.4g} N m2, GJ {section.GJ:.4g} N m2, EA {section.EA:.4g} N'),
-            ('stations', str(self.stations.size))]
+            (
+                'section',
+                f'{section.mass_per_length:.4g} kg/m, EIy {section.EIy:.4g} N m2, EIz '
+                f'{section.EIz:.4g} N m2, GJ {section.GJ:.4g} N m2, EA {section.EA:.4g} N',
+            ),
+            ('stations', str(self.stations.size)),
+        ]
 
     def _rows(self, x, rows):
         stations = np.atleast_1d(np.asarray(x, float))
@@ -204,5 +225,6 @@ class Beam:
         for row, (direction, order, sign) in enumerate(rows):
             if direction in self.shapes:
                 out[:, row, self.columns(direction)] = sign * self.shapes[direction].at(
-                    stations, order)
+                    stations, order
+                )
         return out if np.ndim(x) else out[0]

@@ -13,13 +13,19 @@ from flex_robot_sim.elastic.section import Section
 from flex_robot_sim.elastic.shapes import Direction, assumed_shapes, matrices
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
-BEAM_CACHE_SIZE = 32    # beams stay the same while other parameters of an arm change
-MAX_COUPLING = 1e-6      # of two shapes, over the largest stiffness; more is no rounding error
+BEAM_CACHE_SIZE = 32  # beams stay the same while other parameters of an arm change
+MAX_COUPLING = 1e-6  # of two shapes, over the largest stiffness; more is no rounding error
 
 
-def make_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
-              elements: int = 0, boundary: str = 'static', load: Load = NO_LOAD,
-              is_segment: bool = False) -> Beam:
+def make_beam(
+    length: float,
+    section: Section,
+    coordinates: Mapping[str, int | Literal['all']],
+    elements: int = 0,
+    boundary: str = 'static',
+    load: Load = NO_LOAD,
+    is_segment: bool = False,
+) -> Beam:
     """
     Discretise one beam.
 
@@ -32,9 +38,15 @@ def make_beam(length: float, section: Section, coordinates: Mapping[str, int | L
     """
     # finite elements take too much memory to cache; modes take time to compute
     make_function = _make_beam if elements else _make_beam_cached
-    return make_function(length, (section.mass_per_length, tuple(section.inertia), *section[2:]),
-                         tuple(coordinates.items()), elements, boundary,
-                         (load.mass, tuple(load.centre), tuple(load.inertia.ravel())), is_segment)
+    return make_function(
+        length,
+        (section.mass_per_length, tuple(section.inertia), *section[2:]),
+        tuple(coordinates.items()),
+        elements,
+        boundary,
+        (load.mass, tuple(load.centre), tuple(load.inertia.ravel())),
+        is_segment,
+    )
 
 
 def _make_beam(length, section, coordinates, elements, boundary, load, is_segment):
@@ -46,8 +58,11 @@ def _make_beam(length, section, coordinates, elements, boundary, load, is_segmen
         count = coordinates.get(direction.name, 0)
         if count == 0:
             continue
-        direction_shapes = (element_shapes(direction, length, elements, count) if elements
-                            else assumed_shapes(direction, length, int(count), boundary))
+        direction_shapes = (
+            element_shapes(direction, length, elements, count)
+            if elements
+            else assumed_shapes(direction, length, int(count), boundary)
+        )
         stiffness, _ = matrices(direction_shapes, direction)
         # natural modes are orthogonal: off-diagonal entries are rounding errors
         diagonal = np.diag(np.diag(stiffness))
@@ -59,22 +74,45 @@ def _make_beam(length, section, coordinates, elements, boundary, load, is_segmen
         shapes[direction.name] = direction_shapes
     breaks = np.linspace(0.0, length, (elements or 1) + 1)
     stations_per_element = max(
-        (direction_shapes.stations for direction_shapes in shapes.values()), default=2)
-    return Beam(length, section, tuple(names), block_diagonal(*blocks),
-                *gauss_stations(breaks, stations_per_element), shapes, is_segment)
+        (direction_shapes.stations for direction_shapes in shapes.values()), default=2
+    )
+    return Beam(
+        length,
+        section,
+        tuple(names),
+        block_diagonal(*blocks),
+        *gauss_stations(breaks, stations_per_element),
+        shapes,
+        is_segment,
+    )
 
 
 _make_beam_cached = lru_cache(maxsize=BEAM_CACHE_SIZE)(_make_beam)
 
 
-def cut_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
-             segments: int, elements: int = 0, boundary: str = 'static',
-             load: Load = NO_LOAD) -> list[Beam]:
+def cut_beam(
+    length: float,
+    section: Section,
+    coordinates: Mapping[str, int | Literal['all']],
+    segments: int,
+    elements: int = 0,
+    boundary: str = 'static',
+    load: Load = NO_LOAD,
+) -> list[Beam]:
     """Equal segments of a beam, as of `make_beam`; the load of each has those beyond it."""
     segment_length = length / segments
-    return [make_beam(segment_length, section, coordinates, elements, boundary,
-                      _load_beyond(length - (i + 1) * segment_length, section, load), segments > 1)
-            for i in range(segments)]
+    return [
+        make_beam(
+            segment_length,
+            section,
+            coordinates,
+            elements,
+            boundary,
+            _load_beyond(length - (i + 1) * segment_length, section, load),
+            segments > 1,
+        )
+        for i in range(segments)
+    ]
 
 
 def _load_beyond(length, section, load):

@@ -20,7 +20,7 @@ from math import cos, cosh, exp, factorial, floor, pi, sin, sqrt
 
 import numpy as np
 
-POWER_SERIES_MAX_LAMBDA = 1.0   # the power series is used below it
+POWER_SERIES_MAX_LAMBDA = 1.0  # the power series is used below it
 FIRST_BENDING_ROOT = 1.8751040687119611  # smallest solution of cos(x) cosh(x) = -1
 
 
@@ -29,18 +29,25 @@ def clamped_bending(lam: float, xi: np.ndarray, order: int) -> np.ndarray:
     if lam < POWER_SERIES_MAX_LAMBDA:
         return np.stack([_power_series(lam, xi, order, first) for first in (2, 3)], axis=-1)
     z = lam * xi
-    trig_terms = [(np.cos(z), np.sin(z)), (-np.sin(z), np.cos(z)),
-                  (-np.cos(z), -np.sin(z)), (np.sin(z), -np.cos(z))][order % 4]
+    trig_terms = [
+        (np.cos(z), np.sin(z)),
+        (-np.sin(z), np.cos(z)),
+        (-np.cos(z), -np.sin(z)),
+        (np.sin(z), -np.cos(z)),
+    ][order % 4]
     end = np.exp(-lam)
-    left = (-1.0)**order * np.exp(-z) - trig_terms[0] + trig_terms[1]
+    left = (-1.0) ** order * np.exp(-z) - trig_terms[0] + trig_terms[1]
     right = np.exp(-lam * (1.0 - xi)) - end * (trig_terms[0] + trig_terms[1])
     return lam**order * np.stack([left, right], axis=-1)
 
 
 def _power_series(lam, xi, order, first):
     """Sum of lam^(4 k) xi^n / n! with n = first + 4 k, differentiated."""
-    return sum(lam**(n - first) * xi**(n - order) / factorial(n - order)
-               for n in range(first, first + 20, 4) if n >= order)
+    return sum(
+        lam ** (n - first) * xi ** (n - order) / factorial(n - order)
+        for n in range(first, first + 20, 4)
+        if n >= order
+    )
 
 
 def _at_end(lam, order):
@@ -50,18 +57,26 @@ def _at_end(lam, order):
     c, s, end = cos(lam), sin(lam), exp(-lam)
     trig_terms = ((c, s), (-s, c), (-c, -s), (s, -c))[order]
     scale = lam**order
-    return (scale * ((-1.0)**order * end - trig_terms[0] + trig_terms[1]),
-            scale * (1.0 - end * (trig_terms[0] + trig_terms[1])))
+    return (
+        scale * ((-1.0) ** order * end - trig_terms[0] + trig_terms[1]),
+        scale * (1.0 - end * (trig_terms[0] + trig_terms[1])),
+    )
 
 
 def _end_conditions(lam, mu, sigma, j):
     """Matrix of (1) for the two clamped solutions, and that of their v and v' at the end."""
     scale, fourth = max(lam, POWER_SERIES_MAX_LAMBDA), lam**4
     columns = list(zip(*(_at_end(lam, order) for order in range(4))))
-    force = (tuple((-shear - fourth * (mu * v + sigma * slope)) / scale**3
-                   for v, slope, _, shear in columns),
-             tuple((bending - fourth * (sigma * v + j * slope)) / scale**2
-                   for v, slope, bending, _ in columns))
+    force = (
+        tuple(
+            (-shear - fourth * (mu * v + sigma * slope)) / scale**3
+            for v, slope, _, shear in columns
+        ),
+        tuple(
+            (bending - fourth * (sigma * v + j * slope)) / scale**2
+            for v, slope, bending, _ in columns
+        ),
+    )
     return force, (tuple(v for v, *_ in columns), tuple(slope / scale for _, slope, *_ in columns))
 
 
@@ -81,21 +96,22 @@ def _count_below(lam, mu, sigma, j):
 
 def _count_clamped_clamped(lam):
     """Return how many roots of cosh cos = 1 lie in (0, lam)."""
-    if lam < 4.0:       # the first is 4.73
+    if lam < 4.0:  # the first is 4.73
         return 0
     i = floor(lam / pi)
     sign = 1.0 if 1.0 / cosh(min(lam, 700.0)) > cos(lam) else -1.0
-    return i - int((1.0 - (-1.0)**i * sign) / 2)
+    return i - int((1.0 - (-1.0) ** i * sign) / 2)
 
 
 @lru_cache(maxsize=256)
-def bending_roots(count: int, mu: float = 0.0, sigma: float = 0.0,
-                  j: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def bending_roots(
+    count: int, mu: float = 0.0, sigma: float = 0.0, j: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """First roots lambda (count,), and factors (2, count) of the two solutions in the modes."""
     roots, factors = np.empty(count), np.empty((2, count))
     for k in range(count):
         low, below_low = (float(roots[k - 1]) * (1 + 1e-9), k) if k else (0.0, 0)
-        high = (k + 1) * pi                     # a body at the end lowers the roots
+        high = (k + 1) * pi  # a body at the end lowers the roots
         below_high = _count_below(high, mu, sigma, j)
         while (below_high != k + 1 or below_low != k) and high - low > 1e-12 * high:
             middle = 0.5 * (low + high)
@@ -116,7 +132,7 @@ def _refine_root(low, high, mu, sigma, j):
         rows, _ = _end_conditions(lam, mu, sigma, j)
         return _determinant(rows)
 
-    if determinant(low) * determinant(high) >= 0.0:     # double root
+    if determinant(low) * determinant(high) >= 0.0:  # double root
         return high
     return _bisect(determinant, low, high)
 
@@ -137,6 +153,7 @@ def _bisect(function, low, high):
 @lru_cache(maxsize=256)
 def rod_roots(count: int, mu: float = 0.0) -> np.ndarray:
     """First roots of cos(lambda) = mu lambda sin(lambda): torsion, or stretch, with a body."""
+
     def mismatch(lam):
         return cos(lam) - mu * lam * sin(lam)
 
@@ -149,8 +166,9 @@ def rod_roots(count: int, mu: float = 0.0) -> np.ndarray:
     return roots
 
 
-def bending_modes(roots: np.ndarray, factors: np.ndarray, xi: np.ndarray,
-                  order: int) -> np.ndarray:
+def bending_modes(
+    roots: np.ndarray, factors: np.ndarray, xi: np.ndarray, order: int
+) -> np.ndarray:
     """Differentiate the modes at xi (k,); returns (k, count)."""
     columns = [clamped_bending(lam, xi, order) @ pair for lam, pair in zip(roots, factors.T)]
     return np.stack(columns, axis=-1) if columns else np.empty((len(xi), 0))
@@ -162,11 +180,12 @@ def rod_modes(roots: np.ndarray, xi: np.ndarray, order: int) -> np.ndarray:
     return roots**order * [np.sin(z), np.cos(z), -np.sin(z), -np.cos(z)][order % 4]
 
 
-def first_bending_frequency(length: float, bending_stiffness: float,
-                            mass_per_length: float) -> float:
+def first_bending_frequency(
+    length: float, bending_stiffness: float, mass_per_length: float
+) -> float:
     """First bending frequency [Hz] without a body, from length [m], EI [N m2] and kg/m."""
     wave = sqrt(bending_stiffness / mass_per_length)
-    return (FIRST_BENDING_ROOT / length)**2 * wave / (2 * pi)
+    return (FIRST_BENDING_ROOT / length) ** 2 * wave / (2 * pi)
 
 
 def first_wave_frequency(length: float, stiffness: float, inertia_per_length: float) -> float:

@@ -7,11 +7,12 @@ import numpy as np
 
 from flex_robot_sim.elastic.shapes import Direction, Shapes, natural_shapes
 
-MAX_DENSE_COORDINATES = 200     # above it matrices are sparse
+MAX_DENSE_COORDINATES = 200  # above it matrices are sparse
 
 
-def element_shapes(direction: Direction, length: float, elements: int,
-                   count: int | Literal['all']) -> Shapes:
+def element_shapes(
+    direction: Direction, length: float, elements: int, count: int | Literal['all']
+) -> Shapes:
     """
     Return shapes of finite elements of equal length.
 
@@ -22,7 +23,7 @@ def element_shapes(direction: Direction, length: float, elements: int,
     breaks = np.linspace(0.0, length, elements + 1)
     coordinate_count = per_node * elements
     basis = partial(_node_shapes, breaks, length / elements, per_node)
-    stations = 6 if per_node == 2 else 2        # degree 10: a cubic shortens with degree 5
+    stations = 6 if per_node == 2 else 2  # degree 10: a cubic shortens with degree 5
     if count == 'all':
         return Shapes(basis, np.eye(coordinate_count), breaks, stations, reach=2 * per_node - 1)
     mix = np.eye(coordinate_count)
@@ -45,8 +46,9 @@ def _node_shapes(breaks, element_length, per_node, x, order):
         from scipy.sparse import csr_matrix  # imported late: slow, rarely needed
 
         rows = np.arange(0, values.size + 1, 2 * per_node)
-        return csr_matrix((values.ravel(), columns.ravel(), rows),
-                          (len(x), per_node + coordinate_count))[:, per_node:]
+        return csr_matrix(
+            (values.ravel(), columns.ravel(), rows), (len(x), per_node + coordinate_count)
+        )[:, per_node:]
     out = np.zeros((len(x), per_node + coordinate_count))
     np.put_along_axis(out, columns, values, axis=1)
     return out[:, per_node:]
@@ -61,8 +63,11 @@ def _hermite(s, order, element_length):
         (12 * s - 6, 6 * s - 4, 6 - 12 * s, 6 * s - 2),
         (12 * ones, 6 * ones, -12 * ones, 6 * ones),
     ][order]
-    return (np.stack(columns, axis=-1) * [1.0, element_length, 1.0, element_length]
-            / element_length**order)
+    return (
+        np.stack(columns, axis=-1)
+        * [1.0, element_length, 1.0, element_length]
+        / element_length**order
+    )
 
 
 def _linear(s, order, element_length):

@@ -20,8 +20,9 @@ def gauss_stations(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarr
     return (start + size * nodes).ravel(), (size * weights).ravel()
 
 
-def integrals_up_to(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], breaks: np.ndarray,
-                    count: int) -> np.ndarray:
+def integrals_up_to(
+    x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], breaks: np.ndarray, count: int
+) -> np.ndarray:
     """Integrals (k, n, n) of slopes(s)^T slopes(s), (m, a, n), from breaks[0] to x (k,) [m]."""
     parts = list(integrals_by_piece(x, slopes, breaks, count))
     out = np.zeros((len(x), *parts[0][1].shape[1:]))
@@ -30,8 +31,9 @@ def integrals_up_to(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], b
     return out
 
 
-def integrals_by_piece(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray],
-                       breaks: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def integrals_by_piece(
+    x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], breaks: np.ndarray, count: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield rows of x (m,) in a piece, and their `integrals_up_to` (m, n, n)."""
     rule = _unit_gauss_rule(count)
     piece_index = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, len(breaks) - 2)
@@ -39,16 +41,20 @@ def integrals_by_piece(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray]
     for i, (begin, end) in enumerate(zip(breaks[:-1], breaks[1:])):
         rows = np.flatnonzero(piece_index == i)
         if rows.size:
-            yield rows, start + _integrate_products(
-                slopes, np.full(rows.size, begin), x[rows] - begin, *rule)
+            yield (
+                rows,
+                start
+                + _integrate_products(slopes, np.full(rows.size, begin), x[rows] - begin, *rule),
+            )
         start = start + _integrate_products(
-            slopes, np.array([begin]), np.array([end - begin]), *rule)
+            slopes, np.array([begin]), np.array([end - begin]), *rule
+        )
 
 
 def _integrate_products(slopes, start, size, nodes, weights):
     """Integrals over pieces given by start and size, (k,); returns (k, n, n)."""
     values = slopes((start[:, None] + size[:, None] * nodes).ravel())
-    values = values.reshape(len(start), -1, values.shape[-1])       # (k, nodes and rows, n)
+    values = values.reshape(len(start), -1, values.shape[-1])  # (k, nodes and rows, n)
     rows = values.shape[1] // len(nodes)
     factors = size[:, None] * np.repeat(weights, rows)
     return np.swapaxes(values, 1, 2) @ (factors[:, :, None] * values)

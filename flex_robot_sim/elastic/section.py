@@ -15,27 +15,27 @@ import numpy as np
 DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
 """Deformation directions: along the y axis, along the z axis, about and along the x axis."""
 STIFFNESS_OF = {'bending_y': 'EIz', 'bending_z': 'EIy', 'torsion': 'GJ', 'stretch': 'EA'}
-ZETA_5 = 1.0369277551433699      # sum over n of 1/n^5, by Riemann
+ZETA_5 = 1.0369277551433699  # sum over n of 1/n^5, by Riemann
 
 
 class Section(NamedTuple):
     """A uniform cross-section; x runs along the beam, y and z are principal axes."""
 
     mass_per_length: float  # [kg/m]
-    inertia: np.ndarray     # (3,)  about x, y, z, per length               [kg m]
-    EIy: float              # bending stiffness about y: resists bending_z  [N m2]
-    EIz: float              # bending stiffness about z: resists bending_y  [N m2]
-    GJ: float               # torsional stiffness                           [N m2]
-    EA: float               # axial stiffness                               [N]
+    inertia: np.ndarray  # (3,)  about x, y, z, per length               [kg m]
+    EIy: float  # bending stiffness about y: resists bending_z  [N m2]
+    EIz: float  # bending stiffness about z: resists bending_y  [N m2]
+    GJ: float  # torsional stiffness                           [N m2]
+    EA: float  # axial stiffness                               [N]
 
 
 class Outline(NamedTuple):
     """Geometry of a cross-section."""
 
-    area: float             # [m2]
-    Iy: float               # second moment about y, integral of z^2    [m4]
-    Iz: float               # second moment about z, integral of y^2    [m4]
-    J: float                # Saint-Venant torsion constant             [m4]
+    area: float  # [m2]
+    Iy: float  # second moment about y, integral of z^2    [m4]
+    Iz: float  # second moment about z, integral of y^2    [m4]
+    J: float  # Saint-Venant torsion constant             [m4]
 
 
 def rectangle(width: float, height: float) -> Outline:

@@ -20,23 +20,23 @@ from flex_robot_sim.elastic.quadrature import gauss_stations
 from flex_robot_sim.util.eigenproblem import eigh
 from flex_robot_sim.util.read_only import make_read_only
 
-Matrix: TypeAlias = Any     # np.ndarray, or sparse where it is large and most of it is zero
+Matrix: TypeAlias = Any  # np.ndarray, or sparse where it is large and most of it is zero
 
-RELATIVE_ROUNDING = 1e-12   # of a position on the beam, relative to its length
-BASIS_CACHE_SIZE = 16       # bases of polynomials and free modes, per beam length
-VALUES_CACHE_SIZE = 32      # sets of stations per basis
-MAX_CACHED_VALUES = 4096    # of a basis at a set of stations
+RELATIVE_ROUNDING = 1e-12  # of a position on the beam, relative to its length
+BASIS_CACHE_SIZE = 16  # bases of polynomials and free modes, per beam length
+VALUES_CACHE_SIZE = 32  # sets of stations per basis
+MAX_CACHED_VALUES = 4096  # of a basis at a set of stations
 
 
 class Direction(NamedTuple):
     """A deformation direction of a beam, with its stiffness and inertia."""
 
-    name: str               # 'bending_y', 'bending_z', 'torsion' or 'stretch'
-    strain_order: int       # 2 for bending, 1 for torsion and stretch
-    stiffness: float        # EIz, EIy, GJ or EA                                [N m2; stretch: N]
-    inertia: float          # rho A, or rho Ip for torsion                      [kg/m; kg m]
-    rotary: float           # rho Iz or rho Iy for bending, else 0              [kg m]
-    load: np.ndarray        # (strain_order, strain_order) inertia of the body at the end, for
+    name: str  # 'bending_y', 'bending_z', 'torsion' or 'stretch'
+    strain_order: int  # 2 for bending, 1 for torsion and stretch
+    stiffness: float  # EIz, EIy, GJ or EA                                [N m2; stretch: N]
+    inertia: float  # rho A, or rho Ip for torsion                      [kg/m; kg m]
+    rotary: float  # rho Iz or rho Iy for bending, else 0              [kg m]
+    load: np.ndarray  # (strain_order, strain_order) inertia of the body at the end, for
     #                         the displacement and slope there                  [kg, kg m, kg m2]
 
 
@@ -44,12 +44,12 @@ class Direction(NamedTuple):
 class Shapes:
     """Shapes of one direction: `basis(x, order) @ mix` is the derivative of that order."""
 
-    basis: Callable[[ArrayLike, int], Matrix]   # stations (k,) and order -> (k, m), smooth
+    basis: Callable[[ArrayLike, int], Matrix]  # stations (k,) and order -> (k, m), smooth
     #                         between the breaks
-    mix: Matrix             # (m, n)
-    breaks: np.ndarray      # ends of the smooth pieces                         [m]
-    stations: int           # Gauss stations that a piece needs
-    reach: int = 10**6      # half bandwidth: shapes further apart in index do not overlap
+    mix: Matrix  # (m, n)
+    breaks: np.ndarray  # ends of the smooth pieces                         [m]
+    stations: int  # Gauss stations that a piece needs
+    reach: int = 10**6  # half bandwidth: shapes further apart in index do not overlap
 
     def __post_init__(self) -> None:
         make_read_only((self.mix, self.breaks))
@@ -102,8 +102,9 @@ def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
         vectors = vectors[:, np.argsort(squares)]
     else:
         _, vectors = eigh(inertia, stiffness)
-    mixed = Shapes(shapes.basis, shapes.mix @ vectors[:, :-count - 1:-1], shapes.breaks,
-                   shapes.stations)
+    mixed = Shapes(
+        shapes.basis, shapes.mix @ vectors[:, : -count - 1 : -1], shapes.breaks, shapes.stations
+    )
     return _normalised(mixed, direction)
 
 
@@ -117,10 +118,14 @@ def matrices(shapes: Shapes, direction: Direction) -> tuple[Matrix, Matrix]:
         end = vstack(end, 'csr')
     else:
         end = np.concatenate(end)
-    shape, slope, strain = (_weighted_products(shapes.at(x, order), weights)
-                            for order in (0, 1, direction.strain_order))
-    return (direction.stiffness * strain,
-            direction.inertia * shape + direction.rotary * slope + end.T @ direction.load @ end)
+    shape, slope, strain = (
+        _weighted_products(shapes.at(x, order), weights)
+        for order in (0, 1, direction.strain_order)
+    )
+    return (
+        direction.stiffness * strain,
+        direction.inertia * shape + direction.rotary * slope + end.T @ direction.load @ end,
+    )
 
 
 def _is_sparse(matrix):
@@ -166,7 +171,7 @@ class _CachedBasis:
         return self._cached(x.tobytes(), order) if is_cacheable else self._basis(x, order)
 
     def __reduce__(self):
-        return type(self), (self._basis, self._count)       # a copy gets a new cache
+        return type(self), (self._basis, self._count)  # a copy gets a new cache
 
     def _read_only_values(self, station_bytes, order):
         values = self._basis(np.frombuffer(station_bytes), order)
@@ -177,7 +182,7 @@ class _CachedBasis:
 def _natural_basis(direction, length, count, boundary):
     """Return natural modes for the boundary condition, and their highest lambda."""
     load = direction.load.copy()
-    if boundary != 'inertia':       # a point mass has no inertia against slope, nor in torsion
+    if boundary != 'inertia':  # a point mass has no inertia against slope, nor in torsion
         load[1:] = load[:, 1:] = 0.0
         if boundary == 'free' or direction.name == 'torsion':
             load[:] = 0.0
@@ -212,7 +217,7 @@ def _free_modes(strain_order, count):
 
 def _power(xi, power, order):
     """Differentiate xi^power."""
-    return float(perm(power, order)) * xi**max(power - order, 0)
+    return float(perm(power, order)) * xi ** max(power - order, 0)
 
 
 def _stations(direction, max_lambda):

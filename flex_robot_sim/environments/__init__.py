@@ -15,15 +15,20 @@ from flex_robot_sim.util.exceptions import UsageError
 try:
     import gymnasium
 except ImportError as error:
-    raise UsageError('environments need Gymnasium, which is not installed. Install it by '
-                     f'{sys.executable} -m pip install "gymnasium>=1.1"') from error
+    raise UsageError(
+        'environments need Gymnasium, which is not installed. Install it by '
+        f'{sys.executable} -m pip install "gymnasium>=1.1"'
+    ) from error
 
 __all__ = ['IDS', 'Look', 'TASKS', 'cost_of_tips']
 
-IDS = {task: f'flex_robot_sim/{task.title().replace("_", "")}-v0'
-       for task in TASKS}
+IDS = {task: f'flex_robot_sim/{task.title().replace("_", "")}-v0' for task in TASKS}
 
 for _task, _id in IDS.items():
     if _id not in gymnasium.registry:
-        gymnasium.register(_id, entry_point=f'{__name__}.gym:ArmEnv', kwargs={'task': _task},
-                           vector_entry_point=f'{__name__}.gym:ArmVectorEnv')
+        gymnasium.register(
+            _id,
+            entry_point=f'{__name__}.gym:ArmEnv',
+            kwargs={'task': _task},
+            vector_entry_point=f'{__name__}.gym:ArmVectorEnv',
+        )

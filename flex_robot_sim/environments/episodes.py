@@ -29,9 +29,9 @@ from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
-MAX_OBSERVATION = 1e6       # larger ones are clipped: spaces of Gymnasium are bounded
-ROUNDING_SHARE = 1e-9      # of a period in whole time steps, relative
-LOST_ARM_REWARD = -1000.0   # reward if an arm diverges, which ends its episode
+MAX_OBSERVATION = 1e6  # larger ones are clipped: spaces of Gymnasium are bounded
+ROUNDING_SHARE = 1e-9  # of a period in whole time steps, relative
+LOST_ARM_REWARD = -1000.0  # reward if an arm diverges, which ends its episode
 UNLIMITED_SERVO_ERROR = 1.0  # without <limit>, action 1 is the servo effort of this error  [rad]
 
 
@@ -43,8 +43,9 @@ class EpisodeSettings(Settings):
     period: float = setting(0.01, 'of an action', 's', above=0.0)
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     servo: bool = setting(True, 'whether a servo and the efforts of the weight act as well')
-    strength: float = setting(0.5, 'action 1, as a share of the limit of a motor', above=0.0,
-                              at_most=1.0)
+    strength: float = setting(
+        0.5, 'action 1, as a share of the limit of a motor', above=0.0, at_most=1.0
+    )
 
 
 def settings_of(named: Mapping[str, object]) -> EpisodeSettings:
@@ -53,17 +54,24 @@ def settings_of(named: Mapping[str, object]) -> EpisodeSettings:
     for name in named:
         if name not in known:
             raise UsageError(f'no setting "{name}" of an environment. {near(name, known)}')
-    return EpisodeSettings(**named)     # type: ignore[arg-type]
+    return EpisodeSettings(**named)  # type: ignore[arg-type]
 
 
 class Episodes:
     """Arms at a task, each in its own episode."""
 
-    def __init__(self, robot: str | Path, task: str | tasks.Task, count: int,
-                 settings: EpisodeSettings | None = None,
-                 vary: Mapping[str, str] | None = None, scale: Mapping[str, str] | None = None,
-                 reward: tasks.Reward | None = None, observation: tasks.Observation | None = None,
-                 threads: int | None = None) -> None:
+    def __init__(
+        self,
+        robot: str | Path,
+        task: str | tasks.Task,
+        count: int,
+        settings: EpisodeSettings | None = None,
+        vary: Mapping[str, str] | None = None,
+        scale: Mapping[str, str] | None = None,
+        reward: tasks.Reward | None = None,
+        observation: tasks.Observation | None = None,
+        threads: int | None = None,
+    ) -> None:
         """
         Build the arms; call `begin` before the first step.
 
@@ -82,41 +90,52 @@ class Episodes:
         if self.steps < 1:
             raise UsageError('period must be at least one time_step.')
         if abs(self.steps * self.settings.time_step - self.settings.period) > (
-                ROUNDING_SHARE * self.settings.period):
-            raise UsageError(f'period = {self.settings.period!r} must be a whole number of '
-                             f'time_steps of {self.settings.time_step!r} s.')
+            ROUNDING_SHARE * self.settings.period
+        ):
+            raise UsageError(
+                f'period = {self.settings.period!r} must be a whole number of '
+                f'time_steps of {self.settings.time_step!r} s.'
+            )
         description = read_description(robot)
         self.arm = build_arm(description)
         if not self.arm.joint_names:
-            raise UsageError(f'{description.name} has no joint that moves: there is nothing to '
-                             'learn.')
+            raise UsageError(
+                f'{description.name} has no joint that moves: there is nothing to learn.'
+            )
         self._count, self._laws = count, Laws(description, vary, scale)
         self._reward = reward or self.task.reward
         self._observe = observation or tasks.bench_observation
         servo = design_servo(self.arm)
         limits = effort_limits(self.arm)
         self._efforts = self.settings.strength * np.where(
-            np.isfinite(limits), limits, UNLIMITED_SERVO_ERROR * servo.stiffness)
+            np.isfinite(limits), limits, UNLIMITED_SERVO_ERROR * servo.stiffness
+        )
         self._tool, self.age = self.arm.tool, np.zeros(count)
         joints = len(self.arm.joint_names)
         start, goal, rate = np.zeros((3, count, joints))
-        self._targets = tasks.EpisodeTargets(start, goal, rate, np.zeros((count, 3)),
-                                             np.full(count, np.inf))
+        self._targets = tasks.EpisodeTargets(
+            start, goal, rate, np.zeros((count, 3)), np.full(count, np.inf)
+        )
         self._gravity_effort, self.action = np.zeros((2, count, joints))
         self._is_pushed = np.zeros(count, bool)
-        self.batch = Batch(self.arm, count, SimulationSettings(
-            time_step=self.settings.time_step, drive_limits=True), threads)
+        self.batch = Batch(
+            self.arm,
+            count,
+            SimulationSettings(time_step=self.settings.time_step, drive_limits=True),
+            threads,
+        )
         servo_factor = 1.0 if self.settings.servo else 0.0
         self.batch.hold(0.0, servo_factor * servo.stiffness, servo_factor * servo.damping)
         # outputs from coordinates: one matrix, or one per arm
         self._sensors, self._tips = flex_sensors(self.arm).matrix, _tip_rows(self.arm)
         if self._laws.vary_arms:
-            self._sensors, self._tips = (np.repeat(matrix[None], count, axis=0)
-                                         for matrix in (self._sensors, self._tips))
+            self._sensors, self._tips = (
+                np.repeat(matrix[None], count, axis=0) for matrix in (self._sensors, self._tips)
+            )
         self._reach = np.array([_lengths(self.arm)] * count)
         self._observation_size: int | None = None
         self._observation_size = self.observe().shape[1]
-        self._rewards()         # validate the reward function now
+        self._rewards()  # validate the reward function now
 
     def begin(self, rngs: Sequence[np.random.Generator], members: ArrayLike) -> None:
         """Begin new episodes of some arms at rest, each with its own generator."""
@@ -128,8 +147,12 @@ class Episodes:
             if self._laws.vary_arms:
                 arms[i] = self._laws.draw_arm(rngs[k])
             drawn = self.task.draw(rngs[k], self.task, len(self.arm.joint_names))
-            targets.append(drawn._replace(start=nearest_within_limits(arms[i], drawn.start),
-                                          goal=nearest_within_limits(arms[i], drawn.goal)))
+            targets.append(
+                drawn._replace(
+                    start=nearest_within_limits(arms[i], drawn.start),
+                    goal=nearest_within_limits(arms[i], drawn.goal),
+                )
+            )
             if self._laws.vary_payload:
                 masses[i] = self._laws.draw_payload(rngs[k])
             loaded_arm = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)
@@ -149,8 +172,9 @@ class Episodes:
             self.batch.push(self._tool, members=rows[self._is_pushed[rows]])
             self._is_pushed[rows] = False
         if self.settings.servo:
-            self._gravity_effort[rows] = [carrying_efforts(self.arm, goal)
-                                          for goal in self._targets.goal[rows]]
+            self._gravity_effort[rows] = [
+                carrying_efforts(self.arm, goal) for goal in self._targets.goal[rows]
+            ]
 
     def step(self, actions: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Apply actions (count, joints) clipped to 1; return rewards, lost and finished."""
@@ -163,17 +187,25 @@ class Episodes:
         batch.step(self.steps)
         self.age += period
         rewards, lost = period * self._rewards(), batch.is_lost
-        return (np.where(lost, LOST_ARM_REWARD, rewards), lost,
-                self.age > self.settings.seconds - period / 2)
+        return (
+            np.where(lost, LOST_ARM_REWARD, rewards),
+            lost,
+            self.age > self.settings.seconds - period / 2,
+        )
 
     def observe(self) -> np.ndarray:
         """Return the observations, (count, numbers)."""
         values = array_or_nan(self._observe(self.measure()))
-        if values.ndim != 2 or len(values) != self._count or self._observation_size not in (
-                None, values.shape[1]):
-            raise UsageError(f'observation returned {_shape_of(values)}: it must be '
-                             f'{self._count} x '
-                             f'{self._observation_size or "some"} numbers, a row for each arm.')
+        if (
+            values.ndim != 2
+            or len(values) != self._count
+            or self._observation_size not in (None, values.shape[1])
+        ):
+            raise UsageError(
+                f'observation returned {_shape_of(values)}: it must be '
+                f'{self._count} x '
+                f'{self._observation_size or "some"} numbers, a row for each arm.'
+            )
         return np.clip(values, -MAX_OBSERVATION, MAX_OBSERVATION)
 
     def measure(self) -> tasks.Look:
@@ -183,37 +215,53 @@ class Episodes:
         target, rate = tasks.reference(self._targets, self.task.within, self.age)
         tips = (*self._reach.shape, 3)
         return tasks.Look(
-            self.age.copy(), target, rate, batch.motor_position, batch.motor_velocity,
-            _product(self._sensors, q), _product(self._tips, q).reshape(tips),
-            _product(self._tips, qd).reshape(tips), self._reach.copy(), self.action.copy())
+            self.age.copy(),
+            target,
+            rate,
+            batch.motor_position,
+            batch.motor_velocity,
+            _product(self._sensors, q),
+            _product(self._tips, q).reshape(tips),
+            _product(self._tips, qd).reshape(tips),
+            self._reach.copy(),
+            self.action.copy(),
+        )
 
     def _rewards(self):
         rewards = array_or_nan(self._reward(self.measure()))
         if rewards.shape != (self._count,):
-            raise UsageError(f'reward returned {_shape_of(rewards)}: it must be {self._count} '
-                             'numbers, one for each arm.')
+            raise UsageError(
+                f'reward returned {_shape_of(rewards)}: it must be {self._count} '
+                'numbers, one for each arm.'
+            )
         return rewards
 
     def _expected_actions(self, actions):
         values, shape = array_or_nan(actions), self.action.shape
         if values.shape != shape:
-            raise UsageError(f'actions are {_shape_of(values)}: they must be '
-                             f'{shape[0]} x {shape[1]} numbers, a row for each arm.')
+            raise UsageError(
+                f'actions are {_shape_of(values)}: they must be '
+                f'{shape[0]} x {shape[1]} numbers, a row for each arm.'
+            )
         if np.isnan(values).any():
-            raise UsageError(f'the action of arm {np.argwhere(np.isnan(values))[0][0]} must be '
-                             'numbers.')
+            raise UsageError(
+                f'the action of arm {np.argwhere(np.isnan(values))[0][0]} must be numbers.'
+            )
         return values
 
     def _update_pushes(self):
         """Start and end the pushes at the tools."""
         since = self.age - self._targets.pushed_at
         is_pushed = (since > -self.settings.period / 2) & (
-            since < tasks.PUSH_DURATION_S - self.settings.period / 2)
+            since < tasks.PUSH_DURATION_S - self.settings.period / 2
+        )
         changed = np.flatnonzero(is_pushed != self._is_pushed)
         if changed.size:
-            self.batch.push(self._tool, np.where(is_pushed[changed, None],
-                                                 self._targets.push[changed],
-                                                 0.0), members=changed)
+            self.batch.push(
+                self._tool,
+                np.where(is_pushed[changed, None], self._targets.push[changed], 0.0),
+                members=changed,
+            )
             self._is_pushed[:] = is_pushed
 
 

@@ -22,10 +22,17 @@ class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
 
     metadata: dict[str, Any] = {'render_modes': []}
 
-    def __init__(self, task: str | Task = 'rest_to_rest', robot: str | Path = 'single_link',
-                 vary: Mapping[str, str] | None = None, scale: Mapping[str, str] | None = None,
-                 reward: Reward | None = None, observation: Observation | None = None,
-                 render_mode: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        task: str | Task = 'rest_to_rest',
+        robot: str | Path = 'single_link',
+        vary: Mapping[str, str] | None = None,
+        scale: Mapping[str, str] | None = None,
+        reward: Reward | None = None,
+        observation: Observation | None = None,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
         """
         Make the environment.
 
@@ -34,13 +41,15 @@ class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
         :param reward: function of a Look, (c,) per second; observation: of a Look, (c, numbers).
         :param settings: fields of EpisodeSettings.
         """
-        self.episodes = Episodes(robot, task, 1, settings_of(settings), vary, scale, reward,
-                                 observation, threads=1)
+        self.episodes = Episodes(
+            robot, task, 1, settings_of(settings), vary, scale, reward, observation, threads=1
+        )
         self.render_mode, self._has_begun = render_mode, False
         self.observation_space, self.action_space = _spaces(self.episodes)
 
-    def reset(self, *, seed: int | None = None,
-              options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode."""
         super().reset(seed=seed)
         self.episodes.begin([self.np_random], [0])
@@ -51,8 +60,13 @@ class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
         """Apply an action for a period."""
         _expect_reset(self._has_begun)
         rewards, lost, finished = self.episodes.step(array_or_nan(action)[None])
-        return (self.episodes.observe()[0], float(rewards[0]), bool(lost[0]),
-                bool(finished[0] and not lost[0]), {})
+        return (
+            self.episodes.observe()[0],
+            float(rewards[0]),
+            bool(lost[0]),
+            bool(finished[0] and not lost[0]),
+            {},
+        )
 
 
 class ArmVectorEnv(Serializable, VectorEnv):
@@ -65,23 +79,33 @@ class ArmVectorEnv(Serializable, VectorEnv):
 
     metadata: dict[str, Any] = {'render_modes': [], 'autoreset_mode': AutoresetMode.NEXT_STEP}
 
-    def __init__(self, num_envs: int = 1, task: str | Task = 'rest_to_rest',
-                 robot: str | Path = 'single_link', vary: Mapping[str, str] | None = None,
-                 scale: Mapping[str, str] | None = None, reward: Reward | None = None,
-                 observation: Observation | None = None, threads: int | None = None,
-                 render_mode: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        num_envs: int = 1,
+        task: str | Task = 'rest_to_rest',
+        robot: str | Path = 'single_link',
+        vary: Mapping[str, str] | None = None,
+        scale: Mapping[str, str] | None = None,
+        reward: Reward | None = None,
+        observation: Observation | None = None,
+        threads: int | None = None,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
         """Make the environments; arguments are those of ArmEnv, and `threads` of a Batch."""
         self.num_envs, self.render_mode = whole('num_envs', num_envs), render_mode
-        self.episodes = Episodes(robot, task, num_envs, settings_of(settings), vary, scale,
-                                 reward, observation, threads)
+        self.episodes = Episodes(
+            robot, task, num_envs, settings_of(settings), vary, scale, reward, observation, threads
+        )
         self.single_observation_space, self.single_action_space = _spaces(self.episodes)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._rngs: list[np.random.Generator] = []
         self._over = np.zeros(num_envs, bool)
 
-    def reset(self, *, seed: int | list[int | None] | None = None,
-              options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin all episodes; with one seed, arm k draws like an ArmEnv of seed + k."""
         seeds = _seeds(seed, self.num_envs)
         if not self._rngs:
@@ -93,8 +117,9 @@ class ArmVectorEnv(Serializable, VectorEnv):
         self._over[:] = False
         return self.episodes.observe(), {}
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray,
-                                                 dict[str, Any]]:
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Apply actions (num_envs, joints) for a period."""
         _expect_reset(self._rngs)
         rewards, lost, finished = self.episodes.step(actions)
@@ -116,12 +141,16 @@ def _seeds(seed, count):
     if isinstance(seed, (list, tuple, np.ndarray)):
         seeds = [*seed]
     else:
-        seeds = [None if seed is None else seed + k if _is_seed(seed) else seed
-                 for k in range(count)]
+        seeds = [
+            None if seed is None else seed + k if _is_seed(seed) else seed for k in range(count)
+        ]
     if len(seeds) != count or not all(
-            arm_seed is None or _is_seed(arm_seed) for arm_seed in seeds):
-        raise UsageError(f'seed = {seed!r:.100} must be a whole number >= 0, or a list with one '
-                         f'for each of {count} arms.')
+        arm_seed is None or _is_seed(arm_seed) for arm_seed in seeds
+    ):
+        raise UsageError(
+            f'seed = {seed!r:.100} must be a whole number >= 0, or a list with one '
+            f'for each of {count} arms.'
+        )
     return [None if arm_seed is None else int(arm_seed) for arm_seed in seeds]
 
 
@@ -133,5 +162,7 @@ def _spaces(episodes):
     """Observation and action space of one arm."""
     size = episodes.observe().shape[1]
     joints = len(episodes.arm.joint_names)
-    return (spaces.Box(-MAX_OBSERVATION, MAX_OBSERVATION, (size,), np.float64),
-            spaces.Box(-1.0, 1.0, (joints,), np.float64))
+    return (
+        spaces.Box(-MAX_OBSERVATION, MAX_OBSERVATION, (size,), np.float64),
+        spaces.Box(-1.0, 1.0, (joints,), np.float64),
+    )

@@ -5,11 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.description.robot_parameters import (
-    near,
-    parameters_of,
-    with_parameters,
-)
+from flex_robot_sim.description.robot_parameters import near, parameters_of, with_parameters
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.sweeps.forms import Form, form_of
@@ -21,8 +17,12 @@ PAYLOAD = 'payload'
 class Laws:
     """Probability law of each number that varies."""
 
-    def __init__(self, description: RobotDescription, vary: Mapping[str, str] | None,
-                 scale: Mapping[str, str] | None) -> None:
+    def __init__(
+        self,
+        description: RobotDescription,
+        vary: Mapping[str, str] | None,
+        scale: Mapping[str, str] | None,
+    ) -> None:
         """
         Read the laws; UsageError if one of them contains an impossible number.
 
@@ -38,8 +38,9 @@ class Laws:
             if name in self._forms:
                 raise UsageError(f'{name} varies twice. Vary it or scale it.')
             if name not in self._parameters and (name != PAYLOAD or name in scale):
-                raise UsageError(f'no parameter "{name}". '
-                                 f'{near(str(name), [PAYLOAD, *self._parameters])}')
+                raise UsageError(
+                    f'no parameter "{name}". {near(str(name), [PAYLOAD, *self._parameters])}'
+                )
             form = form_of(name, words)
             self._forms[name] = self._scaled(name, form) if name in scale else form
             self._expect_possible(name)
@@ -56,8 +57,12 @@ class Laws:
 
     def draw_arm(self, rng: np.random.Generator) -> ArmModel:
         """Return an arm with drawn numbers."""
-        return build_arm(with_parameters(self._description, {
-            name: self._draw(name, rng) for name in self._forms if name != PAYLOAD}))
+        return build_arm(
+            with_parameters(
+                self._description,
+                {name: self._draw(name, rng) for name in self._forms if name != PAYLOAD},
+            )
+        )
 
     def draw_payload(self, rng: np.random.Generator) -> float:
         """Return a drawn payload mass [kg]."""
@@ -69,14 +74,15 @@ class Laws:
         return min(max(number, lower), upper) if self._forms[name].kind == 'normal' else number
 
     def _bounds(self, name):
-        return (self._parameters[name].search_range if name in self._parameters
-                else (0.0, np.inf))
+        return self._parameters[name].search_range if name in self._parameters else (0.0, np.inf)
 
     def _scaled(self, name, form):
         factor = self._parameters[name].value
         if factor == 0.0:
-            raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. '
-                             'Vary it by values.')
+            raise UsageError(
+                f'{name} is 0 as described, and no multiple of it is anything else. '
+                'Vary it by values.'
+            )
         return Form(form.kind, tuple(factor * number for number in form.numbers))
 
     def _expect_possible(self, name):

@@ -13,39 +13,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-PUSH_DURATION_S = 0.1       # of a push in the task `disturbance`                          [s]
-UNIT_TIP_SPEED = 0.1        # speed of a tip relative to its link, of cost 1           [m/s]
-MAX_TIP_SPEED = 1e3         # at which the cost of a tip saturates; beyond, it is lost  [m/s]
-UNIT_ERROR = 0.05           # position error of a joint, of cost 1         [rad, m]
+PUSH_DURATION_S = 0.1  # of a push in the task `disturbance`                          [s]
+UNIT_TIP_SPEED = 0.1  # speed of a tip relative to its link, of cost 1           [m/s]
+MAX_TIP_SPEED = 1e3  # at which the cost of a tip saturates; beyond, it is lost  [m/s]
+UNIT_ERROR = 0.05  # position error of a joint, of cost 1         [rad, m]
 
 
 class Look(NamedTuple):
     """Measurements of c arms, for custom rewards and observations."""
 
-    time: np.ndarray            # (c,)          since the episode began                     [s]
-    target: np.ndarray          # (c, joints)   target position now                         [rad]
-    target_rate: np.ndarray     # (c, joints)
-    position: np.ndarray        # (c, joints)   motor side                                  [rad]
-    velocity: np.ndarray        # (c, joints)
-    curvature: np.ndarray       # (c, sensors)  of the flex sensors                         [1/m]
-    tip: np.ndarray             # (c, links, 3)  deflection of flexible links              [m]
-    tip_rate: np.ndarray        # (c, links, 3)                                             [m/s]
-    reach: np.ndarray           # (c, links)    lengths of the flexible links               [m]
-    action: np.ndarray          # (c, joints)   from -1 to 1
+    time: np.ndarray  # (c,)          since the episode began                     [s]
+    target: np.ndarray  # (c, joints)   target position now                         [rad]
+    target_rate: np.ndarray  # (c, joints)
+    position: np.ndarray  # (c, joints)   motor side                                  [rad]
+    velocity: np.ndarray  # (c, joints)
+    curvature: np.ndarray  # (c, sensors)  of the flex sensors                         [1/m]
+    tip: np.ndarray  # (c, links, 3)  deflection of flexible links              [m]
+    tip_rate: np.ndarray  # (c, links, 3)                                             [m/s]
+    reach: np.ndarray  # (c, links)    lengths of the flexible links               [m]
+    action: np.ndarray  # (c, joints)   from -1 to 1
 
 
 class EpisodeTargets(NamedTuple):
     """Targets and disturbances of an episode, a row per arm."""
 
-    start: np.ndarray           # (joints,)     [rad, m]
-    goal: np.ndarray            # (joints,)
-    rate: np.ndarray            # (joints,)     of a swing                                  [Hz]
-    push: np.ndarray            # (3,)          on the tool                                 [N]
-    pushed_at: float | np.ndarray   # ()        [s]
+    start: np.ndarray  # (joints,)     [rad, m]
+    goal: np.ndarray  # (joints,)
+    rate: np.ndarray  # (joints,)     of a swing                                  [Hz]
+    push: np.ndarray  # (3,)          on the tool                                 [N]
+    pushed_at: float | np.ndarray  # ()        [s]
 
 
-Reward = Callable[[Look], np.ndarray]           # (c,) per second
-Observation = Callable[[Look], np.ndarray]      # (c, numbers)
+Reward = Callable[[Look], np.ndarray]  # (c,) per second
+Observation = Callable[[Look], np.ndarray]  # (c, numbers)
 
 
 @dataclass(frozen=True)
@@ -55,28 +55,29 @@ class Task:
     name: str
     draw: Callable[[np.random.Generator, Task, int], EpisodeTargets]
     reward: Reward
-    span: float = 0.5           # of poses, on either side of zero                     [rad, m]
-    within: float = 0.4         # of a motion from rest to rest                             [s]
-    force: float = 0.0          # of a push, maximum                                        [N]
+    span: float = 0.5  # of poses, on either side of zero                     [rad, m]
+    within: float = 0.4  # of a motion from rest to rest                             [s]
+    force: float = 0.0  # of a push, maximum                                        [N]
 
 
 def bench_observation(look: Look) -> np.ndarray:
     """Tracking errors of the encoders, and flex sensors, as on a real bench."""
-    return np.concatenate([look.position - look.target, look.velocity - look.target_rate,
-                           look.curvature], axis=1)
+    return np.concatenate(
+        [look.position - look.target, look.velocity - look.target_rate, look.curvature], axis=1
+    )
 
 
 def cost_of_tips(look: Look) -> np.ndarray:
     """Minus the cost of joint errors and of tip motion."""
-    errors = ((look.position - look.target) / UNIT_ERROR)**2
-    swing = (np.minimum(np.abs(look.tip_rate), MAX_TIP_SPEED) / UNIT_TIP_SPEED)**2
+    errors = ((look.position - look.target) / UNIT_ERROR) ** 2
+    swing = (np.minimum(np.abs(look.tip_rate), MAX_TIP_SPEED) / UNIT_TIP_SPEED) ** 2
     return -(errors.mean(axis=1) + _mean_of_links(swing))
 
 
 def cost_of_the_way(look: Look) -> np.ndarray:
     """Minus the cost of joint errors and of tip deflection."""
-    errors = ((look.position - look.target) / UNIT_ERROR)**2
-    deflections = ((look.tip / look.reach[..., None])[..., 1:] / UNIT_ERROR)**2
+    errors = ((look.position - look.target) / UNIT_ERROR) ** 2
+    deflections = ((look.tip / look.reach[..., None])[..., 1:] / UNIT_ERROR) ** 2
     return -(errors.mean(axis=1) + _mean_of_links(deflections))
 
 
@@ -103,16 +104,20 @@ def _draw_push(rng, task, joints):
     return EpisodeTargets(position, position, np.zeros(joints), force, rng.uniform(0.1, 0.5))
 
 
-TASKS = {task.name: task for task in (
-    Task('rest_to_rest', _draw_move, cost_of_tips),
-    Task('tracking', _draw_swing, cost_of_the_way),
-    Task('disturbance', _draw_push, cost_of_tips, force=2.0),
-)}
+TASKS = {
+    task.name: task
+    for task in (
+        Task('rest_to_rest', _draw_move, cost_of_tips),
+        Task('tracking', _draw_swing, cost_of_the_way),
+        Task('disturbance', _draw_push, cost_of_tips, force=2.0),
+    )
+}
 """Rest to rest without vibration; tracking a swing; holding against a push."""
 
 
-def reference(targets: EpisodeTargets, within: float,
-              times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reference(
+    targets: EpisodeTargets, within: float, times: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Target positions at times (c,) of an episode, and their rates, (c, joints) each.
 
@@ -124,15 +129,19 @@ def reference(targets: EpisodeTargets, within: float,
     u = np.clip(t / within, 0.0, 1.0)
     travel, moves = targets.goal - targets.start, (u < 1.0)
     position = targets.start + travel * u**3 * (10 - 15 * u + 6 * u**2)
-    rate = travel / within * 30 * u**2 * (1 - u)**2 * moves
+    rate = travel / within * 30 * u**2 * (1 - u) ** 2 * moves
     omega = 2 * np.pi * targets.rate
     is_swing = targets.rate > 0.0
     # fade in from rest, without an impact
     envelope, is_rising = np.minimum(t, 1.0), t < 1.0
     sine, cosine = np.sin(omega * t), np.cos(omega * t)
     position = np.where(
-        is_swing, targets.start + targets.goal * envelope**2 * (3 - 2 * envelope) * sine, position)
-    rate = np.where(is_swing, targets.goal * (
-        envelope**2 * (3 - 2 * envelope) * omega * cosine
-        + is_rising * 6 * t * (1 - t) * sine), rate)
+        is_swing, targets.start + targets.goal * envelope**2 * (3 - 2 * envelope) * sine, position
+    )
+    rate = np.where(
+        is_swing,
+        targets.goal
+        * (envelope**2 * (3 - 2 * envelope) * omega * cosine + is_rising * 6 * t * (1 - t) * sine),
+        rate,
+    )
     return position, rate

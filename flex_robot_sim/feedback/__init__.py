@@ -9,7 +9,7 @@ In short::
 
 from flex_robot_sim.util.lazy_names import lazy_names
 
-TYPE_CHECKING = False       # True for static tools, as `typing` has it
+TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.feedback.lqg import Lqg
     from flex_robot_sim.feedback.lqg_design import LqgDesign, design_lqg
@@ -20,17 +20,28 @@ if TYPE_CHECKING:
     from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 
 __all__ = [
-    'DampingDesign', 'Lqg', 'LqgDesign', 'Lqr', 'Measurement', 'StrainFeedback',
-    'design_damping', 'design_lqg', 'measure', 'sensor_feedback',
+    'DampingDesign',
+    'Lqg',
+    'LqgDesign',
+    'Lqr',
+    'Measurement',
+    'StrainFeedback',
+    'design_damping',
+    'design_lqg',
+    'measure',
+    'sensor_feedback',
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_names(__name__, {
-        'feedback.lqg': ('Lqg',),
-        'feedback.lqg_design': ('LqgDesign', 'design_lqg'),
-        'feedback.lqr': ('Lqr',),
-        'feedback.measurement': ('Measurement',),
-        'feedback.modal_damping': ('DampingDesign', 'design_damping'),
-        'feedback.simulated_sensors': ('measure', 'sensor_feedback'),
-        'feedback.strain_feedback': ('StrainFeedback',),
-    })
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            'feedback.lqg': ('Lqg',),
+            'feedback.lqg_design': ('LqgDesign', 'design_lqg'),
+            'feedback.lqr': ('Lqr',),
+            'feedback.measurement': ('Measurement',),
+            'feedback.modal_damping': ('DampingDesign', 'design_damping'),
+            'feedback.simulated_sensors': ('measure', 'sensor_feedback'),
+            'feedback.strain_feedback': ('StrainFeedback',),
+        },
+    )

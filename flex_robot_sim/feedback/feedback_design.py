@@ -34,33 +34,36 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.exceptions import SettingError
 
 DEFAULT_STATE_PERIOD_S = 2e-3  # also the shortest of LQG                                      [s]
-POSES_PER_JOINT = 3     # for joints that change the modes
-MAX_GROWTH = 1e-2       # that counts as stable: rounding errors                           [1/s]
+POSES_PER_JOINT = 3  # for joints that change the modes
+MAX_GROWTH = 1e-2  # that counts as stable: rounding errors                           [1/s]
 
 
 class MeasurementTiming(NamedTuple):
     """Timing of the measurements of a joint controller."""
 
-    period: float               # between two joint states                                   [s]
-    delay: float                # from a state to the resulting effort                       [s]
-    strain_period: float        # between two messages of flex sensors; 0: each state has them
+    period: float  # between two joint states                                   [s]
+    delay: float  # from a state to the resulting effort                       [s]
+    strain_period: float  # between two messages of flex sensors; 0: each state has them
 
 
 class Feedback(NamedTuple):
     """A law, and its requirements on the joint controller."""
 
     law: StrainFeedback | Lqg
-    period: float               # between two samples of the law                             [s]
+    period: float  # between two samples of the law                             [s]
     needs_strain: bool
-    is_paired: bool             # whether it runs with the samples of strain
-    strain_timeout: float       # largest age of strain                                      [s]
+    is_paired: bool  # whether it runs with the samples of strain
+    strain_timeout: float  # largest age of strain                                      [s]
     complaint: str
 
 
 def timing_of(settings: FeedbackSettings, loop: LoopTiming) -> MeasurementTiming:
     """Return the MeasurementTiming of FeedbackSettings and of the loop that sends the efforts."""
-    return MeasurementTiming(loop.period, loop.delay + settings.loop_delay,
-                             settings.strain_period if loop.delay else 0.0)
+    return MeasurementTiming(
+        loop.period,
+        loop.delay + settings.loop_delay,
+        settings.strain_period if loop.delay else 0.0,
+    )
 
 
 def refuse_feedback(arm: ArmModel, settings: FeedbackSettings) -> None:
@@ -69,10 +72,16 @@ def refuse_feedback(arm: ArmModel, settings: FeedbackSettings) -> None:
         refuse_without_sensors(arm, settings.vibration_feedback)
 
 
-def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike],
-                    position: ArrayLike, timing: MeasurementTiming, limits: ArrayLike,
-                    feedback: str = 'motor',
-                    progress: Callable[[int, int], object] | None = None) -> Feedback:
+def design_feedback(
+    arm: ArmModel,
+    kind: str,
+    gains: tuple[ArrayLike, ArrayLike],
+    position: ArrayLike,
+    timing: MeasurementTiming,
+    limits: ArrayLike,
+    feedback: str = 'motor',
+    progress: Callable[[int, int], object] | None = None,
+) -> Feedback:
     """
     Return the Feedback of a kind; SettingError if none improves the arm.
 
@@ -86,20 +95,31 @@ def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike]
     if kind == 'lqg':
         return _lqg(arm, axes, timing, limits, feedback)
     refuse_without_sensors(arm, kind)
-    late = round(0.5 * (timing.period + timing.strain_period) / timing.period
-                 ) if timing.strain_period else 0
+    late = (
+        round(0.5 * (timing.period + timing.strain_period) / timing.period)
+        if timing.strain_period
+        else 0
+    )
     loop = LoopTiming(timing.period, timing.delay)
     table: dict[tuple[int, ...], DampingDesign] = {}
     middle = tuple(axis.size // 2 for axis in axes)
-    corners = sorted(itertools.product(*(range(axis.size) for axis in axes)),
-                     key=lambda corner: np.abs(np.subtract(corner, middle)).sum())
+    corners = sorted(
+        itertools.product(*(range(axis.size) for axis in axes)),
+        key=lambda corner: np.abs(np.subtract(corner, middle)).sum(),
+    )
     for corner in corners:
-        like = min(table, key=lambda other: np.abs(np.subtract(other, corner)).sum(),
-                   default=None)
+        like = min(table, key=lambda other: np.abs(np.subtract(other, corner)).sum(), default=None)
         pose = [axis[k] for axis, k in zip(axes, corner)]
-        table[corner] = design_damping(arm, pose, gains=gains, kind=kind, **loop._asdict(),
-                                       feedback=feedback, late=late,
-                                       like=None if like is None else table[like])
+        table[corner] = design_damping(
+            arm,
+            pose,
+            gains=gains,
+            kind=kind,
+            **loop._asdict(),
+            feedback=feedback,
+            late=late,
+            like=None if like is None else table[like],
+        )
         if progress is not None:
             progress(len(table), len(corners))
     _refuse_if_worse(arm, kind, axes, table, gains, feedback)
@@ -116,8 +136,9 @@ def _lqg(arm, axes, timing, limits, feedback):
     is_paired = has_strain and timing.strain_period > 0.0
     late = timing.period if is_paired else 0.0
     design = design_lqg(arm, axes, period=period, delay=timing.delay + late, feedback=feedback)
-    return Feedback(Lqg(arm, design, limits=limits), period, has_strain, is_paired,
-                    _strain_timeout(timing), '')
+    return Feedback(
+        Lqg(arm, design, limits=limits), period, has_strain, is_paired, _strain_timeout(timing), ''
+    )
 
 
 def _strain_timeout(timing):
@@ -128,12 +149,15 @@ def _grid(arm, position, gains):
     """Grid of poses, one array per joint: three positions if it changes the modes."""
     count = excited_modes(arm, position, gains).frequencies.size
     if count == 0:
-        raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '
-                           'feedback')
+        raise SettingError(
+            f'nothing of {arm.description.name} rings in this pose: it needs no feedback'
+        )
     lower, upper = range_of(arm)
     joints = joints_that_matter(arm, position, lower, upper, 1)
-    return tuple(np.linspace(lower[j], upper[j], POSES_PER_JOINT) if j in joints
-                 else np.array([fixed]) for j, fixed in enumerate(position))
+    return tuple(
+        np.linspace(lower[j], upper[j], POSES_PER_JOINT) if j in joints else np.array([fixed])
+        for j, fixed in enumerate(position)
+    )
 
 
 def _refuse_if_worse(arm, kind, axes, table, gains, feedback):
@@ -142,20 +166,32 @@ def _refuse_if_worse(arm, kind, axes, table, gains, feedback):
     for corner, design in table.items():
         if _growth(design.after) > MAX_GROWTH or design.ratio < _first_ratio(design.before):
             pose = ' '.join(f'{axis[k]:.3g}' for axis, k in zip(axes, corner))
-            raise SettingError(f'no {kind} feedback does {name} good at {pose} with these gains '
-                               'and this delay: take other gains, or a shorter strain_period')
+            raise SettingError(
+                f'no {kind} feedback does {name} good at {pose} with these gains '
+                'and this delay: take other gains, or a shorter strain_period'
+            )
     cells = itertools.product(*(range(max(axis.size - 1, 1)) for axis in axes))
     for cell in cells:
         edges = [(k, k + 1) if axis.size > 1 else (0,) for k, axis in zip(cell, axes)]
         neighbours = [table[corner] for corner in itertools.product(*edges)]
         pose = [np.mean([axis[k] for k in side]) for axis, side in zip(axes, edges)]
-        channels = [replace(channel, drive_weights=channel.drive_weights / len(neighbours))
-                    for design in neighbours for channel in design.channels]
-        rates = closed_rates(pose_model(arm, pose, feedback), neighbours[0].loop, *gains, channels,
-                             neighbours[0].late)
+        channels = [
+            replace(channel, drive_weights=channel.drive_weights / len(neighbours))
+            for design in neighbours
+            for channel in design.channels
+        ]
+        rates = closed_rates(
+            pose_model(arm, pose, feedback),
+            neighbours[0].loop,
+            *gains,
+            channels,
+            neighbours[0].late,
+        )
         if _growth(rates) > MAX_GROWTH:
-            raise SettingError(f'no {kind} feedback holds {name} all over its range: take other '
-                               'gains, a shorter strain_period, or lqg')
+            raise SettingError(
+                f'no {kind} feedback holds {name} all over its range: take other '
+                'gains, a shorter strain_period, or lqg'
+            )
 
 
 def _growth(rates):

@@ -13,8 +13,9 @@ MIN_POSE_CHANGE = 1e-4  # smaller changes, over the grid, are ignored
 class GainTable(Serializable):
     """Interpolated named arrays; `values` are views that `update` overwrites."""
 
-    def __init__(self, axes: Sequence[np.ndarray],
-                 entries: dict[tuple[int, ...], dict[str, np.ndarray]]) -> None:
+    def __init__(
+        self, axes: Sequence[np.ndarray], entries: dict[tuple[int, ...], dict[str, np.ndarray]]
+    ) -> None:
         """Lay out a grid: increasing positions per joint; entries: index -> {name: array}."""
         self._joints = [j for j, axis in enumerate(axes) if axis.size > 1]
         axes = [axes[j] for j in self._joints]
@@ -23,7 +24,8 @@ class GainTable(Serializable):
         rows = np.zeros((*(axis.size for axis in axes), sum(map(np.size, first.values()))))
         for index, entry in entries.items():
             rows[tuple(index[j] for j in self._joints)] = np.concatenate(
-                [np.ravel(value) for value in entry.values()])
+                [np.ravel(value) for value in entry.values()]
+            )
         self._table = PoseTable.of(range(len(axes)), axes, rows)
         self._last = np.full(len(axes), np.inf)
         self._min_change = np.array([MIN_POSE_CHANGE * (axis[-1] - axis[0]) for axis in axes])

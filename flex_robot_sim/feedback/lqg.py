@@ -30,7 +30,7 @@ from flex_robot_sim.motion.reference_function import ReferenceFunction
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable
 
-MAX_MEASUREMENT = 1e9   # larger measurements are refused         [rad, m, 1/m]
+MAX_MEASUREMENT = 1e9  # larger measurements are refused         [rad, m, 1/m]
 
 
 class Lqg(Serializable):
@@ -48,9 +48,14 @@ class Lqg(Serializable):
 
     adds_to_servo = False
 
-    def __init__(self, arm: ArmModel, design: LqgDesign, *, limits: ArrayLike | None = None,
-                 reference: ArrayLike | Motion | Callable[[float], ArrayLike] | None = None,
-                 ) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        design: LqgDesign,
+        *,
+        limits: ArrayLike | None = None,
+        reference: ArrayLike | Motion | Callable[[float], ArrayLike] | None = None,
+    ) -> None:
         """
         Prepare the law, switched off.
 
@@ -70,25 +75,32 @@ class Lqg(Serializable):
         if not (limits > 0.0).all():
             raise SettingError('the limits of lqg must be > 0, one per joint')
         self.design, self.limits, self._lower_limits = design, limits, -limits
-        entries = {index: {item.name: getattr(gains, item.name) for item in fields(LqgGains)}
-                   for index, gains in design.gains.items()}
-        for index, entry in entries.items():    # offset of encoders from drives
+        entries = {
+            index: {item.name: getattr(gains, item.name) for item in fields(LqgGains)}
+            for index, gains in design.gains.items()
+        }
+        for index, entry in entries.items():  # offset of encoders from drives
             pose = np.array([axis[k] for axis, k in zip(design.axes, index)])
             entry['encoders_rest'] = entry['encoders_rest'].copy()
-            entry['encoders_rest'][:pose.size] -= pose
+            entry['encoders_rest'][: pose.size] -= pose
         self._table = GainTable(design.axes, entries)
         v = self._table.values
         (s, m), y = v['B'].shape, len(v['C'])
         self._m, self._p = m, s // 2
         self.effort, self.saturated = np.zeros((2, m))
         self.is_on, self.refused = False, 0
-        self._is_uninitialised = True           # no sample yet
-        self._pending = np.zeros((design.late + 1, m))          # a ring; `_oldest` is overwritten
+        self._is_uninitialised = True  # no sample yet
+        self._pending = np.zeros((design.late + 1, m))  # a ring; `_oldest` is overwritten
         self._oldest = 0
         self._state, self._predicted, self._model = np.zeros((3, s))
         self._centre, self._error, self._state_change = np.zeros((3, s))
-        (self._slow_effort, self._transition_effort, self._model_effort, self._unlimited,
-         self._term) = np.zeros((5, m))
+        (
+            self._slow_effort,
+            self._transition_effort,
+            self._model_effort,
+            self._unlimited,
+            self._term,
+        ) = np.zeros((5, m))
         self._y, self._predicted_output = np.zeros((2, y))
         self._correction = np.zeros(s + m)
         self._pose = np.array([axis[0] for axis in design.axes])
@@ -107,8 +119,13 @@ class Lqg(Serializable):
         """Estimated slow disturbance efforts (joints,) [N m, N]."""
         return self._slow_effort.copy()
 
-    def start(self, position: np.ndarray, velocity: np.ndarray | None = None,
-              curvature: np.ndarray | None = None, effort: ArrayLike | None = None) -> None:
+    def start(
+        self,
+        position: np.ndarray,
+        velocity: np.ndarray | None = None,
+        curvature: np.ndarray | None = None,
+        effort: ArrayLike | None = None,
+    ) -> None:
         """Switch on at a sample, with the efforts (joints,) applied until now."""
         if self.is_on:
             return
@@ -139,8 +156,9 @@ class Lqg(Serializable):
         self._is_uninitialised = True
         self._transition_effort[:] = 0.0
 
-    def watch(self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray,
-              effort: ArrayLike) -> None:
+    def watch(
+        self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray, effort: ArrayLike
+    ) -> None:
         """Update the filter while off, with the applied efforts (joints,) of the last period."""
         if self._is_uninitialised:
             self._begin(np.asarray(position, float), effort)
@@ -149,8 +167,13 @@ class Lqg(Serializable):
         self.effort[:] = effort
         self._store_effort()
 
-    def update(self, position: np.ndarray, velocity: np.ndarray | None, curvature: np.ndarray,
-               reference: np.ndarray) -> np.ndarray:
+    def update(
+        self,
+        position: np.ndarray,
+        velocity: np.ndarray | None,
+        curvature: np.ndarray,
+        reference: np.ndarray,
+    ) -> np.ndarray:
         """
         Efforts at a sample, (joints,) [N m, N]; overwritten by the next call.
 
@@ -165,10 +188,10 @@ class Lqg(Serializable):
         self._pose[:] = self._reference[0]
         self._update_filter(position, curvature)
         self._predict()
-        if self._is_starting:                   # start the model on the reference
+        if self._is_starting:  # start the model on the reference
             m, p = self._m, self._p
             self._model[:] = 0.0
-            self._model[:m], self._model[p:p + m] = self._reference[:2]
+            self._model[:m], self._model[p : p + m] = self._reference[:2]
         self._update_model_effort()
         v, unlimited = self._table.values, self._unlimited
         np.subtract(self._predicted, self._model, out=self._error)
@@ -176,7 +199,7 @@ class Lqg(Serializable):
         np.subtract(self._model_effort, self._term, out=unlimited)
         unlimited += v['effort']
         unlimited -= self._slow_effort
-        if self._is_starting:                   # bumpless transfer from the previous efforts
+        if self._is_starting:  # bumpless transfer from the previous efforts
             self._transition_effort -= unlimited
             self._is_starting = False
         unlimited += self._transition_effort
@@ -195,7 +218,7 @@ class Lqg(Serializable):
         self._table.update(self._pose)
         for state in (self._state, self._predicted, self._model):
             state[:] = 0.0
-            state[:self._m] = position
+            state[: self._m] = position
         self._slow_effort[:] = 0.0
         held = self._table.values['effort'] if effort is None else np.asarray(effort, float)
         self._pending[:] = held
@@ -205,15 +228,15 @@ class Lqg(Serializable):
     def _update_filter(self, position, curvature):
         """Update the filter with a sample."""
         self._table.update(self._pose)
-        self._centre[:self._m] = self._pose
+        self._centre[: self._m] = self._pose
         v, m = self._table.values, self._m
         self._advance(self._state, self._pending[self._oldest] + self._slow_effort)
         y = self._y
         y[:m] = position
         if y.size > m:
             y[m:] = curvature
-        if not math.hypot(*y) < MAX_MEASUREMENT:            # nan is not less either
-            self.refused += 1                               # the filter relies on the model
+        if not math.hypot(*y) < MAX_MEASUREMENT:  # nan is not less either
+            self.refused += 1  # the filter relies on the model
             return
         np.subtract(self._state, self._centre, out=self._error)
         np.dot(v['C'], self._error, out=self._predicted_output)
@@ -229,15 +252,16 @@ class Lqg(Serializable):
         self._predicted[:] = self._state
         count = len(self._pending)
         for k in range(1, count):
-            self._advance(self._predicted,
-                          self._pending[(self._oldest + k) % count] + self._slow_effort)
+            self._advance(
+                self._predicted, self._pending[(self._oldest + k) % count] + self._slow_effort
+            )
 
     def _update_model_effort(self):
         """Update the efforts (joints,) that move the reference model."""
         v, m, error = self._table.values, self._m, self._error
         error[:] = self._model
         error[:m] -= self._reference[0]
-        error[self._p:self._p + m] -= self._reference[1]
+        error[self._p : self._p + m] -= self._reference[1]
         np.dot(v['tracking'], error, out=self._term)
         np.dot(v['inertia'], self._reference[2], out=self._model_effort)
         self._model_effort -= self._term

@@ -27,10 +27,10 @@ from flex_robot_sim.util.summary import summarized
 
 SENSORS = ('encoders', 'all')
 BANDWIDTH_STEP, MIN_BANDWIDTH = 0.8, 0.02  # from one to the next; over the first mode
-MIN_DECAY = 0.1             # of the closed loop, over the bandwidth
-MIN_LINK_DECAY = 0.5        # or over that of the links alone, if it is slower
+MIN_DECAY = 0.1  # of the closed loop, over the bandwidth
+MIN_LINK_DECAY = 0.5  # or over that of the links alone, if it is slower
 MOTOR_STRENGTHS = (0.8, 1.25)  # over the nominal ones
-STIFFNESS_SAMPLES = 5       # stiffnesses of the plants, in addition to the nominal one
+STIFFNESS_SAMPLES = 5  # stiffnesses of the plants, in addition to the nominal one
 
 
 @summarized
@@ -46,21 +46,28 @@ class LqgDesign:
     """
 
     loop: LoopTiming
-    late: int                   # delay in the law, in periods
+    late: int  # delay in the law, in periods
     sensors: str
     feedback: str
-    axes: tuple                 # positions of the grid, one array per joint            [rad, m]
-    gains: dict                 # index of the grid -> LqgGains
-    bandwidth: float            # [Hz]
-    slowest: float              # slowest decay of all plants; None: unstable     [1/s]
+    axes: tuple  # positions of the grid, one array per joint            [rad, m]
+    gains: dict  # index of the grid -> LqgGains
+    bandwidth: float  # [Hz]
+    slowest: float  # slowest decay of all plants; None: unstable     [1/s]
     complaint: str = ''
 
 
-def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
-               period: float = 2e-3, delay: float = 2e-3, bandwidth: float | None = None,
-               modes: int | None = None, sensors: str | None = None,
-               stiffness_range: Sequence[float] = (0.8, 1.25),
-               feedback: str = 'motor') -> LqgDesign:
+def design_lqg(
+    arm: ArmModel,
+    poses: ArrayLike | Sequence[np.ndarray],
+    *,
+    period: float = 2e-3,
+    delay: float = 2e-3,
+    bandwidth: float | None = None,
+    modes: int | None = None,
+    sensors: str | None = None,
+    stiffness_range: Sequence[float] = (0.8, 1.25),
+    feedback: str = 'motor',
+) -> LqgDesign:
     """
     Design a linear quadratic Gaussian controller (LQG) that is stable for all plants of a range.
 
@@ -89,8 +96,10 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
     sensors = ('all' if has_gauges else 'encoders') if sensors is None else sensors
     expect_one_of('sensors', sensors, SENSORS)
     if sensors == 'all' and not has_gauges:
-        raise SettingError(f'{arm.description.name} has no flex sensors: take sensors = encoders, '
-                           'or give <flex_sensor> to a flexible link')
+        raise SettingError(
+            f'{arm.description.name} has no flex sensors: take sensors = encoders, '
+            'or give <flex_sensor> to a flexible link'
+        )
     low, high = _checked_range(stiffness_range)
     axes = _axes(arm, poses)
     middle = np.array([axis[axis.size // 2] for axis in axes])
@@ -99,8 +108,10 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
     first = natural[0] if natural.size else 1.0
     bandwidth = float(first) if bandwidth is None else number_or_nan(bandwidth)
     if not 0.0 < bandwidth < 0.25 / loop.period:
-        raise SettingError(f'bandwidth = {bandwidth!r} must be > 0 and below a quarter of the '
-                           f'{1 / loop.period:g} samples per second [Hz]')
+        raise SettingError(
+            f'bandwidth = {bandwidth!r} must be > 0 and below a quarter of the '
+            f'{1 / loop.period:g} samples per second [Hz]'
+        )
     if modes is None:
         modes = max(1, int((natural < 0.125 / loop.period).sum()))
     if not isinstance(modes, (int, np.integer)) or modes < 0:
@@ -114,25 +125,34 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], *,
         plants[corner] = [pose_model(arm, pose, feedback, factor) for factor in factors]
         reduced[corner] = pose_model(arm, pose, feedback).reduced(modes, like)
     late, first_bandwidth = round(loop.delay / loop.period), bandwidth
-    cases = [_Plant(corner, plant, loop, sensors)
-             for corner in corners for plant in plants[corner]]
+    cases = [
+        _Plant(corner, plant, loop, sensors) for corner in corners for plant in plants[corner]
+    ]
     # other motor strengths also represent other weights and payloads
-    cases += [_Plant(corner, replace(plant, actuation=strength * plant.actuation), loop, sensors)
-              for corner in corners for factor, plant in zip(factors, plants[corner])
-              if factor == 1.0 for strength in MOTOR_STRENGTHS]
+    cases += [
+        _Plant(corner, replace(plant, actuation=strength * plant.actuation), loop, sensors)
+        for corner in corners
+        for factor, plant in zip(factors, plants[corner])
+        if factor == 1.0
+        for strength in MOTOR_STRENGTHS
+    ]
     while True:
-        gains = {corner: gains_at(model, loop, bandwidth, first, sensors)
-                 for corner, model in reduced.items()}
+        gains = {
+            corner: gains_at(model, loop, bandwidth, first, sensors)
+            for corner, model in reduced.items()
+        }
         slowest = _slowest_decay(cases, gains, late, MIN_DECAY * 2 * np.pi * bandwidth)
         if slowest is not None or bandwidth < MIN_BANDWIDTH * first:
             break
         bandwidth *= BANDWIDTH_STEP
     complaint = ''
     if slowest is None:
-        complaint = (f'no bandwidth from {first_bandwidth:.3g} Hz down holds '
-                     f'{arm.description.name} at '
-                     f'{low:g} to {high:g} of its stiffness: take a shorter delay, more damping, '
-                     'or a narrower range')
+        complaint = (
+            f'no bandwidth from {first_bandwidth:.3g} Hz down holds '
+            f'{arm.description.name} at '
+            f'{low:g} to {high:g} of its stiffness: take a shorter delay, more damping, '
+            'or a narrower range'
+        )
     return LqgDesign(loop, late, sensors, feedback, axes, gains, bandwidth, slowest, complaint)
 
 
@@ -146,8 +166,11 @@ class _Plant:
         undriven = plant.arm.passive_q
         elastic = np.concatenate([undriven, n + undriven])
         # decay rate of the links without feedback
-        self.link_decay = -np.linalg.eigvals(plant.A[np.ix_(elastic, elastic)]).real.max(
-            initial=-np.inf) if undriven.size and m else np.inf
+        self.link_decay = (
+            -np.linalg.eigvals(plant.A[np.ix_(elastic, elastic)]).real.max(initial=-np.inf)
+            if undriven.size and m
+            else np.inf
+        )
 
     def decay(self, gains, late):
         """Decay rate [1/s] of the slowest motion of the closed loop."""
@@ -160,9 +183,11 @@ def _slowest_decay(plants, gains, late, wanted):
     slowest = np.inf
     for i, plant in enumerate(plants):
         decay = plant.decay(gains[plant.corner], late)
-        if not decay >= min(
-                wanted, MIN_LINK_DECAY * max(plant.link_decay, 0.0)) or not decay > 0.0:
-            plants.insert(0, plants.pop(i))     # checked first next time
+        if (
+            not decay >= min(wanted, MIN_LINK_DECAY * max(plant.link_decay, 0.0))
+            or not decay > 0.0
+        ):
+            plants.insert(0, plants.pop(i))  # checked first next time
             return None
         slowest = min(slowest, decay)
     return slowest
@@ -171,8 +196,10 @@ def _slowest_decay(plants, gains, late, wanted):
 def _checked_range(stiffness_range):
     values = array_or_nan(stiffness_range)
     if values.shape != (2,) or not 0.0 < values[0] <= 1.0 <= values[1] < np.inf:
-        raise SettingError(f'stiffness_range = {shortened(repr(stiffness_range), 60)} must be two '
-                           'factors, the one > 0 and at most 1, the other at least 1')
+        raise SettingError(
+            f'stiffness_range = {shortened(repr(stiffness_range), 60)} must be two '
+            'factors, the one > 0 and at most 1, the other at least 1'
+        )
     return values.tolist()
 
 
@@ -182,16 +209,21 @@ def _axes(arm, poses):
     try:
         axes = tuple(np.atleast_1d(np.array(axis, float)) for axis in poses)
         is_valid = len(axes) == len(names) and all(
-            axis.ndim == 1 and axis.size and np.isfinite(axis).all()
-            and (np.diff(axis) > 0).all() for axis in axes)
+            axis.ndim == 1 and axis.size and np.isfinite(axis).all() and (np.diff(axis) > 0).all()
+            for axis in axes
+        )
     except (TypeError, ValueError):
         is_valid = False
     if not is_valid:
-        raise SettingError('poses must be a position per joint, or positions that rise, in this '
-                           f'order: {", ".join(names)}')
+        raise SettingError(
+            'poses must be a position per joint, or positions that rise, in this '
+            f'order: {", ".join(names)}'
+        )
     lower, upper = arm.arrays.lower, arm.arrays.upper
     for j, axis in enumerate(axes):
         if axis[0] < lower[j] or axis[-1] > upper[j]:
-            raise SettingError(f'a pose is beyond the stops of "{names[j]}" at {lower[j]:.6g} and '
-                               f'{upper[j]:.6g} {arm.units[j]}')
+            raise SettingError(
+                f'a pose is beyond the stops of "{names[j]}" at {lower[j]:.6g} and '
+                f'{upper[j]:.6g} {arm.units[j]}'
+            )
     return axes

@@ -23,10 +23,10 @@ from flex_robot_sim.feedback.pose_model import PoseModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.summary import summarized
 
-INTEGRAL_RATE_SHARE = 0.3   # rate of the slow efforts, over the bandwidth
-GAUGE_NOISE = 1.0           # of the gauges, over the curvature of a rigid turn by encoder noise
-REGULARISATION = 1e-9       # process noise of all states, for a regular filter
-REFERENCE_BANDWIDTH = 1.0   # of the reference model, over the first mode
+INTEGRAL_RATE_SHARE = 0.3  # rate of the slow efforts, over the bandwidth
+GAUGE_NOISE = 1.0  # of the gauges, over the curvature of a rigid turn by encoder noise
+REGULARISATION = 1e-9  # process noise of all states, for a regular filter
+REFERENCE_BANDWIDTH = 1.0  # of the reference model, over the first mode
 REFERENCE_ELASTIC_WEIGHT = 4.0  # weight of elastic motion in it, over (C22)
 
 
@@ -35,19 +35,20 @@ REFERENCE_ELASTIC_WEIGHT = 4.0  # weight of elastic motion in it, over (C22)
 class LqgGains:
     """LQG gains at a pose; states (x, x') of the reduced arm, drives first."""
 
-    A: np.ndarray               # (s, s)     over one period
-    B: np.ndarray               # (s, joints)
-    C: np.ndarray               # (y, s)     encoders, then gauges
-    regulator: np.ndarray       # (joints, s)
-    tracking: np.ndarray        # (joints, s)  of the reference model
-    filter: np.ndarray          # (s + joints, y)
-    inertia: np.ndarray         # (joints, joints)  of the drives of the rigid arm
-    encoders_rest: np.ndarray   # (y,)
-    effort: np.ndarray          # (joints,)  at equilibrium                            [N m, N]
+    A: np.ndarray  # (s, s)     over one period
+    B: np.ndarray  # (s, joints)
+    C: np.ndarray  # (y, s)     encoders, then gauges
+    regulator: np.ndarray  # (joints, s)
+    tracking: np.ndarray  # (joints, s)  of the reference model
+    filter: np.ndarray  # (s + joints, y)
+    inertia: np.ndarray  # (joints, joints)  of the drives of the rigid arm
+    encoders_rest: np.ndarray  # (y,)
+    effort: np.ndarray  # (joints,)  at equilibrium                            [N m, N]
 
 
-def gains_at(model: PoseModel, loop: LoopTiming, bandwidth: float, first: float,
-             sensors: str = 'all') -> LqgGains:
+def gains_at(
+    model: PoseModel, loop: LoopTiming, bandwidth: float, first: float, sensors: str = 'all'
+) -> LqgGains:
     """LqgGains for a reduced PoseModel, a bandwidth and the `first` natural frequency [Hz]."""
     p, joints = len(model.M), model.actuation.shape[1]
     A, B = zero_order_hold(model.A, model.B, loop.period)
@@ -55,10 +56,16 @@ def gains_at(model: PoseModel, loop: LoopTiming, bandwidth: float, first: float,
     w, tracking_rate = 2 * np.pi * bandwidth, 2 * np.pi * REFERENCE_BANDWIDTH * first
     C = outputs_of(model, sensors)
     return LqgGains(
-        A, B, C, energy_regulator(model, A, B, J, w),
+        A,
+        B,
+        C,
+        energy_regulator(model, A, B, J, w),
         energy_regulator(model, A, B, J, tracking_rate, REFERENCE_ELASTIC_WEIGHT),
-        _filter(model, A, B, C, J, w, loop.period, p, joints), model.M[:joints, :joints],
-        np.concatenate([model.encoders_rest, model.gauges_rest])[:len(C)], model.effort)
+        _filter(model, A, B, C, J, w, loop.period, p, joints),
+        model.M[:joints, :joints],
+        np.concatenate([model.encoders_rest, model.gauges_rest])[: len(C)],
+        model.effort,
+    )
 
 
 def outputs_of(model: PoseModel, sensors: str) -> np.ndarray:
@@ -67,8 +74,14 @@ def outputs_of(model: PoseModel, sensors: str) -> np.ndarray:
     return np.hstack([rows, np.zeros_like(rows)])
 
 
-def energy_regulator(model: PoseModel, A: np.ndarray, B: np.ndarray, J: np.ndarray, w: float,
-                     elastic_weight: float = 1.0) -> np.ndarray:
+def energy_regulator(
+    model: PoseModel,
+    A: np.ndarray,
+    B: np.ndarray,
+    J: np.ndarray,
+    w: float,
+    elastic_weight: float = 1.0,
+) -> np.ndarray:
     """
     Gains (joints, s) of (C22), for a reduced PoseModel.
 
@@ -83,8 +96,15 @@ def energy_regulator(model: PoseModel, A: np.ndarray, B: np.ndarray, J: np.ndarr
     Q = block_diag(K, model.M)
     Q[joints:, joints:] *= elastic_weight
     # scaled to values of about one
-    x = np.sqrt(np.concatenate([J * w * w, np.diag(model.K)[joints:] + np.diag(model.M)[joints:]
-                                * w * w, np.diag(model.M)]))
+    x = np.sqrt(
+        np.concatenate(
+            [
+                J * w * w,
+                np.diag(model.K)[joints:] + np.diag(model.M)[joints:] * w * w,
+                np.diag(model.M),
+            ]
+        )
+    )
     u = np.sqrt(J) * w
     A, B, Q = x[:, None] * A / x, x[:, None] * B * u, Q / np.outer(x, x)
     X = solve_discrete_are(A, B, Q, np.eye(joints))
@@ -98,14 +118,17 @@ def _filter(model, A, B, C, J, w, T, p, joints):
 
     noise = np.ones(len(C))
     if len(C) > joints:
-        stiff = J * (10 * w)**2
+        stiff = J * (10 * w) ** 2
         shape = model.servo_modes(stiff)[1][:, 0]
-        noise[joints:] = GAUGE_NOISE * np.sqrt(J.max()) * max(
-            np.abs(model.gauges @ shape).max(), 1e-6)
+        noise[joints:] = (
+            GAUGE_NOISE * np.sqrt(J.max()) * max(np.abs(model.gauges @ shape).max(), 1e-6)
+        )
     A = np.block([[A, B], [np.zeros((joints, 2 * p)), np.eye(joints)]])
     C = np.hstack([C, np.zeros((len(C), joints))])
-    W = block_diag(B @ np.diag(J**2 * w**4) @ B.T / T,
-                   np.diag(J**2 * w**4 * (INTEGRAL_RATE_SHARE * w)**2) * T)
+    W = block_diag(
+        B @ np.diag(J**2 * w**4) @ B.T / T,
+        np.diag(J**2 * w**4 * (INTEGRAL_RATE_SHARE * w) ** 2) * T,
+    )
     m = np.sqrt(np.diag(model.M))
     x = np.concatenate([m, m / w, 1 / (np.sqrt(J) * w * w)]) * np.sqrt(T / J[0])
     y = noise / np.sqrt(T)
@@ -120,17 +143,17 @@ def lqg_law(gains: LqgGains, late: int) -> tuple[np.ndarray, ...]:
     A, B, C, L = gains.A, gains.B, gains.C, gains.filter
     (s, m), size = B.shape, len(A) + B.shape[1] * (late + 2)
     prior = np.zeros((s + m, size))
-    prior[:s, :s], prior[:s, s:s + m], prior[s:, s:s + m] = A, B, np.eye(m)
-    prior[:s, size - m:] = B
+    prior[:s, :s], prior[:s, s : s + m], prior[s:, s : s + m] = A, B, np.eye(m)
+    prior[:s, size - m :] = B
     posterior = prior - L @ np.hstack([C, np.zeros((len(C), m))]) @ prior
     predicted, measured = posterior[:s].copy(), L[:s].copy()
     slow, slow_measured = posterior[s:], L[s:]
     for k in range(late, 0, -1):
         predicted, measured = A @ predicted + B @ slow, A @ measured + B @ slow_measured
-        predicted[:, s + m * k:s + m * (k + 1)] += B
+        predicted[:, s + m * k : s + m * (k + 1)] += B
     R, S = -gains.regulator @ predicted - slow, -gains.regulator @ measured - slow_measured
     P, Q = np.zeros((size, size)), np.zeros((size, len(C)))
-    P[:s + m], Q[:s + m] = posterior, L
-    P[s + m:s + 2 * m], Q[s + m:s + 2 * m] = R, S
-    P[s + 2 * m:, s + m:size - m] = np.eye(m * late)
+    P[: s + m], Q[: s + m] = posterior, L
+    P[s + m : s + 2 * m], Q[s + m : s + 2 * m] = R, S
+    P[s + 2 * m :, s + m : size - m] = np.eye(m * late)
     return P, Q, R, S

@@ -39,9 +39,17 @@ class Lqr(Serializable):
         sim.effort = law.step(frs.feedback.measure(sim))
     """
 
-    def __init__(self, arm: ArmModel, q: ArrayLike, *, period: float = 1e-3,
-                 bandwidth: float | None = None, state_cost: ArrayLike | None = None,
-                 effort_cost: ArrayLike | None = None, limits: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        q: ArrayLike,
+        *,
+        period: float = 1e-3,
+        bandwidth: float | None = None,
+        state_cost: ArrayLike | None = None,
+        effort_cost: ArrayLike | None = None,
+        limits: ArrayLike | None = None,
+    ) -> None:
         """
         Compute the gain at a pose.
 
@@ -85,9 +93,9 @@ class Lqr(Serializable):
     def _energy_gain(model, period, bandwidth):
         """Gain (joints, 2 n) of (C22), computed in coordinates that begin with the drives."""
         reduced = model.reduced(model.arm.passive_q.size)
-        reduced = replace(reduced, M=(reduced.M + reduced.M.T) / 2)     # without rounding errors
+        reduced = replace(reduced, M=(reduced.M + reduced.M.T) / 2)  # without rounding errors
         A, B = zero_order_hold(reduced.A, reduced.B, period)
-        J = np.diag(reduced.M)[:reduced.actuation.shape[1]]
+        J = np.diag(reduced.M)[: reduced.actuation.shape[1]]
         gain = energy_regulator(reduced, A, B, J, 2 * np.pi * bandwidth)
         inverse = np.linalg.inv(reduced.shapes)
         p = len(inverse)
@@ -99,17 +107,24 @@ def _bandwidth(arm, q, bandwidth, period):
         found = frequencies(arm, q)
         bandwidth = next((frequency for frequency in found if frequency > 0.0), 1.0)
     if not 0.0 < float(bandwidth) < 0.25 / period:
-        raise SettingError(f'bandwidth = {bandwidth!r} must be > 0 and below a quarter of the '
-                           f'{1 / period:g} samples per second [Hz]')
+        raise SettingError(
+            f'bandwidth = {bandwidth!r} must be > 0 and below a quarter of the '
+            f'{1 / period:g} samples per second [Hz]'
+        )
     return float(bandwidth)
 
 
 def _cost(name, matrix, size):
     array = array_or_nan(np.nan if matrix is None else matrix)
-    if array.shape != (size, size) or not np.isfinite(array).all() or (
-            np.abs(array - array.T).max() > 1e-9 * np.abs(array).max()):
-        raise SettingError(f'{name} must be a symmetric matrix ({size}, {size}); give state_cost '
-                           'and effort_cost, or none of them')
+    if (
+        array.shape != (size, size)
+        or not np.isfinite(array).all()
+        or (np.abs(array - array.T).max() > 1e-9 * np.abs(array).max())
+    ):
+        raise SettingError(
+            f'{name} must be a symmetric matrix ({size}, {size}); give state_cost '
+            'and effort_cost, or none of them'
+        )
     return array
 
 
@@ -120,5 +135,7 @@ def _gain(A, B, Q, R):
         X = solve_discrete_are(A, B, Q, R)
         return np.linalg.solve(R + B.T @ X @ B, B.T @ X @ A)
     except (ValueError, np.linalg.LinAlgError) as error:
-        raise SettingError('no regulator was found for these costs: effort_cost must be positive '
-                           'definite, and state_cost positive semidefinite') from error
+        raise SettingError(
+            'no regulator was found for these costs: effort_cost must be positive '
+            'definite, and state_cost positive semidefinite'
+        ) from error

@@ -24,12 +24,12 @@ class Measurement(NamedTuple):
                                             curvature=[0.02, 0.01])
     """
 
-    time: float                 # [s]
-    position: ArrayLike = ()    # (joints,)  of the encoders                           [rad, m]
-    velocity: ArrayLike = ()    # (joints,)                                        [rad/s, m/s]
-    curvature: ArrayLike = ()   # (k,)       of all flex sensors                          [1/m]
-    q: ArrayLike = ()           # (nq,)      all coordinates, for state feedback       [rad, m]
-    v: ArrayLike = ()           # (nv,)      their rates                           [rad/s, m/s]
+    time: float  # [s]
+    position: ArrayLike = ()  # (joints,)  of the encoders                           [rad, m]
+    velocity: ArrayLike = ()  # (joints,)                                        [rad/s, m/s]
+    curvature: ArrayLike = ()  # (k,)       of all flex sensors                          [1/m]
+    q: ArrayLike = ()  # (nq,)      all coordinates, for state feedback       [rad, m]
+    v: ArrayLike = ()  # (nv,)      their rates                           [rad/s, m/s]
 
 
 def checked_field(measurement: Measurement, field: str, names: Sequence[str]) -> np.ndarray:

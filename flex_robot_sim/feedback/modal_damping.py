@@ -36,20 +36,22 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import summarized
 
 KINDS = ('strain', 'ppf')
-DEFAULT_RATIO = 0.4         # wanted damping ratio of the damped modes
-SUFFICIENT_RATIO = 0.7      # damping ratio to which other modes may be reduced
-MAX_MODE_RATIO = 0.95       # damping ratio below which a motion counts as a mode
+DEFAULT_RATIO = 0.4  # wanted damping ratio of the damped modes
+SUFFICIENT_RATIO = 0.7  # damping ratio to which other modes may be reduced
+MAX_MODE_RATIO = 0.95  # damping ratio below which a motion counts as a mode
 DAMPED_FREQUENCY_RATIO = 1.3  # of damped modes, over the first frequency
-EXTRA_MODES = 3             # separated by the sensors, in addition to damped ones
-MEAN_RATE_SHARE = 0.01      # rate of the slow mean, over that of the mode
-STARTS = {'strain': ((5.0, 0.7, 0.0, 1.0), (8.0, 0.7, 0.3, 1.0), (4.0, 0.7, -0.3, 1.5)),
-          'ppf': ((1.2, 0.6, 0.5), (1.0, 0.4, 0.3), (1.5, 0.8, 0.7), (1.3, 0.3, -0.5))}
+EXTRA_MODES = 3  # separated by the sensors, in addition to damped ones
+MEAN_RATE_SHARE = 0.01  # rate of the slow mean, over that of the mode
+STARTS = {
+    'strain': ((5.0, 0.7, 0.0, 1.0), (8.0, 0.7, 0.3, 1.0), (4.0, 0.7, -0.3, 1.5)),
+    'ppf': ((1.2, 0.6, 0.5), (1.0, 0.4, 0.3), (1.5, 0.8, 0.7), (1.3, 0.3, -0.5)),
+}
 MIN_FILTER_RATE = {'strain': 2.0, 'ppf': 0.5}  # over the rate of the mode
 LOSS_WEIGHT, STRICT_FACTOR = 5.0, 10.0  # of the loss of other modes; in the last search
-MAX_EVALUATIONS = 400       # from every start
-MIN_REACHED_SHARE = 0.95    # of the wanted ratio
-MAX_LOSS = 5e-3             # relative loss of damping of another mode, its uncertainty
-SIMPLEX_STEP = 0.15         # of the first simplex, relative
+MAX_EVALUATIONS = 400  # from every start
+MIN_REACHED_SHARE = 0.95  # of the wanted ratio
+MAX_LOSS = 5e-3  # relative loss of damping of another mode, its uncertainty
+SIMPLEX_STEP = 0.15  # of the first simplex, relative
 TEST_PERIODS, MAX_RESIDUAL = 2.0, 0.013  # of a mode after a push; residual after them
 
 
@@ -59,10 +61,10 @@ class Channel:
     """Channel that damps one mode, see (C21)."""
 
     sensor_weights: np.ndarray  # (k,)       w: from curvatures to the mode
-    drive_weights: np.ndarray   # (joints,)  b                                         [N m, N]
-    rate: float                 # of the mode with the servo alone                      [rad/s]
-    filter_rate: float          # r                                                     [rad/s]
-    filter_ratio: float         # z
+    drive_weights: np.ndarray  # (joints,)  b                                         [N m, N]
+    rate: float  # of the mode with the servo alone                      [rad/s]
+    filter_rate: float  # r                                                     [rad/s]
+    filter_ratio: float  # z
     gains: tuple[float, float]  # g [1/s2], h [1/s]
 
     def sampled(self, period: float) -> tuple[np.ndarray, np.ndarray]:
@@ -70,12 +72,13 @@ class Channel:
         return _filter(self.filter_rate, self.filter_ratio, MEAN_RATE_SHARE * self.rate, period)
 
 
-@lru_cache(maxsize=64)      # the search changes one channel at a time
+@lru_cache(maxsize=64)  # the search changes one channel at a time
 def _filter(r, z, mean, period):
     from scipy.linalg import expm  # late: a fifth of a start
 
-    both = np.array([[-mean, 0, 0, mean], [0, 0, 1, 0], [-r * r, -r * r, -2 * z * r, r * r],
-                     [0, 0, 0, 0]])
+    both = np.array(
+        [[-mean, 0, 0, mean], [0, 0, 1, 0], [-r * r, -r * r, -2 * z * r, r * r], [0, 0, 0, 0]]
+    )
     both = expm(both * period)
     return both[:3, :3], both[:3, 3]
 
@@ -96,24 +99,33 @@ class DampingDesign:
 
     kind: str
     loop: LoopTiming
-    stiffness: np.ndarray       # (joints,)  of the parallel servo               [N m/rad, N/m]
-    damping: np.ndarray         # (joints,)
+    stiffness: np.ndarray  # (joints,)  of the parallel servo               [N m/rad, N/m]
+    damping: np.ndarray  # (joints,)
     channels: tuple
-    rest: np.ndarray            # (k,)       curvatures in the pose at rest               [1/m]
-    before: np.ndarray          # (r,)       rates of the loop without channels           [1/s]
-    after: np.ndarray           # (q,)       and with channels
-    ratio: float                # least damping ratio of the damped modes
-    lost: float                 # largest relative loss of damping of another mode
-    complaint: str = ''         # why the design is insufficient
-    late: int = 0               # periods by which flex sensors are older than encoders
-    numbers: tuple = ()         # search variables of each channel
+    rest: np.ndarray  # (k,)       curvatures in the pose at rest               [1/m]
+    before: np.ndarray  # (r,)       rates of the loop without channels           [1/s]
+    after: np.ndarray  # (q,)       and with channels
+    ratio: float  # least damping ratio of the damped modes
+    lost: float  # largest relative loss of damping of another mode
+    complaint: str = ''  # why the design is insufficient
+    late: int = 0  # periods by which flex sensors are older than encoders
+    numbers: tuple = ()  # search variables of each channel
 
 
-def design_damping(arm: ArmModel, q: ArrayLike, *, gains: Gains,
-                   kind: str = 'strain', period: float = 1e-3, delay: float = 1e-3,
-                   damping_ratio: float = DEFAULT_RATIO, modes: int | None = None,
-                   feedback: str = 'motor', late: int = 0,
-                   like: DampingDesign | None = None) -> DampingDesign:
+def design_damping(
+    arm: ArmModel,
+    q: ArrayLike,
+    *,
+    gains: Gains,
+    kind: str = 'strain',
+    period: float = 1e-3,
+    delay: float = 1e-3,
+    damping_ratio: float = DEFAULT_RATIO,
+    modes: int | None = None,
+    feedback: str = 'motor',
+    late: int = 0,
+    like: DampingDesign | None = None,
+) -> DampingDesign:
     """
     Design strain feedback or positive position feedback for an arm in a pose, held by a servo.
 
@@ -148,8 +160,21 @@ def design_damping(arm: ArmModel, q: ArrayLike, *, gains: Gains,
     model = pose_model(arm, checked('q', q, arm.joint_names), feedback)
     search = _Search(model, stiffness, damping, loop, kind, float(damping_ratio), modes, late)
     channels, after, ratio, lost, complaint, numbers = search.solve(like.numbers if like else ())
-    return DampingDesign(kind, loop, stiffness, damping, channels, model.gauges_rest,
-                         search.before, after, ratio, lost, complaint, late, tuple(numbers))
+    return DampingDesign(
+        kind,
+        loop,
+        stiffness,
+        damping,
+        channels,
+        model.gauges_rest,
+        search.before,
+        after,
+        ratio,
+        lost,
+        complaint,
+        late,
+        tuple(numbers),
+    )
 
 
 def refuse_without_sensors(arm: ArmModel, what: str) -> None:
@@ -157,13 +182,21 @@ def refuse_without_sensors(arm: ArmModel, what: str) -> None:
     if flex_sensors(arm).names:
         return
     links = ', '.join(arm.tips) or 'none'
-    raise SettingError(f'{what} feedback needs flex sensors, and {arm.description.name} has none: '
-                       f'give <flex_sensor> to a flexible link (there are: {links}), or take lqg, '
-                       'which does with encoders')
+    raise SettingError(
+        f'{what} feedback needs flex sensors, and {arm.description.name} has none: '
+        f'give <flex_sensor> to a flexible link (there are: {links}), or take lqg, '
+        'which does with encoders'
+    )
 
 
-def closed_rates(model: PoseModel, loop: LoopTiming, stiffness: ArrayLike, damping: ArrayLike,
-                 channels: Sequence[Channel] = (), late: int = 0) -> np.ndarray:
+def closed_rates(
+    model: PoseModel,
+    loop: LoopTiming,
+    stiffness: ArrayLike,
+    damping: ArrayLike,
+    channels: Sequence[Channel] = (),
+    late: int = 0,
+) -> np.ndarray:
     """Closed-loop rates [1/s] of a PoseModel with a servo and channels."""
     law = _law(model, loop, stiffness, damping, channels, late)
     return rates_of(closed_loop_step(model.sampled(loop), law, _outputs(model)), loop.period)
@@ -172,8 +205,13 @@ def closed_rates(model: PoseModel, loop: LoopTiming, stiffness: ArrayLike, dampi
 def _outputs(model):
     """Output matrix (y, 2 p): positions, velocities and curvatures from the state (x, x')."""
     nothing = np.zeros_like(model.encoders)
-    return np.vstack([np.hstack([model.encoders, nothing]), np.hstack([nothing, model.encoders]),
-                      np.hstack([model.gauges, np.zeros_like(model.gauges)])])
+    return np.vstack(
+        [
+            np.hstack([model.encoders, nothing]),
+            np.hstack([nothing, model.encoders]),
+            np.hstack([model.gauges, np.zeros_like(model.gauges)]),
+        ]
+    )
 
 
 def _law(model, loop, stiffness, damping, channels, late=0):
@@ -182,7 +220,7 @@ def _law(model, loop, stiffness, damping, channels, late=0):
     c = size * len(channels)
     P, Q = np.zeros((c, c)), np.zeros((c, 2 * joints + k))
     R, S = np.zeros((joints, c)), np.zeros((joints, 2 * joints + k))
-    S[:, :joints], S[:, joints:2 * joints] = -np.diag(stiffness), -np.diag(damping)
+    S[:, :joints], S[:, joints : 2 * joints] = -np.diag(stiffness), -np.diag(damping)
     for i, channel in enumerate(channels):
         at = size * i
         states, waiting = slice(at, at + 3), at + size - 1
@@ -190,15 +228,16 @@ def _law(model, loop, stiffness, damping, channels, late=0):
         out = np.array([0.0, *channel.gains])
         P[states, states] = p
         R[:, states] = np.outer(channel.drive_weights, out @ p)
-        if late:                            # delay line of the curvatures
+        if late:  # delay line of the curvatures
             P[states, waiting] = q
             R[:, waiting] = (out @ q) * channel.drive_weights
-            Q[at + 3, 2 * joints:] = channel.sensor_weights
+            Q[at + 3, 2 * joints :] = channel.sensor_weights
             P[range(at + 4, at + size), range(at + 3, at + size - 1)] = 1.0
         else:
-            Q[states, 2 * joints:] = np.outer(q, channel.sensor_weights)
-            S[:, 2 * joints:] += (out @ q) * np.outer(
-                channel.drive_weights, channel.sensor_weights)
+            Q[states, 2 * joints :] = np.outer(q, channel.sensor_weights)
+            S[:, 2 * joints :] += (out @ q) * np.outer(
+                channel.drive_weights, channel.sensor_weights
+            )
     return P, Q, R, S
 
 
@@ -218,31 +257,40 @@ class _Search:
         if modes is None:
             modes = int((self.mode_rates <= DAMPED_FREQUENCY_RATIO * self.mode_rates[0]).sum())
         if not isinstance(modes, (int, np.integer)) or not 1 <= modes <= len(squares):
-            raise SettingError(f'modes = {shortened(repr(modes), 60)} must be '
-                               f'between 1 and {len(squares)}')
+            raise SettingError(
+                f'modes = {shortened(repr(modes), 60)} must be between 1 and {len(squares)}'
+            )
         # modes without curvature at the sensors cannot be damped
         self.damped = [k for k in range(modes) if curvature[k] > 1e-3 * curvature.max()]
         if not self.damped:
-            raise SettingError('no flex sensor sees the first mode in this pose: place one on the '
-                               'link that bends, in the plane in which it does')
+            raise SettingError(
+                'no flex sensor sees the first mode in this pose: place one on the '
+                'link that bends, in the plane in which it does'
+            )
         if np.pi / loop.period <= 2 * self.mode_rates[self.damped[-1]]:
             raise SettingError(
                 f'a period of {loop.period:g} s is too long for a mode of '
                 f'{self.mode_rates[self.damped[-1]] / 2 / np.pi:.3g} Hz: take four or more in one '
-                'period of the mode')
+                'period of the mode'
+            )
         count = min(len(model.gauges), self.damped[-1] + EXTRA_MODES)
         self.sensor_rows = np.linalg.pinv(model.gauges @ shapes[:, :count], rcond=1e-3)
-        motion = model.encoders @ shapes                        # of the drives, (joints, p)
+        motion = model.encoders @ shapes  # of the drives, (joints, p)
         pushes = stiffness[:, None] * motion
         self.shapes = shapes
         # constants of the search, by mode
-        self.pushes = {k: pushes[:, k] / (model.actuation.T @ shapes[:, k] @ pushes[:, k])
-                       for k in self.damped}
-        self.near = {k: np.setdiff1d(np.arange(min(k + EXTRA_MODES, len(self.sensor_rows))),
-                                     self.damped)
-                     for k in self.damped}
-        self.counts = {k: round(TEST_PERIODS * 2 * np.pi / self.mode_rates[k] / loop.period)
-                       for k in self.damped}
+        self.pushes = {
+            k: pushes[:, k] / (model.actuation.T @ shapes[:, k] @ pushes[:, k])
+            for k in self.damped
+        }
+        self.near = {
+            k: np.setdiff1d(np.arange(min(k + EXTRA_MODES, len(self.sensor_rows))), self.damped)
+            for k in self.damped
+        }
+        self.counts = {
+            k: round(TEST_PERIODS * 2 * np.pi / self.mode_rates[k] / loop.period)
+            for k in self.damped
+        }
         self.seen_of = {k: model.M @ shapes[:, k] for k in self.damped}
 
     def step(self, channels):
@@ -256,10 +304,10 @@ class _Search:
         """Residual amplitude of mode k after TEST_PERIODS, over that after a push."""
         rate, shape, p = self.mode_rates[k], self.shapes[:, k], len(self.model.M)
         state = np.zeros(len(step))
-        state[p:2 * p] = rate * shape
+        state[p : 2 * p] = rate * shape
         state = _after(step, self.counts[k], state)
         seen = self.seen_of[k]
-        return np.hypot(seen @ state[:p], seen @ state[p:2 * p] / rate)
+        return np.hypot(seen @ state[:p], seen @ state[p : 2 * p] / rate)
 
     def channel(self, k, numbers):
         """Channel of mode k from search variables."""
@@ -272,12 +320,20 @@ class _Search:
             gains = g * rate**2, 0.0
         # a share of the neighbouring modes, which can improve their damping
         near = self.near[k]
-        weights = self.sensor_rows[k] + numbers[-near.size:] @ self.sensor_rows[near] \
-            if near.size else \
-            self.sensor_rows[k]
+        weights = (
+            self.sensor_rows[k] + numbers[-near.size :] @ self.sensor_rows[near]
+            if near.size
+            else self.sensor_rows[k]
+        )
         slowest = MIN_FILTER_RATE[self.kind]
-        return Channel(weights, self.pushes[k], rate, rate * min(max(filter_rate, slowest), 20.0),
-                       min(max(z, 0.1), 2.0), gains)
+        return Channel(
+            weights,
+            self.pushes[k],
+            rate,
+            rate * min(max(filter_rate, slowest), 20.0),
+            min(max(z, 0.1), 2.0),
+            gains,
+        )
 
     def solve(self, like=()):
         """Channels, rates with them, least ratio, loss, complaint, and search variables."""
@@ -303,12 +359,16 @@ class _Search:
         ratio, _, losses = self.evaluate(after, wanted, undamped)
         lost, complaint = losses.max(initial=0.0), ''
         if ratio < MIN_REACHED_SHARE * self.wanted:
-            complaint = (f'the modes come to {max(ratio, 0.0):.2g} of critical damping, not to '
-                         f'{self.wanted:.2g}: take a stiffer servo, a shorter delay, or sensors '
-                         'nearer to the root')
+            complaint = (
+                f'the modes come to {max(ratio, 0.0):.2g} of critical damping, not to '
+                f'{self.wanted:.2g}: take a stiffer servo, a shorter delay, or sensors '
+                'nearer to the root'
+            )
         elif lost > MAX_LOSS:
-            complaint = (f'another mode loses {lost:.2g} of the damping that it has: want less, '
-                         'or take a shorter delay')
+            complaint = (
+                f'another mode loses {lost:.2g} of the damping that it has: want less, '
+                'or take a shorter delay'
+            )
         return tuple(channels), after, ratio, float(lost), complaint, numbers
 
     def channels(self, numbers, damped):
@@ -328,11 +388,17 @@ class _Search:
             return [x[begin:end] for begin, end in zip(ends, ends[1:])]
 
         solution = minimize(
-            lambda x: self.cost([*fixed_channels, *self.channels(split(x), damped[first:])],
-                                damped, loss, undamped),
-            start, method='Nelder-Mead', options={
-                'maxfev': MAX_EVALUATIONS * len(sought), 'fatol': 1e-4,
-                'initial_simplex': simplex})
+            lambda x: self.cost(
+                [*fixed_channels, *self.channels(split(x), damped[first:])], damped, loss, undamped
+            ),
+            start,
+            method='Nelder-Mead',
+            options={
+                'maxfev': MAX_EVALUATIONS * len(sought),
+                'fatol': 1e-4,
+                'initial_simplex': simplex,
+            },
+        )
         return solution.fun, [*fixed, *split(solution.x)]
 
     def cost(self, channels, damped, weight, undamped):
@@ -342,8 +408,13 @@ class _Search:
         allowed = max(MAX_RESIDUAL, 1.2 * np.exp(-2 * np.pi * TEST_PERIODS * self.wanted))
         slow = sum(max(0.0, self.residual(step, k) - allowed) for k in damped)
         small = sum(abs(g) / c.rate**2 + abs(h) / c.rate for c in channels for g, h in [c.gains])
-        return (max(0.0, self.wanted - ratio) / self.wanted + max(0.0, self.wanted - decay)
-                + weight * losses.sum() + 5 * slow + 1e-3 * small)
+        return (
+            max(0.0, self.wanted - ratio) / self.wanted
+            + max(0.0, self.wanted - decay)
+            + weight * losses.sum()
+            + 5 * slow
+            + 1e-3 * small
+        )
 
     def _undamped_rates(self, damped):
         """Rates, without channels, of the undamped modes."""

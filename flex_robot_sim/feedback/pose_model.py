@@ -34,11 +34,11 @@ from flex_robot_sim.util.summary import summarized
 class SampledArm(NamedTuple):
     """x[k+1] = A x[k] + old u[k-d] + new u[k-d+1]; without delay all of it is in `new`."""
 
-    A: np.ndarray               # (s, s)
-    old: np.ndarray             # (s, joints)
-    new: np.ndarray             # (s, joints)
+    A: np.ndarray  # (s, s)
+    old: np.ndarray  # (s, joints)
+    new: np.ndarray  # (s, joints)
     # d, periods of delay, rounded up; it shadows tuple.count
-    count: int                  # type: ignore[assignment]
+    count: int  # type: ignore[assignment]
 
 
 @summarized
@@ -47,17 +47,17 @@ class PoseModel:
     """Small motions about the equilibrium in a pose; coordinates are shapes @ x."""
 
     arm: ArmModel
-    M: np.ndarray               # (p, p)
-    D: np.ndarray               # (p, p)
-    K: np.ndarray               # (p, p)
-    actuation: np.ndarray       # (p, joints)  input matrix S of the efforts
-    encoders: np.ndarray        # (joints, p)  positions measured by encoders
-    gauges: np.ndarray          # (k, p)       curvatures                                   [1/m]
-    shapes: np.ndarray          # (n, p)
-    rest: np.ndarray            # (n,)         coordinates of the equilibrium
-    effort: np.ndarray          # (joints,)    at equilibrium                            [N m, N]
-    encoders_rest: np.ndarray   # (joints,)    encoders at equilibrium                  [rad, m]
-    gauges_rest: np.ndarray     # (k,)         flex sensors at equilibrium                  [1/m]
+    M: np.ndarray  # (p, p)
+    D: np.ndarray  # (p, p)
+    K: np.ndarray  # (p, p)
+    actuation: np.ndarray  # (p, joints)  input matrix S of the efforts
+    encoders: np.ndarray  # (joints, p)  positions measured by encoders
+    gauges: np.ndarray  # (k, p)       curvatures                                   [1/m]
+    shapes: np.ndarray  # (n, p)
+    rest: np.ndarray  # (n,)         coordinates of the equilibrium
+    effort: np.ndarray  # (joints,)    at equilibrium                            [N m, N]
+    encoders_rest: np.ndarray  # (joints,)    encoders at equilibrium                  [rad, m]
+    gauges_rest: np.ndarray  # (k,)         flex sensors at equilibrium                  [1/m]
 
     @cached_property
     def A(self) -> np.ndarray:
@@ -74,7 +74,7 @@ class PoseModel:
         """Return the exact SampledArm of a LoopTiming, also for a fractional delay."""
         T = loop.period
         count = math.ceil(loop.delay / T - 1e-9)
-        newer = count * T - loop.delay           # of the newer effort within a period
+        newer = count * T - loop.delay  # of the newer effort within a period
         if count == 0 or newer < 1e-9 * T:
             A, B = zero_order_hold(self.A, self.B, T)
             zero = np.zeros_like(B)
@@ -84,8 +84,9 @@ class PoseModel:
 
     def servo_modes(self, stiffness: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Squared undamped rates (p,) [1/s2] and shapes (p, p) with a stiffness of the drives."""
-        return eigh(self.K_symmetric + self.encoders.T @ np.diag(stiffness) @ self.encoders,
-                    self.M)
+        return eigh(
+            self.K_symmetric + self.encoders.T @ np.diag(stiffness) @ self.encoders, self.M
+        )
 
     @property
     def K_symmetric(self) -> np.ndarray:
@@ -105,24 +106,33 @@ class PoseModel:
         count = min(count, undriven.size)
         block = np.ix_(undriven, undriven)
         K = self.K_symmetric
-        modes = eigh(K[block], self.M[block])[1][:, :count] if count else \
-            np.zeros((undriven.size, 0))
+        modes = (
+            eigh(K[block], self.M[block])[1][:, :count] if count else np.zeros((undriven.size, 0))
+        )
         T = np.zeros((n, motors.size + count))
         T[motors, range(motors.size)] = 1.0
         if undriven.size:
-            T[undriven, :motors.size] = -np.linalg.solve(K[block], K[np.ix_(undriven, motors)])
+            T[undriven, : motors.size] = -np.linalg.solve(K[block], K[np.ix_(undriven, motors)])
         if like is not None and count:
             # the rotation that aligns the modes with those of `like`
-            u, _, v = np.linalg.svd(modes.T @ self.M[block] @ like.shapes[undriven, motors.size:])
+            u, _, v = np.linalg.svd(modes.T @ self.M[block] @ like.shapes[undriven, motors.size :])
             modes = modes @ u @ v
-        T[undriven, motors.size:] = modes
-        return replace(self, M=T.T @ self.M @ T, D=T.T @ self.D @ T, K=T.T @ self.K @ T,
-                       actuation=T.T @ self.actuation, encoders=self.encoders @ T,
-                       gauges=self.gauges @ T, shapes=T)
+        T[undriven, motors.size :] = modes
+        return replace(
+            self,
+            M=T.T @ self.M @ T,
+            D=T.T @ self.D @ T,
+            K=T.T @ self.K @ T,
+            actuation=T.T @ self.actuation,
+            encoders=self.encoders @ T,
+            gauges=self.gauges @ T,
+            shapes=T,
+        )
 
 
-def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
-               stiffness: float = 1.0) -> PoseModel:
+def pose_model(
+    arm: ArmModel, position: ArrayLike, feedback: str = 'motor', stiffness: float = 1.0
+) -> PoseModel:
     """
     Return the PoseModel of an ArmModel in a pose.
 
@@ -140,13 +150,25 @@ def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
     encoders = drives if feedback == 'motor' else np.arange(drives.size)
     # without dry friction, which acts at rest only
     gauges = flex_sensors(arm).matrix
-    return PoseModel(arm, mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1], K,
-                     units[:, drives], units[encoders], gauges, units, q, rest.effort, q[encoders],
-                     gauges @ q)
+    return PoseModel(
+        arm,
+        mass_matrix(arm.arrays, q),
+        spring_matrices(arm.arrays)[1],
+        K,
+        units[:, drives],
+        units[encoders],
+        gauges,
+        units,
+        q,
+        rest.effort,
+        q[encoders],
+        gauges @ q,
+    )
 
 
-def closed_loop_step(arm_step: SampledArm, laws: Sequence[np.ndarray],
-                     outputs: np.ndarray) -> np.ndarray:
+def closed_loop_step(
+    arm_step: SampledArm, laws: Sequence[np.ndarray], outputs: np.ndarray
+) -> np.ndarray:
     """
     Step matrix of a SampledArm with a linear control law.
 
@@ -158,21 +180,21 @@ def closed_loop_step(arm_step: SampledArm, laws: Sequence[np.ndarray],
     s, m, z = len(A), old.shape[1], len(P)
     size = s + m * d + z
     step = np.zeros((size, size))
-    u = np.zeros((m, size))                     # the effort from the whole state
-    u[:, :s], u[:, s + m * d:] = S @ outputs, R
+    u = np.zeros((m, size))  # the effort from the whole state
+    u[:, :s], u[:, s + m * d :] = S @ outputs, R
     step[:s, :s] = A
     if d == 0:
         step[:s] += new @ u
     else:
         late = s + m * (d - 1)
-        step[:s, late:late + m] += old          # u[k-d]
+        step[:s, late : late + m] += old  # u[k-d]
         if d == 1:
             step[:s] += new @ u
         else:
-            step[:s, late - m:late] += new      # u[k-d+1]
-        step[s:s + m] = u
-        step[s + m:s + m * d, s:s + m * (d - 1)] = np.eye(m * (d - 1))
-    step[s + m * d:, :s], step[s + m * d:, s + m * d:] = Q @ outputs, P
+            step[:s, late - m : late] += new  # u[k-d+1]
+        step[s : s + m] = u
+        step[s + m : s + m * d, s : s + m * (d - 1)] = np.eye(m * (d - 1))
+    step[s + m * d :, :s], step[s + m * d :, s + m * d :] = Q @ outputs, P
     return step
 
 

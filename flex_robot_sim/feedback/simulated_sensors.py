@@ -28,8 +28,14 @@ def measure(simulation: Simulation) -> Measurement:
     """
     expect_kind('simulation', simulation, Simulation, 'a Simulation(arm)')
     q = simulation.q
-    return Measurement(simulation.time, simulation.motor_position, simulation.motor_velocity,
-                       flex_sensors(simulation.arm).matrix @ q, q, simulation.v)
+    return Measurement(
+        simulation.time,
+        simulation.motor_position,
+        simulation.motor_velocity,
+        flex_sensors(simulation.arm).matrix @ q,
+        q,
+        simulation.v,
+    )
 
 
 def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> Controller:
@@ -48,8 +54,10 @@ def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> 
     """
     expect_arm(arm)
     if not callable(law):
-        raise SettingError(f'law = {shortened(repr(law), 60)} must be a function of a Measurement '
-                           'that returns efforts')
+        raise SettingError(
+            f'law = {shortened(repr(law), 60)} must be a function of a Measurement '
+            'that returns efforts'
+        )
     limits = effort_limits(arm)
 
     def controller(time: float, simulation: Simulation) -> np.ndarray:

@@ -24,16 +24,16 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import summarized
 
-FADE_PERIODS = 0.5      # of the first mode, in which it is faded in and out
-MAX_CURVATURE = 1e9     # larger curvatures are refused                               [1/m]
+FADE_PERIODS = 0.5  # of the first mode, in which it is faded in and out
+MAX_CURVATURE = 1e9  # larger curvatures are refused                               [1/m]
 
 
 @summarized
 class DampingTable(NamedTuple):
     """DampingDesigns over a grid of poses, of one kind, servo and loop."""
 
-    axes: tuple                 # positions of the grid, one array per joint            [rad, m]
-    designs: dict               # index of the grid -> DampingDesign
+    axes: tuple  # positions of the grid, one array per joint            [rad, m]
+    designs: dict  # index of the grid -> DampingDesign
     complaint: str = ''
 
 
@@ -54,24 +54,35 @@ class StrainFeedback(Serializable):
 
     adds_to_servo = True
 
-    def __init__(self, arm: ArmModel, design: DampingDesign | DampingTable, *,
-                 limits: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        design: DampingDesign | DampingTable,
+        *,
+        limits: ArrayLike | None = None,
+    ) -> None:
         """Prepare the law, switched off; limits: largest efforts, (joints,) [N m, N]."""
         expect_arm(arm)
-        expect_kind('design', design, (DampingDesign, DampingTable),
-                    'a DampingDesign of design_damping(arm, q)')
+        expect_kind(
+            'design',
+            design,
+            (DampingDesign, DampingTable),
+            'a DampingDesign of design_damping(arm, q)',
+        )
         names = arm.joint_names
         if isinstance(design, DampingDesign):
-            design = DampingTable((np.zeros(1),) * len(names), {(0,) * len(names): design},
-                                  design.complaint)
+            design = DampingTable(
+                (np.zeros(1),) * len(names), {(0,) * len(names): design}, design.complaint
+            )
         first = next(iter(design.designs.values()))
         refuse_without_sensors(arm, first.kind)
         limits = effort_limits(arm) if limits is None else checked('limits', limits, names)
         if not (limits > 0.0).all():
             raise SettingError(f'the limits of {first.kind} feedback must be > 0, one per joint')
         channels = [channel for item in design.designs.values() for channel in item.channels]
-        if (len(channels[0].sensor_weights) != len(first.rest)
-                or len(channels[0].drive_weights) != len(names)):
+        if len(channels[0].sensor_weights) != len(first.rest) or len(
+            channels[0].drive_weights
+        ) != len(names):
             raise SettingError(f'this design is not for {arm.description.name}')
         self.design, self.limits, self.loop = design, limits, first.loop
         self._joint_names = names
@@ -84,9 +95,16 @@ class StrainFeedback(Serializable):
         self._gains = np.array([(0.0, *channel.gains) for channel in channels])
         # weight of each channel, and curvatures at rest, by pose
         indices = [index for index, item in design.designs.items() for _ in item.channels]
-        self._table = GainTable(design.axes, {
-            index: {'shares': np.array([float(entry == index) for entry in indices]),
-                    'rest': item.rest} for index, item in design.designs.items()})
+        self._table = GainTable(
+            design.axes,
+            {
+                index: {
+                    'shares': np.array([float(entry == index) for entry in indices]),
+                    'rest': item.rest,
+                }
+                for index, item in design.designs.items()
+            },
+        )
         count = len(channels)
         self._x, self._next, self._term = np.zeros((3, count, 3))
         self._modal_strain, self._force = np.zeros((2, count))
@@ -106,8 +124,11 @@ class StrainFeedback(Serializable):
 
         It uses the curvatures and, with designs for several poses, the positions.
         """
-        position = (checked_field(measurement, 'position', self._joint_names)
-                    if len(self.design.designs) > 1 else None)
+        position = (
+            checked_field(measurement, 'position', self._joint_names)
+            if len(self.design.designs) > 1
+            else None
+        )
         curvature = checked_curvature(measurement, self._curvature_change.size)
         self.start()
         return self.update(position, None, curvature).copy()
@@ -117,8 +138,13 @@ class StrainFeedback(Serializable):
         self.is_on, self._share = False, 0.0
         self.effort[:] = 0.0
 
-    def start(self, position: np.ndarray | None = None, velocity: np.ndarray | None = None,
-              curvature: np.ndarray | None = None, effort: ArrayLike | None = None) -> None:
+    def start(
+        self,
+        position: np.ndarray | None = None,
+        velocity: np.ndarray | None = None,
+        curvature: np.ndarray | None = None,
+        effort: ArrayLike | None = None,
+    ) -> None:
         """Switch on: the added efforts fade in."""
         if not self.is_on and self._share == 0.0:
             self._x[:] = 0.0
@@ -128,9 +154,13 @@ class StrainFeedback(Serializable):
         """Switch off: the added efforts fade out."""
         self.is_on = False
 
-    def update(self, position: np.ndarray | None, velocity: np.ndarray | None,
-               curvature: np.ndarray,
-               reference: np.ndarray | None = None) -> np.ndarray:
+    def update(
+        self,
+        position: np.ndarray | None,
+        velocity: np.ndarray | None,
+        curvature: np.ndarray,
+        reference: np.ndarray | None = None,
+    ) -> np.ndarray:
         """
         Efforts to add at a sample, (joints,) [N m, N]; overwritten by the next call.
 
@@ -143,8 +173,8 @@ class StrainFeedback(Serializable):
         if self._share == 0.0:
             self.effort[:] = 0.0
             return self.effort
-        if not math.hypot(*curvature) < MAX_CURVATURE:      # nan is not less either
-            self.refused += 1                               # and the last effort is held
+        if not math.hypot(*curvature) < MAX_CURVATURE:  # nan is not less either
+            self.refused += 1  # and the last effort is held
             return self.effort
         self._table.update(position)
         np.subtract(curvature, self._table.values['rest'], out=self._curvature_change)

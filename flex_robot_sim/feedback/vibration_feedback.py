@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from flex_robot_sim.feedback.feedback_design import Feedback
 
-FADE_TIME_S = 0.2       # time constant of the fade of effort differences              [s]
-ZERO_EFFORT = 1e-9      # smaller efforts count as zero                          [N m, N]
+FADE_TIME_S = 0.2  # time constant of the fade of effort differences              [s]
+ZERO_EFFORT = 1e-9  # smaller efforts count as zero                          [N m, N]
 MAX_CATCH_UP_PERIODS = 25  # periods that a law runs in one update
 
 
@@ -28,7 +28,7 @@ class VibrationFeedback:
 
     def __init__(self, joints: int, reports: list[str]) -> None:
         """Begin without a law; `reports` is the list of lines for the log."""
-        self.is_on = self.replaces_servo = False    # whether a law runs; replaces the servo
+        self.is_on = self.replaces_servo = False  # whether a law runs; replaces the servo
         self._reports = reports
         self._laws: list[_ScheduledLaw] = []
         self._transition_effort = np.zeros(joints)
@@ -76,8 +76,14 @@ class VibrationFeedback:
         self._is_smooth, self._last, self.replaces_servo = True, None, False
         self.is_on = bool(self._laws)
 
-    def update(self, now: float, position: np.ndarray, points: Any, unlimited: np.ndarray,
-               effort: np.ndarray) -> None:
+    def update(
+        self,
+        now: float,
+        position: np.ndarray,
+        points: Any,
+        unlimited: np.ndarray,
+        effort: np.ndarray,
+    ) -> None:
         """
         Add to the efforts of the servo, or replace them, at a state.
 
@@ -97,8 +103,13 @@ class VibrationFeedback:
                     scheduled.start(now, position, effort)
                 # new strain belongs to the previous state
                 is_paired = scheduled.feedback.is_paired and is_new
-                scheduled.run_due(now, self._previous_position if is_paired else position,
-                                  self._curvature, points, is_new)
+                scheduled.run_due(
+                    now,
+                    self._previous_position if is_paired else position,
+                    self._curvature,
+                    points,
+                    is_new,
+                )
                 if scheduled.law.adds_to_servo:
                     unlimited += scheduled.law.effort
                 else:
@@ -134,10 +145,12 @@ class VibrationFeedback:
             self.smooth()
             scheduled.reset()
         if not scheduled.is_reported and (
-                now - scheduled.missing_since > scheduled.feedback.strain_timeout):
+            now - scheduled.missing_since > scheduled.feedback.strain_timeout
+        ):
             scheduled.is_reported = True
-            self._reports.append('no strain arrives: the feedback waits, and the servo holds the '
-                                 'arm')
+            self._reports.append(
+                'no strain arrives: the feedback waits, and the servo holds the arm'
+            )
         return False
 
 
@@ -146,8 +159,12 @@ class _ScheduledLaw:
 
     def __init__(self, feedback):
         self.feedback, self.law = feedback, feedback.law
-        (self.is_wanted, self.is_started, self.is_reported,
-         self.missing_since) = True, False, False, None
+        (self.is_wanted, self.is_started, self.is_reported, self.missing_since) = (
+            True,
+            False,
+            False,
+            None,
+        )
         self._last_call, self._velocity = 0.0, None
 
     def start(self, now, position, effort):
@@ -166,11 +183,15 @@ class _ScheduledLaw:
         period, law = self.feedback.period, self.law
         periods = round((now - self._last_call) / period)
         # a law with strain waits for it, for less than two periods
-        if periods < 1 or (self.feedback.is_paired and not is_new and periods < 2
-                           and self._velocity is not None):
+        if periods < 1 or (
+            self.feedback.is_paired and not is_new and periods < 2 and self._velocity is not None
+        ):
             return
-        self._last_call = now if self.feedback.is_paired or periods > MAX_CATCH_UP_PERIODS else (
-            self._last_call + periods * period)
+        self._last_call = (
+            now
+            if self.feedback.is_paired or periods > MAX_CATCH_UP_PERIODS
+            else (self._last_call + periods * period)
+        )
         reference = None
         if not law.adds_to_servo:
             previous = points.velocity if self._velocity is None else self._velocity

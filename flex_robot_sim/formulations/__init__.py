@@ -34,8 +34,15 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    'Formulation', 'covers', 'element_sum', 'make', 'paper_options', 'screw_kinematics',
-    'stiffened', 'wrench_dae', 'wrench_motion',
+    'Formulation',
+    'covers',
+    'element_sum',
+    'make',
+    'paper_options',
+    'screw_kinematics',
+    'stiffened',
+    'wrench_dae',
+    'wrench_motion',
 ]
 
 

@@ -47,12 +47,19 @@ from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.model.arm_model import ArmArrays, Workspace, make_workspace
 
-MAX_STATE_SUM = 1e60        # sum of coordinates and rates; beyond it, products may overflow
+MAX_STATE_SUM = 1e60  # sum of coordinates and rates; beyond it, products may overflow
 
 
-def advance_with_formulation(dynamics: FormulationDynamics, arm: ArmArrays, loads: LoadArrays,
-                             settings: StepSettings, state: ArmState, steps: int, watch: Watch,
-                             work: Workspace) -> int:
+def advance_with_formulation(
+    dynamics: FormulationDynamics,
+    arm: ArmArrays,
+    loads: LoadArrays,
+    settings: StepSettings,
+    state: ArmState,
+    steps: int,
+    watch: Watch,
+    work: Workspace,
+) -> int:
     """
     Take `steps` steps; stop before a state that is not finite.
 
@@ -62,19 +69,24 @@ def advance_with_formulation(dynamics: FormulationDynamics, arm: ArmArrays, load
     q, qd, qdd, flow, h = state.q, state.qd, state.qdd, state.flow, float(settings.time_step[0])
     scheme, iterations = int(settings.scheme[0]), int(settings.iterations[0])
     dynamics.begin(arm, loads, state, work)
-    if work.step[0] == 0.0:         # the energy has changed outside of a step
+    if work.step[0] == 0.0:  # the energy has changed outside of a step
         work.step[1], work.step[2] = sum(dynamics.energies(q, qd)) + spring_energy(arm, q), 0.0
     if scheme == REFERENCE:
-        return advance_adaptively(arm, loads, settings, state, steps, watch, work,
-                                  dynamics.set_slopes)
+        return advance_adaptively(
+            arm, loads, settings, state, steps, watch, work, dynamics.set_slopes
+        )
     step_functions: dict[int, Callable[..., Any]] = {
-        IMPLICIT_MIDPOINT: _midpoint_step, RK4: _rk4_step,
-        SEMI_IMPLICIT_EULER: _euler_step, FORWARD_EULER: _euler_step}
+        IMPLICIT_MIDPOINT: _midpoint_step,
+        RK4: _rk4_step,
+        SEMI_IMPLICIT_EULER: _euler_step,
+        FORWARD_EULER: _euler_step,
+    }
     for step in range(steps):
         previous = q.copy(), qd.copy(), flow.copy()
         with np.errstate(over='ignore', invalid='ignore'):
-            outcome = step_functions[scheme](dynamics, q, qd, qdd, h, scheme=scheme,
-                                             iterations=iterations)
+            outcome = step_functions[scheme](
+                dynamics, q, qd, qdd, h, scheme=scheme, iterations=iterations
+            )
             if outcome is not None:
                 _record_hard_step(outcome, step, watch)
         if not np.isfinite(q.sum() + qd.sum()):
@@ -124,8 +136,9 @@ class FormulationDynamics:
         with np.errstate(over='ignore', invalid='ignore'):
             return self.formulation.energies(q, qd)
 
-    def correct_energy(self, q: np.ndarray, qd: np.ndarray, flow: np.ndarray,
-                       has_converged: bool, can_halve: bool) -> tuple[bool, bool]:
+    def correct_energy(
+        self, q: np.ndarray, qd: np.ndarray, flow: np.ndarray, has_converged: bool, can_halve: bool
+    ) -> tuple[bool, bool]:
         """
         Scale the rates qd (n,) to remove the energy error of the midpoint rule (T44).
 
@@ -146,31 +159,39 @@ class FormulationDynamics:
             return has_converged, True
         is_good = has_converged and abs(energy - expected) <= (
             integrators.MAX_ENERGY_ERROR * (kinetic + abs(work_done) + abs(dissipated))
-            + integrators.ENERGY_ROUNDING * (abs(energy - kinetic - potential) + abs(potential)))
+            + integrators.ENERGY_ROUNDING * (abs(energy - kinetic - potential) + abs(potential))
+        )
         if not is_good and can_halve:
             return False, True
         if not is_good:
-            if dissipated < 0.0:                # no joint law generates energy
+            if dissipated < 0.0:  # no joint law generates energy
                 expected, self.flow[1] = expected + dissipated, flow[1]
-            if energy - expected > kinetic:     # exceeds the kinetic energy
+            if energy - expected > kinetic:  # exceeds the kinetic energy
                 self.flow[:2] = flow
                 return False, False
         deficit = expected - energy - step[2]
         max_decrease = integrators.MAX_ENERGY_CORRECTION if is_good else 1.0
         correction = min(max(deficit / kinetic, -max_decrease), integrators.MAX_ENERGY_CORRECTION)
         step[1], step[2] = energy + correction * kinetic, max(correction * kinetic - deficit, 0.0)
-        step[3] += energy - expected    # signed, because errors of steps have both signs
+        step[3] += energy - expected  # signed, because errors of steps have both signs
         qd *= sqrt(1.0 + correction)
         self.flow[2] += abs(energy - expected)
         return is_good, True
 
-    def set_slopes(self, arm: ArmArrays, loads: LoadArrays, y: np.ndarray,
-                   effort: np.ndarray, work: Workspace, slopes: np.ndarray) -> None:
+    def set_slopes(
+        self,
+        arm: ArmArrays,
+        loads: LoadArrays,
+        y: np.ndarray,
+        effort: np.ndarray,
+        work: Workspace,
+        slopes: np.ndarray,
+    ) -> None:
         """Set the derivative of y (2 n + 2,), as `adaptive.set_slopes` does."""
         n = y.size // 2 - 1
-        q, qd = y[:n], y[n:2 * n]
-        slopes[:n], slopes[n:2 * n], slopes[2 * n:] = qd, self.accelerations(q, qd), 0.0
-        add_powers(arm, q, qd, q, effort, 0.0, 1.0, work, slopes[2 * n:])
+        q, qd = y[:n], y[n : 2 * n]
+        slopes[:n], slopes[n : 2 * n], slopes[2 * n :] = qd, self.accelerations(q, qd), 0.0
+        add_powers(arm, q, qd, q, effort, 0.0, 1.0, work, slopes[2 * n :])
 
     def iteration_matrix(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
         """Matrix 1 + W S (n, n) of the implicit step."""
@@ -188,13 +209,15 @@ def _midpoint_step(dynamics, q, qd, qdd, h, scheme, iterations):
     work, remaining, substep, calls, substeps, unconverged = dynamics.work, h, h, 0, 0, 0
     while remaining > 0.0:
         guess = qdd
-        if substep == work.step[0]:         # linear extrapolation of the acceleration
+        if substep == work.step[0]:  # linear extrapolation of the acceleration
             guess = 2.0 * qdd - work.last
-        acceleration, evaluations, has_converged = _solve_midpoint(dynamics, q, qd, guess, substep,
-                                                                   iterations)
+        acceleration, evaluations, has_converged = _solve_midpoint(
+            dynamics, q, qd, guess, substep, iterations
+        )
         calls += evaluations
-        can_halve = (calls < integrators.MAX_EVALUATIONS
-                     and substep > integrators.MIN_SUBSTEP_RATIO * h)
+        can_halve = (
+            calls < integrators.MAX_EVALUATIONS and substep > integrators.MIN_SUBSTEP_RATIO * h
+        )
         if not has_converged and can_halve:
             substep *= 0.5
             continue
@@ -206,8 +229,9 @@ def _midpoint_step(dynamics, q, qd, qdd, h, scheme, iterations):
         previous_flow = dynamics.flow[:2].copy()
         dynamics.add_powers(q + 0.5 * substep * rate, rate, substep)
         new_q, new_qd = q + substep * rate, qd + substep * acceleration
-        is_good, is_accepted = dynamics.correct_energy(new_q, new_qd, previous_flow,
-                                                       has_converged, can_halve)
+        is_good, is_accepted = dynamics.correct_energy(
+            new_q, new_qd, previous_flow, has_converged, can_halve
+        )
         if not is_good and can_halve:
             dynamics.flow[:2] = previous_flow
             substep *= 0.5
@@ -220,16 +244,24 @@ def _midpoint_step(dynamics, q, qd, qdd, h, scheme, iterations):
         remaining -= substep
         if remaining < integrators.MIN_SUBSTEP_RATIO * h:
             remaining = 0.0
-        substep = remaining if calls >= integrators.MAX_EVALUATIONS else min(
-            2.0 * substep if evaluations < integrators.STEP_GROWTH_ITERATIONS else substep,
-            remaining)
+        substep = (
+            remaining
+            if calls >= integrators.MAX_EVALUATIONS
+            else min(
+                2.0 * substep if evaluations < integrators.STEP_GROWTH_ITERATIONS else substep,
+                remaining,
+            )
+        )
     return substeps, unconverged
 
 
 def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
     """Accelerations of one substep, number of evaluations, and whether they converged."""
-    weights, qdd, no_solution = (dynamics.arm.inertia_scale, guess.copy(),
-                                 np.full_like(guess, np.nan))
+    weights, qdd, no_solution = (
+        dynamics.arm.inertia_scale,
+        guess.copy(),
+        np.full_like(guess, np.nan),
+    )
     iteration_matrix, correction, previous_change = None, None, inf
     for count in range(1, integrators.MAX_ITERATIONS + 1):
         rate = qd + 0.5 * h * qdd
@@ -238,27 +270,30 @@ def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
         try:
             if iteration_matrix is not None:
                 newton_step = np.linalg.solve(iteration_matrix, error)
-                change = weights @ (h * newton_step)**2
-                if change > previous_change:    # beyond a kink of a joint law: undo half of it
+                change = weights @ (h * newton_step) ** 2
+                if change > previous_change:  # beyond a kink of a joint law: undo half of it
                     correction *= 0.5
                     qdd -= correction
                     continue
-            if (iteration_matrix is None
-                    or change > integrators.MAX_RATIO_FOR_REUSE * previous_change):
+            if (
+                iteration_matrix is None
+                or change > integrators.MAX_RATIO_FOR_REUSE * previous_change
+            ):
                 iteration_matrix = dynamics.iteration_matrix(middle_q, rate, h)
                 newton_step = np.linalg.solve(iteration_matrix, error)
-                change = weights @ (h * newton_step)**2
-        except np.linalg.LinAlgError:           # singular mass matrix of the recursion
+                change = weights @ (h * newton_step) ** 2
+        except np.linalg.LinAlgError:  # singular mass matrix of the recursion
             return no_solution, count, False
         if not isfinite(change):
             return no_solution, count, False
         correction = newton_step
         qdd += correction
-        scale = weights @ (rate**2 + (h * qdd)**2 + integrators.REST_VELOCITY**2)
+        scale = weights @ (rate**2 + (h * qdd) ** 2 + integrators.REST_VELOCITY**2)
         # the remaining error is about change * change / previous_change                  (T43)
         if count >= iterations and (
-                change * min(change, previous_change)
-                <= integrators.RATE_TOLERANCE**2 * scale * previous_change):
+            change * min(change, previous_change)
+            <= integrators.RATE_TOLERANCE**2 * scale * previous_change
+        ):
             return qdd, count, True
         previous_change = change
     return qdd, count, False

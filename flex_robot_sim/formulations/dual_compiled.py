@@ -34,23 +34,23 @@ from flex_robot_sim.jit.compiled import compiled
 class DualSampledArm(NamedTuple):
     """Flat arrays of an arm: n coordinates, b links, g points, at most m modes per link."""
 
-    parent: np.ndarray      # (b,)       parent link; -1: the base
-    joint: np.ndarray       # (b,)       coordinate of the joint; -1: fixed
-    first: np.ndarray       # (b,)       coordinate of the first mode
-    modes: np.ndarray       # (b,)       number of modes
-    home_R: np.ndarray      # (b, 3, 3)  rotation in the parent or its section
-    home_p: np.ndarray      # (b, 3)     origin in the parent or its section    [m]
-    screw: np.ndarray       # (b, 6)     of the joint
+    parent: np.ndarray  # (b,)       parent link; -1: the base
+    joint: np.ndarray  # (b,)       coordinate of the joint; -1: fixed
+    first: np.ndarray  # (b,)       coordinate of the first mode
+    modes: np.ndarray  # (b,)       number of modes
+    home_R: np.ndarray  # (b, 3, 3)  rotation in the parent or its section
+    home_p: np.ndarray  # (b, 3)     origin in the parent or its section    [m]
+    screw: np.ndarray  # (b, 6)     of the joint
     attachment: np.ndarray  # (b,)       attachment point on the parent; -1: frame of the parent
-    rotors: np.ndarray      # (n,)       inertia of rotors
-    link: np.ndarray        # (g,)       link of a point; attachment points come first
-    position: np.ndarray    # (g, 3)     undeformed                             [m]
-    Phi: np.ndarray         # (g, 3, m)  displacement by the modes of the link
-    Theta: np.ndarray       # (g, 3, m)  rotation
-    H: np.ndarray           # (g, m, m)  shortening
-    mass: np.ndarray        # (g,)       zero at attachment points              [kg]
-    inertia: np.ndarray     # (g, 3, 3)                                         [kg m2]
-    gravity: np.ndarray     # (3,)                                              [m/s2]
+    rotors: np.ndarray  # (n,)       inertia of rotors
+    link: np.ndarray  # (g,)       link of a point; attachment points come first
+    position: np.ndarray  # (g, 3)     undeformed                             [m]
+    Phi: np.ndarray  # (g, 3, m)  displacement by the modes of the link
+    Theta: np.ndarray  # (g, 3, m)  rotation
+    H: np.ndarray  # (g, m, m)  shortening
+    mass: np.ndarray  # (g,)       zero at attachment points              [kg]
+    inertia: np.ndarray  # (g, 3, 3)                                         [kg m2]
+    gravity: np.ndarray  # (3,)                                              [m/s2]
 
 
 @compiled(allocates=True)
@@ -80,17 +80,31 @@ def mass_matrix_and_bias(arm, exact_end_rotation, omits_section_gyroscopics, kee
         _move_columns_to_point(arm, g, q, columns, d)
         masses[i] += mass
         _add_position(arm, g, q, d, mass, R[i], o[i], moments[i])
-        for a in range(3):      # gravity in the coordinates of the link        (123), (32)
+        for a in range(3):  # gravity in the coordinates of the link        (123), (32)
             link_gravity[a] = link_gravity[3 + a] = 0.0
             for b in range(3):
                 link_gravity[a] += R[i, 0, b, a] * arm.gravity[b]
                 link_gravity[3 + a] += R[i, 1, b, a] * arm.gravity[b]
-        for k in range(n):                                                      # (109)
+        for k in range(n):  # (109)
             for c in range(3):
-                h[k] -= mass * (columns[k, 6 + c] * (link_gravity[c] + link_gravity[3 + c])
-                                + columns[k, 9 + c] * link_gravity[c])
-        _set_wrench(arm, g, omits_section_gyroscopics, keeps_energy, q, u, d, twist[i], bias[i],
-                    scratch, wrench, gyroscopic)
+                h[k] -= mass * (
+                    columns[k, 6 + c] * (link_gravity[c] + link_gravity[3 + c])
+                    + columns[k, 9 + c] * link_gravity[c]
+                )
+        _set_wrench(
+            arm,
+            g,
+            omits_section_gyroscopics,
+            keeps_energy,
+            q,
+            u,
+            d,
+            twist[i],
+            bias[i],
+            scratch,
+            wrench,
+            gyroscopic,
+        )
         if keeps_energy:
             merge_halves(columns)
         for k in range(n):
@@ -100,8 +114,8 @@ def mass_matrix_and_bias(arm, exact_end_rotation, omits_section_gyroscopics, kee
             for k in range(arm.modes[i]):
                 for c in range(3):
                     h[first + k] -= arm.Theta[g, c, k] * gyroscopic[c]
-        for k in range(n):                                                      # (112)
-            if is_any_nonzero(columns[k:k + 1]):
+        for k in range(n):  # (112)
+            if is_any_nonzero(columns[k : k + 1]):
                 _set_momentum(mass, inertia, columns[k], gyroscopic)
                 for j in range(k + 1):
                     M[k, j] += dot(columns[j], gyroscopic)
@@ -125,7 +139,7 @@ def _set_link(arm, i, exact_end_rotation, keeps_energy, q, u, P, twist, bias, R,
     columns, V, b = P[i], twist[i], bias[i]
     theta, theta_rate, half_cross = np.zeros(3), np.zeros(3), np.zeros(3)
     p, joint_R = np.zeros(3), np.empty((3, 3))
-    parent_R = np.zeros((3, 3, 3))      # rotation of the parent or its section, by order
+    parent_R = np.zeros((3, 3, 3))  # rotation of the parent or its section, by order
     if parent < 0:
         for a in range(3):
             parent_R[0, a, a] = 1.0
@@ -137,7 +151,7 @@ def _set_link(arm, i, exact_end_rotation, keeps_energy, q, u, P, twist, bias, R,
             V[c], b[c] = twist[parent, c], bias[parent, c]
     if g >= 0:
         first = arm.first[parent]
-        _move_columns_to_point(arm, g, q, columns, p)                           # (59), (60), (89)
+        _move_columns_to_point(arm, g, q, columns, p)  # (59), (60), (89)
         _add_position(arm, g, q, p, 1.0, R[parent], o[parent], o[i])
         _move_motion_to_point(arm, g, keeps_energy, q, u, p, V, b)
         for k in range(arm.modes[parent]):
@@ -159,7 +173,7 @@ def _set_link(arm, i, exact_end_rotation, keeps_energy, q, u, P, twist, bias, R,
                 add_cross(0.5, parent_R[0, a], theta, half_cross)
                 add_cross(1.0, half_cross, theta, parent_R[2, a])
         for k in range(q.size):
-            add_small_rotation(theta, columns[k], columns[k])                  # (62)
+            add_small_rotation(theta, columns[k], columns[k])  # (62)
         add_small_rotation(theta, b, b)
         add_small_rotation(theta_rate, V, b)
         add_small_rotation(theta, V, V)
@@ -172,17 +186,17 @@ def _set_link(arm, i, exact_end_rotation, keeps_energy, q, u, P, twist, bias, R,
                 o[i, order, a] += parent_R[order, a, c] * p[c]
                 for k in range(3):
                     R[i, order, a, k] += parent_R[order, a, c] * joint_R[c, k]
-    for k in range(q.size):                                                     # (65), (73)
+    for k in range(q.size):  # (65), (73)
         transform_to_frame(p, joint_R, columns[k])
     transform_to_frame(p, joint_R, V)
     transform_to_frame(p, joint_R, b)
     if j >= 0:
         axis, linear = arm.screw[i, :3], arm.screw[i, 3:]
         for half in range(0, 6, 3):
-            add_cross(-u[j], axis, V[half:half + 3], b[half:half + 3])
-            add_cross(-u[j], axis, V[6 + half:9 + half], b[6 + half:9 + half])
-            add_cross(-u[j], linear, V[half:half + 3], b[6 + half:9 + half])
-        for c in range(3):                                                      # (58)
+            add_cross(-u[j], axis, V[half : half + 3], b[half : half + 3])
+            add_cross(-u[j], axis, V[6 + half : 9 + half], b[6 + half : 9 + half])
+            add_cross(-u[j], linear, V[half : half + 3], b[6 + half : 9 + half])
+        for c in range(3):  # (58)
             columns[j, c], columns[j, 6 + c] = axis[c], linear[c]
             columns[j, 3 + c] = columns[j, 9 + c] = 0.0
             V[c] += axis[c] * u[j]
@@ -194,14 +208,15 @@ def _set_joint(home_R, home_p, screw, value, R, p):
     """Set rotation R and origin p of a child after a motion along a screw in its frame (48)."""
     axis, v, axis_v, axis_axis_v = screw[:3], screw[3:], np.zeros(3), np.zeros(3)
     s, c = np.sin(value), np.cos(value)
-    axis_norm_squared = axis[0]**2 + axis[1]**2 + axis[2]**2        # 1, or 0 for a prismatic joint
+    axis_norm_squared = axis[0] ** 2 + axis[1] ** 2 + axis[2] ** 2  # 1, or 0 for a prismatic joint
     add_cross(1.0, axis, v, axis_v)
     add_cross(1.0, axis, axis_v, axis_axis_v)
     for a in range(3):
         p[a] = home_p[a]
         for b in range(3):
-            p[a] += home_R[a, b] * (value * v[b] + (1.0 - c) * axis_v[b]
-                                    + (value - s) * axis_axis_v[b])
+            p[a] += home_R[a, b] * (
+                value * v[b] + (1.0 - c) * axis_v[b] + (value - s) * axis_axis_v[b]
+            )
             # 1 + sin [axis] + (1 - cos) [axis]^2, and [axis]^2 = axis axis^T - size
             R[a, b] = home_R[a, b] * (1.0 - (1.0 - c) * axis_norm_squared)
             for d in range(3):
@@ -218,12 +233,12 @@ def _move_columns_to_point(arm, g, q, P, d):
     for k in range(arm.modes[i]):
         for c in range(3):
             d[c] += arm.Phi[g, c, k] * q[first + k]
-    for k in range(q.size):                                                     # (88), (89)
+    for k in range(q.size):  # (88), (89)
         move_screw(arm.position[g], P[k])
         add_cross(-1.0, d, P[k, 0:3], P[k, 9:12])
     for k in range(arm.modes[i]):
         for c in range(3):
-            P[first + k, c] += arm.Theta[g, c, k]                               # (75), (95)
+            P[first + k, c] += arm.Theta[g, c, k]  # (75), (95)
             P[first + k, 6 + c] += arm.Phi[g, c, k]
         for l in range(arm.modes[i]):
             P[first + k, 9] -= arm.H[g, k, l] * q[first + l]
@@ -238,14 +253,14 @@ def _move_motion_to_point(arm, g, keeps_energy, q, u, d, V, b):
     """
     i = arm.link[g]
     first, half = arm.first[i], 0 if keeps_energy else 3
-    for row in (V, b):                                                          # (60)
+    for row in (V, b):  # (60)
         move_screw(arm.position[g], row)
         add_cross(-1.0, d, row[0:3], row[9:12])
     x, y, z = V[0], V[1], V[2]
     for k in range(arm.modes[i]):
         speed = u[first + k]
         rx, ry, rz = arm.Phi[g, 0, k] * speed, arm.Phi[g, 1, k] * speed, arm.Phi[g, 2, k] * speed
-        b[9] += y * rz - z * ry                                 # rate of U(-p)
+        b[9] += y * rz - z * ry  # rate of U(-p)
         b[10] += z * rx - x * rz
         b[11] += x * ry - y * rx
         V[6 + half] += rx
@@ -261,20 +276,36 @@ def _move_motion_to_point(arm, g, keeps_energy, q, u, d, V, b):
 
 
 @compiled
-def _set_wrench(arm, g, omits_section_gyroscopics, keeps_energy, q, u, d, twist, bias, scratch,
-                wrench, gyroscopic):
+def _set_wrench(
+    arm,
+    g,
+    omits_section_gyroscopics,
+    keeps_energy,
+    q,
+    u,
+    d,
+    twist,
+    bias,
+    scratch,
+    wrench,
+    gyroscopic,
+):
     """
     Set the inertial wrench (12,) of point g at constant speeds, without gravity.
 
     `gyroscopic` (12,) is set to its gyroscopic part.
     """
     mass, I = arm.mass[g], arm.inertia[g]
-    point_twist, section_twist, momentum, section_bias = (scratch[0], scratch[1], scratch[2],
-                                                          scratch[3])
+    point_twist, section_twist, momentum, section_bias = (
+        scratch[0],
+        scratch[1],
+        scratch[2],
+        scratch[3],
+    )
     for c in range(12):
         section_twist[c], section_bias[c] = twist[c], bias[c]
     _move_motion_to_point(arm, g, keeps_energy, q, u, d, section_twist, section_bias)
-    for c in range(6):                  # axes rotate with the link; velocity of the point
+    for c in range(6):  # axes rotate with the link; velocity of the point
         point_twist[c], point_twist[6 + c] = twist[c], section_twist[6 + c]
     if keeps_energy:
         merge_halves(scratch)
@@ -282,7 +313,7 @@ def _set_wrench(arm, g, omits_section_gyroscopics, keeps_energy, q, u, d, twist,
     _set_momentum(mass, I, section_twist, momentum)
     clear(gyroscopic)
     if omits_section_gyroscopics:
-        add_gyroscopic_product(point_twist, momentum[:6], gyroscopic[:6])      # (103)
+        add_gyroscopic_product(point_twist, momentum[:6], gyroscopic[:6])  # (103)
     else:
         # D W1 P + W2 D P: W1 has the rate of the link, W2 that of the section  (108)
         if is_any_nonzero(arm.Theta[g]):
@@ -290,7 +321,7 @@ def _set_wrench(arm, g, omits_section_gyroscopics, keeps_energy, q, u, d, twist,
             add_dual_cross(point_twist[:6], section_twist[:6], section_bias[:6])
             _set_momentum(mass, I, section_bias, gyroscopic)
         add_gyroscopic_product(section_twist, momentum[:6], gyroscopic[:6])
-    add_gyroscopic_product(point_twist, momentum[6:], gyroscopic[6:])          # (103)
+    add_gyroscopic_product(point_twist, momentum[6:], gyroscopic[6:])  # (103)
     for c in range(12):
         wrench[c] += gyroscopic[c]
 
@@ -331,7 +362,7 @@ def _add_second_order_gravity(arm, keeps_energy, R, o, masses, moments, h):
                 potential -= arm.gravity[a] * moments[i, order, a]
     for i in range(arm.parent.size - 1, -1, -1):
         parent, j = arm.parent[i], arm.joint[i]
-        if parent >= 0:                 # add the subtree of this link to its parent
+        if parent >= 0:  # add the subtree of this link to its parent
             masses[parent] += masses[i]
             for order in range(3):
                 for a in range(3):

@@ -18,7 +18,7 @@ import numpy as np
 
 from flex_robot_sim.formulations.dual_numbers import dual_hat, dual_matrix, hat
 
-MAX_SERIES_ANGLE = 1.0      # below it, series; above it, closed forms lose no digits       [rad]
+MAX_SERIES_ANGLE = 1.0  # below it, series; above it, closed forms lose no digits       [rad]
 
 
 def g1(A: np.ndarray, theta: np.ndarray) -> np.ndarray:
@@ -125,9 +125,12 @@ def g1_left_jacobian(w: np.ndarray) -> np.ndarray:
     P, G = hat(phi), hat(gamma)
     angle = np.linalg.norm(phi)
     a, b, c = _factors(angle)
-    Q = (G / 2 + a * (P @ G + G @ P + P @ G @ P)
-         - b * (P @ P @ G + G @ P @ P - 3 * P @ G @ P)
-         - c * (P @ G @ P @ P + P @ P @ G @ P))
+    Q = (
+        G / 2
+        + a * (P @ G + G @ P + P @ G @ P)
+        - b * (P @ P @ G + G @ P @ P - 3 * P @ G @ P)
+        - c * (P @ G @ P @ P + P @ P @ G @ P)
+    )
     return dual_matrix(left_jacobian(phi), Q)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from flex_robot_sim.formulations.dual_groups import g2_adjoint, g2_inverse
 from flex_robot_sim.formulations.dual_numbers import dual_cross, dual_hat
 
-PI = np.eye(6)[[3, 4, 5, 0, 1, 2]]                  # swaps real and dual parts of a vector (70)
-N = np.kron(np.eye(2), PI)                          # the same for a screw (70)
+PI = np.eye(6)[[3, 4, 5, 0, 1, 2]]  # swaps real and dual parts of a vector (70)
+N = np.kron(np.eye(2), PI)  # the same for a screw (70)
 
 
 def joint_line(axis: np.ndarray) -> np.ndarray:
@@ -42,8 +42,8 @@ def mode_screws(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     :param shapes: Psi of (71), (6, n): rotation and displacement of the section by mode.
     """
-    projecting = screw_basis() @ shapes             # (95)
-    return N @ projecting, projecting               # (68), (69)
+    projecting = screw_basis() @ shapes  # (95)
+    return N @ projecting, projecting  # (68), (69)
 
 
 def jacobian_form(projecting: np.ndarray, elastic: np.ndarray) -> np.ndarray:
@@ -57,8 +57,10 @@ def jacobian_form(projecting: np.ndarray, elastic: np.ndarray) -> np.ndarray:
     :param elastic: mask of the columns that are modes, (n,) bool.
     """
     out = projecting.copy()
-    out[..., 3:6, elastic], out[..., 9:12, elastic] = (projecting[..., 0:3, elastic],
-                                                       projecting[..., 6:9, elastic])
+    out[..., 3:6, elastic], out[..., 9:12, elastic] = (
+        projecting[..., 0:3, elastic],
+        projecting[..., 6:9, elastic],
+    )
     out[..., 0:3, elastic] = out[..., 6:9, elastic] = 0.0
     return out
 
@@ -96,8 +98,9 @@ def differentiation_matrix(w: np.ndarray, y: np.ndarray) -> np.ndarray:
     return d
 
 
-def screw_rates(screw_link_twists: np.ndarray, point_twist: np.ndarray, screws: np.ndarray
-                ) -> np.ndarray:
+def screw_rates(
+    screw_link_twists: np.ndarray, point_twist: np.ndarray, screws: np.ndarray
+) -> np.ndarray:
     """
     Rates (..., 12, n) of screws that are fixed to moving links: the geometric rule (76), (77).
 
@@ -114,8 +117,10 @@ def screw_rates(screw_link_twists: np.ndarray, point_twist: np.ndarray, screws: 
     relative_twist = screw_link_twists - point_twist[..., None]
     w, minus_y = relative_twist[..., :6, :], relative_twist[..., 6:, :]
     angular = screws[..., :6, :]
-    return np.concatenate([dual_cross(w, angular), dual_cross(w, screws[..., 6:, :])
-                           + dual_cross(minus_y, angular)], axis=-2)
+    return np.concatenate(
+        [dual_cross(w, angular), dual_cross(w, screws[..., 6:, :]) + dual_cross(minus_y, angular)],
+        axis=-2,
+    )
 
 
 def wrench(force: np.ndarray, moment: np.ndarray) -> np.ndarray:

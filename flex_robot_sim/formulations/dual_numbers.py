@@ -42,8 +42,9 @@ def parts(values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return values[:m], values[m:]
 
 
-def apply_function(function: Callable[[float], float], derivative: Callable[[float], float],
-                   number: np.ndarray) -> np.ndarray:
+def apply_function(
+    function: Callable[[float], float], derivative: Callable[[float], float], number: np.ndarray
+) -> np.ndarray:
     """Value of a smooth function at a dual number (2, 2): f(r) + eps f'(r) d."""
     real, dual = (float(part[0, 0]) for part in parts(number))
     return dual_matrix(function(real), derivative(real) * dual)
@@ -76,8 +77,9 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def dual_cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products [a]^ b (..., 6, k) of columns that are dual vectors (13)."""
     ra, da, rb, db = a[..., :3, :], a[..., 3:, :], b[..., :3, :], b[..., 3:, :]
-    out = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), 6,
-                    max(a.shape[-1], b.shape[-1])))
+    out = np.empty(
+        (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), 6, max(a.shape[-1], b.shape[-1]))
+    )
     out[..., :3, :] = cross(ra, rb)
     out[..., 3:, :] = cross(ra, db) + cross(da, rb)
     return out

@@ -37,16 +37,16 @@ from flex_robot_sim.util.serialization import writable
 COVERS = 'every arm; neglects second-order terms of its elastic states'
 
 
-INERTIA_ROUNDING = 1e-14    # smaller entries of a difference of inertias are zero          [SI]
-SWAPPED_HALVES = [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]     # swaps real and dual parts (70)
+INERTIA_ROUNDING = 1e-14  # smaller entries of a difference of inertias are zero          [SI]
+SWAPPED_HALVES = [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]  # swaps real and dual parts (70)
 
 
 class Variant(NamedTuple):
     """Terms that differ from the paper."""
 
-    exact_end_rotation: bool = True   # ends of links rotate by exp(theta), not by 1 + [theta] (27)
+    exact_end_rotation: bool = True  # ends of links rotate by exp(theta), not by 1 + [theta] (27)
     omits_section_gyroscopics: bool = True  # no such moments on the rotation of sections (T22)
-    keeps_energy: bool = True   # keep all products of first-order partial velocities
+    keeps_energy: bool = True  # keep all products of first-order partial velocities
 
 
 PAPER = Variant(exact_end_rotation=False, omits_section_gyroscopics=False, keeps_energy=False)
@@ -63,10 +63,10 @@ def make(arm: ArmModel, variant: Variant | None = None) -> DualScrew:
 class System(NamedTuple):
     """Matrices of (111) for n coordinates."""
 
-    M: np.ndarray               # (n, n)  mass matrix
-    C: np.ndarray               # (n, n)  centrifugal and Coriolis matrix
-    K: np.ndarray               # (n, n)  stiffness of the links
-    tau: np.ndarray             # (n,)    generalised forces of gravity             [N m, N]
+    M: np.ndarray  # (n, n)  mass matrix
+    C: np.ndarray  # (n, n)  centrifugal and Coriolis matrix
+    K: np.ndarray  # (n, n)  stiffness of the links
+    tau: np.ndarray  # (n,)    generalised forces of gravity             [N m, N]
 
 
 class DualScrew:
@@ -98,34 +98,44 @@ class DualScrew:
         return 0.5 * qd @ M @ qd, potential
 
     def _evaluate(self, q, qd):
-        return mass_matrix_and_bias(self._sampled_arm, *self.variant, np.asarray(q, float),
-                                    np.asarray(qd, float))
+        return mass_matrix_and_bias(
+            self._sampled_arm, *self.variant, np.asarray(q, float), np.asarray(qd, float)
+        )
 
     def system(self, q: np.ndarray, qd: np.ndarray) -> System:
         """Return the System (112) at coordinates q and rates qd (n,)."""
         links = self.projections.links(q, qd)
         projection = self.projections.project_points(links, self.points, q, qd)
-        P, D, J, J_rate = (projection.projecting, self.D, projection.jacobian,
-                           projection.jacobian_rate)
+        P, D, J, J_rate = (
+            projection.projecting,
+            self.D,
+            projection.jacobian,
+            projection.jacobian_rate,
+        )
         point_twist, section_twist = projection.point_twist, projection.section_twist
         # gravity in the coordinates of each link                                   (123)
         link_gravity = np.array([g1_inverse(link.pose[:6, :6]) @ self.gravity for link in links])
         point_weights = self.masses[:, None] * force_for_projection(link_gravity)[self.points.link]
-        tau = project_on_speeds(P[:, 6:], point_weights[..., None])[:, 0]           # (109)
+        tau = project_on_speeds(P[:, 6:], point_weights[..., None])[:, 0]  # (109)
         if self.variant.keeps_energy:
             link_rates = np.array([link.projecting[:6] for link in links]) @ qd
             P = J = merge_halves(P)
-            J_rate = merge_halves(self.projections.projecting_rate(projection, links, self.points,
-                                                                   q, qd))
+            J_rate = merge_halves(
+                self.projections.projecting_rate(projection, links, self.points, q, qd)
+            )
             section_twist = J @ qd
-            point_twist = np.concatenate([
-                merge_halves(link_rates[..., None])[self.points.link, :, 0],
-                section_twist[:, 6:]], axis=1)
+            point_twist = np.concatenate(
+                [
+                    merge_halves(link_rates[..., None])[self.points.link, :, 0],
+                    section_twist[:, 6:],
+                ],
+                axis=1,
+            )
             tau = tau + self._second_order_gravity(q)
         momentum = D @ J
-        M = np.diag(self.rotors) + project_on_speeds(P, D @ P)                      # (112)
-        C = project_on_speeds(P, D @ J_rate)                                        # (112)
-        gyroscopic = gyroscopic_product(point_twist, momentum)                      # (103)
+        M = np.diag(self.rotors) + project_on_speeds(P, D @ P)  # (112)
+        C = project_on_speeds(P, D @ J_rate)  # (112)
+        gyroscopic = gyroscopic_product(point_twist, momentum)  # (103)
         if self.variant.omits_section_gyroscopics:
             # gyroscopic moments of a section act on its link, not on its elastic rotation
             P = P.copy()
@@ -134,8 +144,9 @@ class DualScrew:
             # D W1 P + W2 D P: W1 has the rate of the link, W2 that of the section  (108)
             W1_J = dual_hat(point_twist[:, :6]) @ J[:, :6]
             W1_J *= self.points.Theta.any(axis=(1, 2))[:, None, None]
-            gyroscopic[:, :6] = (D[:, :6, :6] @ W1_J
-                                 + gyroscopic_product(section_twist, momentum)[:, :6])
+            gyroscopic[:, :6] = (
+                D[:, :6, :6] @ W1_J + gyroscopic_product(section_twist, momentum)[:, :6]
+            )
         return System(M, C + project_on_speeds(P, gyroscopic), self.K, tau)
 
     def _second_order_gravity(self, q):
@@ -159,7 +170,8 @@ class DualScrew:
                 R, o = poses[i]
                 joint_moment = first_moment[i] - mass[i] * o
                 moment_slope = mass[i] * R[2] @ arrays.screw[i, 3:] + sum(
-                    np.cross(R[k] @ arrays.screw[i, :3], joint_moment[2 - k]) for k in range(3))
+                    np.cross(R[k] @ arrays.screw[i, :3], joint_moment[2 - k]) for k in range(3)
+                )
                 tau[arrays.joint[i]] = gravity @ moment_slope
         return tau
 
@@ -169,14 +181,21 @@ class DualScrew:
         for i, (mass, centre, inertia) in _rigid_parts(self.arm):
             points.append(self.projections.rigid_points([i], [centre]))
             masses.append([mass])
-            D.append([inertia_matrix(mass, inertia)])                               # (102)
+            D.append([inertia_matrix(mass, inertia)])  # (102)
         for i, beam in self.arm.beams.items():
             points.append(self.projections.beam_points(i, beam.stations))
             masses.append(beam.section.mass_per_length * beam.weights)
-            D.append([inertia_matrix(mass, np.diag(J)) for mass, J in zip(
-                masses[-1], beam.weights[:, None] * beam.section.inertia)])         # (107)
-        return (Points(*map(np.concatenate, zip(*points))), np.concatenate(masses),
-                np.concatenate(D))
+            D.append(
+                [
+                    inertia_matrix(mass, np.diag(J))
+                    for mass, J in zip(masses[-1], beam.weights[:, None] * beam.section.inertia)
+                ]
+            )  # (107)
+        return (
+            Points(*map(np.concatenate, zip(*points))),
+            np.concatenate(masses),
+            np.concatenate(D),
+        )
 
     def _sample_arm(self):
         """Return the arm of the compiled sums; attachment points of links come first."""
@@ -194,11 +213,29 @@ class DualScrew:
         attachment_masses = np.zeros(len(attachments))
         inertia = np.concatenate([np.zeros((len(attachments), 3, 3)), self.D[:, 3:6, :3]])
         return DualSampledArm(
-            *(writable(column) for column in (      # read-only ones would compile anew
-                arrays.parent, arrays.joint, arrays.first, arrays.modes, arrays.home_R,
-                arrays.home_p, arrays.screw, attachment_points, self.rotors, link, points[1], Phi,
-                Theta, H, np.concatenate([attachment_masses, self.masses]), inertia,
-                self.gravity[:3])))
+            *(
+                writable(column)
+                for column in (  # read-only ones would compile anew
+                    arrays.parent,
+                    arrays.joint,
+                    arrays.first,
+                    arrays.modes,
+                    arrays.home_R,
+                    arrays.home_p,
+                    arrays.screw,
+                    attachment_points,
+                    self.rotors,
+                    link,
+                    points[1],
+                    Phi,
+                    Theta,
+                    H,
+                    np.concatenate([attachment_masses, self.masses]),
+                    inertia,
+                    self.gravity[:3],
+                )
+            )
+        )
 
     def _stiffness(self):
         """Stiffness (n, n) of the links (112), as an integral of their strains."""
@@ -207,8 +244,9 @@ class DualScrew:
             modes, section = self.arm.elastic_coordinates(i), beam.section
             strain = beam.strain(beam.stations)
             stiffnesses = np.array([section.EA, section.GJ, section.EIy, section.EIz])
-            K[modes, modes] = np.einsum('g,a,gai,gaj->ij', beam.weights, stiffnesses, strain,
-                                        strain, optimize=True)
+            K[modes, modes] = np.einsum(
+                'g,a,gai,gaj->ij', beam.weights, stiffnesses, strain, strain, optimize=True
+            )
         return K
 
 
@@ -216,8 +254,8 @@ def inertia_matrix(mass: float, inertia: np.ndarray) -> np.ndarray:
     """Inertia D (12, 12) of a rigid link or a section: [M, M; M, 0] by halves (99), (102)."""
     D = np.zeros((12, 12))
     for half, block in ((0, inertia), (6, mass * np.eye(3))):
-        D[half:half + 3, half:half + 3] = D[half:half + 3, half + 3:half + 6] = block
-        D[half + 3:half + 6, half:half + 3] = block
+        D[half : half + 3, half : half + 3] = D[half : half + 3, half + 3 : half + 6] = block
+        D[half + 3 : half + 6, half : half + 3] = block
     return D
 
 
@@ -225,8 +263,9 @@ def merge_halves(screws: np.ndarray) -> np.ndarray:
     """Add the dual parts of screws (..., 12, n) to their real parts; dual parts become zero."""
     out = np.zeros_like(screws)
     for half in (0, 6):
-        out[..., half:half + 3, :] = (screws[..., half:half + 3, :]
-                                      + screws[..., half + 3:half + 6, :])
+        out[..., half : half + 3, :] = (
+            screws[..., half : half + 3, :] + screws[..., half + 3 : half + 6, :]
+        )
     return out
 
 

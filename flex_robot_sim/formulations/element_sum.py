@@ -31,27 +31,27 @@ from flex_robot_sim.formulations.turning import cross, rotation, skew
 from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and fixed prismatic joints'
-DEFAULT_ELEMENTS = 64       # per beam
+DEFAULT_ELEMENTS = 64  # per beam
 
 
 class FrameMotion(NamedTuple):
     """A frame in the base frame, its Jacobians, and its accelerations at constant rates."""
 
-    R: np.ndarray           # (3, 3)  rotation
-    p: np.ndarray           # (3,)    origin                                [m]
-    J_T: np.ndarray         # (3, n)  translational Jacobian of the origin
-    J_R: np.ndarray         # (3, n)  rotational Jacobian
-    omega: np.ndarray       # (3,)    angular velocity                      [rad/s]
-    a: np.ndarray           # (3,)    acceleration of the origin minus gravity  [m/s2]
-    alpha: np.ndarray       # (3,)    angular acceleration                  [rad/s2]
+    R: np.ndarray  # (3, 3)  rotation
+    p: np.ndarray  # (3,)    origin                                [m]
+    J_T: np.ndarray  # (3, n)  translational Jacobian of the origin
+    J_R: np.ndarray  # (3, n)  rotational Jacobian
+    omega: np.ndarray  # (3,)    angular velocity                      [rad/s]
+    a: np.ndarray  # (3,)    acceleration of the origin minus gravity  [m/s2]
+    alpha: np.ndarray  # (3,)    angular acceleration                  [rad/s2]
 
 
 class Elements(NamedTuple):
     """The elements of one beam."""
 
-    sections: object        # Sections at the middles of the elements
-    mass: np.ndarray        # (k,)                                          [kg]
-    inertia: np.ndarray     # (k, 3)  about their middles                   [kg m2]
+    sections: object  # Sections at the middles of the elements
+    mass: np.ndarray  # (k,)                                          [kg]
+    inertia: np.ndarray  # (k, 3)  about their middles                   [kg m2]
 
 
 def make(arm: ArmModel, elements: int = DEFAULT_ELEMENTS) -> ElementSum:
@@ -69,8 +69,9 @@ class ElementSum:
     def __init__(self, arm: ArmModel, elements: int = DEFAULT_ELEMENTS) -> None:
         """Divide the beams of `arm` (ArmModel) into elements."""
         self.arm = arm
-        self.elements = {i: _cut_beam(beam, elements, arm.coupling)
-                         for i, beam in arm.beams.items()}
+        self.elements = {
+            i: _cut_beam(beam, elements, arm.coupling) for i, beam in arm.beams.items()
+        }
         self._attachment_sections = sample_attachments(arm)
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray) -> np.ndarray:
@@ -81,7 +82,7 @@ class ElementSum:
         :param force: forces on the coordinates except inertia and gravity, (n,) [N m, N].
         """
         M, h = self.mass_matrix_and_bias(q, qd)
-        return solve_positive_definite(M, force - h)                                        # (7)
+        return solve_positive_definite(M, force - h)  # (7)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Mass matrix M (n, n) at q (n,), see (25)."""
@@ -107,14 +108,16 @@ class ElementSum:
         potential = 0.0
         for i, motion in enumerate(self._motions(q, qd)):
             I = arrays.inertia[i]
-            potential += a_base @ (I[3, 3] * motion.p
-                                   + motion.R @ np.array([I[2, 4], I[0, 5], I[1, 3]]))
+            potential += a_base @ (
+                I[3, 3] * motion.p + motion.R @ np.array([I[2, 4], I[0, 5], I[1, 3]])
+            )
             if i in self.elements:
                 elements = self.elements[i]
                 modes = self.arm.elastic_coordinates(i)
                 d, _, _ = displace_sections(elements.sections, q[modes], qd[modes])
-                potential += a_base @ (elements.mass.sum() * motion.p
-                                       + motion.R @ (elements.mass @ d))
+                potential += a_base @ (
+                    elements.mass.sum() * motion.p + motion.R @ (elements.mass @ d)
+                )
         return 0.5 * qd @ self.mass_matrix(q) @ qd, potential
 
     def _motions(self, q: np.ndarray, qd: np.ndarray) -> list[FrameMotion]:
@@ -130,14 +133,24 @@ class ElementSum:
         parent = arrays.parent[i]
         if parent < 0:
             zero = np.zeros(3)
-            motion = FrameMotion(np.eye(3), zero, np.zeros((3, n)), np.zeros((3, n)), zero,
-                                 arrays.base_acceleration[3:], zero)
+            motion = FrameMotion(
+                np.eye(3),
+                zero,
+                np.zeros((3, n)),
+                np.zeros((3, n)),
+                zero,
+                arrays.base_acceleration[3:],
+                zero,
+            )
         else:
             motion = motions[parent]
         if i in self._attachment_sections:
             modes = self.arm.elastic_coordinates(parent)
-            motion = _section_motion(motion, displace_attachment(
-                self._attachment_sections[i], q[modes], qd[modes]), modes)
+            motion = _section_motion(
+                motion,
+                displace_attachment(self._attachment_sections[i], q[modes], qd[modes]),
+                modes,
+            )
         motion = _shift_origin(motion, motion.R @ arrays.home_p[i])
         R, j, axis = motion.R @ arrays.home_R[i], arrays.joint[i], arrays.screw[i]
         motion = motion._replace(R=R)
@@ -146,10 +159,13 @@ class ElementSum:
         if axis[:3].any():
             z, J_R = R @ axis[:3], motion.J_R.copy()
             J_R[:, j] += z
-            return motion._replace(R=R @ rotation(axis[:3], q[j]), J_R=J_R,
-                                   omega=motion.omega + z * qd[j],
-                                   alpha=motion.alpha + cross(motion.omega, z) * qd[j])
-        z = R @ axis[3:]                    # a fixed prismatic joint moves the link as a whole
+            return motion._replace(
+                R=R @ rotation(axis[:3], q[j]),
+                J_R=J_R,
+                omega=motion.omega + z * qd[j],
+                alpha=motion.alpha + cross(motion.omega, z) * qd[j],
+            )
+        z = R @ axis[3:]  # a fixed prismatic joint moves the link as a whole
         motion = _shift_origin(motion, z * q[j])
         J_T = motion.J_T.copy()
         J_T[:, j] += z
@@ -159,7 +175,7 @@ class ElementSum:
         """Add a rigid body, the last column of table 1."""
         I = self.arm.arrays.inertia[i].copy()
         beam = self.arm.beams.get(i)
-        if beam is not None:                # _add_elements adds the sections
+        if beam is not None:  # _add_elements adds the sections
             I[range(3), range(3)] -= beam.section.inertia * beam.length
         mass = I[3, 3]
         if not I.any():
@@ -168,9 +184,12 @@ class ElementSum:
         bias = np.concatenate([motion.R.T @ motion.alpha, motion.R.T @ motion.a])
         omega = motion.R.T @ motion.omega
         first_moment = np.array([I[2, 4], I[0, 5], I[1, 3]])  # mass times centre
-        gyroscopic = np.concatenate([
-            cross(omega, I[:3, :3] @ omega),
-            cross(omega, cross(omega, first_moment)) if mass else np.zeros(3)])
+        gyroscopic = np.concatenate(
+            [
+                cross(omega, I[:3, :3] @ omega),
+                cross(omega, cross(omega, first_moment)) if mass else np.zeros(3),
+            ]
+        )
         M += J.T @ I @ J
         h += J.T @ (I @ bias + gyroscopic)
 
@@ -179,7 +198,7 @@ class ElementSum:
         """Add all elements of one beam, (23) to (25), vectorised."""
         R, k = motion.R, elements.mass.size
         d, D, bias = displace_sections(elements.sections, e, de)
-        r = d @ R.T                                     # (6), from the root to the middles
+        r = d @ R.T  # (6), from the root to the middles
         # J_T = J_T^r - u~ J_R^r + A J^f                                     (10), (12) and (20)
         J = np.empty((k, 3, motion.J_T.shape[1]))
         J[:, 0] = motion.J_T[0] + r[:, 2:3] * motion.J_R[1] - r[:, 1:2] * motion.J_R[2]
@@ -188,10 +207,10 @@ class ElementSum:
         J[:, :, modes] += R @ D
         # bias accelerations
         W = skew(motion.omega)
-        a = (motion.a + r @ (skew(motion.alpha) + W @ W).T + 2 * (D @ de) @ (W @ R).T + bias @ R.T)
+        a = motion.a + r @ (skew(motion.alpha) + W @ W).T + 2 * (D @ de) @ (W @ R).T + bias @ R.T
         sqrt_weights = np.sqrt(elements.mass)[:, None]
         J = (sqrt_weights[:, :, None] * J).reshape(3 * k, -1)
-        M += J.T @ J                                                                        # (25)
+        M += J.T @ J  # (25)
         h += J.T @ (sqrt_weights * a).ravel()
         # J_R = J_R^r + J_R^f in the axes of the link                               (16) and (21)
         G = np.repeat((R.T @ motion.J_R)[None], k, axis=0)
@@ -203,28 +222,37 @@ class ElementSum:
         G[:, :, modes] += elements.sections.Theta
         sqrt_weights = np.sqrt(elements.inertia)
         G = (sqrt_weights[:, :, None] * G).reshape(3 * k, -1)
-        M += G.T @ G                                                                        # (25)
+        M += G.T @ G  # (25)
         h += G.T @ (sqrt_weights * bias).ravel()
 
 
 def _cut_beam(beam, elements, coupling):
     """Divide a Beam into Elements of equal length, the same number in each smooth piece."""
-    breaks = max((shapes.breaks for shapes in beam.shapes.values()), key=len,
-                 default=np.array([0.0, beam.length]))
+    breaks = max(
+        (shapes.breaks for shapes in beam.shapes.values()),
+        key=len,
+        default=np.array([0.0, beam.length]),
+    )
     pieces = len(breaks) - 1
     count = pieces * -(-elements // pieces)
     size = beam.length / count
     mass = beam.section.mass_per_length * size
     inertia = beam.section.inertia * size + mass * size**2 / 12 * np.array([0.0, 1.0, 1.0])
-    return Elements(sample(beam, size * (np.arange(count) + 0.5), coupling),
-                    np.full(count, mass), np.tile(inertia, (count, 1)))
+    return Elements(
+        sample(beam, size * (np.arange(count) + 0.5), coupling),
+        np.full(count, mass),
+        np.tile(inertia, (count, 1)),
+    )
 
 
 def _shift_origin(motion, r):
     """Motion of the frame with its origin shifted by r (3,), in the axes of the base."""
     velocity = cross(motion.omega, r)
-    return motion._replace(p=motion.p + r, J_T=motion.J_T - skew(r) @ motion.J_R,
-                           a=motion.a + cross(motion.alpha, r) + cross(motion.omega, velocity))
+    return motion._replace(
+        p=motion.p + r,
+        J_T=motion.J_T - skew(r) @ motion.J_R,
+        a=motion.a + cross(motion.alpha, r) + cross(motion.omega, velocity),
+    )
 
 
 def _section_motion(motion, section, modes):
@@ -236,6 +264,11 @@ def _section_motion(motion, section, modes):
     J_T[:, modes] += R @ section.D
     J_R[:, modes] += R @ section.T
     return FrameMotion(
-        R @ section.R, shifted.p, J_T, J_R, motion.omega + omega,
+        R @ section.R,
+        shifted.p,
+        J_T,
+        J_R,
+        motion.omega + omega,
         shifted.a + 2 * cross(motion.omega, velocity) + R @ section.bias_acceleration,
-        motion.alpha + cross(motion.omega, omega) + R @ section.angular_bias)
+        motion.alpha + cross(motion.omega, omega) + R @ section.angular_bias,
+    )

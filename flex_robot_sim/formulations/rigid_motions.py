@@ -53,6 +53,6 @@ def exponential(screw: np.ndarray, q: float) -> np.ndarray:
     if not omega.any():
         return frame(p=v * q)
     W = tilde(omega)
-    R = np.eye(3) + np.sin(q) * W + (1 - np.cos(q)) * W @ W                         # (80)
+    R = np.eye(3) + np.sin(q) * W + (1 - np.cos(q)) * W @ W  # (80)
     rotation_integral = q * np.eye(3) + (1 - np.cos(q)) * W + (q - np.sin(q)) * W @ W
     return frame(R, rotation_integral @ v)

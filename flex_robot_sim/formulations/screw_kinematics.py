@@ -40,16 +40,16 @@ FORMS = ('body', 'spatial', 'hybrid', 'mixed')
 class Body(NamedTuple):
     """A body and the joint that moves it."""
 
-    name: str               # of the link
-    parent: int             # row of the parent body, -1: the base
-    joint: int              # coordinate of its joint, -1: fixed
+    name: str  # of the link
+    parent: int  # row of the parent body, -1: the base
+    joint: int  # coordinate of its joint, -1: fixed
     joint_in_parent: np.ndarray  # (4, 4)  S_k, joint frame in the parent body
     joint_in_body: np.ndarray  # (4, 4)  S_i, joint frame in the body
-    Z: np.ndarray           # (6,)    screw in the joint frame (1)
-    B: np.ndarray           # (4, 4)  reference pose in the parent body (4)
-    X: np.ndarray           # (6,)    screw in the body (5)
-    A: np.ndarray           # (4, 4)  reference pose in the base (11)
-    Y: np.ndarray           # (6,)    screw in the base, in the reference pose (12)
+    Z: np.ndarray  # (6,)    screw in the joint frame (1)
+    B: np.ndarray  # (4, 4)  reference pose in the parent body (4)
+    X: np.ndarray  # (6,)    screw in the body (5)
+    A: np.ndarray  # (4, 4)  reference pose in the base (11)
+    Y: np.ndarray  # (6,)    screw in the base, in the reference pose (12)
 
 
 def bodies(arm: ArmModel, body_frames: Mapping[str, np.ndarray] | None = None) -> list[Body]:
@@ -60,27 +60,44 @@ def bodies(arm: ArmModel, body_frames: Mapping[str, np.ndarray] | None = None) -
         the link. The joint frames do not depend on it.
     """
     if arm.beams:
-        raise SettingError('screw kinematics is for rigid arms, and link '
-                           f'"{next(iter(arm.segments))}" bends. Leave its <flexibility> out')
+        raise SettingError(
+            'screw kinematics is for rigid arms, and link '
+            f'"{next(iter(arm.segments))}" bends. Leave its <flexibility> out'
+        )
     rows: list[Body] = []
     index: dict[str, int] = {}
     body_frames = body_frames or {}
     for joint in arm.description.joints:
         parent = index.get(joint.parent, -1)
-        Z = joint.screw                                                             # (2)
+        Z = joint.screw  # (2)
         locked_pose = np.eye(4) if joint.held_at is None else exponential(Z, joint.held_at)
-        joint_in_parent = (_link_in_body(body_frames, joint.parent)
-                           @ frame(joint.rotation, joint.position) @ locked_pose)
+        joint_in_parent = (
+            _link_in_body(body_frames, joint.parent)
+            @ frame(joint.rotation, joint.position)
+            @ locked_pose
+        )
         joint_in_body = _link_in_body(body_frames, joint.child)
         if not joint.moves:
             Z = np.zeros(6)
-        B = joint_in_parent @ inverse(joint_in_body)                                # (4)
-        X = adjoint(joint_in_body) @ Z                                              # (5)
-        A = B if parent < 0 else rows[parent].A @ B                                 # (11)
+        B = joint_in_parent @ inverse(joint_in_body)  # (4)
+        X = adjoint(joint_in_body) @ Z  # (5)
+        A = B if parent < 0 else rows[parent].A @ B  # (11)
         coordinate = arm.joint_names.index(joint.name) if joint.moves else -1
         index[joint.child] = len(rows)
-        rows.append(Body(joint.child, parent, coordinate, joint_in_parent, joint_in_body, Z, B, X,
-                         A, adjoint(A) @ X))                                        # (12)
+        rows.append(
+            Body(
+                joint.child,
+                parent,
+                coordinate,
+                joint_in_parent,
+                joint_in_body,
+                Z,
+                B,
+                X,
+                A,
+                adjoint(A) @ X,
+            )
+        )  # (12)
     return rows
 
 
@@ -91,8 +108,13 @@ def _link_in_body(frames, link):
 
 def poses_by_joint_frames(rows: Sequence[Body], q: ArrayLike) -> np.ndarray:
     """Poses (i, 4, 4) of all bodies in the base, by (3)."""
-    return _compose_poses(rows, lambda body, value: (
-        body.joint_in_parent @ exponential(body.Z, value) @ inverse(body.joint_in_body)), q)
+    return _compose_poses(
+        rows,
+        lambda body, value: (
+            body.joint_in_parent @ exponential(body.Z, value) @ inverse(body.joint_in_body)
+        ),
+        q,
+    )
 
 
 def poses_by_body_frames(rows: Sequence[Body], q: ArrayLike) -> np.ndarray:
@@ -141,12 +163,12 @@ def transfer_matrix(pose: np.ndarray, parent_pose: np.ndarray, form: str) -> np.
     """
     _check_form(form)
     if form == 'spatial':
-        return np.eye(6)                                                            # (31)
+        return np.eye(6)  # (31)
     if form == 'body':
-        return adjoint(inverse(pose) @ parent_pose)                                 # (15)
+        return adjoint(inverse(pose) @ parent_pose)  # (15)
     translation = translation_adjoint(parent_pose[:3, 3] - pose[:3, 3])
     if form == 'hybrid':
-        return translation                                                          # (58)
+        return translation  # (58)
     # mixed: the angular part in the axes of each body, the linear one in those of the base  (68)
     out = np.eye(6)
     out[:3, :3] = pose[:3, :3].T @ parent_pose[:3, :3]
@@ -181,8 +203,8 @@ def jacobians(rows: Sequence[Body], q: np.ndarray, form: str) -> np.ndarray:
 class SystemJacobian(NamedTuple):
     """Two factors of the Jacobian of all bodies, V = A X dq/dt with V (6 i,) (24), (33)."""
 
-    inverse_A: np.ndarray       # (6 i, 6 i)  1 - D, twist of a body relative to its parent
-    X: np.ndarray               # (6 i, n)    screws of the joints, one block each
+    inverse_A: np.ndarray  # (6 i, 6 i)  1 - D, twist of a body relative to its parent
+    X: np.ndarray  # (6 i, n)    screws of the joints, one block each
 
     @property
     def A(self) -> np.ndarray:
@@ -217,8 +239,9 @@ def system_jacobian(rows: Sequence[Body], q: np.ndarray, form: str) -> SystemJac
     for i, body in enumerate(rows):
         part = slice(6 * i, 6 * i + 6)
         if body.parent >= 0:
-            inverse_A[part, 6 * body.parent:6 * body.parent + 6] = -transfer_matrix(
-                poses[i], poses[body.parent], form)
+            inverse_A[part, 6 * body.parent : 6 * body.parent + 6] = -transfer_matrix(
+                poses[i], poses[body.parent], form
+            )
         if body.joint >= 0:
             X[part, body.joint] = screws[i]
     return SystemJacobian(inverse_A, X)
@@ -231,11 +254,11 @@ def meeting_point(screws: Sequence[np.ndarray]) -> tuple[np.ndarray, float]:
     At zero distance the axes intersect there, as at a remote centre of motion (section 2.5).
     """
     axes = np.array([screw[:3] / np.linalg.norm(screw[:3]) for screw in screws])
-    feet = np.array([np.cross(screw[:3], screw[3:]) / (screw[:3] @ screw[:3])
-                     for screw in screws])
+    feet = np.array([np.cross(screw[:3], screw[3:]) / (screw[:3] @ screw[:3]) for screw in screws])
     normal_projectors = np.eye(3) - axes[:, :, None] * axes[:, None, :]
-    point = np.linalg.lstsq(normal_projectors.sum(axis=0),
-                            np.einsum('kij,kj->i', normal_projectors, feet), rcond=None)[0]
+    point = np.linalg.lstsq(
+        normal_projectors.sum(axis=0), np.einsum('kij,kj->i', normal_projectors, feet), rcond=None
+    )[0]
     offsets = np.einsum('kij,kj->ki', normal_projectors, point - feet)
     return point, float(np.linalg.norm(offsets, axis=1).max())
 

@@ -26,16 +26,25 @@ from flex_robot_sim.elastic.quadrature import gauss_stations
 from flex_robot_sim.elastic.section import Section
 from flex_robot_sim.util.exceptions import SettingError
 
-MIN_FREE_LENGTH_RATIO = 1e-3    # smallest free length, relative to the length of the link   [-]
+MIN_FREE_LENGTH_RATIO = 1e-3  # smallest free length, relative to the length of the link   [-]
 
 
 class SlidingLink:
     """Coordinates: angle theta of the guide [rad], free length s [m], elastic coordinates [m]."""
 
-    def __init__(self, length: float, mass_per_length: float, EI: float, count: int = 3,
-                 elements: int = 200, guide: float = 0.0, tip: float = 0.0,
-                 gravity: ArrayLike = (0.0, 0.0), damping: float = 0.0,
-                 joint_damping: ArrayLike = (0.0, 0.0)) -> None:
+    def __init__(
+        self,
+        length: float,
+        mass_per_length: float,
+        EI: float,
+        count: int = 3,
+        elements: int = 200,
+        guide: float = 0.0,
+        tip: float = 0.0,
+        gravity: ArrayLike = (0.0, 0.0),
+        damping: float = 0.0,
+        joint_damping: ArrayLike = (0.0, 0.0),
+    ) -> None:
         """
         Divide a uniform link into elements.
 
@@ -52,8 +61,12 @@ class SlidingLink:
         self.length, self.size, self.tip, self.guide = length, 2 + count, tip, guide
         self.gravity, self._joint_damping = np.array(gravity, float), np.array(joint_damping)
         self._damping = EI * damping
-        beam = make_beam(1.0, Section(1.0, np.zeros(3), 1.0, 1.0, 0.0, 0.0), {'bending_y': count},
-                         boundary='free')
+        beam = make_beam(
+            1.0,
+            Section(1.0, np.zeros(3), 1.0, 1.0, 0.0, 0.0),
+            {'bending_y': count},
+            boundary='free',
+        )
         self._shapes = beam.shapes['bending_y']
         xi, weights = gauss_stations(np.array([0.0, 1.0]), 40)
         curvatures = self._shapes.at(xi, 2)
@@ -75,8 +88,9 @@ class SlidingLink:
             the link are included here.
         """
         M, h = self.mass_matrix_and_bias(q, qd)
-        return np.linalg.solve(M, force - h - self.strain_energy_gradient(q)
-                               - self.damping_matrix(q) @ qd)
+        return np.linalg.solve(
+            M, force - h - self.strain_energy_gradient(q) - self.damping_matrix(q) @ qd
+        )
 
     def mass_matrix_and_bias(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mass matrix (25) (n, n), and velocity terms minus gravity (n,)."""
@@ -99,16 +113,20 @@ class SlidingLink:
         """Kinetic energy, strain energy and gravitational potential energy [J]."""
         M, _ = self.mass_matrix_and_bias(q, qd)
         first_moment = self._mass @ self._elements(q, qd)[0]
-        return (0.5 * qd @ M @ qd, 0.5 * q[2:] @ self._stiffness @ q[2:] / q[1]**3,
-                float(-self.gravity @ _guide_rotation(q[0]) @ first_moment))
+        return (
+            0.5 * qd @ M @ qd,
+            0.5 * q[2:] @ self._stiffness @ q[2:] / q[1] ** 3,
+            float(-self.gravity @ _guide_rotation(q[0]) @ first_moment),
+        )
 
     def damping_matrix(self, q: np.ndarray) -> np.ndarray:
         """Damping matrix (n, n) of the joints and of the material."""
         D, s, e = np.zeros((self.size, self.size)), self._free_length(q), q[2:]
         if self._damping:
-            J_kappa = np.zeros((self._xi.size, self.size))      # of the curvature
-            J_kappa[:, 1] = ((1.0 - self._xi) * (self._curvature_gradients @ e)
-                             - 2.0 * self._curvatures @ e) / s**3
+            J_kappa = np.zeros((self._xi.size, self.size))  # of the curvature
+            J_kappa[:, 1] = (
+                (1.0 - self._xi) * (self._curvature_gradients @ e) - 2.0 * self._curvatures @ e
+            ) / s**3
             J_kappa[:, 2:] = self._curvatures / s**2
             D += self._damping * s * J_kappa.T @ (self._weights[:, None] * J_kappa)
         D[[0, 1], [0, 1]] += self._joint_damping
@@ -124,16 +142,19 @@ class SlidingLink:
         """Natural frequencies [Hz] of the free length at standstill; guide and slide locked."""
         q = np.concatenate([[0.0, free_length], np.zeros(self.size - 2)])
         M, _ = self.mass_matrix_and_bias(q, np.zeros(self.size))
-        eigenvalues = np.linalg.eigvals(np.linalg.solve(M[2:, 2:],
-                                                        self._stiffness / free_length**3))
+        eigenvalues = np.linalg.eigvals(
+            np.linalg.solve(M[2:, 2:], self._stiffness / free_length**3)
+        )
         return np.sqrt(np.sort(eigenvalues.real)) / (2 * np.pi)
 
     def _free_length(self, q):
         """Return the free length s [m] if it is within the link, else raise SettingError."""
         if not MIN_FREE_LENGTH_RATIO * self.length <= q[1] <= self.length:
-            raise SettingError(f'free length = {q[1]:g} m must be between '
-                               f'{MIN_FREE_LENGTH_RATIO * self.length:g} and {self.length:g} m, '
-                               'the length of the link')
+            raise SettingError(
+                f'free length = {q[1]:g} m must be between '
+                f'{MIN_FREE_LENGTH_RATIO * self.length:g} and {self.length:g} m, '
+                'the length of the link'
+            )
         return q[1]
 
     def _elements(self, q, qd):
@@ -157,9 +178,11 @@ class SlidingLink:
         J_slope, slope_bias = np.zeros((k, self.size)), np.zeros(k)
         J_slope[:, 1] = (d2 @ e) * xi_s / s - (d1 @ e) / s**2
         J_slope[:, 2:] = d1 / s
-        slope_bias = ((d3 @ e * xi_s**2 + d2 @ e * xi_ss) / s - 2 * (d2 @ e) * xi_s / s**2
-                      + 2 * (d1 @ e) / s**3) * ds**2 + 2 * ((d2 @ de) * xi_s / s
-                                                            - (d1 @ de) / s**2) * ds
+        slope_bias = (
+            (d3 @ e * xi_s**2 + d2 @ e * xi_ss) / s
+            - 2 * (d2 @ e) * xi_s / s**2
+            + 2 * (d1 @ e) / s**3
+        ) * ds**2 + 2 * ((d2 @ de) * xi_s / s - (d1 @ de) / s**2) * ds
         return np.stack([x, phi @ e], axis=1), J, bias, J_slope, slope_bias
 
 

@@ -41,9 +41,9 @@ PAPER_OPTIONS = {'exact_turns': False}
 class TransformRates(NamedTuple):
     """A homogeneous matrix W of an arm with n coordinates, and its derivatives."""
 
-    W: np.ndarray           # (4, 4)
-    dW: np.ndarray          # (n, 4, 4)  derivative by each coordinate
-    bias: np.ndarray        # (4, 4)     second rate at constant rates of the coordinates
+    W: np.ndarray  # (4, 4)
+    dW: np.ndarray  # (n, 4, 4)  derivative by each coordinate
+    bias: np.ndarray  # (4, 4)     second rate at constant rates of the coordinates
 
 
 def make(arm: ArmModel, exact_turns: bool = True) -> Stiffened:
@@ -61,11 +61,13 @@ class Stiffened:
     def __init__(self, arm: ArmModel, exact_turns: bool = True) -> None:
         """Sample the beams of `arm` (ArmModel) at their Gauss stations."""
         self.arm, self.exact_turns = arm, exact_turns
-        self._points = {i: sample(beam, beam.stations, arm.coupling)
-                        for i, beam in arm.beams.items()}
+        self._points = {
+            i: sample(beam, beam.stations, arm.coupling) for i, beam in arm.beams.items()
+        }
         self._attachment_sections = sample_attachments(arm)
-        self._mass = [_pseudo_inertia(I, arm.beams.get(i))
-                      for i, I in enumerate(arm.arrays.inertia)]
+        self._mass = [
+            _pseudo_inertia(I, arm.beams.get(i)) for i, I in enumerate(arm.arrays.inertia)
+        ]
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray) -> np.ndarray:
         """
@@ -101,16 +103,20 @@ class Stiffened:
                 beam, modes = self.arm.beams[i], self.arm.elastic_coordinates(i)
                 d, _, _ = displace_sections(self._points[i], q[modes], qd[modes])
                 mass = beam.section.mass_per_length * beam.weights
-                potential += a_base @ (mass.sum() * transform.W[:3, 3]
-                                       + transform.W[:3, :3] @ (mass @ d))
+                potential += a_base @ (
+                    mass.sum() * transform.W[:3, 3] + transform.W[:3, :3] @ (mass @ d)
+                )
         return 0.5 * qd @ self.mass_matrix_and_bias(q, qd)[0] @ qd, potential
 
     def _transforms(self, q: np.ndarray, qd: np.ndarray) -> list[TransformRates]:
         """TransformRates of all bodies; gravity is an upward acceleration of the base."""
         arrays, n = self.arm.arrays, self.arm.size
         transforms: list[TransformRates] = []
-        base = TransformRates(np.eye(4), np.zeros((n, 4, 4)),
-                              _homogeneous(np.zeros((3, 3)), arrays.base_acceleration[3:], 0))
+        base = TransformRates(
+            np.eye(4),
+            np.zeros((n, 4, 4)),
+            _homogeneous(np.zeros((3, 3)), arrays.base_acceleration[3:], 0),
+        )
         for i, parent in enumerate(arrays.parent):
             transform = base if parent < 0 else transforms[parent]
             if i in self._attachment_sections:
@@ -135,7 +141,7 @@ class Stiffened:
         dW_dt = np.tensordot(qd, parent.dW, 1)
         dW = parent.dW @ A
         dW[j] += parent.W @ dA
-        bias = parent.bias @ A + 2 * qd[j] * dW_dt @ dA + qd[j]**2 * parent.W @ dA @ generator
+        bias = parent.bias @ A + 2 * qd[j] * dW_dt @ dA + qd[j] ** 2 * parent.W @ dA @ generator
         return TransformRates(parent.W @ A, dW, bias)
 
     def _distal_transform(self, i, root, q, qd):
@@ -162,8 +168,11 @@ class Stiffened:
         dW = root.dW @ E
         dW[modes] += root.W @ dE
         dE_dt = np.tensordot(de, dE, 1)
-        return TransformRates(root.W @ E, dW, root.bias @ E + 2 * dW_dt @ dE_dt
-                              + root.W @ _homogeneous(R_bias, bias[0]))
+        return TransformRates(
+            root.W @ E,
+            dW,
+            root.bias @ E + 2 * dW_dt @ dE_dt + root.W @ _homogeneous(R_bias, bias[0]),
+        )
 
     def _add_rigid(self, i, transform, M, h):
         """Add the rigid part of body i and masses at its ends, by M_jk = Tr(W_j P W_k^T) (3)."""
@@ -196,16 +205,29 @@ class Stiffened:
         # angular velocity of a section: omega + Theta de; of a coordinate: R^T dR             (5)
         inertia, Theta = beam.section.inertia, points.Theta
         R_dR = np.einsum('ba,kbc->kac', R, transform.dW[:, :3, :3])
-        G = 0.5 * np.stack([R_dR[:, 2, 1] - R_dR[:, 1, 2], R_dR[:, 0, 2] - R_dR[:, 2, 0],
-                            R_dR[:, 1, 0] - R_dR[:, 0, 1]])
+        G = 0.5 * np.stack(
+            [
+                R_dR[:, 2, 1] - R_dR[:, 1, 2],
+                R_dR[:, 0, 2] - R_dR[:, 2, 0],
+                R_dR[:, 1, 0] - R_dR[:, 0, 1],
+            ]
+        )
         omega_skew = R.T @ dR_dt
-        omega = 0.5 * np.array([omega_skew[2, 1] - omega_skew[1, 2],
-                                omega_skew[0, 2] - omega_skew[2, 0],
-                                omega_skew[1, 0] - omega_skew[0, 1]])
+        omega = 0.5 * np.array(
+            [
+                omega_skew[2, 1] - omega_skew[1, 2],
+                omega_skew[0, 2] - omega_skew[2, 0],
+                omega_skew[1, 0] - omega_skew[0, 1],
+            ]
+        )
         alpha_skew = R.T @ transform.bias[:3, :3]
-        alpha = 0.5 * np.array([alpha_skew[2, 1] - alpha_skew[1, 2],
-                                alpha_skew[0, 2] - alpha_skew[2, 0],
-                                alpha_skew[1, 0] - alpha_skew[0, 1]])
+        alpha = 0.5 * np.array(
+            [
+                alpha_skew[2, 1] - alpha_skew[1, 2],
+                alpha_skew[0, 2] - alpha_skew[2, 0],
+                alpha_skew[1, 0] - alpha_skew[0, 1],
+            ]
+        )
         Theta_integral = np.tensordot(beam.weights, Theta, 1)
         Theta_mean = np.zeros((3, len(h)))
         Theta_mean[:, modes] = Theta_integral / beam.length
@@ -213,8 +235,10 @@ class Stiffened:
         M += G.T @ J_G + J_G.T @ Theta_mean + Theta_mean.T @ J_G
         M[modes, modes] += np.einsum('g,a,gai,gaj->ij', beam.weights, inertia, Theta, Theta)
         momentum = inertia * (beam.length * omega + Theta_integral @ de)
-        h += G.T @ np.cross(omega, momentum) + (
-            J_G.T + (inertia[:, None] * beam.length * Theta_mean).T) @ alpha
+        h += (
+            G.T @ np.cross(omega, momentum)
+            + (J_G.T + (inertia[:, None] * beam.length * Theta_mean).T) @ alpha
+        )
 
 
 def _homogeneous(R, p, corner=0.0):

@@ -11,12 +11,12 @@ from math import cos, sin, sqrt
 
 import numpy as np
 
-MAX_SERIES_ANGLE = 1.0      # below it, nine terms of the series are exact            [rad]
+MAX_SERIES_ANGLE = 1.0  # below it, nine terms of the series are exact            [rad]
 
 
 def skew(v: np.ndarray) -> np.ndarray:
     """Return v~ (3, 3), for which v~ x is the cross product of v and x."""
-    x, y, z = v.tolist()            # Python floats take a third of the time
+    x, y, z = v.tolist()  # Python floats take a third of the time
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
@@ -26,15 +26,20 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
-def rotation_and_jacobian(theta: np.ndarray, rate: np.ndarray
-                          ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rotation_and_jacobian(
+    theta: np.ndarray, rate: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return R, J and dJ/dt, (3, 3) each, for a rotation vector (3,) [rad] and its rate."""
-    t = sqrt(theta[0]**2 + theta[1]**2 + theta[2]**2)
+    t = sqrt(theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2)
     if t < MAX_SERIES_ANGLE:
         # sums of (-1)^k t^2k / (2k + m)! for m = 1, 2, 3, and derivatives divided by t
         s = _series(t, 1)
-        a, b, da, db = (_series(t, 2), _series(t, 3), _series_derivative(t, 2),
-                        _series_derivative(t, 3))
+        a, b, da, db = (
+            _series(t, 2),
+            _series(t, 3),
+            _series_derivative(t, 2),
+            _series_derivative(t, 3),
+        )
     else:
         s, a, b = sin(t) / t, (1 - cos(t)) / t**2, (t - sin(t)) / t**3
         da, db = (s - 2 * a) / t**2, (a - 3 * b) / t**2
@@ -71,5 +76,5 @@ def _series_derivative(t, m):
         term /= i
     for k in range(1, 10):
         term *= -1.0 / ((2 * k + m - 1) * (2 * k + m))
-        total += 2 * k * term * t**(2 * k - 2)
+        total += 2 * k * term * t ** (2 * k - 2)
     return total

@@ -43,43 +43,43 @@ IDENTITY, ZERO, LINEAR = np.eye(6), np.zeros((6, 6)), np.arange(3, 6)
 class LinkEquations(NamedTuple):
     """Equations of one link: M V' + B e'' + h = wrenches, B^T V' + E e'' + b = forces on modes."""
 
-    M: np.ndarray           # (6, 6)  (10) with the deflection
-    B: np.ndarray           # (6, n)  (11), (64)
-    E: np.ndarray           # (n, n)  (65)
-    h: np.ndarray           # (6,)    (12)
-    b: np.ndarray           # (n,)    (66), without the springs
+    M: np.ndarray  # (6, 6)  (10) with the deflection
+    B: np.ndarray  # (6, n)  (11), (64)
+    E: np.ndarray  # (n, n)  (65)
+    h: np.ndarray  # (6,)    (12)
+    b: np.ndarray  # (n,)    (66), without the springs
 
 
 class BeamSamples(NamedTuple):
     """Constant data of a beam with k sections, independent of its deformation."""
 
     sections: Sections
-    mass: np.ndarray        # (k,)    mass represented by each section                  [kg]
-    total_mass: float       # their sum                                                 [kg]
+    mass: np.ndarray  # (k,)    mass represented by each section                  [kg]
+    total_mass: float  # their sum                                                 [kg]
     # by the rotary inertia of the sections, which the paper omits:
     angular_coupling: np.ndarray  # (3, n)  angular momentum by rate of e
-    rotary_inertia: np.ndarray    # (n, n)  mass matrix of e
+    rotary_inertia: np.ndarray  # (n, n)  mass matrix of e
 
 
 class Attachment(NamedTuple):
     """Kinematics of a link on its parent: V = X (T V_parent + N de) + S dq."""
 
-    X: np.ndarray           # (6, 6)  from the section, or the frame, of the parent
-    T: np.ndarray           # (6, 6)  from the frame of the parent to its section
-    N: np.ndarray           # (6, n)  by the modes of the parent; n = 0 if it is rigid
-    V: np.ndarray           # (6,)    twist of the section, in the axes of the section
+    X: np.ndarray  # (6, 6)  from the section, or the frame, of the parent
+    T: np.ndarray  # (6, 6)  from the frame of the parent to its section
+    N: np.ndarray  # (6, n)  by the modes of the parent; n = 0 if it is rigid
+    V: np.ndarray  # (6,)    twist of the section, in the axes of the section
     bias_acceleration: np.ndarray  # (6,)  rate of V at constant V_parent and de
-    R: np.ndarray           # (3, 3)  rotation of the link in the parent
-    p: np.ndarray           # (3,)    origin of the link in the parent                  [m]
+    R: np.ndarray  # (3, 3)  rotation of the link in the parent
+    p: np.ndarray  # (3,)    origin of the link in the parent                  [m]
 
 
 class Solution(NamedTuple):
     """Solution of the stacked system."""
 
-    qdd: np.ndarray         # (n,)     accelerations of all coordinates
-    wrenches: np.ndarray    # (i, 6)   joint wrench on each body, in the frame of the body
+    qdd: np.ndarray  # (n,)     accelerations of all coordinates
+    wrenches: np.ndarray  # (i, 6)   joint wrench on each body, in the frame of the body
     twist_rates: np.ndarray  # (i, 6)  of the bodies, with gravity as a base acceleration
-    matrix: object          # the stacked matrix, sparse
+    matrix: object  # the stacked matrix, sparse
 
 
 def make(arm: ArmModel, sections_turn: bool = True) -> WrenchDae:
@@ -113,8 +113,9 @@ class WrenchDae:
         """
         return self.solve(q, qd, force).qdd
 
-    def solve(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray,
-              loads: np.ndarray | None = None) -> Solution:
+    def solve(
+        self, q: np.ndarray, qd: np.ndarray, force: np.ndarray, loads: np.ndarray | None = None
+    ) -> Solution:
         """
         Return the Solution for q, qd and force, which are those of `accelerations`.
 
@@ -149,14 +150,21 @@ class WrenchDae:
         for i in range(arrays.parent.size):
             j = arrays.joint[i]
             joint_position, rate = (q[j], qd[j]) if j >= 0 else (0.0, 0.0)
-            attachments.append(self.attachment(i, self._parent_twist(i, twists), q, qd,
-                                               joint_position))
+            attachments.append(
+                self.attachment(i, self._parent_twist(i, twists), q, qd, joint_position)
+            )
             twists[i] = attachments[i].X @ attachments[i].V + arrays.screw[i] * rate
         return attachments, twists
 
-    def solve_stacked(self, attachments: Sequence[Attachment], twists: np.ndarray, q: np.ndarray,
-                      qd: np.ndarray, force: np.ndarray, loads: np.ndarray | None = None
-                      ) -> Solution:
+    def solve_stacked(
+        self,
+        attachments: Sequence[Attachment],
+        twists: np.ndarray,
+        q: np.ndarray,
+        qd: np.ndarray,
+        force: np.ndarray,
+        loads: np.ndarray | None = None,
+    ) -> Solution:
         """
         Return the Solution for the twists (bodies, 6) of the links, even if they violate joints.
 
@@ -177,7 +185,8 @@ class WrenchDae:
             S = arrays.screw[i]
             # V' - X (T V'_parent + N e''_parent) = S q'' + c                          (30) to (34)
             c = attachment.X @ attachment.bias_acceleration + _bracket(
-                twists[i], twists[i] - attachment.X @ attachment.V)
+                twists[i], twists[i] - attachment.X @ attachment.V
+            )
             biases.append(c)
             P, wrench = IDENTITY, ZERO
             if j >= 0:
@@ -187,11 +196,11 @@ class WrenchDae:
                 P = P + (rotor - 1.0) * axis_projector
                 wrench = axis_projector
                 drive_forces[i] = force[j]
-            rhs[row:row + 6] = P @ c + S * drive_forces[i]
+            rhs[row : row + 6] = P @ c + S * drive_forces[i]
             add_block(row, row, wrench)
             add_block(row, row + 6, P)
             if parent < 0:
-                rhs[row:row + 6] += P @ attachment.X @ arrays.base_acceleration
+                rhs[row : row + 6] += P @ attachment.X @ arrays.base_acceleration
             else:
                 parent_row, XT = row_start[parent], attachment.X @ attachment.T
                 add_block(row, parent_row + 6, -P @ XT)
@@ -205,13 +214,13 @@ class WrenchDae:
             add_block(row + 6, row, IDENTITY)
             add_block(row + 6, row + 6, -link.M)
             load = np.zeros(6) if loads is None else loads[i]
-            rhs[row + 6:row + 12] = link.h - load
+            rhs[row + 6 : row + 12] = link.h - load
             # motion of its modes                                                             (61)
             if n:
                 add_block(row + 6, row + 12, -link.B)
                 add_block(row + 12, row + 6, -link.B.T)
                 add_block(row + 12, row + 12, -link.E)
-                rhs[row + 12:row + 12 + n] = link.b - force[self.arm.elastic_coordinates(i)]
+                rhs[row + 12 : row + 12 + n] = link.b - force[self.arm.elastic_coordinates(i)]
         matrix = self._matrix(blocks)
         solution = _solve_refined(matrix, rhs)
         return self._unpack(solution, attachments, biases, force, matrix)
@@ -221,11 +230,16 @@ class WrenchDae:
         size = self.row_start[-1]
         if self._order is None:
             entries = [_entry_indices(*block.shape) for _, _, block in blocks]
-            rows, columns = (np.concatenate([block[k] + entry[k] for block, entry in
-                                             zip(blocks, entries)]) for k in (0, 1))
+            rows, columns = (
+                np.concatenate([block[k] + entry[k] for block, entry in zip(blocks, entries)])
+                for k in (0, 1)
+            )
             order = np.lexsort((rows, columns))
-            self._order = (order, rows[order].astype(np.int32),
-                           np.searchsorted(columns[order], np.arange(size + 1)).astype(np.int32))
+            self._order = (
+                order,
+                rows[order].astype(np.int32),
+                np.searchsorted(columns[order], np.arange(size + 1)).astype(np.int32),
+            )
         order, rows, columns = self._order
         values = np.concatenate([block.ravel() for _, _, block in blocks])
         return csc_matrix((values[order], rows, columns), shape=(size, size))
@@ -234,22 +248,27 @@ class WrenchDae:
         """Extract accelerations and wrenches from the stacked unknowns."""
         arm, arrays, row_start = self.arm, self.arm.arrays, self.row_start
         bodies = arrays.parent.size
-        wrenches = np.array([solution[row_start[i]:row_start[i] + 6] for i in range(bodies)])
-        twist_rates = np.array([solution[row_start[i] + 6:row_start[i] + 12]
-                                for i in range(bodies)])
+        wrenches = np.array([solution[row_start[i] : row_start[i] + 6] for i in range(bodies)])
+        twist_rates = np.array(
+            [solution[row_start[i] + 6 : row_start[i] + 12] for i in range(bodies)]
+        )
         qdd = np.zeros(arm.size)
         for i in range(bodies):
             parent, j = arrays.parent[i], arrays.joint[i]
-            qdd[arm.elastic_coordinates(i)] = solution[row_start[i] + 12:row_start[i + 1]]
+            qdd[arm.elastic_coordinates(i)] = solution[row_start[i] + 12 : row_start[i + 1]]
             if j >= 0:
                 dV_parent = arrays.base_acceleration
                 if parent >= 0:
                     dV_parent = attachments[i].T @ twist_rates[parent]
                     if i in self._attachment_sections:
-                        dV_parent = dV_parent + attachments[i].N @ solution[
-                            row_start[parent] + 12:row_start[parent + 1]]
+                        dV_parent = (
+                            dV_parent
+                            + attachments[i].N
+                            @ solution[row_start[parent] + 12 : row_start[parent + 1]]
+                        )
                 qdd[j] = arrays.screw[i] @ (
-                    twist_rates[i] - attachments[i].X @ dV_parent - biases[i])
+                    twist_rates[i] - attachments[i].X @ dV_parent - biases[i]
+                )
                 m = arrays.motor[j]
                 if m >= 0:
                     qdd[m] = force[m] / arrays.rotor[j]
@@ -259,8 +278,14 @@ class WrenchDae:
         parent = self.arm.arrays.parent[i]
         return twists[parent] if parent >= 0 else np.zeros(6)
 
-    def attachment(self, i: int, parent_twist: np.ndarray, q: np.ndarray, qd: np.ndarray,
-                   joint_position: float) -> Attachment:
+    def attachment(
+        self,
+        i: int,
+        parent_twist: np.ndarray,
+        q: np.ndarray,
+        qd: np.ndarray,
+        joint_position: float,
+    ) -> Attachment:
         """
         Return the Attachment of body i on a parent with the twist `parent_twist` (6,).
 
@@ -272,8 +297,9 @@ class WrenchDae:
         if i in self._attachment_sections:
             parent = arrays.parent[i]
             modes = self.arm.elastic_coordinates(parent)
-            section = displace_attachment(self._attachment_sections[i], q[modes], qd[modes],
-                                          self.sections_turn)
+            section = displace_attachment(
+                self._attachment_sections[i], q[modes], qd[modes], self.sections_turn
+            )
             R, p = section.R, section.d
             T = _adjoint_inverse(R, p)
             N = np.vstack([R.T @ section.T, R.T @ section.D])
@@ -282,24 +308,35 @@ class WrenchDae:
             linear = v + cross(omega, p) + section.velocity
             V = np.concatenate([R.T @ angular, R.T @ linear])
             # rates of components in axes that rotate with the section
-            bias = np.concatenate([
-                R.T @ (section.angular_bias - cross(section.angular_velocity, angular)),
-                R.T @ (cross(omega, section.velocity) + section.bias_acceleration
-                       - cross(section.angular_velocity, linear))])
+            bias = np.concatenate(
+                [
+                    R.T @ (section.angular_bias - cross(section.angular_velocity, angular)),
+                    R.T
+                    @ (
+                        cross(omega, section.velocity)
+                        + section.bias_acceleration
+                        - cross(section.angular_velocity, linear)
+                    ),
+                ]
+            )
         S = arrays.screw[i]
         joint_R = rotation(S[:3], joint_position) if S[:3].any() else np.eye(3)
-        home_R, home_p = (arrays.home_R[i] @ joint_R,
-                          arrays.home_p[i] + arrays.home_R[i] @ S[3:] * joint_position)
-        return Attachment(_adjoint_inverse(home_R, home_p), T, N, V, bias, R @ home_R,
-                          p + R @ home_p)
+        home_R, home_p = (
+            arrays.home_R[i] @ joint_R,
+            arrays.home_p[i] + arrays.home_R[i] @ S[3:] * joint_position,
+        )
+        return Attachment(
+            _adjoint_inverse(home_R, home_p), T, N, V, bias, R @ home_R, p + R @ home_p
+        )
 
     def link(self, i: int, V: np.ndarray, q: np.ndarray, qd: np.ndarray) -> LinkEquations:
         """Return the equations of body i with the twist V (6,): (9) after the projection (49)."""
         arrays = self.arm.arrays
         M, omega, v = arrays.inertia[i].copy(), V[:3], V[3:]
         momentum = M @ V
-        h = np.concatenate([cross(omega, momentum[:3]) + cross(v, momentum[3:]),
-                            cross(omega, momentum[3:])])
+        h = np.concatenate(
+            [cross(omega, momentum[:3]) + cross(v, momentum[3:]), cross(omega, momentum[3:])]
+        )
         n = arrays.modes[i]
         B, E, b = np.zeros((6, n)), np.zeros((n, n)), np.zeros(n)
         if n == 0:
@@ -307,13 +344,13 @@ class WrenchDae:
         sections, m, total_mass, angular_coupling, rotary_inertia = self._beam_samples[i]
         modes = self.arm.elastic_coordinates(i)
         e, de = q[modes], qd[modes]
-        r, A, bias = displace_sections(sections, e, de)                                     # (49)
+        r, A, bias = displace_sections(sections, e, de)  # (49)
         W = skew(omega)
         # acceleration of a point at zero V' and e''                                     (58), (59)
         a = (W @ v) + r @ (W @ W).T + 2.0 * (A @ de) @ W.T + bias
         weighted = m[:, None] * r
         first_moment, rr = weighted.sum(axis=0), weighted.T @ r
-        M[:3, :3] += (rr[0, 0] + rr[1, 1] + rr[2, 2]) * IDENTITY[:3, :3] - rr               # (14)
+        M[:3, :3] += (rr[0, 0] + rr[1, 1] + rr[2, 2]) * IDENTITY[:3, :3] - rr  # (14)
         M[:3, 3:] += skew(first_moment)
         M[3:, :3] -= skew(first_moment)
         M[LINEAR, LINEAR] += total_mass
@@ -340,8 +377,13 @@ def _sample_beam(beam, coupling):
 
 def _cross_sum(products):
     """Sum of cross products, from the sums of products of components (3, 3, ...)."""
-    return np.array([products[1, 2] - products[2, 1], products[2, 0] - products[0, 2],
-                     products[0, 1] - products[1, 0]])
+    return np.array(
+        [
+            products[1, 2] - products[2, 1],
+            products[2, 0] - products[0, 2],
+            products[0, 1] - products[1, 0],
+        ]
+    )
 
 
 @cache
@@ -367,5 +409,4 @@ def _adjoint_inverse(R, p):
 
 def _bracket(V, U):
     """Lie bracket of twists, ad_V of (101), (6,)."""
-    return np.concatenate([cross(V[:3], U[:3]),
-                           cross(V[:3], U[3:]) + cross(V[3:], U[:3])])
+    return np.concatenate([cross(V[:3], U[:3]), cross(V[:3], U[3:]) + cross(V[3:], U[:3])])

@@ -18,22 +18,23 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 EXPLICIT_SCHEMES = ('forward_euler', 'midpoint')
-MAX_TWIST = 1e6             # beyond it, the integration has diverged      [rad/s, m/s]
+MAX_TWIST = 1e6  # beyond it, the integration has diverged      [rad/s, m/s]
 
 
 class Drift(NamedTuple):
     """Constraint drift of the joints, the largest over all of them."""
 
-    gap: float              # distance between both sides of a joint        [m]
-    tilt: float             # angle between the axes of both sides          [rad]
-    rate: float             # relative twist of both sides off the axis     [1/s, m/s]
+    gap: float  # distance between both sides of a joint        [m]
+    tilt: float  # angle between the axes of both sides          [rad]
+    rate: float  # relative twist of both sides off the axis     [1/s, m/s]
 
 
 class WrenchMotion:
     """An arm as separate links, held together by the wrenches of the joints."""
 
-    def __init__(self, arm: ArmModel, q: np.ndarray | None = None,
-                 qd: np.ndarray | None = None) -> None:
+    def __init__(
+        self, arm: ArmModel, q: np.ndarray | None = None, qd: np.ndarray | None = None
+    ) -> None:
         """Start `arm` (ArmModel) at q and qd (n,), by default at rest in its zero position."""
         self.arm, self.system = arm, WrenchDae(arm)
         n, bodies = arm.size, arm.arrays.parent.size
@@ -45,16 +46,22 @@ class WrenchMotion:
         for i, parent in enumerate(arm.arrays.parent):
             j = arm.arrays.joint[i]
             parent_twist = self.V[parent] if parent >= 0 else np.zeros(6)
-            attachment = self.system.attachment(i, parent_twist, self.q, self.qd,
-                                                self.q[j] if j >= 0 else 0.0)
+            attachment = self.system.attachment(
+                i, parent_twist, self.q, self.qd, self.q[j] if j >= 0 else 0.0
+            )
             R, p = self._frame(parent)
             self.R[i], self.p[i] = R @ attachment.R, p + R @ attachment.p
             self.V[i] = attachment.X @ attachment.V + (
-                arm.arrays.screw[i] * self.qd[j] if j >= 0 else 0.0)
+                arm.arrays.screw[i] * self.qd[j] if j >= 0 else 0.0
+            )
         self.solution: Solution | None = None
 
-    def step(self, h: float, force: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
-             scheme: str = 'midpoint') -> None:
+    def step(
+        self,
+        h: float,
+        force: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
+        scheme: str = 'midpoint',
+    ) -> None:
         """
         Advance by h [s].
 
@@ -62,11 +69,13 @@ class WrenchMotion:
         :param scheme: 'forward_euler' as in the paper, or 'midpoint', which is of second order.
         """
         if scheme not in EXPLICIT_SCHEMES:
-            raise SettingError(f'scheme = {scheme!r} must be one of: '
-                               f'{", ".join(EXPLICIT_SCHEMES)}')
+            raise SettingError(
+                f'scheme = {scheme!r} must be one of: {", ".join(EXPLICIT_SCHEMES)}'
+            )
         if not np.abs(self.V).max(initial=0.0) < MAX_TWIST:
-            raise SimulationError(f'the links fly apart after {self.time:.6g} s. '
-                                  'Take a shorter step')
+            raise SimulationError(
+                f'the links fly apart after {self.time:.6g} s. Take a shorter step'
+            )
         state = self.R, self.p, self.V, self.q, self.qd
         self.solution = solution = self._solve(force)
         V, qd = self.V, self.qd
@@ -96,9 +105,11 @@ class WrenchMotion:
                 offset = offset - S[3:] * (S[3:] @ offset)
                 if S[:3].any():
                     relative_R = np.column_stack([S[:3], relative_R @ S[:3]])
-            angle = (np.linalg.norm(relative_R[:, 1] - relative_R[:, 0])
-                     if relative_R.shape == (3, 2)
-                     else np.linalg.norm(relative_R - np.eye(3)) / np.sqrt(2))
+            angle = (
+                np.linalg.norm(relative_R[:, 1] - relative_R[:, 0])
+                if relative_R.shape == (3, 2)
+                else np.linalg.norm(relative_R - np.eye(3)) / np.sqrt(2)
+            )
             gap, tilt = max(gap, float(np.linalg.norm(offset))), max(tilt, float(angle))
             rate = max(rate, float(np.linalg.norm(constraint_twist)))
         return Drift(gap, tilt, rate)
@@ -120,8 +131,9 @@ class WrenchMotion:
             j = self.arm.arrays.joint[i]
             if j >= 0:
                 self.qd[j] = self.arm.arrays.screw[i] @ (self.V[i] - attachment.X @ attachment.V)
-        return self.system.solve_stacked(attachments, self.V, self.q, self.qd,
-                                         force(self.q, self.qd, self.time))
+        return self.system.solve_stacked(
+            attachments, self.V, self.q, self.qd, force(self.q, self.qd, self.time)
+        )
 
     def _rates(self, solution):
         """Rates of the twists, (bodies, 6), without the acceleration of the base by gravity."""

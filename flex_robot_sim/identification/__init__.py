@@ -9,7 +9,7 @@ In short::
 
 from flex_robot_sim.util.lazy_names import lazy_names
 
-TYPE_CHECKING = False       # True for static tools, as `typing` has it
+TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.identification.arm_identification import identify_parameters
     from flex_robot_sim.identification.experiment_design import ExperimentDesign, design_experiment
@@ -17,14 +17,23 @@ if TYPE_CHECKING:
     from flex_robot_sim.identification.log_file import Log, make_log, read_log
 
 __all__ = [
-    'EstimatedNumber', 'ExperimentDesign', 'Identification', 'Log', 'design_experiment',
-    'identify_parameters', 'make_log', 'read_log',
+    'EstimatedNumber',
+    'ExperimentDesign',
+    'Identification',
+    'Log',
+    'design_experiment',
+    'identify_parameters',
+    'make_log',
+    'read_log',
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_names(__name__, {
-        'identification.arm_identification': ('identify_parameters',),
-        'identification.experiment_design': ('ExperimentDesign', 'design_experiment'),
-        'identification.identification': ('EstimatedNumber', 'Identification'),
-        'identification.log_file': ('Log', 'make_log', 'read_log'),
-    })
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            'identification.arm_identification': ('identify_parameters',),
+            'identification.experiment_design': ('ExperimentDesign', 'design_experiment'),
+            'identification.identification': ('EstimatedNumber', 'Identification'),
+            'identification.log_file': ('Log', 'make_log', 'read_log'),
+        },
+    )

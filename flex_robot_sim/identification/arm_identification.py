@@ -21,9 +21,15 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 Logs = Log | str | Path | Sequence[Log | str | Path]
 
 
-def identify_parameters(arm: ArmModel, logs: Logs, *, free: Iterable[str] = (),
-                        validation: Logs = (), by_motion: bool = False,
-                        time_step: float | None = None) -> Identification:
+def identify_parameters(
+    arm: ArmModel,
+    logs: Logs,
+    *,
+    free: Iterable[str] = (),
+    validation: Logs = (),
+    by_motion: bool = False,
+    time_step: float | None = None,
+) -> Identification:
     """
     Fit parameters of an arm to logs of its motion, with confidence intervals and a validation.
 
@@ -54,13 +60,17 @@ def identify_parameters(arm: ArmModel, logs: Logs, *, free: Iterable[str] = (),
     data = make_data_set(fitted, arm, by_motion)
     other = make_data_set(checked, arm, not data.has_efforts, data) if checked else None
     if other is not None and other.channels != data.channels:
-        raise SettingError(f'{checked[0].path}: has other signals than {fitted[0].path}: '
-                           f'{", ".join(other.channels)}. Record the same')
+        raise SettingError(
+            f'{checked[0].path}: has other signals than {fitted[0].path}: '
+            f'{", ".join(other.channels)}. Record the same'
+        )
     gravity = tuple(np.negative(arm.arrays.base_acceleration[3:]).tolist())
     described = build_arm(arm.description, arm.coupling, gravity)
     if not np.array_equal(described.arrays.inertia, arm.arrays.inertia):
-        raise SettingError('arm carries a payload that its description does not have: add it to '
-                           'the URDF as a link')
+        raise SettingError(
+            'arm carries a payload that its description does not have: add it to '
+            'the URDF as a link'
+        )
     setup = Setup(arm.description, data, arm.coupling, gravity, time_step=time_step)
     return identify(setup, paths, other.sequences if other else ())
 
@@ -74,6 +84,8 @@ def _logs(name, logs):
         items = [None]
     for item in items:
         if not isinstance(item, (Log, str, os.PathLike)):
-            raise SettingError(f'{name} = {shortened(repr(logs), 60)} must be logs: paths of '
-                               'files, or make_log(times, signals)')
+            raise SettingError(
+                f'{name} = {shortened(repr(logs), 60)} must be logs: paths of '
+                'files, or make_log(times, signals)'
+            )
     return [item if isinstance(item, Log) else read_log(item) for item in items]

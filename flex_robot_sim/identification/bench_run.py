@@ -25,10 +25,10 @@ BENCH_CONTROLLER = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_pe
 """The same settings as in config/rig.yaml; docs/rig_bridge.md explains them."""
 
 POLL_PERIOD_S = 0.05
-TIMEOUT_S = 5.0             # of the first state, and after the end of the motion
-MIN_APPROACH_S = 1.0        # duration of the motion to the start of the trajectory
+TIMEOUT_S = 5.0  # of the first state, and after the end of the motion
+MIN_APPROACH_S = 1.0  # duration of the motion to the start of the trajectory
 APPROACH_SPEED_RATIO = 0.3  # of this motion, over the velocity limits
-MAX_ERROR_RATIO = 0.5       # distance of a joint from its target, over its range
+MAX_ERROR_RATIO = 0.5  # distance of a joint from its target, over its range
 
 
 class BenchRun(NamedTuple):
@@ -36,13 +36,18 @@ class BenchRun(NamedTuple):
 
     seconds: float
     states: int
-    largest_error: np.ndarray       # (joints,) distance from the targets [m, rad]
+    largest_error: np.ndarray  # (joints,) distance from the targets [m, rad]
     events: list[str]
 
 
-def play(arm: ArmModel, trajectory: ExcitationTrajectory, port: str, log_file: str | Path,
-         calibration_file: str = '', watch: Callable[[float], object] = lambda share: None
-         ) -> BenchRun:
+def play(
+    arm: ArmModel,
+    trajectory: ExcitationTrajectory,
+    port: str,
+    log_file: str | Path,
+    calibration_file: str = '',
+    watch: Callable[[float], object] = lambda share: None,
+) -> BenchRun:
     """
     Move the bench along a trajectory and log it; raise RigError or UsageError with one line.
 
@@ -56,6 +61,7 @@ def play(arm: ArmModel, trajectory: ExcitationTrajectory, port: str, log_file: s
     log = ExperimentLog(log_file, arm, calibration)
     bridge = None
     try:
+
         def on_state(state: RigState) -> None:
             log.put(state.reading)
             run.take(state)
@@ -67,16 +73,22 @@ def play(arm: ArmModel, trajectory: ExcitationTrajectory, port: str, log_file: s
             bridge.zero()
             _wait_until(lambda: run.is_steady, TIMEOUT_S, 'the board has no origin')
         bridge.enable(True)
-        _wait_until(lambda: controller.drives_arm and controller.is_live, TIMEOUT_S,
-                    'the board is not armed')
+        _wait_until(
+            lambda: controller.drives_arm and controller.is_live,
+            TIMEOUT_S,
+            'the board is not armed',
+        )
         start = time.monotonic()
         end = run.follow(trajectory)
         while not run.is_over:
-            if not bridge.is_moving:    # often the cause of controller failures
+            if not bridge.is_moving:  # often the cause of controller failures
                 errors = [line for level, line in bridge.events if level == 'error']
-                raise RigError(f'the motors went off during the run. {errors[-1]}. --size makes '
-                               'the motion smaller' if errors else
-                               'the motors went off during the run.')
+                raise RigError(
+                    f'the motors went off during the run. {errors[-1]}. --size makes '
+                    'the motion smaller'
+                    if errors
+                    else 'the motors went off during the run.'
+                )
             if run.failure:
                 raise run.failure
             if time.monotonic() - start > 3 * end + TIMEOUT_S:
@@ -87,7 +99,7 @@ def play(arm: ArmModel, trajectory: ExcitationTrajectory, port: str, log_file: s
         bridge.enable(False)
     finally:
         if bridge is not None:
-            bridge.close()          # disarms
+            bridge.close()  # disarms
         log.close()
     if log.failure:
         raise UsageError(log.failure)
@@ -112,8 +124,11 @@ class _Run:
 
     @property
     def share(self):
-        return 0.0 if self._end is None else min((self.time - self._start) / (
-            self._end - self._start), 1.0)
+        return (
+            0.0
+            if self._end is None
+            else min((self.time - self._start) / (self._end - self._start), 1.0)
+        )
 
     @property
     def is_over(self):
@@ -122,16 +137,24 @@ class _Run:
     def follow(self, trajectory):
         """Move to the start of the trajectory and along it; return the duration [s]."""
         current = self.controller.target
-        max_velocities = np.array([self.arm.description.joint(name).velocity or 1.0
-                                   for name in self.arm.joint_names])
-        approach_time = max(MIN_APPROACH_S, float((
-            np.abs(trajectory.pose - current) / (APPROACH_SPEED_RATIO * max_velocities)).max()))
+        max_velocities = np.array(
+            [self.arm.description.joint(name).velocity or 1.0 for name in self.arm.joint_names]
+        )
+        approach_time = max(
+            MIN_APPROACH_S,
+            float(
+                (np.abs(trajectory.pose - current) / (APPROACH_SPEED_RATIO * max_velocities)).max()
+            ),
+        )
         u = np.linspace(0.0, 1.0, 101)[:-1]
         progress, progress_rate = (
-            u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u)**2 / approach_time)
+            u**3 * (10 - 15 * u + 6 * u**2),
+            30 * u**2 * (1 - u) ** 2 / approach_time,
+        )
         distance = trajectory.pose - current
-        self._times = np.concatenate([approach_time * u,
-                                      approach_time + trajectory.time - trajectory.time[0]])
+        self._times = np.concatenate(
+            [approach_time * u, approach_time + trajectory.time - trajectory.time[0]]
+        )
         self._positions = np.vstack([current + np.outer(progress, distance), trajectory.position])
         self._velocities = np.vstack([np.outer(progress_rate, distance), trajectory.velocity])
         begin = self.time
@@ -146,7 +169,8 @@ class _Run:
         share = min(max((t - start) / (end - start), 0.0), 1.0)
         self.controller.set_target(
             (1 - share) * self._positions[k - 1] + share * self._positions[k],
-            (1 - share) * self._velocities[k - 1] + share * self._velocities[k])
+            (1 - share) * self._velocities[k - 1] + share * self._velocities[k],
+        )
 
     def take(self, state):
         """Process a state; the thread that reads the board calls this method."""
@@ -159,8 +183,9 @@ class _Run:
             position, velocity = np.array(state.position), np.array(state.velocity)
             if self._end is not None and self.time < self._end:
                 self._update_target()
-            efforts = self.controller.update(self.time, position, velocity,
-                                             drives_arm=self.bridge.is_moving)
+            efforts = self.controller.update(
+                self.time, position, velocity, drives_arm=self.bridge.is_moving
+            )
             self.bridge.command(self.arm.joint_names, efforts)
             if self._end is not None:
                 position_error = np.abs(position - self.controller.target)
@@ -168,7 +193,7 @@ class _Run:
                 if (position_error > MAX_ERROR_RATIO * self._range).any():
                     name = self.arm.joint_names[int(np.argmax(position_error / self._range))]
                     raise RigError(f'"{name}" is far from its target: the run was stopped.')
-        except Exception as error:      # would end the reading thread; the main thread raises it
+        except Exception as error:  # would end the reading thread; the main thread raises it
             self.failure = self.failure or error
 
 

@@ -24,9 +24,9 @@ from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import sensor_names
 
-MAX_DISTANCE_STDS = 5.0     # of a fitted parameter from its calibrated value
-MAX_MISMATCH_STDS = 3.0     # of gauge gains by forces and by vibration
-MIN_GAIN_MISMATCH = 0.02    # relative mismatch of gauge gains that always counts as agreement
+MAX_DISTANCE_STDS = 5.0  # of a fitted parameter from its calibrated value
+MAX_MISMATCH_STDS = 3.0  # of gauge gains by forces and by vibration
+MIN_GAIN_MISMATCH = 0.02  # relative mismatch of gauge gains that always counts as agreement
 
 
 class KnownNumber(NamedTuple):
@@ -34,9 +34,9 @@ class KnownNumber(NamedTuple):
 
     path: str
     unit: str
-    before: float           # in the description
+    before: float  # in the description
     value: float
-    deviation: float        # standard deviation; 0: not measured, part of the other values
+    deviation: float  # standard deviation; 0: not measured, part of the other values
 
 
 def known_numbers(arm: ArmModel, calibration: Calibration) -> list[KnownNumber]:
@@ -47,10 +47,15 @@ def known_numbers(arm: ArmModel, calibration: Calibration) -> list[KnownNumber]:
         return []
     parameters = parameters_of(arm.description)
     joint = arm.joint_names[SLIDE]
-    rows = [(f'{joint}.coulomb', 'N', friction.coulomb, friction.coulomb_deviation),
-            (f'{joint}.viscous', 'N s/m', friction.viscous, friction.viscous_deviation)]
-    return [KnownNumber(path, unit, parameters[path].value, value, deviation)
-            for path, unit, value, deviation in rows if deviation]
+    rows = [
+        (f'{joint}.coulomb', 'N', friction.coulomb, friction.coulomb_deviation),
+        (f'{joint}.viscous', 'N s/m', friction.viscous, friction.viscous_deviation),
+    ]
+    return [
+        KnownNumber(path, unit, parameters[path].value, value, deviation)
+        for path, unit, value, deviation in rows
+        if deviation
+    ]
 
 
 def with_stepper(description: RobotDescription, calibration: Calibration) -> RobotDescription:
@@ -64,15 +69,27 @@ def with_stepper(description: RobotDescription, calibration: Calibration) -> Rob
     driven_joint = replace(turntable, child=field.name, friction=JointFriction())
     parts = calibration.parts
     spring_joint = replace(
-        turntable, name=f'{turntable.name}_gives', parent=field.name, rotation=np.eye(3),
-        position=np.zeros(3), lower=-np.inf, upper=np.inf, kind='continuous',
+        turntable,
+        name=f'{turntable.name}_gives',
+        parent=field.name,
+        rotation=np.eye(3),
+        position=np.zeros(3),
+        lower=-np.inf,
+        upper=np.inf,
+        kind='continuous',
         friction=turntable.friction.with_value(
-            'viscous_friction', turntable.friction.viscous_friction + parts.stepper_damping),
-        spring_stiffness=stepper_stiffness(parts))
+            'viscous_friction', turntable.friction.viscous_friction + parts.stepper_damping
+        ),
+        spring_stiffness=stepper_stiffness(parts),
+    )
     index = description.joints.index(turntable)
-    joints = (*description.joints[:index], driven_joint, spring_joint,
-              *description.joints[index + 1:])
-    links = (*description.links[:index + 1], field, *description.links[index + 1:])
+    joints = (
+        *description.joints[:index],
+        driven_joint,
+        spring_joint,
+        *description.joints[index + 1 :],
+    )
+    links = (*description.links[: index + 1], field, *description.links[index + 1 :])
     return replace(description, links=links, joints=joints)
 
 
@@ -86,9 +103,10 @@ def near_known(unknown: Unknown, known: Iterable[KnownNumber]) -> Unknown:
     for number in known:
         if number.path == unknown.path:
             lower = 0.0 if unknown.scale else 0.01 * number.value
-            return unknown._replace(lower=max(lower,
-                                              number.value - MAX_DISTANCE_STDS * number.deviation),
-                                    upper=number.value + MAX_DISTANCE_STDS * number.deviation)
+            return unknown._replace(
+                lower=max(lower, number.value - MAX_DISTANCE_STDS * number.deviation),
+                upper=number.value + MAX_DISTANCE_STDS * number.deviation,
+            )
     return unknown
 
 
@@ -100,21 +118,30 @@ def gauge_notes(found: Identification, calibration: Calibration) -> list[str]:
         link, _, sensor_name = name.partition('/')
         gain, stiffness = numbers.get(f'{name}.gain'), numbers.get(f'{link}.stiffness')
         if stiffness is None:
-            plane = next(flex.plane for flex in found.setup.description.beam(link).sensors
-                         if flex.name == sensor_name)
+            plane = next(
+                flex.plane
+                for flex in found.setup.description.beam(link).sensors
+                if flex.name == sensor_name
+            )
             stiffness = numbers.get(f'{link}.{"EIz" if plane == "xy" else "EIy"}')
         if gain is None or stiffness is None or not sensor.gain_deviation:
             continue
         ratio = stiffness.value / stiffness.before
-        deviation = math.hypot(gain.deviation / gain.value, stiffness.deviation / stiffness.value,
-                               sensor.gain_deviation / abs(sensor.gain))
+        deviation = math.hypot(
+            gain.deviation / gain.value,
+            stiffness.deviation / stiffness.value,
+            sensor.gain_deviation / abs(sensor.gain),
+        )
         reading = f'{name}: reads {gain.value:.4g} times the curvature'
-        if abs(gain.value / ratio - 1) < max(MAX_MISMATCH_STDS * deviation,
-                                             MIN_GAIN_MISMATCH):
-            notes.append(f'{reading}, as forces on a beam {ratio:.4g} times as stiff make it; '
-                         'this times its gain in the calibration is its gain for the fitted robot')
+        if abs(gain.value / ratio - 1) < max(MAX_MISMATCH_STDS * deviation, MIN_GAIN_MISMATCH):
+            notes.append(
+                f'{reading}, as forces on a beam {ratio:.4g} times as stiff make it; '
+                'this times its gain in the calibration is its gain for the fitted robot'
+            )
         else:
-            notes.append(f'{reading}, where forces on a beam {ratio:.4g} times as stiff would '
-                         f'make it {ratio:.4g} +- {ratio * deviation:.1g}: a force, a mass or a '
-                         'length is not what it was said to be')
+            notes.append(
+                f'{reading}, where forces on a beam {ratio:.4g} times as stiff would '
+                f'make it {ratio:.4g} +- {ratio * deviation:.1g}: a force, a mass or a '
+                'length is not what it was said to be'
+            )
     return notes

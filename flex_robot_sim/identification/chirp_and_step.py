@@ -21,7 +21,7 @@ from flex_robot_sim.util.files import read_bytes
 
 _NUMBER = r'[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?'
 _FORM = re.compile(rf'(?:(step|bang|sine):)?({_NUMBER})(?:@({_NUMBER}(?:,{_NUMBER})*))?')
-MAX_TIME_OR_FREQUENCY = 1e12    # [s] or [Hz]
+MAX_TIME_OR_FREQUENCY = 1e12  # [s] or [Hz]
 _TIME_COUNTS = {None: 0, 'step': 1, 'bang': 3, 'sine': 1}
 
 
@@ -30,11 +30,17 @@ def effort_function(words: str) -> Callable[[float], float]:
     match = _FORM.fullmatch(words.strip())
     form, amplitude, times = match.groups() if match else ('', '', '')
     times = [float(time) for time in (times or '').split(',') if time]
-    if (not match or len(times) != _TIME_COUNTS[form] or times != sorted(times)
-            or not abs(float(amplitude)) < float('inf')
-        or not all(abs(t) < MAX_TIME_OR_FREQUENCY for t in times)):
-        raise SettingError(f'effort "{words}" is none of 1.5, step:SIZE@START, '
-                           'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY')
+    if (
+        not match
+        or len(times) != _TIME_COUNTS[form]
+        or times != sorted(times)
+        or not abs(float(amplitude)) < float('inf')
+        or not all(abs(t) < MAX_TIME_OR_FREQUENCY for t in times)
+    ):
+        raise SettingError(
+            f'effort "{words}" is none of 1.5, step:SIZE@START, '
+            'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY'
+        )
     amplitude = float(amplitude)
     if form == 'sine':
         return lambda t: amplitude * math.sin(2 * math.pi * times[0] * t)
@@ -46,8 +52,9 @@ def effort_function(words: str) -> Callable[[float], float]:
     return lambda t: amplitude
 
 
-def effort_of_words(assignments: Iterable[str],
-                    joint_names: Sequence[str]) -> Callable[[float], np.ndarray]:
+def effort_of_words(
+    assignments: Iterable[str], joint_names: Sequence[str]
+) -> Callable[[float], np.ndarray]:
     """
     Return the function from time [s] to all efforts (joints,).
 
@@ -79,19 +86,33 @@ def effort_of_table(path: str | Path, joint_names: Sequence[str]) -> Callable[[f
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(f'{path}: {getattr(error, "strerror", None) or "not UTF-8"}') from error
     except (csv.Error, ValueError) as error:
-        raise SettingError(f'{path}: every row needs a number for time and for every joint that '
-                           'the first row names') from error
+        raise SettingError(
+            f'{path}: every row needs a number for time and for every joint that '
+            'the first row names'
+        ) from error
     known = {'time', *joint_names}
-    if (table.shape != (max(len(rows), 1), len(header)) or not np.isfinite(table).all()
-            or 'time' not in header or len(set(header) & known) < len(header)
-            or np.any(np.diff(table[:, header.index('time')]) <= 0)):
-        raise SettingError(f'{path}: needs the columns time (rising) and joints among '
-                           f'{", ".join(joint_names)}, each once, all finite')
+    if (
+        table.shape != (max(len(rows), 1), len(header))
+        or not np.isfinite(table).all()
+        or 'time' not in header
+        or len(set(header) & known) < len(header)
+        or np.any(np.diff(table[:, header.index('time')]) <= 0)
+    ):
+        raise SettingError(
+            f'{path}: needs the columns time (rising) and joints among '
+            f'{", ".join(joint_names)}, each once, all finite'
+        )
     times = table[:, header.index('time')]
     columns = [header.index(name) if name in header else None for name in joint_names]
 
     def effort(t):
-        return np.array([0.0 if column is None else
-                         np.interp(t, times, table[:, column], left=0.0, right=0.0)
-                         for column in columns])
+        return np.array(
+            [
+                0.0
+                if column is None
+                else np.interp(t, times, table[:, column], left=0.0, right=0.0)
+                for column in columns
+            ]
+        )
+
     return effort

@@ -16,23 +16,23 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
-REST_RATIO = 0.15           # share of the final rest, with free vibration, in an experiment
+REST_RATIO = 0.15  # share of the final rest, with free vibration, in an experiment
 INITIAL_REST_S = 0.5
-RISE_RATIO = 0.1            # share of the motion with increasing, and with decreasing amplitude
-SERIES_PERIODS = 2          # of a series, in an experiment
-SPECTRAL_LINES = 20         # of a series, for each joint, in addition to those near resonances
-MIN_HIGHEST_LINE = 8        # multiple of the base frequency
+RISE_RATIO = 0.1  # share of the motion with increasing, and with decreasing amplitude
+SERIES_PERIODS = 2  # of a series, in an experiment
+SPECTRAL_LINES = 20  # of a series, for each joint, in addition to those near resonances
+MIN_HIGHEST_LINE = 8  # multiple of the base frequency
 DECAY_MOVES = 4
-MOVE_DURATION_RATIO = 0.6   # duration of a move of a decay, over the first period of the arm
+MOVE_DURATION_RATIO = 0.6  # duration of a move of a decay, over the first period of the arm
 
 
 class ExcitationTrajectory(NamedTuple):
     """Reference motion of the joints."""
 
     kind: str
-    time: np.ndarray        # (k,)          evenly spaced                                   [s]
-    position: np.ndarray    # (k, joints)   [rad, m]
-    velocity: np.ndarray    # (k, joints)   [rad/s, m/s]
+    time: np.ndarray  # (k,)          evenly spaced                                   [s]
+    position: np.ndarray  # (k, joints)   [rad, m]
+    velocity: np.ndarray  # (k, joints)   [rad/s, m/s]
 
     @property
     def pose(self) -> np.ndarray:
@@ -48,13 +48,21 @@ class ExcitationTrajectory(NamedTuple):
 
     def scaled(self, factors: np.ndarray | float) -> ExcitationTrajectory:
         """Return the trajectory with displacements scaled by factors, (joints,) or a scalar."""
-        return self._replace(position=self.pose + factors * (self.position - self.pose),
-                             velocity=factors * self.velocity)
+        return self._replace(
+            position=self.pose + factors * (self.position - self.pose),
+            velocity=factors * self.velocity,
+        )
 
 
-def excitation_trajectory(kind: str, pose: np.ndarray, seconds: float, band: tuple[float, float],
-                          period: float, coefficients: np.ndarray | None = None,
-                          resonances: Iterable[float] = ()) -> ExcitationTrajectory:
+def excitation_trajectory(
+    kind: str,
+    pose: np.ndarray,
+    seconds: float,
+    band: tuple[float, float],
+    period: float,
+    coefficients: np.ndarray | None = None,
+    resonances: Iterable[float] = (),
+) -> ExcitationTrajectory:
     """
     Return an ExcitationTrajectory of unit amplitude, to be scaled.
 
@@ -69,7 +77,8 @@ def excitation_trajectory(kind: str, pose: np.ndarray, seconds: float, band: tup
     if kind == 'decay':
         slowest_resonance = min(resonances, default=band[1])
         displacements, rates = _point_to_point_moves(
-            t, seconds - INITIAL_REST_S, MOVE_DURATION_RATIO / slowest_resonance, joints)
+            t, seconds - INITIAL_REST_S, MOVE_DURATION_RATIO / slowest_resonance, joints
+        )
     else:
         inside = np.clip(t, 0.0, duration)
         if kind == 'sweep':
@@ -92,8 +101,9 @@ def motion_duration(seconds: float) -> float:
     return max(seconds * (1 - REST_RATIO) - INITIAL_REST_S, 0.5 * seconds)
 
 
-def line_frequencies(duration: float, band: tuple[float, float],
-                     resonances: Iterable[float] = ()) -> np.ndarray:
+def line_frequencies(
+    duration: float, band: tuple[float, float], resonances: Iterable[float] = ()
+) -> np.ndarray:
     """
     Return frequencies [Hz] of a series: multiples of a base frequency, over a band.
 
@@ -102,9 +112,12 @@ def line_frequencies(duration: float, band: tuple[float, float],
     """
     first = SERIES_PERIODS / duration
     low, high = max(band[0] / first, 1.0), max(band[1] / first, MIN_HIGHEST_LINE)
-    near_resonances = [resonance / first + offset
-                       for resonance in resonances if band[0] < resonance < band[1]
-                       for offset in (-0.5, 0.5)]
+    near_resonances = [
+        resonance / first + offset
+        for resonance in resonances
+        if band[0] < resonance < band[1]
+        for offset in (-0.5, 0.5)
+    ]
     multiples = np.round([*np.geomspace(low, high, SPECTRAL_LINES), *near_resonances]).astype(int)
     return first * np.unique(np.maximum(multiples, 1))
 
@@ -112,19 +125,20 @@ def line_frequencies(duration: float, band: tuple[float, float],
 def multisine_coefficients(frequencies: np.ndarray, joints: int) -> np.ndarray:
     """Return coefficients (joints, lines, 2) with Schroeder phases, different for each joint."""
     n, k = len(frequencies), np.arange(len(frequencies))
-    phase = -np.pi * k * (k + 1) / n                                                # (I14)
-    phase = phase + 2.4 * np.arange(joints)[:, None] * (1 + k)      # no two joints alike
+    phase = -np.pi * k * (k + 1) / n  # (I14)
+    phase = phase + 2.4 * np.arange(joints)[:, None] * (1 + k)  # no two joints alike
     return np.stack([np.cos(phase), np.sin(phase)], axis=-1)
 
 
-def fourier_series(t: np.ndarray, frequencies: np.ndarray,
-                   coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fourier_series(
+    t: np.ndarray, frequencies: np.ndarray, coefficients: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Return displacements and velocities (k, joints) of a series (I15) at times t (k,) [s].
 
     :param coefficients: of cos and sin in the accelerations, (joints, lines, 2).
     """
-    w = 2 * np.pi * frequencies[:len(coefficients[0])]
+    w = 2 * np.pi * frequencies[: len(coefficients[0])]
     c, s = np.cos(np.outer(t, w)), np.sin(np.outer(t, w))
     a, b = coefficients[..., 0], coefficients[..., 1]
     return -(c / w**2) @ a.T - (s / w**2) @ b.T, (s / w) @ a.T - (c / w) @ b.T
@@ -136,7 +150,8 @@ def _window(t, length):
 
     def step(u):
         u = np.clip(u, 0.0, 1.0)
-        return u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u)**2
+        return u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u) ** 2
+
     up, up_slope = step(t / rise)
     down, down_slope = step((length - t) / rise)
     return up * down, (up_slope * down - up * down_slope) / rise
@@ -148,7 +163,7 @@ def _sweep(t, length, band, joints):
     phase = 2 * np.pi * low * np.expm1(growth * t) / growth
     rate = 2 * np.pi * low * np.exp(growth * t)
     phase_offsets = 2 * np.pi * np.arange(joints) / max(joints, 1)
-    amplitude = (low / band[0]) / (rate / rate[0])       # of equal speed
+    amplitude = (low / band[0]) / (rate / rate[0])  # of equal speed
     angle = phase[:, None] + phase_offsets
     displacements = amplitude[:, None] * np.sin(angle)
     return displacements, (rate * amplitude)[:, None] * np.cos(angle) - growth * displacements
@@ -162,5 +177,5 @@ def _point_to_point_moves(t, length, duration, joints):
         u = np.clip((t - begin) / duration, 0.0, 1.0)
         sign = 1.0 if k % 2 == 0 else -1.0
         displacements += sign * (u**3 * (10 - 15 * u + 6 * u**2))[:, None]
-        rates += sign * (30 * u**2 * (1 - u)**2 / duration)[:, None]
+        rates += sign * (30 * u**2 * (1 - u) ** 2 / duration)[:, None]
     return displacements, rates

@@ -34,27 +34,39 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
-NOISE_STD = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4,   # [rad, m; 1/m]
-             'gyro': 2e-3, 'acceleration': 2e-2}                            # [rad/s, m/s2]
-MIN_SINGULAR_VALUE_RATIO = 1e-10    # smaller ones carry no information
-COMPARISON_DURATION_S = 6.0         # of motions that compare poses
-FINALISTS = 2                       # sets of phases whose information is computed
-SHARE_ITERATIONS = 600              # of the shares of lines
-VARIANCE_POWER = 4                  # the design minimizes the sum of these powers of variances
-MIN_EIGENVALUE_RATIO = 1e-9         # of the information of all lines together
-MIN_FREQUENCY_HZ = 0.2              # of a motion
-MAX_MODES = 4                       # of the arm, within the band of a motion
-BAND_RATIO = 1.3                    # highest frequency of a motion, over that of the last mode
-MAX_SAMPLING_RATIO = 0.1            # highest frequency of a motion, over the sampling rate
+NOISE_STD = {
+    'position': 1e-4,
+    'motor': 1e-4,
+    'tip': 1e-4,
+    'gauge': 5e-4,  # [rad, m; 1/m]
+    'gyro': 2e-3,
+    'acceleration': 2e-2,
+}  # [rad/s, m/s2]
+MIN_SINGULAR_VALUE_RATIO = 1e-10  # smaller ones carry no information
+COMPARISON_DURATION_S = 6.0  # of motions that compare poses
+FINALISTS = 2  # sets of phases whose information is computed
+SHARE_ITERATIONS = 600  # of the shares of lines
+VARIANCE_POWER = 4  # the design minimizes the sum of these powers of variances
+MIN_EIGENVALUE_RATIO = 1e-9  # of the information of all lines together
+MIN_FREQUENCY_HZ = 0.2  # of a motion
+MAX_MODES = 4  # of the arm, within the band of a motion
+BAND_RATIO = 1.3  # highest frequency of a motion, over that of the last mode
+MAX_SAMPLING_RATIO = 0.1  # highest frequency of a motion, over the sampling rate
 
 
 def with_noise(log: Log, seed: int) -> Log:
     """Return a Log with the assumed noise of its sensors."""
     rng = np.random.default_rng(seed)
-    return log._replace(columns={
-        name: column if name.startswith('effort/') else column._replace(
-            values=column.values + _noise_std(name) * rng.standard_normal(column.values.size))
-        for name, column in log.columns.items()})
+    return log._replace(
+        columns={
+            name: column
+            if name.startswith('effort/')
+            else column._replace(
+                values=column.values + _noise_std(name) * rng.standard_normal(column.values.size)
+            )
+            for name, column in log.columns.items()
+        }
+    )
 
 
 def _noise_std(channel):
@@ -67,8 +79,8 @@ class Information(NamedTuple):
     """Fisher information of an experiment about the unknowns."""
 
     unknowns: list[Unknown]
-    deviations: np.ndarray      # (p,)  standard deviations of z, for white noise
-    matrix: np.ndarray          # (p, p)    information matrix (I16)
+    deviations: np.ndarray  # (p,)  standard deviations of z, for white noise
+    matrix: np.ndarray  # (p, p)    information matrix (I16)
 
     @property
     def size(self) -> float:
@@ -82,32 +94,43 @@ class Information(NamedTuple):
         return self.unknowns[k].path, float(self.deviations[k])
 
 
-def information(arm: ArmModel, trial: SimulatedExperiment,
-                free: Iterable[str] = ()) -> Information:
+def information(
+    arm: ArmModel, trial: SimulatedExperiment, free: Iterable[str] = ()
+) -> Information:
     """Return the Information of an experiment about free parameters, see `unknowns_of`."""
     unknowns, J = sensitivities(arm, trial, free)
     J = J.reshape(-1, len(unknowns))
     parameters = [k for k, unknown in enumerate(unknowns) if unknown.kind != 'offset']
     nuisance = [k for k in range(len(unknowns)) if k not in parameters]
     F = J.T @ J
-    if nuisance:    # offsets of gauges are estimated as well
-        F = F[np.ix_(parameters, parameters)] - F[np.ix_(parameters, nuisance)] @ np.linalg.pinv(
-            F[np.ix_(nuisance, nuisance)]) @ F[np.ix_(nuisance, parameters)]
+    if nuisance:  # offsets of gauges are estimated as well
+        F = (
+            F[np.ix_(parameters, parameters)]
+            - F[np.ix_(parameters, nuisance)]
+            @ np.linalg.pinv(F[np.ix_(nuisance, nuisance)])
+            @ F[np.ix_(nuisance, parameters)]
+        )
     values, vectors = _regularized_eigen(F)
     variances = (vectors**2 / values).sum(axis=1)
     return Information([unknowns[k] for k in parameters], np.sqrt(variances), F)
 
 
-def sensitivities(arm: ArmModel, trial: SimulatedExperiment,
-                  free: Iterable[str] = ()) -> tuple[list[Unknown], np.ndarray]:
+def sensitivities(
+    arm: ArmModel, trial: SimulatedExperiment, free: Iterable[str] = ()
+) -> tuple[list[Unknown], np.ndarray]:
     """Return the unknowns, and output sensitivities to them, over the noise, (k, c, p)."""
     channels, sides = trial.channels, available_channels(arm)[1]
     data = DataSet([trial.sequence], channels, sides, True, [])
-    setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.base_acceleration[3:]),
-                  finer=0, time_step=2e-3)
+    setup = Setup(
+        arm.description,
+        data,
+        arm.coupling,
+        tuple(-arm.arrays.base_acceleration[3:]),
+        finer=0,
+        time_step=2e-3,
+    )
     unknowns = unknowns_of(arm, data, free)
-    problem = Problem(setup, unknowns, soft_servo(setup),
-                      starts=[np.zeros((2 * arm.size, 0))])
+    problem = Problem(setup, unknowns, soft_servo(setup), starts=[np.zeros((2 * arm.size, 0))])
     noise = np.array([_noise_std(name) for name in channels])
     J = problem.slopes(problem.initial_point()) / noise[:, None]
     if not np.isfinite(J).all():
@@ -115,10 +138,14 @@ def sensitivities(arm: ArmModel, trial: SimulatedExperiment,
     return unknowns, J
 
 
-def information_by_line(arm: ArmModel, trial: SimulatedExperiment, joint: int,
-                        frequencies: np.ndarray,
-                        free: Iterable[str] = (), for_energy: bool = False
-                        ) -> tuple[np.ndarray, np.ndarray]:
+def information_by_line(
+    arm: ArmModel,
+    trial: SimulatedExperiment,
+    joint: int,
+    frequencies: np.ndarray,
+    free: Iterable[str] = (),
+    for_energy: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the information of each line of a series per unit cost, and its amplitude at unit cost.
 
@@ -135,20 +162,24 @@ def information_by_line(arm: ArmModel, trial: SimulatedExperiment, joint: int,
     windowed_phasors = np.hanning(len(time)) * np.exp(-2j * np.pi * np.outer(frequencies, time))
     line_sensitivities = np.tensordot(windowed_phasors, J, 1)
     matrices = np.real(np.einsum('mcp,mcq->mpq', line_sensitivities.conj(), line_sensitivities))
-    usage = trial.limit_usage[:, -len(arm.joint_names):] if for_energy else trial.limit_usage
-    cost = np.sum(np.abs(windowed_phasors @ usage)**2, axis=1) * (time[1] - time[0])
-    amplitude = np.abs(windowed_phasors @ (trial.trajectory.position[:, joint]
-                                           - trial.trajectory.pose[joint]))
+    usage = trial.limit_usage[:, -len(arm.joint_names) :] if for_energy else trial.limit_usage
+    cost = np.sum(np.abs(windowed_phasors @ usage) ** 2, axis=1) * (time[1] - time[0])
+    amplitude = np.abs(
+        windowed_phasors @ (trial.trajectory.position[:, joint] - trial.trajectory.pose[joint])
+    )
     root_cost = np.sqrt(np.maximum(cost, 1e-300))
-    return (matrices / root_cost[:, None, None]**2,
-            amplitude * (2 * np.pi * frequencies)**2 / root_cost)
+    return (
+        matrices / root_cost[:, None, None] ** 2,
+        amplitude * (2 * np.pi * frequencies) ** 2 / root_cost,
+    )
 
 
 def _regularized_eigen(F):
     """Return eigenvalues, limited to positive values, and eigenvectors."""
     values, vectors = np.linalg.eigh(F)
-    return np.maximum(values,
-                      MIN_SINGULAR_VALUE_RATIO * max(values.max(initial=0.0), 1e-300)), vectors
+    return np.maximum(
+        values, MIN_SINGULAR_VALUE_RATIO * max(values.max(initial=0.0), 1e-300)
+    ), vectors
 
 
 class ExperimentDesign(NamedTuple):
@@ -163,7 +194,7 @@ class ExperimentDesign(NamedTuple):
 
     trial: SimulatedExperiment
     information: Information
-    tried: int                  # number of compared motions
+    tried: int  # number of compared motions
 
     def rank(self, for_energy: bool = False) -> tuple[int, float]:
         """
@@ -174,7 +205,7 @@ class ExperimentDesign(NamedTuple):
         scale = self.trial.energy**0.5 if for_energy else 1.0
         deviations = scale * self.information.deviations
         determined = deviations[deviations < 1.0]
-        return len(deviations) - len(determined), float(np.sum(determined**(2 * VARIANCE_POWER)))
+        return len(deviations) - len(determined), float(np.sum(determined ** (2 * VARIANCE_POWER)))
 
 
 def candidate_poses(arm: ArmModel, pose: np.ndarray | None) -> list[np.ndarray]:
@@ -200,8 +231,9 @@ def frequency_band(arm: ArmModel, pose: np.ndarray, period: float) -> tuple[floa
     """Return the lowest and the highest excitation frequency of an arm [Hz]."""
     frequencies = locked_frequencies(arm, pose)
     high = BAND_RATIO * frequencies[:MAX_MODES].max(initial=2.0 * MIN_FREQUENCY_HZ)
-    return MIN_FREQUENCY_HZ, float(min(max(high, 5 * MIN_FREQUENCY_HZ),
-                                       MAX_SAMPLING_RATIO / period))
+    return MIN_FREQUENCY_HZ, float(
+        min(max(high, 5 * MIN_FREQUENCY_HZ), MAX_SAMPLING_RATIO / period)
+    )
 
 
 def optimal_shares(matrices: np.ndarray, power: int = VARIANCE_POWER) -> np.ndarray:
@@ -221,17 +253,26 @@ def optimal_shares(matrices: np.ndarray, power: int = VARIANCE_POWER) -> np.ndar
     for _ in range(SHARE_ITERATIONS):
         solution = rows @ np.linalg.pinv(np.tensordot(shares, matrices, 1), hermitian=True)
         variances = np.einsum('pa,pa->p', solution, rows)
-        weights = (variances / variances.max())**(power - 1)
+        weights = (variances / variances.max()) ** (power - 1)
         gains = np.einsum('pa,p,pb,mab->m', solution, weights, solution, matrices, optimize=True)
-        shares = shares * np.maximum(gains, 0.0)**(1 / (power + 1))
+        shares = shares * np.maximum(gains, 0.0) ** (1 / (power + 1))
         shares /= shares.sum()
     return shares
 
 
-def design_experiment(arm: ArmModel, *, seconds: float, period: float, kind: str = 'fourier',
-                      free: Iterable[str] = (), pose: np.ndarray | None = None, tries: int = 8,
-                      seed: int = 0, for_energy: bool = False,
-                      signals: Iterable[str] = ()) -> ExperimentDesign:
+def design_experiment(
+    arm: ArmModel,
+    *,
+    seconds: float,
+    period: float,
+    kind: str = 'fourier',
+    free: Iterable[str] = (),
+    pose: np.ndarray | None = None,
+    tries: int = 8,
+    seed: int = 0,
+    for_energy: bool = False,
+    signals: Iterable[str] = (),
+) -> ExperimentDesign:
     """
     Return the ExperimentDesign of a kind with the most information about free parameters.
 
@@ -274,16 +315,25 @@ def design_experiment(arm: ArmModel, *, seconds: float, period: float, kind: str
             last_error = error
             return None
 
-    def better(first: ExperimentDesign | None,
-               second: ExperimentDesign | None) -> ExperimentDesign | None:
+    def better(
+        first: ExperimentDesign | None, second: ExperimentDesign | None
+    ) -> ExperimentDesign | None:
         if first is None or second is None:
             return first or second
         return second if second.rank(for_energy) < first.rank(for_energy) else first
 
-    def trajectory_at(center: np.ndarray, length: float, coefficients: np.ndarray | None = None
-                      ) -> ExcitationTrajectory:
-        return excitation_trajectory(kind, center, length, frequency_band(arm, center, period),
-                                     period, coefficients, locked_frequencies(arm, center))
+    def trajectory_at(
+        center: np.ndarray, length: float, coefficients: np.ndarray | None = None
+    ) -> ExcitationTrajectory:
+        return excitation_trajectory(
+            kind,
+            center,
+            length,
+            frequency_band(arm, center, period),
+            period,
+            coefficients,
+            locked_frequencies(arm, center),
+        )
 
     centers = candidate_poses(arm, pose)
     if len(centers) > 1 and seconds > COMPARISON_DURATION_S:
@@ -298,29 +348,36 @@ def design_experiment(arm: ArmModel, *, seconds: float, period: float, kind: str
     if kind == 'fourier':
         center, joints = best.trial.trajectory.pose, len(arm.joint_names)
         frequencies = line_frequencies(
-            motion_duration(seconds), frequency_band(arm, center, period),
-            locked_frequencies(arm, center))
+            motion_duration(seconds),
+            frequency_band(arm, center, period),
+            locked_frequencies(arm, center),
+        )
         sizes, matrices = np.zeros((joints, len(frequencies))), []
         p = len(best.information.unknowns)
         for j in range(joints):
             single_joint = np.zeros((joints, len(frequencies), 2))
             single_joint[j] = multisine_coefficients(frequencies, joints)[j]
             trial = attempt(trajectory_at(center, seconds, single_joint))
-            line_matrices, sizes[j] = (np.zeros((len(frequencies), p, p)),
-                                       0.0) if trial is None else (
-                information_by_line(arm, trial, j, frequencies, free, for_energy))
+            line_matrices, sizes[j] = (
+                (np.zeros((len(frequencies), p, p)), 0.0)
+                if trial is None
+                else (information_by_line(arm, trial, j, frequencies, free, for_energy))
+            )
             matrices.append(line_matrices)
         shares = optimal_shares(np.concatenate(matrices)).reshape(sizes.shape)
         generator, coefficients = (
-            np.random.default_rng(seed), multisine_coefficients(frequencies, joints))
+            np.random.default_rng(seed),
+            multisine_coefficients(frequencies, joints),
+        )
         coefficients = coefficients * (sizes * np.sqrt(shares))[..., None]
         trials = []
-        for _ in range(max(tries, 1)):      # phases: how much fits between the limits
+        for _ in range(max(tries, 1)):  # phases: how much fits between the limits
             trials.append(attempt(trajectory_at(center, seconds, coefficients)))
             phases = generator.uniform(0, 2 * np.pi, sizes.shape)
             amplitudes = np.hypot(*np.moveaxis(coefficients, -1, 0))
-            coefficients = np.stack([amplitudes * np.cos(phases), amplitudes * np.sin(phases)],
-                                    axis=-1)
+            coefficients = np.stack(
+                [amplitudes * np.cos(phases), amplitudes * np.sin(phases)], axis=-1
+            )
         # at equal shares, more energy yields more information
         by_energy = sorted([trial for trial in trials if trial], key=lambda trial: -trial.energy)
         for trial in by_energy[:FINALISTS]:
@@ -329,9 +386,11 @@ def design_experiment(arm: ArmModel, *, seconds: float, period: float, kind: str
     return best._replace(tried=attempts)
 
 
-def scaled_design(arm: ArmModel, design: ExperimentDesign, size: float,
-                  free: Iterable[str] = ()) -> ExperimentDesign:
+def scaled_design(
+    arm: ArmModel, design: ExperimentDesign, size: float, free: Iterable[str] = ()
+) -> ExperimentDesign:
     """Return the design with displacements scaled by a factor."""
-    trial = simulate_experiment(arm, design.trial.trajectory.scaled(size),
-                                signals=design.trial.channels)
+    trial = simulate_experiment(
+        arm, design.trial.trajectory.scaled(size), signals=design.trial.channels
+    )
     return ExperimentDesign(trial, information(arm, trial, free), design.tried)

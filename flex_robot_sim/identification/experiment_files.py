@@ -23,8 +23,8 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 
-MAX_POINTS = 1000           # of a message that fits on a command line
-PROFILE_SEGMENTS = 240      # the board has memory for 256
+MAX_POINTS = 1000  # of a message that fits on a command line
+PROFILE_SEGMENTS = 240  # the board has memory for 256
 
 
 def trajectory_text(names: tuple[str, ...], trajectory: ExcitationTrajectory) -> str:
@@ -34,9 +34,11 @@ def trajectory_text(names: tuple[str, ...], trajectory: ExcitationTrajectory) ->
     lines = [f'joint_names: [{", ".join(names)}]', 'points:']
     for k in rows:
         velocity = trajectory.velocity[k] if k != rows[-1] else 0 * trajectory.velocity[k]
-        lines.append(f'- {{positions: {_list(trajectory.position[k])}, '
-                     f'velocities: {_list(velocity)}, '
-                     f'time_from_start: {_time(trajectory.time[k])}}}')
+        lines.append(
+            f'- {{positions: {_list(trajectory.position[k])}, '
+            f'velocities: {_list(velocity)}, '
+            f'time_from_start: {_time(trajectory.time[k])}}}'
+        )
     return '\n'.join(lines) + '\n'
 
 
@@ -44,16 +46,22 @@ def profile_segments(trial: SimulatedExperiment) -> tuple[np.ndarray, np.ndarray
     """Return ends (m,) [s] and mean efforts (m, joints) of the segments of a profile."""
     time, efforts = trial.sequence.time, trial.sequence.efforts
     edges = np.unique(np.linspace(0, len(time) - 1, PROFILE_SEGMENTS + 1).astype(int))
-    means = np.array([np.mean(0.5 * (efforts[a:b] + efforts[a + 1:b + 1]), axis=0)
-                      for a, b in zip(edges[:-1], edges[1:])])
+    means = np.array(
+        [
+            np.mean(0.5 * (efforts[a:b] + efforts[a + 1 : b + 1]), axis=0)
+            for a, b in zip(edges[:-1], edges[1:])
+        ]
+    )
     return time[edges[1:]] - time[0], means
 
 
 def profile_text(names: tuple[str, ...], ends: np.ndarray, efforts: np.ndarray) -> str:
     """Return efforts, each until its end time, as a message."""
     lines = [f'joint_names: [{", ".join(names)}]', 'points:']
-    lines += [f'- {{effort: {_list(row)}, time_from_start: {_time(end)}}}'
-              for end, row in zip(ends, efforts)]
+    lines += [
+        f'- {{effort: {_list(row)}, time_from_start: {_time(end)}}}'
+        for end, row in zip(ends, efforts)
+    ]
     return '\n'.join(lines) + '\n'
 
 
@@ -65,19 +73,28 @@ def open_loop(arm: ArmModel, trial: SimulatedExperiment) -> tuple[str, float]:
     """
     channels, sides = trial.channels, available_channels(arm)[1]
     ends, means = profile_segments(trial)
-    rows = np.minimum(np.searchsorted(ends, trial.sequence.time - trial.sequence.time[0]),
-                      len(ends) - 1)
+    rows = np.minimum(
+        np.searchsorted(ends, trial.sequence.time - trial.sequence.time[0]), len(ends) - 1
+    )
     open_loop_sequence = trial.sequence._replace(efforts=means[rows])
     zero_gains = np.zeros(len(arm.joint_names))
-    setup = Setup(arm.description, DataSet([open_loop_sequence], channels, sides, True, []),
-                  arm.coupling,
-                  tuple(-arm.arrays.base_acceleration[3:]), time_step=2e-3, finer=0)
+    setup = Setup(
+        arm.description,
+        DataSet([open_loop_sequence], channels, sides, True, []),
+        arm.coupling,
+        tuple(-arm.arrays.base_acceleration[3:]),
+        time_step=2e-3,
+        finer=0,
+    )
     response = respond(setup, SoftServo(zero_gains, zero_gains), arm, open_loop_sequence)
     if not np.isfinite(response.channels).all():
         return 'state', float('inf')
-    return max(limit_usage(arm, response.coordinates, trial.sequence.time,
-                           open_loop_sequence.efforts).items(),
-               key=lambda item: item[1])
+    return max(
+        limit_usage(
+            arm, response.coordinates, trial.sequence.time, open_loop_sequence.efforts
+        ).items(),
+        key=lambda item: item[1],
+    )
 
 
 def log_text(log: Log) -> list[list[str]]:
@@ -87,8 +104,9 @@ def log_text(log: Log) -> list[list[str]]:
     return [['time', *log.columns], *([f'{value:.9g}' for value in row] for row in table)]
 
 
-def write_experiment(path: str | Path, content: str | list[list[str]],
-                     is_new: bool = True) -> None:
+def write_experiment(
+    path: str | Path, content: str | list[list[str]], is_new: bool = True
+) -> None:
     """
     Write text, or rows as CSV, to a file; UsageError if that fails.
 
@@ -101,15 +119,21 @@ def write_experiment(path: str | Path, content: str | list[list[str]],
             else:
                 csv.writer(file).writerows(content)
     except FileExistsError as error:
-        raise UsageError(f'{path}: exists already. Name another one, or replace it by '
-                         '--force.') from error
+        raise UsageError(
+            f'{path}: exists already. Name another one, or replace it by --force.'
+        ) from error
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
 
 
 def _list(values):
-    return '[' + ', '.join(f'{float(value):.6g}' if value % 1 else f'{float(value):.1f}'
-                           for value in values) + ']'
+    return (
+        '['
+        + ', '.join(
+            f'{float(value):.6g}' if value % 1 else f'{float(value):.1f}' for value in values
+        )
+        + ']'
+    )
 
 
 def _time(seconds):

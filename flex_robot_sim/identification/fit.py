@@ -32,33 +32,33 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
-DIFFERENCE_STEP = 1e-4          # of finite differences, in z
-ROBUST_THRESHOLD = 3.0          # weight of larger residuals decreases [standard deviations]
-INITIAL_RESIDUAL_RATIO = 0.02   # initial residual of a channel, over its standard deviation
-MIN_RESIDUAL_RATIO = 1e-6       # least residual of a channel, over its standard deviation
-WEIGHTING_ROUNDS = 2            # iterations of the channel weights
+DIFFERENCE_STEP = 1e-4  # of finite differences, in z
+ROBUST_THRESHOLD = 3.0  # weight of larger residuals decreases [standard deviations]
+INITIAL_RESIDUAL_RATIO = 0.02  # initial residual of a channel, over its standard deviation
+MIN_RESIDUAL_RATIO = 1e-6  # least residual of a channel, over its standard deviation
+WEIGHTING_ROUNDS = 2  # iterations of the channel weights
 MAX_EVALUATIONS = 25
-WEIGHTING_EVALUATIONS = 2       # evaluations per iteration of the weights
-TOLERANCE = 1e-7                # relative reduction of the cost in the last step
-WEIGHTING_TOLERANCE = 1e-3      # the same, while the weights still change
-BOUND_MARGIN = 1e-9             # distance of the start point from the bounds
+WEIGHTING_EVALUATIONS = 2  # evaluations per iteration of the weights
+TOLERANCE = 1e-7  # relative reduction of the cost in the last step
+WEIGHTING_TOLERANCE = 1e-3  # the same, while the weights still change
+BOUND_MARGIN = 1e-9  # distance of the start point from the bounds
 WITHOUT_SIMULATION = ('gain', 'offset')
-LOG_PARTS = 24                  # parts of a log with a residual level of their own
-MOTION_CACHE_SIZE = 4           # points with cached simulations
-SLOPE_CACHE_SIZE = 2            # points with cached slopes
-MAX_OUTPUT_CHANGE = 0.01        # relative change of the outputs that keeps cached slopes valid
-MAX_PARAMETER_CHANGE = 0.05     # the same in z, also for parameters without effect
+LOG_PARTS = 24  # parts of a log with a residual level of their own
+MOTION_CACHE_SIZE = 4  # points with cached simulations
+SLOPE_CACHE_SIZE = 2  # points with cached slopes
+MAX_OUTPUT_CHANGE = 0.01  # relative change of the outputs that keeps cached slopes valid
+MAX_PARAMETER_CHANGE = 0.05  # the same in z, also for parameters without effect
 
 
 @summarized
 class Fit(NamedTuple):
     """Solution of the least squares problem."""
 
-    z: np.ndarray               # (p,)          of unknowns, then of initial states
-    residuals: np.ndarray       # (r, c)        over the standard deviations of the channels
-    jacobian: np.ndarray        # (r, c, p)     of the residuals
-    weights: np.ndarray         # (r, c)        of the robust loss
-    deviations: np.ndarray      # (c,)          standard deviations of the channels
+    z: np.ndarray  # (p,)          of unknowns, then of initial states
+    residuals: np.ndarray  # (r, c)        over the standard deviations of the channels
+    jacobian: np.ndarray  # (r, c, p)     of the residuals
+    weights: np.ndarray  # (r, c)        of the robust loss
+    deviations: np.ndarray  # (c,)          standard deviations of the channels
     cost: float
     evaluations: int
 
@@ -66,9 +66,15 @@ class Fit(NamedTuple):
 class Problem:
     """Least squares problem: unknowns, sequences, and the residuals of a model."""
 
-    def __init__(self, setup: Setup, unknowns: Rows[Unknown], servo: SoftServo | None = None,
-                 sequences: Rows[Sequence] | None = None,
-                 starts: Rows[np.ndarray] | None = None, coarse: Problem | None = None) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        unknowns: Rows[Unknown],
+        servo: SoftServo | None = None,
+        sequences: Rows[Sequence] | None = None,
+        starts: Rows[np.ndarray] | None = None,
+        coarse: Problem | None = None,
+    ) -> None:
         """
         Store a Setup and its Unknowns.
 
@@ -79,24 +85,35 @@ class Problem:
         self.setup, self.unknowns = setup, list(unknowns)
         self.servo = servo or soft_servo(setup)
         self.sequences = list(setup.data.sequences if sequences is None else sequences)
-        self.starts = [initial_shapes(setup, sequence) for sequence in self.sequences
-                       ] if starts is None else list(starts)
+        self.starts = (
+            [initial_shapes(setup, sequence) for sequence in self.sequences]
+            if starts is None
+            else list(starts)
+        )
         self.size = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts)
-        self._simulated = [k for k, unknown in enumerate(self.unknowns)
-                           if unknown.kind not in WITHOUT_SIMULATION]
+        self._simulated = [
+            k for k, unknown in enumerate(self.unknowns) if unknown.kind not in WITHOUT_SIMULATION
+        ]
         # models with different initial shapes do not share slopes
         self._coarse = coarse if coarse is not None and coarse.size == self.size else None
         # the soft servo acts on the measured, delayed motion
-        output_only = (*WITHOUT_SIMULATION,
-                       'delay') if setup.has_prescribed_motion else WITHOUT_SIMULATION
-        self._is_output_only = np.array([unknown.kind in output_only for unknown in self.unknowns]
-                                        + [False] * (self.size - len(self.unknowns)))
+        output_only = (
+            (*WITHOUT_SIMULATION, 'delay') if setup.has_prescribed_motion else WITHOUT_SIMULATION
+        )
+        self._is_output_only = np.array(
+            [unknown.kind in output_only for unknown in self.unknowns]
+            + [False] * (self.size - len(self.unknowns))
+        )
         self._motions: dict[bytes, tuple[ArmModel, list[SimulatedMotion]]] = {}
-        self._slopes: list[tuple[np.ndarray, np.ndarray]] = []      # points and slopes
-        self._is_relative = np.array([unknown.scale == 0.0 for unknown in self.unknowns]
-                                     + [False] * (self.size - len(self.unknowns)))
-        self._is_linear = np.array([unknown.kind == 'offset' for unknown in self.unknowns]
-                                   + [False] * (self.size - len(self.unknowns)))
+        self._slopes: list[tuple[np.ndarray, np.ndarray]] = []  # points and slopes
+        self._is_relative = np.array(
+            [unknown.scale == 0.0 for unknown in self.unknowns]
+            + [False] * (self.size - len(self.unknowns))
+        )
+        self._is_linear = np.array(
+            [unknown.kind == 'offset' for unknown in self.unknowns]
+            + [False] * (self.size - len(self.unknowns))
+        )
 
     @property
     def finer(self) -> int:
@@ -114,8 +131,10 @@ class Problem:
 
     def initial_point(self) -> np.ndarray:
         """Return the z (p,) of the description; all sequences begin at rest."""
-        return np.array([unknown.normalized(unknown.start) for unknown in self.unknowns]
-                        + [0.0] * (self.size - len(self.unknowns)))
+        return np.array(
+            [unknown.normalized(unknown.start) for unknown in self.unknowns]
+            + [0.0] * (self.size - len(self.unknowns))
+        )
 
     def values(self, z: np.ndarray) -> dict[str, float]:
         """Return the parameter values of z, by path."""
@@ -124,13 +143,15 @@ class Problem:
     def simulated(self, z: np.ndarray) -> list[np.ndarray]:
         """Return the model outputs, a table (k, c) per sequence, without gains and offsets."""
         arm, motions = self._simulation(z)
-        return [channels_of(self.setup, arm, sequence, motion, self._delay(z))
-                for sequence, motion in zip(self.sequences, motions)]
+        return [
+            channels_of(self.setup, arm, sequence, motion, self._delay(z))
+            for sequence, motion in zip(self.sequences, motions)
+        ]
 
     def _simulation(self, z):
         """Return the arm with the parameters z, and its Motion on each sequence."""
         key_point = z.copy()
-        key_point[self._is_output_only] = 0.0        # the motion is the same
+        key_point[self._is_output_only] = 0.0  # the motion is the same
         return _cached(self._motions, key_point, lambda: self._simulate(z))
 
     def _simulate(self, z):
@@ -138,22 +159,29 @@ class Problem:
         return arm, [self._motion(arm, z, row) for row in range(len(self.sequences))]
 
     def _motion(self, arm, z, row):
-        return move(self.setup, self.servo, arm, self.sequences[row], self._delay(z),
-                    self._start(z, row))
+        return move(
+            self.setup, self.servo, arm, self.sequences[row], self._delay(z), self._start(z, row)
+        )
 
     def _arm(self, z):
-        return self.setup.arm({unknown.path: unknown.value(x) for unknown,
-                               x in zip(self.unknowns, z)
-                               if unknown.kind not in (*WITHOUT_SIMULATION, 'delay')})
+        return self.setup.arm(
+            {
+                unknown.path: unknown.value(x)
+                for unknown, x in zip(self.unknowns, z)
+                if unknown.kind not in (*WITHOUT_SIMULATION, 'delay')
+            }
+        )
 
     def _delay(self, z):
-        return next((unknown.value(x) for unknown,
-                     x in zip(self.unknowns, z) if unknown.kind == 'delay'), 0.0)
+        return next(
+            (unknown.value(x) for unknown, x in zip(self.unknowns, z) if unknown.kind == 'delay'),
+            0.0,
+        )
 
     def _start(self, z, row):
         column = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts[:row])
         shapes = self.starts[row]
-        return shapes @ z[column:column + shapes.shape[1]]
+        return shapes @ z[column : column + shapes.shape[1]]
 
     def read(self, tables: Rows[np.ndarray], z: np.ndarray) -> np.ndarray:
         """Return the predicted log of simulated tables, all sequences, (r, c)."""
@@ -187,8 +215,9 @@ class Problem:
             return False
         change = np.where(self._is_linear, 0.0, change)
         output_change = slopes @ change
-        return bool((output_change.std(axis=0) <= MAX_OUTPUT_CHANGE
-                     * self.measured.std(axis=0)).all())
+        return bool(
+            (output_change.std(axis=0) <= MAX_OUTPUT_CHANGE * self.measured.std(axis=0)).all()
+        )
 
     def _slopes_at(self, z):
         base, motions = self._simulation(z)
@@ -219,10 +248,12 @@ class Problem:
             arm = self._arm(shifted) if is_arm else base
             for row in rows:
                 block = slice(starts[row], starts[row + 1])
-                motion = motions[row] if self._is_output_only[k] else self._motion(arm, shifted,
-                                                                                   row)
-                outputs = channels_of(self.setup, arm, self.sequences[row], motion,
-                                      self._delay(shifted))
+                motion = (
+                    motions[row] if self._is_output_only[k] else self._motion(arm, shifted, row)
+                )
+                outputs = channels_of(
+                    self.setup, arm, self.sequences[row], motion, self._delay(shifted)
+                )
                 out[block, :, k] = (outputs - nominal[block]) / step * gain
 
         with ThreadPoolExecutor(processors()) as pool:
@@ -256,8 +287,13 @@ def processors() -> int:
 def initial_deviations(problem: Problem) -> np.ndarray:
     """Return initial standard deviations of the residuals, (c,)."""
     data = problem.measured
-    return np.maximum(INITIAL_RESIDUAL_RATIO * data.std(axis=0), np.max(
-        [noise_of(sequence.measured) for sequence in problem.sequences], axis=0)) + 1e-12
+    return (
+        np.maximum(
+            INITIAL_RESIDUAL_RATIO * data.std(axis=0),
+            np.max([noise_of(sequence.measured) for sequence in problem.sequences], axis=0),
+        )
+        + 1e-12
+    )
 
 
 def robust_deviations(rows: np.ndarray) -> np.ndarray:
@@ -267,15 +303,22 @@ def robust_deviations(rows: np.ndarray) -> np.ndarray:
     It averages the median absolute deviations of parts of the log. So neither outliers nor a quiet
     end of the log distort it.
     """
-    parts = [1.4826 * np.median(np.abs(part), axis=0)
-             for part in np.array_split(rows, min(LOG_PARTS, len(rows)))]
+    parts = [
+        1.4826 * np.median(np.abs(part), axis=0)
+        for part in np.array_split(rows, min(LOG_PARTS, len(rows)))
+    ]
     deviation = np.sqrt(np.mean(np.square(parts), axis=0))
     return np.where(deviation > 0, deviation, rows.std(axis=0))
 
 
-def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
-          rounds: int = WEIGHTING_ROUNDS, max_evaluations: int = MAX_EVALUATIONS,
-          tolerance: float = TOLERANCE) -> Fit:
+def solve(
+    problem: Problem,
+    z: np.ndarray,
+    deviations: np.ndarray | None = None,
+    rounds: int = WEIGHTING_ROUNDS,
+    max_evaluations: int = MAX_EVALUATIONS,
+    tolerance: float = TOLERANCE,
+) -> Fit:
     """
     Return the Fit from a start point z.
 
@@ -287,12 +330,13 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
     measured = problem.measured
     scale, evaluations = np.maximum(measured.std(axis=0), 1e-300), 0
     for round_ in range(rounds):
+
         def residual(z, deviations=deviations):
             nonlocal evaluations
             evaluations += 1
             try:
                 return problem.residuals(z, deviations).ravel()
-            except FlexRobotSimError:       # no such arm, or it buckles
+            except FlexRobotSimError:  # no such arm, or it buckles
                 return np.full(measured.size, np.nan)
 
         def slopes_of(z, deviations=deviations):
@@ -301,20 +345,31 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
         low, high = problem.bounds()
         z = np.clip(z, low + BOUND_MARGIN, high - BOUND_MARGIN)
         if not np.isfinite(residual(z)).all():
-            raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
-                             'this log: its state is lost on the way. Check its masses and '
-                             'stiffnesses, units of the log, and --time-step.')
+            raise UsageError(
+                f'{problem.sequences[0].name}: the arm as described cannot follow '
+                'this log: its state is lost on the way. Check its masses and '
+                'stiffnesses, units of the log, and --time-step.'
+            )
         is_last = round_ == rounds - 1
         step_tolerance = tolerance if is_last else max(tolerance, WEIGHTING_TOLERANCE)
-        result = least_squares(residual, z, slopes_of, (low, high), loss='soft_l1',
-                               f_scale=ROBUST_THRESHOLD,
-                               ftol=step_tolerance, xtol=step_tolerance, gtol=1e-10,
-                               max_nfev=max_evaluations if is_last else WEIGHTING_EVALUATIONS)
+        result = least_squares(
+            residual,
+            z,
+            slopes_of,
+            (low, high),
+            loss='soft_l1',
+            f_scale=ROBUST_THRESHOLD,
+            ftol=step_tolerance,
+            xtol=step_tolerance,
+            gtol=1e-10,
+            max_nfev=max_evaluations if is_last else WEIGHTING_EVALUATIONS,
+        )
         z = result.x
         residuals_by_channel = result.fun.reshape(measured.shape) * deviations
-        deviations = np.maximum(robust_deviations(residuals_by_channel),
-                                MIN_RESIDUAL_RATIO * scale)
+        deviations = np.maximum(
+            robust_deviations(residuals_by_channel), MIN_RESIDUAL_RATIO * scale
+        )
     residuals = problem.residuals(z, deviations)
     slopes = problem.slopes(z) / deviations[:, None]
-    weights = 1 / np.sqrt(1 + (residuals / ROBUST_THRESHOLD)**2)      # of soft_l1
+    weights = 1 / np.sqrt(1 + (residuals / ROBUST_THRESHOLD) ** 2)  # of soft_l1
     return Fit(z, residuals, slopes, weights, deviations, float(result.cost), evaluations)

@@ -6,10 +6,10 @@ from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.fit import ROBUST_THRESHOLD, Fit, Problem, solve
 from flex_robot_sim.identification.uncertainty import Uncertainty
 
-MAX_RELATIVE_STD_ROUGH = 0.7   # above it not even the order of magnitude is identified
-MIN_CHANGE_STDS = 2.0               # change from the start value, in standard deviations
-MIN_REFIT_RELATIVE_STD = 0.05       # above it the interval may be asymmetric: refit to check
-MIN_REFIT_STDS = 3.0                # evidence of a refit against the start value, in std
+MAX_RELATIVE_STD_ROUGH = 0.7  # above it not even the order of magnitude is identified
+MIN_CHANGE_STDS = 2.0  # change from the start value, in standard deviations
+MIN_REFIT_RELATIVE_STD = 0.05  # above it the interval may be asymmetric: refit to check
+MIN_REFIT_STDS = 3.0  # evidence of a refit against the start value, in std
 
 
 def robust_cost(problem: Problem, z: np.ndarray, deviations: np.ndarray) -> float:
@@ -18,8 +18,9 @@ def robust_cost(problem: Problem, z: np.ndarray, deviations: np.ndarray) -> floa
     return float(2 * ROBUST_THRESHOLD**2 * np.sum(np.sqrt(1 + r**2) - 1))
 
 
-def identifiable_from_covariance(problem: Problem, fit: Fit,
-                                 uncertainties: Uncertainty) -> list[bool]:
+def identifiable_from_covariance(
+    problem: Problem, fit: Fit, uncertainties: Uncertainty
+) -> list[bool]:
     """Return whether the log determines each unknown, by its standard deviation at the optimum."""
     is_identifiable = []
     for k, unknown in enumerate(problem.unknowns):
@@ -28,17 +29,23 @@ def identifiable_from_covariance(problem: Problem, fit: Fit,
         if unknown.scale == 0.0:
             # roughly identified, if the start value lies outside the uncertainty
             has_changed = std < MAX_RELATIVE_STD_ROUGH and abs(fit.z[k]) > MIN_CHANGE_STDS * std
-            is_identifiable.append(bool((std < uncertainty.MAX_RELATIVE_STD or has_changed)
-                                        and not is_at_bound))
-        else:       # it may be zero: then the bound on its distance from zero counts
+            is_identifiable.append(
+                bool((std < uncertainty.MAX_RELATIVE_STD or has_changed) and not is_at_bound)
+            )
+        else:  # it may be zero: then the bound on its distance from zero counts
             size = max(abs(unknown.value(fit.z[k])), abs(unknown.scale))
-            is_identifiable.append(bool(std * unknown.scale < max(uncertainty.MAX_RELATIVE_STD
-                                                                  * size, 3 * unknown.scale)))
+            is_identifiable.append(
+                bool(
+                    std * unknown.scale
+                    < max(uncertainty.MAX_RELATIVE_STD * size, 3 * unknown.scale)
+                )
+            )
     return is_identifiable
 
 
-def identifiable_from_refit(problem: Problem, fit: Fit, uncertainties: Uncertainty,
-                            is_identifiable: list[bool]) -> list[bool]:
+def identifiable_from_refit(
+    problem: Problem, fit: Fit, uncertainties: Uncertainty, is_identifiable: list[bool]
+) -> list[bool]:
     """
     Return whether the log determines each unknown, and a refit without it is worse (I24).
 
@@ -48,17 +55,25 @@ def identifiable_from_refit(problem: Problem, fit: Fit, uncertainties: Uncertain
     result = list(is_identifiable)
     for k, unknown in enumerate(problem.unknowns):
         std = uncertainties.deviations[k]
-        if not (result[k] and unknown.scale == 0.0
-                and MIN_REFIT_RELATIVE_STD < std < uncertainty.MAX_RELATIVE_STD
-                and abs(fit.z[k]) > MIN_REFIT_STDS * std):
+        if not (
+            result[k]
+            and unknown.scale == 0.0
+            and MIN_REFIT_RELATIVE_STD < std < uncertainty.MAX_RELATIVE_STD
+            and abs(fit.z[k]) > MIN_REFIT_STDS * std
+        ):
             continue
         other_rows = [row for row in range(problem.size) if row != k]
-        reduced = Problem(problem.setup, [problem.unknowns[row] for row in other_rows
-                                          if row < len(problem.unknowns)], problem.servo,
-                          problem.sequences)
+        reduced = Problem(
+            problem.setup,
+            [problem.unknowns[row] for row in other_rows if row < len(problem.unknowns)],
+            problem.servo,
+            problem.sequences,
+        )
         refit = solve(reduced, fit.z[other_rows], fit.deviations, rounds=1)
-        cost_increase = (robust_cost(reduced, refit.z, fit.deviations)
-                         - robust_cost(problem, fit.z, fit.deviations))
-        result[k] = bool(cost_increase > (MIN_REFIT_STDS * std
-                                          / uncertainty.white_deviations(fit)[k])**2)
+        cost_increase = robust_cost(reduced, refit.z, fit.deviations) - robust_cost(
+            problem, fit.z, fit.deviations
+        )
+        result[k] = bool(
+            cost_increase > (MIN_REFIT_STDS * std / uncertainty.white_deviations(fit)[k]) ** 2
+        )
     return result

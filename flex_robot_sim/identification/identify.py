@@ -35,25 +35,29 @@ from flex_robot_sim.identification.prediction import (
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 
-HELD_OUT_RATIO = 0.25           # share of each log, at its end, for validation
-MIN_PERIODS = 3.0               # periods of the slowest resonance in a log
-MIN_EFFORT_CORRELATION = 0.8    # of logged efforts and those that the motion requires
-STIFF_SERVO_RATIO = 5.0         # frequency of the servo of this check, over the soft servo
-CHECK_DURATION_S = 15.0         # of the log, for checks of units
+HELD_OUT_RATIO = 0.25  # share of each log, at its end, for validation
+MIN_PERIODS = 3.0  # periods of the slowest resonance in a log
+MIN_EFFORT_CORRELATION = 0.8  # of logged efforts and those that the motion requires
+STIFF_SERVO_RATIO = 5.0  # frequency of the servo of this check, over the soft servo
+CHECK_DURATION_S = 15.0  # of the log, for checks of units
 DEGREES = 180 / np.pi
-DEGREES_MARGIN = 2.0            # gyro rates within this factor of DEGREES are in degrees
-MAX_EFFORT_RATIO = 3.0          # of required over logged efforts: beyond it the unit is wrong
-COARSE_TOLERANCE = 1e-3         # relative, of the sum of squares, with the coarse model
-FINAL_WEIGHTING_ROUNDS = 3      # iterations of the channel weights in the last fit
-MIN_BEST_EXPLAINED = 0.8        # of the best channel; the fit restarts if it is less
-BOUND_DISTANCE = 0.05           # in z: a parameter this close to a bound has diverged
+DEGREES_MARGIN = 2.0  # gyro rates within this factor of DEGREES are in degrees
+MAX_EFFORT_RATIO = 3.0  # of required over logged efforts: beyond it the unit is wrong
+COARSE_TOLERANCE = 1e-3  # relative, of the sum of squares, with the coarse model
+FINAL_WEIGHTING_ROUNDS = 3  # iterations of the channel weights in the last fit
+MIN_BEST_EXPLAINED = 0.8  # of the best channel; the fit restarts if it is less
+BOUND_DISTANCE = 0.05  # in z: a parameter this close to a bound has diverged
 RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.0, 1.25, 1.6
-DEFAULT_FREQUENCY_HZ = 1.0      # for the first horizons of a log without resonances
+DEFAULT_FREQUENCY_HZ = 1.0  # for the first horizons of a log without resonances
 
 
-def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] = (),
-             watch: Callable[[str], object] = lambda line: None,
-             known: Rows[KnownNumber] = ()) -> Identification:
+def identify(
+    setup: Setup,
+    free: Iterable[str] = (),
+    validation: Rows[Sequence] = (),
+    watch: Callable[[str], object] = lambda line: None,
+    known: Rows[KnownNumber] = (),
+) -> Identification:
     """
     Fit a Setup to its logs.
 
@@ -66,8 +70,10 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     refuse_twice(unknowns)
     all_sequences = data.sequences
     if not validation:
-        fitted_sequences = [sequence.part(0, round((1 - HELD_OUT_RATIO) * len(sequence.time)))
-                            for sequence in all_sequences]
+        fitted_sequences = [
+            sequence.part(0, round((1 - HELD_OUT_RATIO) * len(sequence.time)))
+            for sequence in all_sequences
+        ]
     else:
         fitted_sequences = all_sequences
     problem = Problem(setup, unknowns, sequences=fitted_sequences)
@@ -79,13 +85,16 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     if slowest:
         for sequence in fitted_sequences:
             if (sequence.time[-1] - sequence.time[0]) * slowest < MIN_PERIODS:
-                notes.append(f'{sequence.name}: holds less than {MIN_PERIODS:g} periods of its '
-                             f'slowest resonance, {slowest:.3g} Hz')
+                notes.append(
+                    f'{sequence.name}: holds less than {MIN_PERIODS:g} periods of its '
+                    f'slowest resonance, {slowest:.3g} Hz'
+                )
     watch('comparing spectra')
     z = spectral_start(problem)
     watch('fitting the beginning')
-    z, finer = horizon_start(problem, z,
-                             slowest_frequency(problem, slowest or DEFAULT_FREQUENCY_HZ))
+    z, finer = horizon_start(
+        problem, z, slowest_frequency(problem, slowest or DEFAULT_FREQUENCY_HZ)
+    )
     problem, z = _with_order(problem, z, finer)
     watch('fitting')
     fit = _with_restarts(problem, solve(problem, z, rounds=1, tolerance=COARSE_TOLERANCE), watch)
@@ -93,42 +102,62 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     finer = best_order(problem, fit)
     if finer != problem.finer:
         problem, z = _with_order(problem, fit.z, finer)
-        fit = solve(problem, z, rounds=1, max_evaluations=1)        # slopes for the last fit
+        fit = solve(problem, z, rounds=1, max_evaluations=1)  # slopes for the last fit
     problem = with_sufficient_step(problem, fit)
     setup = problem.setup
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
     fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS)
     uncertainties = _uncertainty(fit, problem)
     unidentifiable, refit, refit_problem, refit_uncertainties = _without_unidentifiable(
-        problem, fit, uncertainties, watch)
-    numbers = _numbers(unknowns, unidentifiable, (fit, uncertainties),
-                       (refit_problem, refit, refit_uncertainties))
+        problem, fit, uncertainties, watch
+    )
+    numbers = _numbers(
+        unknowns, unidentifiable, (fit, uncertainties), (refit_problem, refit, refit_uncertainties)
+    )
     free_count = sum(unknown.kind != 'offset' for unknown in refit_problem.unknowns)
     predicted = refit_problem.read(refit_problem.simulated(refit.z), refit.z)
     explained_by_channel = uncertainty.explained(refit_problem.measured, predicted)
     validation_data = _validation_data(setup, refit_problem, refit, all_sequences, validation)
-    explained_by_signal, silent = _validated(setup, refit_problem.servo, validation_data,
-                                             validation or all_sequences)
+    explained_by_signal, silent = _validated(
+        setup, refit_problem.servo, validation_data, validation or all_sequences
+    )
     if silent:
         notes.append(f'not judged, as noise covers what is there: {", ".join(silent)}')
     return Identification(
-        numbers, dict(zip(data.channels, explained_by_channel.tolist())),
-        {name: explained for name, explained in explained_by_signal.items()
-         if name in data.channels},
-        {name.partition('/')[2]: explained for name, explained in explained_by_signal.items()
-         if name not in data.channels}, silent, log_resonances, notes,
-        refit_uncertainties.correlations[:free_count, :free_count], validation_data.measured,
-        validation_data.predicted, validation_data.times, data.channels, refit, setup)
+        numbers,
+        dict(zip(data.channels, explained_by_channel.tolist())),
+        {
+            name: explained
+            for name, explained in explained_by_signal.items()
+            if name in data.channels
+        },
+        {
+            name.partition('/')[2]: explained
+            for name, explained in explained_by_signal.items()
+            if name not in data.channels
+        },
+        silent,
+        log_resonances,
+        notes,
+        refit_uncertainties.correlations[:free_count, :free_count],
+        validation_data.measured,
+        validation_data.predicted,
+        validation_data.times,
+        data.channels,
+        refit,
+        setup,
+    )
 
 
 def _with_order(problem, z, finer):
     """Return the problem with another number of modes, and its z; initial states may restart."""
     if finer == problem.finer:
         return problem, z
-    refined = Problem(replace(problem.setup, finer=finer), problem.unknowns, problem.servo,
-                      problem.sequences)
+    refined = Problem(
+        replace(problem.setup, finer=finer), problem.unknowns, problem.servo, problem.sequences
+    )
     start = refined.initial_point()
-    start[:len(problem.unknowns)] = z[:len(problem.unknowns)]
+    start[: len(problem.unknowns)] = z[: len(problem.unknowns)]
     return refined, z if refined.size == problem.size else start
 
 
@@ -136,13 +165,21 @@ def _with_restarts(problem, fit, watch):
     """Return the Fit, or a better one from other stiffnesses if it is poor or has diverged."""
     predicted = problem.read(problem.simulated(fit.z), fit.z)
     low, high = problem.bounds()
-    is_at_bound = any(min(fit.z[k] - low[k], high[k] - fit.z[k]) < BOUND_DISTANCE
-                      for k, unknown in enumerate(problem.unknowns) if unknown.scale == 0.0)
-    if uncertainty.explained(problem.measured,
-                             predicted).max() > MIN_BEST_EXPLAINED and not is_at_bound:
+    is_at_bound = any(
+        min(fit.z[k] - low[k], high[k] - fit.z[k]) < BOUND_DISTANCE
+        for k, unknown in enumerate(problem.unknowns)
+        if unknown.scale == 0.0
+    )
+    if (
+        uncertainty.explained(problem.measured, predicted).max() > MIN_BEST_EXPLAINED
+        and not is_at_bound
+    ):
         return fit
-    stiff_rows = [k for k, unknown in enumerate(problem.unknowns)
-                  if unknown.kind == 'stiffness' and unknown.scale == 0.0]
+    stiff_rows = [
+        k
+        for k, unknown in enumerate(problem.unknowns)
+        if unknown.kind == 'stiffness' and unknown.scale == 0.0
+    ]
     for factor in RESTART_STIFFNESS_FACTORS if stiff_rows else ():
         watch(f'fitting from {factor:g} of the stiffness')
         z = problem.initial_point()
@@ -169,21 +206,29 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
     for _ in range(2):
         is_identified = identifiable_from_covariance(refit_problem, refit, refit_uncertainties)
         if not unidentifiable:
-            is_identified = identifiable_from_refit(refit_problem, refit, refit_uncertainties,
-                                                    is_identified)
-        candidates = [unknown for unknown, identified in zip(refit_problem.unknowns, is_identified)
-                      if not identified and unknown.kind != 'offset'
-                      and (not unidentifiable or unknown.kind == 'gain')]
+            is_identified = identifiable_from_refit(
+                refit_problem, refit, refit_uncertainties, is_identified
+            )
+        candidates = [
+            unknown
+            for unknown, identified in zip(refit_problem.unknowns, is_identified)
+            if not identified
+            and unknown.kind != 'offset'
+            and (not unidentifiable or unknown.kind == 'gain')
+        ]
         # with masses as described, the gain of a gauge may become identifiable
-        unidentifiable = unidentifiable + ([unknown for unknown in candidates
-                                            if unknown.kind != 'gain'] or candidates)
-        if not candidates or len(unidentifiable) == sum(unknown.kind != 'offset'
-                                                        for unknown in unknowns):
+        unidentifiable = unidentifiable + (
+            [unknown for unknown in candidates if unknown.kind != 'gain'] or candidates
+        )
+        if not candidates or len(unidentifiable) == sum(
+            unknown.kind != 'offset' for unknown in unknowns
+        ):
             break
         watch('fitting without ' + ', '.join(unknown.path for unknown in unidentifiable))
         remaining = [k for k, unknown in enumerate(unknowns) if unknown not in unidentifiable]
-        refit_problem = Problem(problem.setup, [unknowns[k] for k in remaining], problem.servo,
-                                problem.sequences)
+        refit_problem = Problem(
+            problem.setup, [unknowns[k] for k in remaining], problem.servo, problem.sequences
+        )
         rows = remaining + list(range(len(unknowns), problem.size))
         refit = solve(refit_problem, fit.z[rows])
         refit_uncertainties = _uncertainty(refit, refit_problem)
@@ -200,23 +245,37 @@ def _numbers(unknowns, unidentifiable, first, last):
         if unknown.kind == 'offset':
             continue
         is_identified = unknown not in unidentifiable and unknown.path in rows
-        z, deviation, row = ((refit.z[rows[unknown.path]],
-                              refit_uncertainties.deviations[rows[unknown.path]],
-                              rows[unknown.path]) if is_identified
-                             else (fit.z[k], uncertainties.deviations[k], k))
+        z, deviation, row = (
+            (
+                refit.z[rows[unknown.path]],
+                refit_uncertainties.deviations[rows[unknown.path]],
+                rows[unknown.path],
+            )
+            if is_identified
+            else (fit.z[k], uncertainties.deviations[k], k)
+        )
         unknowns_there = problem.unknowns if is_identified else unknowns
         correlations = (refit_uncertainties if is_identified else uncertainties).correlations
         partner = uncertainty.trading(correlations, row, len(unknowns_there))
-        half_width = (refit_uncertainties if is_identified
-                      else uncertainties).factor[row] * deviation
+        half_width = (refit_uncertainties if is_identified else uncertainties).factor[
+            row
+        ] * deviation
         with np.errstate(over='ignore'):
             interval = unknown.value(z - half_width), unknown.value(z + half_width)
         value = unknown.value(z)
-        numbers.append(EstimatedNumber(
-            unknown.path, unknown.unit, unknown.start, value if is_identified else unknown.start,
-            float(deviation * abs(unknown.slope(z))), interval, is_identified,
-            unknowns_there[partner].path if partner is not None else '',
-            '' if is_identified else uncertainty.HINTS.get(_kind(unknown), '')))
+        numbers.append(
+            EstimatedNumber(
+                unknown.path,
+                unknown.unit,
+                unknown.start,
+                value if is_identified else unknown.start,
+                float(deviation * abs(unknown.slope(z))),
+                interval,
+                is_identified,
+                unknowns_there[partner].path if partner is not None else '',
+                '' if is_identified else uncertainty.HINTS.get(_kind(unknown), ''),
+            )
+        )
     return numbers
 
 
@@ -238,17 +297,25 @@ class _ValidationData(NamedTuple):
 def _validation_data(setup, problem, fit, all_sequences, validation):
     """Return measured and predicted signals of the sequences that the fit did not use."""
     values = problem.values(fit.z)
-    arm = setup.arm({path: value for path, value in values.items() if not _is_signal(
-        problem.unknowns, path)})
+    arm = setup.arm(
+        {path: value for path, value in values.items() if not _is_signal(problem.unknowns, path)}
+    )
     delay = values.get('delay', 0.0)
     tables = _ValidationData([], [], [], [], [])
     for row, sequence in enumerate(validation or all_sequences):
         start = None if validation else problem._start(fit.z, row)
         response = respond(setup, problem.servo, arm, sequence, delay, start)
         begin = 0 if validation else len(problem.sequences[row].time)
-        for table, column in zip(tables, (
-                sequence.measured, problem.read([response.channels], fit.z), sequence.time,
-                response.servo_effort, sequence.efforts)):
+        for table, column in zip(
+            tables,
+            (
+                sequence.measured,
+                problem.read([response.channels], fit.z),
+                sequence.time,
+                response.servo_effort,
+                sequence.efforts,
+            ),
+        ):
             table.append(column[begin:])
     return tables
 
@@ -260,36 +327,62 @@ def _validated(setup, servo, validation, sequences):
     filters, period = setup.filters or {}, sequences[0].period
 
     def passes(frequency):
-        return np.column_stack([filters[name].passes(frequency / period) if name in filters
-                                else np.ones(len(frequency)) for name in data.channels])
+        return np.column_stack(
+            [
+                filters[name].passes(frequency / period)
+                if name in filters
+                else np.ones(len(frequency))
+                for name in data.channels
+            ]
+        )
 
     noise = uncertainty.noise_floor(validation.measured, passes)
     shares = uncertainty.explainable(
-        (measured - predicted).var(axis=0), measured.var(axis=0), predicted.var(axis=0), noise,
-        np.concatenate([sequence.measured for sequence in sequences]).var(axis=0), len(measured))
+        (measured - predicted).var(axis=0),
+        measured.var(axis=0),
+        predicted.var(axis=0),
+        noise,
+        np.concatenate([sequence.measured for sequence in sequences]).var(axis=0),
+        len(measured),
+    )
     by_signal = dict(zip(data.channels, zip(*shares)))
     if not setup.has_prescribed_motion:
         servo_effort, effort = (
-            np.concatenate(validation.servo_efforts), np.concatenate(validation.efforts))
-        channel_of_joint = [data.channels.index(f'{side}/{name}') if side else 0
-                            for name, side in zip(names, data.sides)]
+            np.concatenate(validation.servo_efforts),
+            np.concatenate(validation.efforts),
+        )
+        channel_of_joint = [
+            data.channels.index(f'{side}/{name}') if side else 0
+            for name, side in zip(names, data.sides)
+        ]
         # mean of two samples; the stiffness of the servo amplifies their noise
-        servo_noise = 0.5 * servo.gains()[0]**2 * noise[channel_of_joint]
+        servo_noise = 0.5 * servo.gains()[0] ** 2 * noise[channel_of_joint]
         shares = uncertainty.explainable(
-            (servo_effort**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
+            (servo_effort**2).mean(axis=0),
+            effort.var(axis=0),
+            0.0 * servo.damping,
             servo_noise + uncertainty.noise_floor(validation.efforts),
             np.concatenate([sequence.efforts for sequence in sequences]).var(axis=0),
-            len(servo_effort))
-        by_signal.update({f'effort/{name}': explained for name, explained, side in zip(
-            names, zip(*shares), data.sides) if side and effort[:, names.index(name)].any()})
+            len(servo_effort),
+        )
+        by_signal.update(
+            {
+                f'effort/{name}': explained
+                for name, explained, side in zip(names, zip(*shares), data.sides)
+                if side and effort[:, names.index(name)].any()
+            }
+        )
     silent = tuple(name for name, (_, is_seen) in by_signal.items() if not is_seen)
-    return {name: float(explained) for name, (explained, is_seen) in by_signal.items()
-            if is_seen}, silent
+    return {
+        name: float(explained) for name, (explained, is_seen) in by_signal.items() if is_seen
+    }, silent
 
 
 def _is_signal(unknowns: Rows[Unknown], path: str) -> bool:
-    return any(unknown.path == path and unknown.kind in ('gain', 'offset', 'delay')
-               for unknown in unknowns)
+    return any(
+        unknown.path == path and unknown.kind in ('gain', 'offset', 'delay')
+        for unknown in unknowns
+    )
 
 
 def refuse_currents(problem: Problem) -> None:
@@ -305,8 +398,9 @@ def refuse_currents(problem: Problem) -> None:
         short = sequence.part(0, max(4, round(CHECK_DURATION_S / sequence.period)))
         alone = short._replace(efforts=np.zeros_like(short.efforts))
         width = max(1, round(0.5 / frequency / sequence.period))
-        needed.append(uniform_filter1d(respond(setup, servo, arm, alone).servo_effort, width,
-                                       axis=0))
+        needed.append(
+            uniform_filter1d(respond(setup, servo, arm, alone).servo_effort, width, axis=0)
+        )
         logged.append(uniform_filter1d(short.efforts, width, axis=0))
     for j, name in enumerate(arm.joint_names):
         required, actual = (np.concatenate(rows)[:, j] for rows in (needed, logged))
@@ -316,14 +410,19 @@ def refuse_currents(problem: Problem) -> None:
             continue
         correlation, factor = (actual * required).mean() / scale, required.std() / actual.std()
         if correlation < -MIN_EFFORT_CORRELATION:
-            raise UsageError(f'{problem.sequences[0].name}: "effort/{name}" has the wrong sign. '
-                             f'Give --signal effort/{name}=COLUMN*-1.')
+            raise UsageError(
+                f'{problem.sequences[0].name}: "effort/{name}" has the wrong sign. '
+                f'Give --signal effort/{name}=COLUMN*-1.'
+            )
         if correlation > MIN_EFFORT_CORRELATION and not (
-                1 / MAX_EFFORT_RATIO < factor < MAX_EFFORT_RATIO):
-            raise UsageError(f'{problem.sequences[0].name}: the motion of "{name}" needs '
-                             f'{factor:.3g} times the efforts that were logged: a current, or '
-                             f'another unit? Give --signal effort/{name}=COLUMN*FACTOR [N m], or '
-                             '--by motion.')
+            1 / MAX_EFFORT_RATIO < factor < MAX_EFFORT_RATIO
+        ):
+            raise UsageError(
+                f'{problem.sequences[0].name}: the motion of "{name}" needs '
+                f'{factor:.3g} times the efforts that were logged: a current, or '
+                f'another unit? Give --signal effort/{name}=COLUMN*FACTOR [N m], or '
+                '--by motion.'
+            )
 
 
 def refuse_degrees(problem: Problem) -> None:
@@ -340,9 +439,12 @@ def refuse_degrees(problem: Problem) -> None:
     sequence = sequence.part(0, max(4, round(CHECK_DURATION_S / sequence.period)))
     predicted = respond(setup, problem.servo, arm, sequence).channels
     for link, axes in columns.items():
-        rate, expected = (np.sqrt(table[:, axes].var(axis=0).sum())
-                          for table in (sequence.measured, predicted))
+        rate, expected = (
+            np.sqrt(table[:, axes].var(axis=0).sum()) for table in (sequence.measured, predicted)
+        )
         if expected * DEGREES / DEGREES_MARGIN < rate < expected * DEGREES * DEGREES_MARGIN:
-            raise UsageError(f'{sequence.name}: the gyro on "{link}" turns {rate / expected:.3g} '
-                             'times as fast as the arm: these are degrees. Give --signal '
-                             f'gyro/{link}/x=COLUMN*deg and so on.')
+            raise UsageError(
+                f'{sequence.name}: the gyro on "{link}" turns {rate / expected:.3g} '
+                'times as fast as the arm: these are degrees. Give --signal '
+                f'gyro/{link}/x=COLUMN*deg and so on.'
+            )

@@ -27,10 +27,10 @@ from flex_robot_sim.util.exceptions import UsageError
 
 KINDS = 'gyro', 'acceleration'
 UNITS = {'gyro': 'rad/s', 'acceleration': 'm/s2'}
-DERIVATIVE_SAMPLES = 7          # of the polynomial of a numerical derivative
-MIN_SPREAD_RATIO = 1e-6         # of an axis that moves, over the axis that moves most
-MIN_DISTINCT_VALUES = 32        # of an axis; with fewer, quantization is taken for clipping
-MIN_GRAVITY_RATIO = 0.3         # mean norm of three axes, over gravity
+DERIVATIVE_SAMPLES = 7  # of the polynomial of a numerical derivative
+MIN_SPREAD_RATIO = 1e-6  # of an axis that moves, over the axis that moves most
+MIN_DISTINCT_VALUES = 32  # of an axis; with fewer, quantization is taken for clipping
+MIN_GRAVITY_RATIO = 0.3  # mean norm of three axes, over gravity
 _CHANNEL = re.compile(rf'(?P<kind>{"|".join(KINDS)})/(?P<link>.+)/(?P<axis>[xyz])')
 
 _IMU_NAME = re.compile(r'(?:^|_)imu(?:_|\d|$)', re.IGNORECASE)
@@ -39,8 +39,8 @@ _IMU_NAME = re.compile(r'(?:^|_)imu(?:_|\d|$)', re.IGNORECASE)
 class ImuChannel(NamedTuple):
     """An axis of a gyro or an accelerometer."""
 
-    kind: str               # of KINDS
-    link: str               # name of the link frame
+    kind: str  # of KINDS
+    link: str  # name of the link frame
     axis: int
 
 
@@ -57,15 +57,23 @@ def is_imu_name(link: str) -> bool:
 
 def imu_channels(arm: ArmModel) -> list[str]:
     """Return the channels of IMUs on all moving links."""
-    return [f'{kind}/{link}/{axis}' for kind in KINDS for link, frame in arm.frames.items()
-            if frame.body >= 0 for axis in 'xyz']
+    return [
+        f'{kind}/{link}/{axis}'
+        for kind in KINDS
+        for link, frame in arm.frames.items()
+        if frame.body >= 0
+        for axis in 'xyz'
+    ]
 
 
 def unknown_links(arm: ArmModel, names: Iterable[str]) -> list[str]:
     """Return the links of IMU channels that do not exist in this arm."""
     channels = (imu_channel(name) for name in names)
-    return [*dict.fromkeys(channel.link for channel in channels if channel
-                           and channel.link not in arm.frames)]
+    return [
+        *dict.fromkeys(
+            channel.link for channel in channels if channel and channel.link not in arm.frames
+        )
+    ]
 
 
 def refuse_unknown_links(arm: ArmModel, signals: Iterable[str]) -> None:
@@ -74,15 +82,25 @@ def refuse_unknown_links(arm: ArmModel, signals: Iterable[str]) -> None:
         name = words.partition('=')[0]
         channel = imu_channel(name)
         if channel and channel.link not in arm.frames:
-            raise UsageError(f'--signal {words}: the robot has no link "{channel.link}". '
-                             f'{near(channel.link, arm.frames)}')
+            raise UsageError(
+                f'--signal {words}: the robot has no link "{channel.link}". '
+                f'{near(channel.link, arm.frames)}'
+            )
         if channel and arm.frames[channel.link].body < 0:
-            raise UsageError(f'--signal {words}: link "{channel.link}" never moves. Name the link '
-                             'that carries the sensor.')
+            raise UsageError(
+                f'--signal {words}: link "{channel.link}" never moves. Name the link '
+                'that carries the sensor.'
+            )
 
 
-def imu_readings(arm: ArmModel, gravity: ArrayLike, channels: Sequence[str],
-                 coordinates: np.ndarray, rates: np.ndarray, period: float) -> np.ndarray:
+def imu_readings(
+    arm: ArmModel,
+    gravity: ArrayLike,
+    channels: Sequence[str],
+    coordinates: np.ndarray,
+    rates: np.ndarray,
+    period: float,
+) -> np.ndarray:
     """
     Return the readings of IMU channels (c,) at even samples, (k, c) [rad/s, m/s2].
 
@@ -94,23 +112,32 @@ def imu_readings(arm: ArmModel, gravity: ArrayLike, channels: Sequence[str],
     frames = [arm.frames[link] for link in links]
     twists = np.zeros((len(coordinates), len(links), 6))
     rotations = np.zeros((len(coordinates), len(links), 3, 3))
-    set_frames_along(arm.arrays, np.ascontiguousarray(coordinates), np.ascontiguousarray(rates),
-                     np.array([frame.body for frame in frames], int),
-                     np.array([frame.R for frame in frames]),
-                     np.array([frame.p for frame in frames]), make_workspace(arm.arrays),
-                     twists, rotations)
+    set_frames_along(
+        arm.arrays,
+        np.ascontiguousarray(coordinates),
+        np.ascontiguousarray(rates),
+        np.array([frame.body for frame in frames], int),
+        np.array([frame.R for frame in frames]),
+        np.array([frame.p for frame in frames]),
+        make_workspace(arm.arrays),
+        twists,
+        rotations,
+    )
     angular_velocity, v = twists[..., :3], twists[..., 3:]
-    specific_force = (rates_along(v, period) + np.cross(angular_velocity, v)
-                      - np.einsum('kmij,i->kmj', rotations,
-                                  np.asarray(gravity, float)))         # (I22)
+    specific_force = (
+        rates_along(v, period)
+        + np.cross(angular_velocity, v)
+        - np.einsum('kmij,i->kmj', rotations, np.asarray(gravity, float))
+    )  # (I22)
     readings = dict(zip(KINDS, (angular_velocity, specific_force)))
-    return np.column_stack([readings[imu.kind][:, links.index(imu.link), imu.axis]
-                            for imu in parsed])
+    return np.column_stack(
+        [readings[imu.kind][:, links.index(imu.link), imu.axis] for imu in parsed]
+    )
 
 
 def rates_along(values: np.ndarray, period: float) -> np.ndarray:
     """Return the derivative of even samples (k, ...), by a polynomial through their neighbours."""
-    count = min(DERIVATIVE_SAMPLES, len(values) - 1 + len(values) % 2)      # an odd number
+    count = min(DERIVATIVE_SAMPLES, len(values) - 1 + len(values) % 2)  # an odd number
     return savgol_filter(values, count, count - 1, deriv=1, delta=period, axis=0)
 
 

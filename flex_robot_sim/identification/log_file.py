@@ -39,22 +39,22 @@ MAX_BYTES = 512 * 2**20
 MCAP = b'\x89MCAP'
 BENCH_LOG_PREFIX = b'# {"format"'
 UNIT_FACTORS = {'deg': math.pi / 180, 'mrad': 1e-3, 'mm': 1e-3, 'micro': 1e-6}
-GAUGE_CUTOFF_HZ = 40.0      # second order low-pass filter of the gauges of a bench
-MIN_REST_S = 1.0            # of the stepper
-MIN_TOTAL_REST_S = 3.0      # below it, the fit uses the whole log
-MAX_RESTS = 2               # with the largest vibration; each adds initial states to the fit
-MAX_ROTOR_LAG_STEPS = 2.0   # a larger lag of the rotor means lost full steps
+GAUGE_CUTOFF_HZ = 40.0  # second order low-pass filter of the gauges of a bench
+MIN_REST_S = 1.0  # of the stepper
+MIN_TOTAL_REST_S = 3.0  # below it, the fit uses the whole log
+MAX_RESTS = 2  # with the largest vibration; each adds initial states to the fit
+MAX_ROTOR_LAG_STEPS = 2.0  # a larger lag of the rotor means lost full steps
 IMU = 'sensor_msgs/msg/Imu'
 IMU_FIELDS = {'gyro': 'angular_velocity', 'acceleration': 'linear_acceleration'}
-MAX_CLOCK_DRIFT = 1e-3      # of two clocks of a recording [s/s]
+MAX_CLOCK_DRIFT = 1e-3  # of two clocks of a recording [s/s]
 _SIGNAL = re.compile(r'(?P<signal>[^=]+)=(?P<column>.+?)(\*(?P<factor>[^*]+))?')
 
 
 class Column(NamedTuple):
     """Samples of one signal."""
 
-    time: np.ndarray        # (k,)                                                          [s]
-    values: np.ndarray      # (k,)
+    time: np.ndarray  # (k,)                                                          [s]
+    values: np.ndarray  # (k,)
 
 
 @summarized
@@ -70,8 +70,8 @@ class Log(NamedTuple):
     """
 
     path: str
-    columns: dict[str, Column]      # by signal name, and by the name in the file
-    notes: list[str]                # remarks about the file
+    columns: dict[str, Column]  # by signal name, and by the name in the file
+    notes: list[str]  # remarks about the file
 
 
 def make_log(times: ArrayLike, signals: Mapping[str, ArrayLike], *, name: str = 'log') -> Log:
@@ -90,24 +90,32 @@ def make_log(times: ArrayLike, signals: Mapping[str, ArrayLike], *, name: str = 
                                                   'effort/motor': np.cos(times)})
     """
     times = array_or_nan(times)
-    if times.ndim != 1 or not times.size or not (np.diff(times) > 0.0).all() or (
-            not np.isfinite(times).all()):
+    if (
+        times.ndim != 1
+        or not times.size
+        or not (np.diff(times) > 0.0).all()
+        or (not np.isfinite(times).all())
+    ):
         raise SettingError('times must be finite and rise, one number per sample [s]')
     if not isinstance(signals, Mapping):
-        raise SettingError(f'signals = {shortened(repr(signals), 60)} must be values by name: '
-                           "{'position/elbow': values}")
+        raise SettingError(
+            f'signals = {shortened(repr(signals), 60)} must be values by name: '
+            "{'position/elbow': values}"
+        )
     columns = {}
     for signal, values in signals.items():
         values = array_or_nan(values)
         if values.shape != times.shape or not np.isfinite(values).all():
-            raise SettingError(f'signals["{signal}"] must be {times.size} finite numbers, one '
-                               'per time')
+            raise SettingError(
+                f'signals["{signal}"] must be {times.size} finite numbers, one per time'
+            )
         columns[str(signal)] = Column(times, values)
     return Log(name, columns, [])
 
 
-def read_log(path: str | Path, signals: Iterable[str] = (), *,
-             calibration: Calibration | None = None) -> Log:
+def read_log(
+    path: str | Path, signals: Iterable[str] = (), *, calibration: Calibration | None = None
+) -> Log:
     """
     Return the Log in the file at `path`, CSV or MCAP; UsageError if the file is invalid.
 
@@ -124,8 +132,9 @@ def read_log(path: str | Path, signals: Iterable[str] = (), *,
     try:
         is_mcap = path.is_dir() or path.open('rb').read(5) == MCAP
     except OSError as error:
-        raise UsageError(f'{path}: cannot be read: {error.strerror}. Give a CSV or MCAP '
-                         'file.') from error
+        raise UsageError(
+            f'{path}: cannot be read: {error.strerror}. Give a CSV or MCAP file.'
+        ) from error
     if _is_bench_log(path):
         log = _read_bench_log(path, calibration)
     else:
@@ -137,8 +146,9 @@ def read_log(path: str | Path, signals: Iterable[str] = (), *,
 
 def calibration_of_logs(paths: Iterable[str | Path]) -> Calibration | None:
     """Calibration that all logs were made with; None if it differs, or one is not of a bench."""
-    found = [read_experiment(path).calibration if _is_bench_log(Path(path)) else None
-             for path in paths]
+    found = [
+        read_experiment(path).calibration if _is_bench_log(Path(path)) else None for path in paths
+    ]
     return found[0] if all(one == found[0] for one in found) else None
 
 
@@ -153,8 +163,10 @@ def _assign_signal(log, assignment):
     try:
         scale = UNIT_FACTORS.get(factor) or float(factor or 1.0)
     except ValueError as error:
-        raise UsageError(f'--signal {assignment}: "{factor}" is neither a number nor one of '
-                         f'{", ".join(UNIT_FACTORS)}.') from error
+        raise UsageError(
+            f'--signal {assignment}: "{factor}" is neither a number nor one of '
+            f'{", ".join(UNIT_FACTORS)}.'
+        ) from error
     if not math.isfinite(scale) or scale == 0.0:
         raise UsageError(f'--signal {assignment}: the factor must be finite and not 0.')
     time, values = log.columns[column]
@@ -169,7 +181,7 @@ def _is_bench_log(path: Path) -> bool:
         start = file.read(max(len(BENCH_LOG_PREFIX), len(MCAP)))
     if start.startswith(MCAP):
         reader = RecordingReader(path)
-        next(iter(reader), None)        # the metadata precedes the first message
+        next(iter(reader), None)  # the metadata precedes the first message
         return ABOUT in reader.facts
     return start.startswith(BENCH_LOG_PREFIX)
 
@@ -187,19 +199,29 @@ def _read_bench_log(path, calibration):
             continue
         # velocities of the tracker lag; the fit differentiates positions instead
         message = state.reading.message
-        runs[-1].append([time, *state.position, *shapes.curvatures(message),
-                         message.step_position / experiment.calibration.steps_per_radian,
-                         message.step_rate])
+        runs[-1].append(
+            [
+                time,
+                *state.position,
+                *shapes.curvatures(message),
+                message.step_position / experiment.calibration.steps_per_radian,
+                message.step_rate,
+            ]
+        )
     rows = np.array(max(runs, key=len))
     if len(rows) < 2:
         raise UsageError(f'{path}: the motors were never on in this log. Record a motion.')
     names = [*(f'position/{name}' for name in joints), *shapes.sensors]
-    resting = None if calibration is None else _resting_rows(path, rows[:, :-1], rows[:, -1],
-                                                             calibration)
+    resting = (
+        None
+        if calibration is None
+        else _resting_rows(path, rows[:, :-1], rows[:, -1], calibration)
+    )
     if resting is not None:
         rows, names = resting, [*names, f'field/{joints[TURN]}']
-    return Log(str(path), {name: Column(rows[:, 0], rows[:, k + 1])
-                           for k, name in enumerate(names)}, [])
+    return Log(
+        str(path), {name: Column(rows[:, 0], rows[:, k + 1]) for k, name in enumerate(names)}, []
+    )
 
 
 def _resting_rows(path, rows, rates, calibration):
@@ -211,26 +233,34 @@ def _resting_rows(path, rows, rates, calibration):
     turntable, field = rows[:, 1 + TURN], rows[:, -1]
     rotor_lag = turntable - field
     if np.ptp(rotor_lag) > MAX_ROTOR_LAG_STEPS * 2 * math.pi / calibration.parts.full_steps:
-        raise UsageError(f'{path}: pulses and encoder of the stepper drift apart by '
-                         f'{np.ptp(rotor_lag):.3g} rad: steps were lost. Move less fast.')
+        raise UsageError(
+            f'{path}: pulses and encoder of the stepper drift apart by '
+            f'{np.ptp(rotor_lag):.3g} rad: steps were lost. Move less fast.'
+        )
     rate = (len(rows) - 1) / (rows[-1, 0] - rows[0, 0])
     if rate < 4 * GAUGE_CUTOFF_HZ:
         return None
     rows = rows.copy()
     rows[:, 1 + TURN] = field + np.median(rotor_lag)
     sections = butter(2, GAUGE_CUTOFF_HZ, fs=rate, output='sos')
-    initial = rows[:max(1, round(0.02 * rate)), 3:-1].mean(axis=0)
+    initial = rows[: max(1, round(0.02 * rate)), 3:-1].mean(axis=0)
     rows[:, 3:-1] = initial + sosfilt(sections, rows[:, 3:-1] - initial, axis=0)
     edges = np.flatnonzero(np.diff(np.concatenate([[1], rates != 0, [1]])))
     # rests after a motion, without the transient of the filter after the last pulse
-    rests = [slice(begin + round(2 / GAUGE_CUTOFF_HZ * rate), end) for begin, end in zip(
-        edges[::2], edges[1::2]) if begin > 0]
-    rest_samples = [rest.stop - rest.start if rest.stop - rest.start > MIN_REST_S * rate else 0
-                    for rest in rests]
+    rests = [
+        slice(begin + round(2 / GAUGE_CUTOFF_HZ * rate), end)
+        for begin, end in zip(edges[::2], edges[1::2])
+        if begin > 0
+    ]
+    rest_samples = [
+        rest.stop - rest.start if rest.stop - rest.start > MIN_REST_S * rate else 0
+        for rest in rests
+    ]
     # delays of the host cause long rests without vibration
-    vibration_energy = [float(np.sum((rows[rest, 3:-1] - rows[rest, 3:-1].mean(axis=0))**2))
-                        if count else 0.0
-                        for rest, count in zip(rests, rest_samples)]
+    vibration_energy = [
+        float(np.sum((rows[rest, 3:-1] - rows[rest, 3:-1].mean(axis=0)) ** 2)) if count else 0.0
+        for rest, count in zip(rests, rest_samples)
+    ]
     loudest = sorted(np.argsort(vibration_energy)[::-1][:MAX_RESTS])
     if sum(rest_samples[k] for k in loudest) < MIN_TOTAL_REST_S * rate:
         return None
@@ -241,16 +271,21 @@ def _resting_rows(path, rows, rates, calibration):
 def _read_csv(path):
     try:
         with open(path, newline='', encoding='utf-8') as file:
-            lines = [line for line in file.read(MAX_BYTES).splitlines()
-                     if line.strip() and not line.startswith('#')]
+            lines = [
+                line
+                for line in file.read(MAX_BYTES).splitlines()
+                if line.strip() and not line.startswith('#')
+            ]
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f'{path}: cannot be read: {getattr(error, "strerror", None) or "no text"}'
-                         '. Give a CSV or MCAP file.') from error
+        raise UsageError(
+            f'{path}: cannot be read: {getattr(error, "strerror", None) or "no text"}'
+            '. Give a CSV or MCAP file.'
+        ) from error
     rows = list(csv.reader(lines))
     if not rows:
         raise UsageError(f'{path}: is empty. Give a CSV file with a header and rows of numbers.')
     header = [name.strip() for name in rows[0]]
-    if _are_numbers(header):        # no header: columns by position
+    if _are_numbers(header):  # no header: columns by position
         header = ['time', *(f'column{k + 1}' for k in range(1, len(header)))]
     else:
         rows = rows[1:]
@@ -259,14 +294,22 @@ def _read_csv(path):
         try:
             table[k] = [float(word or 'nan') for word in row] if len(row) == len(header) else ''
         except ValueError as error:
-            raise UsageError(f'{path}: row {k + 1} is not {len(header)} numbers. Mend or remove '
-                             'it.') from error
+            raise UsageError(
+                f'{path}: row {k + 1} is not {len(header)} numbers. Mend or remove it.'
+            ) from error
     names = [name.lower() for name in header]
     clock = next((names.index(name) for name in ('time', 't', 'stamp') if name in names), None)
     if clock is None:
         raise UsageError(f'{path}: has no column "time". Add one [s].')
-    return Log(str(path), {name: Column(table[:, clock], table[:, k])
-                           for k, name in enumerate(header) if k != clock}, [])
+    return Log(
+        str(path),
+        {
+            name: Column(table[:, clock], table[:, k])
+            for k, name in enumerate(header)
+            if k != clock
+        },
+        [],
+    )
 
 
 def _are_numbers(words):
@@ -307,11 +350,17 @@ def _add_imus(log, table, time):
                 continue
             names = {f'{kind}/{frame}/{axis}': f'{field}/{axis}' for axis in 'xyz'}
             if log.columns.keys() & names.keys():
-                log.notes.append(f'{log.path}: {table.topic.name} is not the first IMU in frame '
-                                 f'"{frame}"; its {kind} is left out')
+                log.notes.append(
+                    f'{log.path}: {table.topic.name} is not the first IMU in frame '
+                    f'"{frame}"; its {kind} is left out'
+                )
                 continue
-            log.columns.update({name: Column(time[rows], table.columns[column][rows])
-                                for name, column in names.items()})
+            log.columns.update(
+                {
+                    name: Column(time[rows], table.columns[column][rows])
+                    for name, column in names.items()
+                }
+            )
 
 
 def _stamp_times(table: Table, log: Log) -> np.ndarray:
@@ -323,8 +372,10 @@ def _stamp_times(table: Table, log: Log) -> np.ndarray:
     if span > 1.0:
         drift = (stamp[-1] - stamp[0]) / span - 1.0
         if abs(drift) > MAX_CLOCK_DRIFT:
-            log.notes.append(f'{log.path}: the clock of {table.topic.name} runs {drift:+.2%} '
-                             'against that of the recording; its own is taken')
+            log.notes.append(
+                f'{log.path}: the clock of {table.topic.name} runs {drift:+.2%} '
+                'against that of the recording; its own is taken'
+            )
     return stamp
 
 

@@ -14,12 +14,12 @@ import numpy as np
 from flex_robot_sim.identification.fit import Fit, Problem, processors
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-MAX_EXTRA_MODES = 3         # candidates of bending modes in addition to those described
-MIN_COST_REDUCTION = 2e-3   # relative, by another number of modes
+MAX_EXTRA_MODES = 3  # candidates of bending modes in addition to those described
+MIN_COST_REDUCTION = 2e-3  # relative, by another number of modes
 MIN_STEP_S = 2.5e-4
 MAX_STEP_HALVINGS = 3
-MAX_SHIFT_STDS = 0.5        # bias of a parameter by the step [standard deviations]
-MIN_STD = 1e-3              # smaller standard deviations of z do not matter
+MAX_SHIFT_STDS = 0.5  # bias of a parameter by the step [standard deviations]
+MIN_STD = 1e-3  # smaller standard deviations of z do not matter
 
 
 def best_order(problem: Problem, fit: Fit) -> int:
@@ -38,8 +38,10 @@ def best_order(problem: Problem, fit: Fit) -> int:
 
     with ThreadPoolExecutor(processors()) as pool:
         candidates = list(pool.map(residuals, setups))
-    order, cost_limit = problem.finer, (1 - MIN_COST_REDUCTION) * _remaining_cost(fit,
-                                                                                  fit.residuals)
+    order, cost_limit = (
+        problem.finer,
+        (1 - MIN_COST_REDUCTION) * _remaining_cost(fit, fit.residuals),
+    )
     for k, r in zip(orders, candidates):
         if r is not None and np.isfinite(r).all() and _remaining_cost(fit, r) < cost_limit:
             order, cost_limit = k, (1 - MIN_COST_REDUCTION) * _remaining_cost(fit, r)
@@ -50,15 +52,21 @@ def with_sufficient_step(problem: Problem, fit: Fit) -> Problem:
     """Return the Problem with a sufficiently small step; the slopes are those of the given one."""
     period = min(row.period for row in problem.sequences)
     longest = period / np.ceil(period / problem.step - 1e-6)
-    steps = [longest / 2**k
-             for k in range(1, MAX_STEP_HALVINGS + 1) if longest / 2**k >= MIN_STEP_S]
+    steps = [
+        longest / 2**k for k in range(1, MAX_STEP_HALVINGS + 1) if longest / 2**k >= MIN_STEP_S
+    ]
     setup = replace(problem.setup, finer=problem.finer, time_step=problem.step)
     if problem.setup.time_step is not None or not steps:
         return Problem(setup, problem.unknowns, problem.servo, problem.sequences, coarse=problem)
 
     def with_step(step):
-        return Problem(replace(setup, time_step=float(step)), problem.unknowns, problem.servo,
-                       problem.sequences, coarse=problem)
+        return Problem(
+            replace(setup, time_step=float(step)),
+            problem.unknowns,
+            problem.servo,
+            problem.sequences,
+            coarse=problem,
+        )
 
     trial_step = steps[:2][-1]
     trial = with_step(trial_step)
@@ -96,5 +104,6 @@ def _largest_shift(fit, output_change):
     shift = np.linalg.lstsq(normal, J.T @ r, rcond=1e-12)[0]
     stds = np.sqrt(np.maximum(np.diag(np.linalg.pinv(normal, rcond=1e-12, hermitian=True)), 0))
     has_effect = stds > 0
-    return float(np.max(np.abs(shift[has_effect]) / np.maximum(stds[has_effect], MIN_STD),
-                        initial=0.0))
+    return float(
+        np.max(np.abs(shift[has_effect]) / np.maximum(stds[has_effect], MIN_STD), initial=0.0)
+    )

@@ -15,8 +15,8 @@ GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'sensors')
 FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'geometry')  # of the robot
 DELAY_SCALE_S = 1e-3
 MAX_DELAY_S = 0.1
-MIN_OFFSET_SCALE = 1e-6         # scale of the offset of a gauge with a constant signal     [1/m]
-FRICTION_SCALE_RATIO = 0.02     # scale of friction, relative to the largest effort
+MIN_OFFSET_SCALE = 1e-6  # scale of the offset of a gauge with a constant signal     [1/m]
+FRICTION_SCALE_RATIO = 0.02  # scale of friction, relative to the largest effort
 
 
 class Unknown(NamedTuple):
@@ -27,9 +27,9 @@ class Unknown(NamedTuple):
     start: float
     lower: float
     upper: float
-    scale: float            # 0: relative
-    kind: str               # a group of the description; 'delay', 'gain' or 'offset'
-    channel: int = -1       # channel of a gain or an offset
+    scale: float  # 0: relative
+    kind: str  # a group of the description; 'delay', 'gain' or 'offset'
+    channel: int = -1  # channel of a gain or an offset
 
     def value(self, z: float) -> float:
         """Return the parameter value of a normalized value z."""
@@ -42,8 +42,11 @@ class Unknown(NamedTuple):
     def normalized(self, value: float) -> float:
         """Return the z of a parameter value, limited to the bounds."""
         value = min(max(value, self.lower), self.upper)
-        return float(np.log(value / self.start)) if self.scale == 0.0 else (
-            (value - self.start) / self.scale)
+        return (
+            float(np.log(value / self.start))
+            if self.scale == 0.0
+            else ((value - self.start) / self.scale)
+        )
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -79,8 +82,11 @@ def unknowns_of(arm: ArmModel, data: DataSet, words: Iterable[str] = ()) -> list
         _refuse_unidentifiable(path, candidates[path], data)
     # gauge offsets are always unknown, and linear, so fitting them is cheap
     selected = [candidates[path] for path in paths]
-    zeros = [unknown for unknown in candidates.values() if unknown.kind == 'offset'
-             and unknown.path not in paths]
+    zeros = [
+        unknown
+        for unknown in candidates.values()
+        if unknown.kind == 'offset' and unknown.path not in paths
+    ]
     return selected + zeros
 
 
@@ -95,29 +101,43 @@ def _all_unknowns(arm, data):
             scale = {'friction': 1.0, 'damping': 0.01, 'mass': 0.1}.get(parameter.group, 1.0)
             if parameter.group == 'friction' and path.rpartition('.')[0] in arm.joint_names:
                 scale = FRICTION_SCALE_RATIO * max(
-                    effort[arm.joint_names.index(path.rpartition('.')[0])], 1e-3)
-        unknowns[path] = Unknown(path, parameter.unit, parameter.value, *parameter.search_range,
-                                 scale, parameter.group)
-    unknowns['delay'] = Unknown('delay', 's', 0.0, -MAX_DELAY_S, MAX_DELAY_S, DELAY_SCALE_S,
-                                'delay')
+                    effort[arm.joint_names.index(path.rpartition('.')[0])], 1e-3
+                )
+        unknowns[path] = Unknown(
+            path, parameter.unit, parameter.value, *parameter.search_range, scale, parameter.group
+        )
+    unknowns['delay'] = Unknown(
+        'delay', 's', 0.0, -MAX_DELAY_S, MAX_DELAY_S, DELAY_SCALE_S, 'delay'
+    )
     for k, name in enumerate(data.channels):
         if is_gauge(name):
-            spread = float(np.std(np.concatenate([sequence.measured[:, k]
-                                                  for sequence in data.sequences])))
+            spread = float(
+                np.std(np.concatenate([sequence.measured[:, k] for sequence in data.sequences]))
+            )
             spread = spread or MIN_OFFSET_SCALE
-            unknowns[f'{name}.gain'] = Unknown(f'{name}.gain', '', 1.0, 0.01, 100.0, 0.0, 'gain',
-                                               k)
+            unknowns[f'{name}.gain'] = Unknown(
+                f'{name}.gain', '', 1.0, 0.01, 100.0, 0.0, 'gain', k
+            )
             imu = imu_channel(name)
-            unknowns[f'{name}.offset'] = Unknown(f'{name}.offset',
-                                                 UNITS[imu.kind] if imu else '1/m',
-                                                 0.0, -np.inf, np.inf, spread, 'offset', k)
+            unknowns[f'{name}.offset'] = Unknown(
+                f'{name}.offset',
+                UNITS[imu.kind] if imu else '1/m',
+                0.0,
+                -np.inf,
+                np.inf,
+                spread,
+                'offset',
+                k,
+            )
     return unknowns
 
 
 def _can_be_fitted(parameter):
     """Whether a fit can estimate a Parameter of the robot, and the robot has such a part."""
     has_part = parameter.value > 0.0 or parameter.path.rpartition('.')[2] not in (
-        'spring_stiffness', 'rotor_inertia')
+        'spring_stiffness',
+        'rotor_inertia',
+    )
     return parameter.group in FITTED_GROUPS and has_part
 
 
@@ -131,13 +151,17 @@ def _default_groups(arm, data):
 def _paths_of_group(group, arm, data, candidates):
     """Paths of the unknowns of one group."""
     description = arm.description
-    if group == 'sensors':      # an IMU axis without motion does not determine its gain
-        excited = {k for sequence in data.sequences
-                   for k in moving_imus(sequence.measured, data.channels)}
-        return [path for path, unknown in candidates.items() if unknown.kind == 'delay'
-                or unknown.kind == 'gain'
-                and (unknown.channel in excited
-                     or not imu_channel(data.channels[unknown.channel]))]
+    if group == 'sensors':  # an IMU axis without motion does not determine its gain
+        excited = {
+            k for sequence in data.sequences for k in moving_imus(sequence.measured, data.channels)
+        }
+        return [
+            path
+            for path, unknown in candidates.items()
+            if unknown.kind == 'delay'
+            or unknown.kind == 'gain'
+            and (unknown.channel in excited or not imu_channel(data.channels[unknown.channel]))
+        ]
     paths = []
     for path, unknown in candidates.items():
         name, _, quantity = path.rpartition('.')
@@ -147,11 +171,18 @@ def _paths_of_group(group, arm, data, candidates):
         if link is not None and group == 'stiffness':
             # a section of one material has one stiffness factor
             has_single_factor = link.beam.size is not None
-            if quantity in ('EIy', 'EIz', 'EA') and has_single_factor or (
-                    quantity == 'stiffness' and not has_single_factor):
+            if (
+                quantity in ('EIy', 'EIz', 'EA')
+                and has_single_factor
+                or (quantity == 'stiffness' and not has_single_factor)
+            ):
                 continue
-        if link is None and group in ('damping', 'stiffness') and not data.has_efforts and (
-                quantity != 'spring_stiffness'):
+        if (
+            link is None
+            and group in ('damping', 'stiffness')
+            and not data.has_efforts
+            and (quantity != 'spring_stiffness')
+        ):
             continue
         if group == 'mass':
             last = description.links[-1].name
@@ -163,23 +194,33 @@ def _paths_of_group(group, arm, data, candidates):
 
 def _last_link_with_mass(description, last):
     """Return the name of the last link with a mass."""
-    return next((link.name for link in reversed(description.links)
-                 if link.inertial is not None and link.inertial.mass > 0), last)
+    return next(
+        (
+            link.name
+            for link in reversed(description.links)
+            if link.inertial is not None and link.inertial.mass > 0
+        ),
+        last,
+    )
 
 
 def _refuse_unidentifiable(path, unknown, data):
     """Refuse parameters that cancel out of every fit with prescribed motion."""
     name, _, quantity = path.rpartition('.')
     if not data.has_efforts and unknown.kind == 'friction':
-        raise UsageError(f'"{path}" drops out where the measured motion drives the arm. Log '
-                         f'effort/{name}, or leave it out.')
+        raise UsageError(
+            f'"{path}" drops out where the measured motion drives the arm. Log '
+            f'effort/{name}, or leave it out.'
+        )
 
 
 def _refuse_unfitted(path, arm, candidates):
     """Refuse a parameter of the robot that no fit estimates."""
     if path not in candidates and path in parameters_of(arm.description):
-        raise UsageError(f'"{path}" is not fitted: a fit estimates stiffness, damping, friction, '
-                         'mass and length. Leave it out, or correct it in the description.')
+        raise UsageError(
+            f'"{path}" is not fitted: a fit estimates stiffness, damping, friction, '
+            'mass and length. Leave it out, or correct it in the description.'
+        )
 
 
 def refuse_twice(unknowns: Iterable[Unknown]) -> None:

@@ -37,26 +37,26 @@ from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.util.settings import SimulationSettings
 
-MAX_STEP_S = 2e-3               # of the simulation, at the start of a fit
-MAX_SERVO_FREQUENCY_HZ = 1.0    # of the soft servo along the measured motion
-SERVO_FREQUENCY_RATIO = 0.3     # at most, over the frequency of the first mode
+MAX_STEP_S = 2e-3  # of the simulation, at the start of a fit
+MAX_SERVO_FREQUENCY_HZ = 1.0  # of the soft servo along the measured motion
+SERVO_FREQUENCY_RATIO = 0.3  # at most, over the frequency of the first mode
 SERVO_DAMPING_RATIO = 0.7
-SERVO_LAG_RATIO = 0.1           # lag of the servo, over the inverse of its angular frequency
-REST_DURATION_S = 0.15          # without motion, at the beginning of a log
-MAX_INITIAL_MODES = 4           # with unknown initial amplitude
-DEFAULT_EXTRA_MODES = 1         # bending modes of each segment in addition to those described
+SERVO_LAG_RATIO = 0.1  # lag of the servo, over the inverse of its angular frequency
+REST_DURATION_S = 0.15  # without motion, at the beginning of a log
+MAX_INITIAL_MODES = 4  # with unknown initial amplitude
+DEFAULT_EXTRA_MODES = 1  # bending modes of each segment in addition to those described
 ARM_CACHE_SIZE = 64
 
 
 class Filter(NamedTuple):
     """A Butterworth low-pass filter between a sensor and its log."""
 
-    frequency: float        # [Hz]
+    frequency: float  # [Hz]
     order: int = 2
 
     def passes(self, frequency: np.ndarray) -> np.ndarray:
         """Return the share of the power that the filter passes at frequencies [Hz]."""
-        return 1 / (1 + (frequency / self.frequency)**(2 * self.order))
+        return 1 / (1 + (frequency / self.frequency) ** (2 * self.order))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +67,10 @@ class Setup:
     data: DataSet
     coupling: str = 'shortening'
     gravity: tuple[float, ...] = tuple(GRAVITY)
-    filters: Mapping[str, Filter] | None = None     # by channel
-    pull: float | None = None           # frequency of the soft servo [Hz]; None: automatic
-    time_step: float | None = None      # of the simulation, at most [s]; None: by the log
-    finer: int | None = None            # additional bending modes; None: by the log
+    filters: Mapping[str, Filter] | None = None  # by channel
+    pull: float | None = None  # frequency of the soft servo [Hz]; None: automatic
+    time_step: float | None = None  # of the simulation, at most [s]; None: by the log
+    finer: int | None = None  # additional bending modes; None: by the log
 
     @property
     def has_prescribed_motion(self) -> bool:
@@ -80,8 +80,13 @@ class Setup:
     def arm(self, values: Mapping[str, float] | None = None) -> ArmModel:
         """Return the arm with parameter values, by path."""
         extra_modes = DEFAULT_EXTRA_MODES if self.finer is None else self.finer
-        return _build(self.description, extra_modes, self.coupling, tuple(self.gravity),
-                      tuple((values or {}).items()))
+        return _build(
+            self.description,
+            extra_modes,
+            self.coupling,
+            tuple(self.gravity),
+            tuple((values or {}).items()),
+        )
 
 
 @lru_cache(maxsize=ARM_CACHE_SIZE)
@@ -97,21 +102,25 @@ def with_more_modes(description: RobotDescription, extra_modes: int) -> RobotDes
 
     Otherwise the excess stiffness of a model with few modes would bias EI.
     """
+
     def refined(link):
         if link.beam is None or link.beam.elements or not extra_modes:
             return link
-        counts = {name: count + extra_modes if name.startswith('bending') and count else count
-                  for name, count in link.beam.coordinates.items()}
+        counts = {
+            name: count + extra_modes if name.startswith('bending') and count else count
+            for name, count in link.beam.coordinates.items()
+        }
         return replace(link, beam=replace(link.beam, coordinates=counts))
+
     return replace(description, links=tuple(refined(link) for link in description.links))
 
 
 class SoftServo(NamedTuple):
     """The soft servo, designed once for the described arm, so that it does not depend on z."""
 
-    stiffness: np.ndarray   # (joints,)                                         [N m/rad, N/m]
-    damping: np.ndarray     # (joints,)
-    lag: float = 0.0        # time constant of its input; 0: none                           [s]
+    stiffness: np.ndarray  # (joints,)                                         [N m/rad, N/m]
+    damping: np.ndarray  # (joints,)
+    lag: float = 0.0  # time constant of its input; 0: none                           [s]
 
     def gains(self) -> TrackingServo:
         """Return the gains of `advance_tracking`; with a lag, no velocity is needed."""
@@ -125,18 +134,18 @@ class SoftServo(NamedTuple):
 class SimulatedMotion(NamedTuple):
     """Simulated motion of an arm along a sequence."""
 
-    coordinates: np.ndarray     # (k, n)
-    velocities: np.ndarray      # (k, n)
-    servo_effort: np.ndarray    # (k, joints)   of the soft servo                       [N m, N]
-    reached: int                # number of samples before the simulation diverged
+    coordinates: np.ndarray  # (k, n)
+    velocities: np.ndarray  # (k, n)
+    servo_effort: np.ndarray  # (k, joints)   of the soft servo                       [N m, N]
+    reached: int  # number of samples before the simulation diverged
 
 
 class Response(NamedTuple):
     """Simulated outputs along a sequence."""
 
-    channels: np.ndarray    # (k, c)        nan after the simulation diverged
-    servo_effort: np.ndarray    # (k, joints)   of the soft servo                       [N m, N]
-    coordinates: np.ndarray     # (k, n)
+    channels: np.ndarray  # (k, c)        nan after the simulation diverged
+    servo_effort: np.ndarray  # (k, joints)   of the soft servo                       [N m, N]
+    coordinates: np.ndarray  # (k, n)
 
 
 def soft_servo(setup: Setup) -> SoftServo:
@@ -149,12 +158,16 @@ def soft_servo(setup: Setup) -> SoftServo:
     if frequency is None:
         pose = setup.data.sequences[0].positions[0]
         frequencies = modes(arm, pose).frequencies if arm.size > joints else np.zeros(0)
-        frequency = min([MAX_SERVO_FREQUENCY_HZ,
-                         *(SERVO_FREQUENCY_RATIO * frequencies[frequencies > 0.0][:1])])
+        frequency = min(
+            [MAX_SERVO_FREQUENCY_HZ, *(SERVO_FREQUENCY_RATIO * frequencies[frequencies > 0.0][:1])]
+        )
     inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * frequency
     active = np.array([bool(is_driven) for is_driven in setup.data.sides])
-    return SoftServo(active * inertia * rate**2, active * 2 * SERVO_DAMPING_RATIO * inertia * rate,
-                 SERVO_LAG_RATIO / rate)
+    return SoftServo(
+        active * inertia * rate**2,
+        active * 2 * SERVO_DAMPING_RATIO * inertia * rate,
+        SERVO_LAG_RATIO / rate,
+    )
 
 
 def servo_frequency(servo: SoftServo) -> float:
@@ -194,10 +207,14 @@ def starts_at_rest(sequence: Sequence) -> bool:
     if not len(late):
         return False
     noise = 8 * noise_of(sequence.measured)
-    return bool((np.ptp(early, axis=0) <= 0.02 * np.ptp(late, axis=0) + noise).all()
-                and (np.ptp(sequence.positions[:count], axis=0)
-                     <= 2e-3 * np.maximum(np.ptp(sequence.positions, axis=0), 0.05)
-                     + 8 * noise_of(sequence.positions)).all())
+    return bool(
+        (np.ptp(early, axis=0) <= 0.02 * np.ptp(late, axis=0) + noise).all()
+        and (
+            np.ptp(sequence.positions[:count], axis=0)
+            <= 2e-3 * np.maximum(np.ptp(sequence.positions, axis=0), 0.05)
+            + 8 * noise_of(sequence.positions)
+        ).all()
+    )
 
 
 def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
@@ -206,18 +223,28 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
     if starts_at_rest(sequence) or not arm.tips:
         return np.zeros((2 * arm.size, 0))
     locked_modes = modes(arm, sequence.positions[0], joints='locked')
-    slow_modes = [k for k, (frequency, ratio) in enumerate(zip(locked_modes.frequencies,
-                                                               locked_modes.damping_ratios))
-                  if 0.0 < frequency < 0.25 / sequence.period
-                  and abs(ratio) < 1.0][:MAX_INITIAL_MODES]
+    slow_modes = [
+        k
+        for k, (frequency, ratio) in enumerate(
+            zip(locked_modes.frequencies, locked_modes.damping_ratios)
+        )
+        if 0.0 < frequency < 0.25 / sequence.period and abs(ratio) < 1.0
+    ][:MAX_INITIAL_MODES]
     rows = channel_rows(arm, setup.data.channels)
     columns = []
     for k in slow_modes:
-        shape = np.real(locked_modes.shapes[:, k] * np.exp(
-            -1j * np.angle(locked_modes.shapes[np.argmax(np.abs(locked_modes.shapes[:, k])), k])))
+        shape = np.real(
+            locked_modes.shapes[:, k]
+            * np.exp(
+                -1j
+                * np.angle(locked_modes.shapes[np.argmax(np.abs(locked_modes.shapes[:, k])), k])
+            )
+        )
         rate = 2 * np.pi * locked_modes.frequencies[k]
-        size = max(np.abs(rows @ shape).max(),
-                   _imu_amplitude(setup, arm, sequence.positions[0], shape, rate))
+        size = max(
+            np.abs(rows @ shape).max(),
+            _imu_amplitude(setup, arm, sequence.positions[0], shape, rate),
+        )
         if size < 1e-12:
             continue
         shape = shape * (sequence.measured.std(axis=0).max() / size)
@@ -237,16 +264,29 @@ def _imu_amplitude(setup, arm, place, shape, rate):
     return amplitude
 
 
-def respond(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
-            start: np.ndarray | None = None) -> Response:
+def respond(
+    setup: Setup,
+    servo: SoftServo,
+    arm: ArmModel,
+    sequence: Sequence,
+    delay: float = 0.0,
+    start: np.ndarray | None = None,
+) -> Response:
     """Return the Response of an arm along a sequence; see `move` and `channels_of`."""
     motion = move(setup, servo, arm, sequence, delay, start)
-    return Response(channels_of(setup, arm, sequence, motion, delay), motion.servo_effort,
-                    motion.coordinates)
+    return Response(
+        channels_of(setup, arm, sequence, motion, delay), motion.servo_effort, motion.coordinates
+    )
 
 
-def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
-         start: np.ndarray | None = None) -> SimulatedMotion:
+def move(
+    setup: Setup,
+    servo: SoftServo,
+    arm: ArmModel,
+    sequence: Sequence,
+    delay: float = 0.0,
+    start: np.ndarray | None = None,
+) -> SimulatedMotion:
     """
     Simulate an arm along a sequence.
 
@@ -255,63 +295,92 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     """
     n, joints, count = arm.size, len(arm.joint_names), len(sequence.time)
     motors = arm.motor_q
-    measured_coordinates = np.array([
-        j if side == 'position' and not setup.has_prescribed_motion else motors[j]
-        for j, side in enumerate(setup.data.sides)], int)
-    prescribed = np.array([int(setup.has_prescribed_motion and bool(side))
-                           for side in setup.data.sides])
+    measured_coordinates = np.array(
+        [
+            j if side == 'position' and not setup.has_prescribed_motion else motors[j]
+            for j, side in enumerate(setup.data.sides)
+        ],
+        int,
+    )
+    prescribed = np.array(
+        [int(setup.has_prescribed_motion and bool(side)) for side in setup.data.sides]
+    )
     substeps = max(1, int(np.ceil(sequence.period / (setup.time_step or MAX_STEP_S) - 1e-6)))
     delay_samples = 0.0 if setup.has_prescribed_motion else delay / sequence.period
     reference_positions, reference_velocities = (
-        shifted(sequence.positions, delay_samples), shifted(sequence.velocities, delay_samples))
+        shifted(sequence.positions, delay_samples),
+        shifted(sequence.velocities, delay_samples),
+    )
 
     position, velocity = reference_positions[0], reference_velocities[0]
     # a mean, because noise of the first sample would decay slowly
     if not setup.has_prescribed_motion and starts_at_rest(sequence):
-        position = reference_positions[
-            :max(4, round(REST_DURATION_S / sequence.period))].mean(axis=0)
+        position = reference_positions[: max(4, round(REST_DURATION_S / sequence.period))].mean(
+            axis=0
+        )
         velocity = np.zeros(joints)
     rest_state = equilibrium(arm, position)
     state = make_state(arm)
     q, qd = state.q, state.qd
     q[:] = rest_state.q
-    q[motors] += position - q[measured_coordinates]     # for measurements of the link side
+    q[motors] += position - q[measured_coordinates]  # for measurements of the link side
     arm.set_joints(qd, velocity)
     if start is not None and start.size:
         q += start[:n]
         qd += start[n:]
-    followed = FollowedMotion(np.zeros((count, n)), np.zeros((count, n)),
-                              np.zeros((count, joints)))
+    followed = FollowedMotion(
+        np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
+    )
     followed.coordinates[0], followed.velocities[0] = q, qd
     work = make_workspace(arm.arrays)
     work.prescribed[:] = prescribed
     settings = SimulationSettings()
     log = MeasuredMotion(
-        motors, measured_coordinates, np.array([substeps]),
-        *(np.array(table, order='C') for table in (
-            sequence.efforts, reference_positions, reference_velocities)))
+        motors,
+        measured_coordinates,
+        np.array([substeps]),
+        *(
+            np.array(table, order='C')
+            for table in (sequence.efforts, reference_positions, reference_velocities)
+        ),
+    )
     completed = advance_tracking(
-        arm.arrays, make_loads(arm), make_step_settings(settings, sequence.period / substeps),
-        state, make_watch(arm, settings), work, log, servo.gains(), followed)
+        arm.arrays,
+        make_loads(arm),
+        make_step_settings(settings, sequence.period / substeps),
+        state,
+        make_watch(arm, settings),
+        work,
+        log,
+        servo.gains(),
+        followed,
+    )
     return SimulatedMotion(*followed, completed + 1)
 
 
-def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: SimulatedMotion,
-                delay: float = 0.0) -> np.ndarray:
+def channels_of(
+    setup: Setup, arm: ArmModel, sequence: Sequence, motion: SimulatedMotion, delay: float = 0.0
+) -> np.ndarray:
     """Return the channels (k, c) of a SimulatedMotion with a delay [s]; nan after it diverged."""
     names, period = setup.data.channels, sequence.period
     rows = channel_rows(arm, names)
     values, rates = motion.coordinates @ rows.T, motion.velocities @ rows.T
     imus = [k for k, name in enumerate(names) if imu_channel(name)]
     if imus:
-        values[:, imus] = imu_readings(arm, setup.gravity, [names[k] for k in imus],
-                                       motion.coordinates, motion.velocities, period)
+        values[:, imus] = imu_readings(
+            arm,
+            setup.gravity,
+            [names[k] for k in imus],
+            motion.coordinates,
+            motion.velocities,
+            period,
+        )
         rates[:, imus] = rates_along(values[:, imus], period)
     channels = _delayed(values, rates, delay / period, period)
     for k, name in enumerate(names):
         if setup.filters and name in setup.filters:
             channels[:, k] = _filtered(channels[:, k], setup.filters[name], period)
-    channels[motion.reached:] = np.nan
+    channels[motion.reached :] = np.nan
     return channels
 
 
@@ -323,8 +392,12 @@ def _delayed(values, rates, delay_samples, period):
     k = np.minimum(sample.astype(int), len(values) - 2)
     s = (sample - k)[:, None]
     a, b, va, vb = values[k], values[k + 1], period * rates[k], period * rates[k + 1]
-    return ((1 + 2 * s) * (1 - s)**2 * a + s * (1 - s)**2 * va
-            + s**2 * (3 - 2 * s) * b + s**2 * (s - 1) * vb)
+    return (
+        (1 + 2 * s) * (1 - s) ** 2 * a
+        + s * (1 - s) ** 2 * va
+        + s**2 * (3 - 2 * s) * b
+        + s**2 * (s - 1) * vb
+    )
 
 
 def _filtered(values, low_pass, period):

@@ -32,32 +32,32 @@ from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arm_model import ArmModel
 
-MAX_FREQUENCY_DEVIATION = 0.4           # relative to the frequencies of the model
+MAX_FREQUENCY_DEVIATION = 0.4  # relative to the frequencies of the model
 START_FREQUENCY_RATIOS = np.geomspace(0.7, 1.35, 17)
-DAMPING_FACTOR_BOUNDS = 0.05, 20.0      # over the damping of the model
-MIN_DAMPING_RATIO = 2e-3                # of a model without damping
-COLORED_NOISE_FACTOR = 2.0              # on standard deviations: model errors vibrate as well
+DAMPING_FACTOR_BOUNDS = 0.05, 20.0  # over the damping of the model
+MIN_DAMPING_RATIO = 2e-3  # of a model without damping
+COLORED_NOISE_FACTOR = 2.0  # on standard deviations: model errors vibrate as well
 
 
 class RingingModel(NamedTuple):
     """Modes of an arm in a pose with locked drives, their excitation and their outputs."""
 
-    frequencies: np.ndarray     # (k,)  slowest first                                       [Hz]
-    ratios: np.ndarray          # (k,)  damping ratios
-    output_shapes: np.ndarray   # (c, k)    C Phi
-    participation: np.ndarray   # (k, joints)   g
-    static_gain: np.ndarray     # (c, joints)   C S
+    frequencies: np.ndarray  # (k,)  slowest first                                       [Hz]
+    ratios: np.ndarray  # (k,)  damping ratios
+    output_shapes: np.ndarray  # (c, k)    C Phi
+    participation: np.ndarray  # (k, joints)   g
+    static_gain: np.ndarray  # (c, joints)   C S
 
 
 class Ringing(NamedTuple):
     """Residual vibration relative to the model."""
 
-    share: float            # measured over modelled frequencies
-    deviation: float        # its standard deviation
-    damping: float          # measured over modelled damping ratios
-    size: float             # largest signal over the residual
-    explained: float        # share of the variance
-    cycles: float           # equivalent duration at the largest amplitude, in periods
+    share: float  # measured over modelled frequencies
+    deviation: float  # its standard deviation
+    damping: float  # measured over modelled damping ratios
+    size: float  # largest signal over the residual
+    explained: float  # share of the variance
+    cycles: float  # equivalent duration at the largest amplitude, in periods
 
 
 def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: float) -> RingingModel:
@@ -74,20 +74,26 @@ def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: floa
     x = arm.passive_q
     flexible, flexible_drives = np.ix_(x, x), np.ix_(x, y)
     static_gain = -np.linalg.solve(K[flexible], K[flexible_drives])
-    squares, shapes = eigh((K[flexible] + K[flexible].T) / 2, M[flexible])     # of unit modal mass
+    squares, shapes = eigh((K[flexible] + K[flexible].T) / 2, M[flexible])  # of unit modal mass
     rates = np.sqrt(np.maximum(squares, 0.0))
-    is_used = (rates > 0.0) & (rates <= max_frequency_ratio
-                               * rates[rates > 0.0].min(initial=np.inf))
+    is_used = (rates > 0.0) & (
+        rates <= max_frequency_ratio * rates[rates > 0.0].min(initial=np.inf)
+    )
     shapes, rates = shapes[:, is_used], rates[is_used]
     ratios = np.einsum('nk,nm,mk->k', shapes, D[flexible], shapes) / (2 * rates)
     gauges = flex_sensors(arm).matrix
-    return RingingModel(rates / (2 * np.pi), ratios, gauges[:, x] @ shapes,
-                        shapes.T @ (M[flexible] @ static_gain + M[flexible_drives]),
-                        gauges[:, x] @ static_gain + gauges[:, y])
+    return RingingModel(
+        rates / (2 * np.pi),
+        ratios,
+        gauges[:, x] @ shapes,
+        shapes.T @ (M[flexible] @ static_gain + M[flexible_drives]),
+        gauges[:, x] @ static_gain + gauges[:, y],
+    )
 
 
-def ringing_at_rest(time: np.ndarray, signals: np.ndarray, drives: np.ndarray,
-                    model: RingingModel, band: float) -> Ringing | None:
+def ringing_at_rest(
+    time: np.ndarray, signals: np.ndarray, drives: np.ndarray, model: RingingModel, band: float
+) -> Ringing | None:
     """
     Return the Ringing of measured signals, or None if they do not determine it.
 
@@ -110,10 +116,13 @@ def ringing_at_rest(time: np.ndarray, signals: np.ndarray, drives: np.ndarray,
         for k, (rate, ratio) in enumerate(zip(rates, ratios)):
             phase = rate * np.sqrt(1 - ratio**2) * time
             decay = np.exp(-ratio * rate * time)
-            columns += [np.outer(decay * harmonic, model.output_shapes[:, k]).ravel()
-                        for harmonic in (np.cos(phase), np.sin(phase))]
-            driven_response = lfilter(*_high_pass(rate, ratio, step),
-                                      drives @ model.participation[k])
+            columns += [
+                np.outer(decay * harmonic, model.output_shapes[:, k]).ravel()
+                for harmonic in (np.cos(phase), np.sin(phase))
+            ]
+            driven_response = lfilter(
+                *_high_pass(rate, ratio, step), drives @ model.participation[k]
+            )
             forced -= np.outer(driven_response, model.output_shapes[:, k])
         return np.column_stack(columns), forced
 
@@ -128,38 +137,61 @@ def ringing_at_rest(time: np.ndarray, signals: np.ndarray, drives: np.ndarray,
         amplitudes, *_ = np.linalg.lstsq(columns.T @ columns, columns.T @ remainder, rcond=1e-9)
         return columns @ amplitudes - remainder
 
-    start = min(([share, 0.0] for share in START_FREQUENCY_RATIOS), key=lambda p: float(np.square(
-        residuals(p)).sum()))
-    low, high = ([1 - MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[0])],
-                 [1 + MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[1])])
-    fit = least_squares(residuals, start, bounds=(low, high), x_scale=[0.02, 0.5], ftol=1e-7,
-                        xtol=1e-7, max_nfev=20)
+    start = min(
+        ([share, 0.0] for share in START_FREQUENCY_RATIOS),
+        key=lambda p: float(np.square(residuals(p)).sum()),
+    )
+    low, high = (
+        [1 - MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[0])],
+        [1 + MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[1])],
+    )
+    fit = least_squares(
+        residuals,
+        start,
+        bounds=(low, high),
+        x_scale=[0.02, 0.5],
+        ftol=1e-7,
+        xtol=1e-7,
+        max_nfev=20,
+    )
     if abs(fit.x[0] - 1.0) > 0.99 * MAX_FREQUENCY_DEVIATION:
         return None
     freedom = max(fit.fun.size - 2 * len(model.frequencies) - flexible_signals.shape[1] - 2, 1)
     noise = fit.fun @ fit.fun / freedom
     # filtered samples are correlated
     samples_per_independent = max(1.0, 0.5 / step / band)
-    stds = COLORED_NOISE_FACTOR * np.sqrt(np.maximum(np.diag(np.linalg.pinv(
-        fit.jac.T @ fit.jac)) * noise * samples_per_independent, 0.0))
-    return Ringing(float(fit.x[0]), float(stds[0]), float(np.exp(fit.x[1])),
-                   float(np.abs(flexible_signals).max() / np.sqrt(max(noise, 1e-300))),
-                   float(1 - np.mean(fit.fun**2) / max(np.mean(flexible_signals**2), 1e-300)),
-                   _duration_in_periods(flexible_signals, step * model.frequencies[0]))
+    stds = COLORED_NOISE_FACTOR * np.sqrt(
+        np.maximum(
+            np.diag(np.linalg.pinv(fit.jac.T @ fit.jac)) * noise * samples_per_independent, 0.0
+        )
+    )
+    return Ringing(
+        float(fit.x[0]),
+        float(stds[0]),
+        float(np.exp(fit.x[1])),
+        float(np.abs(flexible_signals).max() / np.sqrt(max(noise, 1e-300))),
+        float(1 - np.mean(fit.fun**2) / max(np.mean(flexible_signals**2), 1e-300)),
+        _duration_in_periods(flexible_signals, step * model.frequencies[0]),
+    )
 
 
 def _duration_in_periods(signals, periods_per_sample):
     """Return the equivalent duration of a vibration in periods."""
     # its end is the rest position; a mean is wrong if the vibration decays at once
-    energy = np.square(signals - np.median(signals[len(signals) // 2:], axis=0)).sum(axis=1)
+    energy = np.square(signals - np.median(signals[len(signals) // 2 :], axis=0)).sum(axis=1)
     period = max(1, round(1 / periods_per_sample))
-    max_energy = np.convolve(energy, np.ones(period) / period)[period - 1:].max()
+    max_energy = np.convolve(energy, np.ones(period) / period)[period - 1 :].max()
     return float(energy.sum() * periods_per_sample / max(max_energy, 1e-300))
 
 
 def _high_pass(rate, ratio, step):
     """Return numerator and denominator of H by the bilinear transform, prewarped to `rate`."""
     k = rate / np.tan(rate * step / 2)
-    a = np.array([k * k + 2 * ratio * rate * k + rate**2, 2 * (rate**2 - k * k),
-                  k * k - 2 * ratio * rate * k + rate**2])
+    a = np.array(
+        [
+            k * k + 2 * ratio * rate * k + rate**2,
+            2 * (rate**2 - k * k),
+            k * k - 2 * ratio * rate * k + rate**2,
+        ]
+    )
     return k * k * np.array([1.0, -2.0, 1.0]) / a[0], a / a[0]

@@ -29,18 +29,18 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
-MIN_GAP_PERIODS = 5.0           # a longer gap between samples splits a log
-MIN_DURATION_S = 1.0            # of a sequence
-MIN_SAMPLES = 64                # of a sequence
-MAX_PERIOD_CHANGE = 0.2         # relative change of the sampling period along a log
-DRIVE_SMOOTHING_S = 0.02        # window of the derivative of prescribed motion
-SERVO_SMOOTHING_S = 0.015       # window of the soft servo reference, shorter than vibrations
-SHARPENING_SHARE = 1 / 8        # for linear interpolation of means: 1/24 and 1/12
-MIN_CLIPPED_SAMPLES = 5         # consecutive samples at the end of the range
-MIN_CLIPPED_RATIO = 0.01        # share of all samples at the end of the range
-MIN_SIGNAL_TO_NOISE = 4.0       # range of a signal over its noise
-MIN_IMU_SIGNAL_TO_NOISE = 3.0   # standard deviation of an IMU axis over its noise
-LIMIT_MARGIN_RATIO = 0.2        # position beyond the joint limits, over the limit
+MIN_GAP_PERIODS = 5.0  # a longer gap between samples splits a log
+MIN_DURATION_S = 1.0  # of a sequence
+MIN_SAMPLES = 64  # of a sequence
+MAX_PERIOD_CHANGE = 0.2  # relative change of the sampling period along a log
+DRIVE_SMOOTHING_S = 0.02  # window of the derivative of prescribed motion
+SERVO_SMOOTHING_S = 0.015  # window of the soft servo reference, shorter than vibrations
+SHARPENING_SHARE = 1 / 8  # for linear interpolation of means: 1/24 and 1/12
+MIN_CLIPPED_SAMPLES = 5  # consecutive samples at the end of the range
+MIN_CLIPPED_RATIO = 0.01  # share of all samples at the end of the range
+MIN_SIGNAL_TO_NOISE = 4.0  # range of a signal over its noise
+MIN_IMU_SIGNAL_TO_NOISE = 3.0  # standard deviation of an IMU axis over its noise
+LIMIT_MARGIN_RATIO = 0.2  # position beyond the joint limits, over the limit
 DEGREES = 180 / np.pi
 
 
@@ -48,12 +48,12 @@ DEGREES = 180 / np.pi
 class Sequence(NamedTuple):
     """Part of a log without gaps, on an even time grid."""
 
-    name: str               # of the file
-    time: np.ndarray        # (k,)                                                          [s]
-    positions: np.ndarray   # (k, joints)   of the drives, or of the joints         [rad, m]
+    name: str  # of the file
+    time: np.ndarray  # (k,)                                                          [s]
+    positions: np.ndarray  # (k, joints)   of the drives, or of the joints         [rad, m]
     velocities: np.ndarray  # (k, joints)                                           [per s]
-    efforts: np.ndarray     # (k, joints)   0 where there are none                  [N m, N]
-    measured: np.ndarray    # (k, c)        the channels
+    efforts: np.ndarray  # (k, joints)   0 where there are none                  [N m, N]
+    measured: np.ndarray  # (k, c)        the channels
 
     @property
     def period(self) -> float:
@@ -62,8 +62,7 @@ class Sequence(NamedTuple):
 
     def part(self, start: int, end: int) -> Sequence:
         """Return the samples from `start` to `end`."""
-        return self._replace(**{name: getattr(self, name)[start:end]
-                                for name in self._fields[1:]})
+        return self._replace(**{name: getattr(self, name)[start:end] for name in self._fields[1:]})
 
     def thinned(self, every: int) -> Sequence:
         """Return one in `every` samples, with mean efforts around them."""
@@ -79,14 +78,15 @@ class DataSet(NamedTuple):
     """Sequences and channels of logs."""
 
     sequences: list[Sequence]
-    channels: tuple[str, ...]       # (c,)  signals that the model predicts
-    sides: tuple[str, ...]          # (joints,) 'motor', 'position', or '' for a passive joint
+    channels: tuple[str, ...]  # (c,)  signals that the model predicts
+    sides: tuple[str, ...]  # (joints,) 'motor', 'position', or '' for a passive joint
     has_efforts: bool
     notes: list[str]
 
 
-def make_data_set(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
-                  like: DataSet | None = None) -> DataSet:
+def make_data_set(
+    logs: Rows[Log], arm: ArmModel, by_motion: bool = False, like: DataSet | None = None
+) -> DataSet:
     """
     Return the data of an arm in logs, with the same signals for all logs.
 
@@ -94,20 +94,25 @@ def make_data_set(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
     :param like: data of other logs with the IMU axes to use; default: all that move.
     """
     names, notes = arm.joint_names, [note for log in logs for note in log.notes]
-    notes += [f'{log.path}: the IMU on "{link}" is left out, as the robot has no such link'
-              for log in logs for link in unknown_links(arm, log.columns)]
+    notes += [
+        f'{log.path}: the IMU on "{link}" is left out, as the robot has no such link'
+        for log in logs
+        for link in unknown_links(arm, log.columns)
+    ]
     sides = _measured_sides(logs, arm)
     has_efforts = not by_motion and all(
-        f'effort/{name}' in log.columns for log in logs for name,
-        side in zip(names, sides) if side)
+        f'effort/{name}' in log.columns for log in logs for name, side in zip(names, sides) if side
+    )
     channels = _channels(logs, arm, sides, has_efforts)
     idle_axes = _idle_imu_axes(logs, channels)
     if like is not None:
         idle_axes = {name for name in channels if imu_channel(name) and name not in like.channels}
     channels = tuple(name for name in channels if name not in idle_axes)
     if not channels:
-        raise UsageError(f'{logs[0].path}: no excitation: the IMU does not move. Record a motion '
-                         'that bends the arm.')
+        raise UsageError(
+            f'{logs[0].path}: no excitation: the IMU does not move. Record a motion '
+            'that bends the arm.'
+        )
     sequences: list[Sequence] = []
     for log in logs:
         signals = [f'{side}/{name}' for name, side in zip(names, sides) if side]
@@ -120,9 +125,17 @@ def make_data_set(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
         grid = log.columns[signals[0]].time
         for time in _gapless_grids(log, grid, notes):
             positions, velocities = _drive_motion(log, arm, sides, time, has_efforts)
-            efforts = sharpened(np.column_stack([
-                np.interp(time, *log.columns[f'effort/{name}']) if side and has_efforts else
-                np.zeros(time.size) for name, side in zip(names, sides)]), SHARPENING_SHARE)
+            efforts = sharpened(
+                np.column_stack(
+                    [
+                        np.interp(time, *log.columns[f'effort/{name}'])
+                        if side and has_efforts
+                        else np.zeros(time.size)
+                        for name, side in zip(names, sides)
+                    ]
+                ),
+                SHARPENING_SHARE,
+            )
             values = np.column_stack([_sampled(log.columns[name], time) for name in channels])
             sequences.append(Sequence(log.path, time, positions, velocities, efforts, values))
     if not sequences:
@@ -136,54 +149,78 @@ def _measured_sides(logs, arm):
     result = []
     for name in arm.joint_names:
         joint = arm.description.joint(name)
-        sides = [side for side in ('motor', 'position')
-                 if all(f'{side}/{name}' in log.columns for log in logs)]
+        sides = [
+            side
+            for side in ('motor', 'position')
+            if all(f'{side}/{name}' in log.columns for log in logs)
+        ]
         if not sides and joint.spring_stiffness > 0.0:
             result.append('')
             continue
         if not sides:
             log = next(log for log in logs if f'position/{name}' not in log.columns)
-            raise UsageError(f'{log.path}: says nothing of joint "{name}". '
-                             f'{near(f"position/{name}", log.columns)} Give --signal '
-                             f'position/{name}=COLUMN.')
+            raise UsageError(
+                f'{log.path}: says nothing of joint "{name}". '
+                f'{near(f"position/{name}", log.columns)} Give --signal '
+                f'position/{name}=COLUMN.'
+            )
         result.append(sides[0])
     return tuple(result)
 
 
 def tip_channels(arm: ArmModel) -> list[str]:
     """Return the names of the tip deflections in directions in which a link bends."""
-    return [f'tip/{link}/{axis}' for link in arm.tips
-            for axis, count in zip('yz', arm.beams_of(link)[0][0].count) if count]
+    return [
+        f'tip/{link}/{axis}'
+        for link in arm.tips
+        for axis, count in zip('yz', arm.beams_of(link)[0][0].count)
+        if count
+    ]
 
 
 def _channels(logs, arm, sides, has_efforts):
     """Return the signals that all logs contain and the model predicts."""
     candidates = [*flex_sensors(arm).names, *tip_channels(arm)]
     if has_efforts:
-        candidates = [f'{side}/{name}' for name, side in zip(arm.joint_names, sides)
-                      if side] + candidates
+        candidates = [
+            f'{side}/{name}' for name, side in zip(arm.joint_names, sides) if side
+        ] + candidates
     # the link side yields information about the gear; the motor side is the drive position
-    candidates += [f'position/{name}' for name, side in zip(arm.joint_names, sides)
-                   if side == 'motor' and name in arm.motor_names]
+    candidates += [
+        f'position/{name}'
+        for name, side in zip(arm.joint_names, sides)
+        if side == 'motor' and name in arm.motor_names
+    ]
     candidates += imu_channels(arm)
-    channels = tuple(name for name in dict.fromkeys(candidates)
-                     if all(name in log.columns for log in logs))
+    channels = tuple(
+        name for name in dict.fromkeys(candidates) if all(name in log.columns for log in logs)
+    )
     if not channels:
-        raise UsageError(f'{logs[0].path}: has nothing that tells how the arm bends. Record '
-                         f'{", ".join(candidates[:4]) or "efforts"}, or name the column by '
-                         '--signal.')
+        raise UsageError(
+            f'{logs[0].path}: has nothing that tells how the arm bends. Record '
+            f'{", ".join(candidates[:4]) or "efforts"}, or name the column by '
+            '--signal.'
+        )
     return channels
 
 
 def _idle_imu_axes(logs, channels):
     """Return the IMU axes without motion in all logs, such as those normal to its plane."""
-    spread = {name: max(float(np.ptp(log.columns[name].values)) for log in logs)
-              for name in channels if imu_channel(name)}
+    spread = {
+        name: max(float(np.ptp(log.columns[name].values)) for log in logs)
+        for name in channels
+        if imu_channel(name)
+    }
     kinds = {name: name.rpartition('/')[0] for name in spread}
-    largest = {kind: max(spread[name] for name in spread if kinds[name] == kind)
-               for kind in kinds.values()}
-    return {name for name, extent in spread.items()
-            if extent <= MIN_SPREAD_RATIO * largest[kinds[name]]}
+    largest = {
+        kind: max(spread[name] for name in spread if kinds[name] == kind)
+        for kind in kinds.values()
+    }
+    return {
+        name
+        for name, extent in spread.items()
+        if extent <= MIN_SPREAD_RATIO * largest[kinds[name]]
+    }
 
 
 def _check_gravity(log, arm):
@@ -192,13 +229,16 @@ def _check_gravity(log, arm):
     for link, frame in arm.frames.items():
         axes = [log.columns.get(f'acceleration/{link}/{axis}') for axis in 'xyz']
         if frame.body < 0 or any(
-                column is None or column.values.shape != axes[0].values.shape for column in axes):
+            column is None or column.values.shape != axes[0].values.shape for column in axes
+        ):
             continue
         norm = float(np.median(np.linalg.norm([column.values for column in axes], axis=0)))
         if norm < MIN_GRAVITY_RATIO * weight:
-            raise UsageError(f'{log.path}: the accelerometer on "{link}" reads {norm:.3g} where '
-                             f'gravity is {weight:.3g} m/s2: in g, or without gravity? Give '
-                             f'--signal acceleration/{link}/x=COLUMN*9.80665 and so on.')
+            raise UsageError(
+                f'{log.path}: the accelerometer on "{link}" reads {norm:.3g} where '
+                f'gravity is {weight:.3g} m/s2: in g, or without gravity? Give '
+                f'--signal acceleration/{link}/x=COLUMN*9.80665 and so on.'
+            )
 
 
 def _check_column(log, name):
@@ -206,34 +246,48 @@ def _check_column(log, name):
     time, values = log.columns[name]
     invalid = np.flatnonzero(~np.isfinite(values) | ~np.isfinite(time))
     if invalid.size:
-        raise UsageError(f'{log.path}: "{name}" is no number in row {invalid[0] + 1}, and in '
-                         f'{invalid.size} rows. Mend or remove them.')
+        raise UsageError(
+            f'{log.path}: "{name}" is no number in row {invalid[0] + 1}, and in '
+            f'{invalid.size} rows. Mend or remove them.'
+        )
     if time.size < MIN_SAMPLES:
-        raise UsageError(f'{log.path}: "{name}" has {time.size} samples. Record at least '
-                         f'{MIN_SAMPLES}.')
+        raise UsageError(
+            f'{log.path}: "{name}" has {time.size} samples. Record at least {MIN_SAMPLES}.'
+        )
     steps = np.diff(time)
     if (steps <= 0.0).any():
         row = int(np.flatnonzero(steps <= 0.0)[0])
-        raise UsageError(f'{log.path}: the clock of "{name}" jumps back by {-steps[row]:.3g} s '
-                         f'after {time[row] - time[0]:.6g} s. Give one recording at a time.')
+        raise UsageError(
+            f'{log.path}: the clock of "{name}" jumps back by {-steps[row]:.3g} s '
+            f'after {time[row] - time[0]:.6g} s. Give one recording at a time.'
+        )
     half = steps.size // 2
     period = np.median(steps)
-    if period > 0 and abs(np.median(steps[:half])
-                          - np.median(steps[half:])) > MAX_PERIOD_CHANGE * period:
-        raise UsageError(f'{log.path}: the clock of "{name}" drifts: its period goes from '
-                         f'{np.median(steps[:half]):.3g} to {np.median(steps[half:]):.3g} s. '
-                         'Stamp samples where they are taken.')
+    if (
+        period > 0
+        and abs(np.median(steps[:half]) - np.median(steps[half:])) > MAX_PERIOD_CHANGE * period
+    ):
+        raise UsageError(
+            f'{log.path}: the clock of "{name}" drifts: its period goes from '
+            f'{np.median(steps[:half]):.3g} to {np.median(steps[half:]):.3g} s. '
+            'Stamp samples where they are taken.'
+        )
     low, high = values.min(), values.max()
     # without the initial rest, which may be free of noise
-    values_in_motion = values[int(np.argmax(values != values[0])):]
+    values_in_motion = values[int(np.argmax(values != values[0])) :]
     for end in (low, high):
         is_at_end = np.abs(values_in_motion - end) <= 1e-9 * (high - low)
-        if high > low and _longest(is_at_end) >= MIN_CLIPPED_SAMPLES and (
-                is_at_end.mean() > MIN_CLIPPED_RATIO) and (
-                not name.startswith(('position/', 'motor/', 'effort/'))) and not (
-                imu_channel(name) and np.unique(values).size < MIN_DISTINCT_VALUES):
-            raise UsageError(f'{log.path}: "{name}" is clipped: {is_at_end.mean():.0%} of its '
-                             f'samples are {end:.4g}. Widen its range, or move less.')
+        if (
+            high > low
+            and _longest(is_at_end) >= MIN_CLIPPED_SAMPLES
+            and (is_at_end.mean() > MIN_CLIPPED_RATIO)
+            and (not name.startswith(('position/', 'motor/', 'effort/')))
+            and not (imu_channel(name) and np.unique(values).size < MIN_DISTINCT_VALUES)
+        ):
+            raise UsageError(
+                f'{log.path}: "{name}" is clipped: {is_at_end.mean():.0%} of its '
+                f'samples are {end:.4g}. Widen its range, or move less.'
+            )
 
 
 def _longest(flags):
@@ -252,7 +306,8 @@ def _check_units(log, arm, sides):
         largest, limit = np.abs(values).max(), max(abs(joint.lower), abs(joint.upper))
         if np.isfinite(limit):
             is_in_degrees = largest > limit * (1 + LIMIT_MARGIN_RATIO) and (
-                largest / DEGREES <= limit * (1 + LIMIT_MARGIN_RATIO))
+                largest / DEGREES <= limit * (1 + LIMIT_MARGIN_RATIO)
+            )
         else:
             is_in_degrees = largest > 20 * np.pi
         if not is_in_degrees and rate is not None and np.array_equal(rate.time, time):
@@ -260,11 +315,15 @@ def _check_units(log, arm, sides):
             ratio = (derivative @ rate.values) / max(rate.values @ rate.values, 1e-300)
             is_in_degrees = abs(ratio / DEGREES - 1) < 0.2
             if abs(ratio * DEGREES - 1) < 0.2:
-                raise UsageError(f'{log.path}: "velocity/{name}" is in degrees, its position in '
-                                 f'radians. Give --signal velocity/{name}=COLUMN*deg.')
+                raise UsageError(
+                    f'{log.path}: "velocity/{name}" is in degrees, its position in '
+                    f'radians. Give --signal velocity/{name}=COLUMN*deg.'
+                )
         if is_in_degrees:
-            raise UsageError(f'{log.path}: "{side}/{name}" goes to {largest:.3g} rad: these are '
-                             f'degrees. Give --signal {side}/{name}=COLUMN*deg.')
+            raise UsageError(
+                f'{log.path}: "{side}/{name}" goes to {largest:.3g} rad: these are '
+                f'degrees. Give --signal {side}/{name}=COLUMN*deg.'
+            )
 
 
 def _gapless_grids(log, time, notes):
@@ -273,21 +332,25 @@ def _gapless_grids(log, time, notes):
     period = float(np.median(steps))
     gaps = np.flatnonzero(steps > MIN_GAP_PERIODS * period)
     if gaps.size:
-        notes.append(f'{log.path}: {gaps.size} gaps, the longest of {steps[gaps].max():.3g} s '
-                     f'after {time[gaps[np.argmax(steps[gaps])]] - time[0]:.4g} s; the log is cut '
-                     'there')
+        notes.append(
+            f'{log.path}: {gaps.size} gaps, the longest of {steps[gaps].max():.3g} s '
+            f'after {time[gaps[np.argmax(steps[gaps])]] - time[0]:.4g} s; the log is cut '
+            'there'
+        )
     ends = [-1, *gaps.tolist(), time.size - 1]
     discarded = 0.0
     for end_before, last in zip(ends, ends[1:]):
-        part = time[end_before + 1:last + 1]
+        part = time[end_before + 1 : last + 1]
         if part.size < MIN_SAMPLES or part[-1] - part[0] < MIN_DURATION_S:
             discarded += float(part[-1] - part[0]) if part.size else 0.0
             continue
         step = (part[-1] - part[0]) / (part.size - 1)
         yield part[0] + step * np.arange(part.size)
     if discarded:
-        notes.append(f'{log.path}: {discarded:.3g} s are in parts of less than '
-                     f'{MIN_DURATION_S:g} s and are left out')
+        notes.append(
+            f'{log.path}: {discarded:.3g} s are in parts of less than '
+            f'{MIN_DURATION_S:g} s and are left out'
+        )
 
 
 def _sampled(column: Column, time: np.ndarray) -> np.ndarray:
@@ -308,16 +371,21 @@ def _drive_motion(log, arm, sides, time, is_servo):
         values = _sampled(log.columns[f'{side}/{name}'], time)
         positions[:, j] = savgol_filter(values, window, 3)
         velocity = log.columns.get(
-            f'{"velocity" if side == "position" else "motor_velocity"}/{name}')
-        velocities[:, j] = (np.interp(time, *velocity) if velocity is not None else
-                            savgol_filter(values, window, 3, deriv=1, delta=period))
+            f'{"velocity" if side == "position" else "motor_velocity"}/{name}'
+        )
+        velocities[:, j] = (
+            np.interp(time, *velocity)
+            if velocity is not None
+            else savgol_filter(values, window, 3, deriv=1, delta=period)
+        )
     return positions, velocities
 
 
 def _window(period, is_servo):
     """Return the length of the smoothing window in samples."""
-    return max(5,
-               2 * round((SERVO_SMOOTHING_S if is_servo else DRIVE_SMOOTHING_S) / period / 2) + 1)
+    return max(
+        5, 2 * round((SERVO_SMOOTHING_S if is_servo else DRIVE_SMOOTHING_S) / period / 2) + 1
+    )
 
 
 def noise_of(values: np.ndarray) -> np.ndarray:
@@ -340,12 +408,19 @@ def _check_excitation(sequences, arm, channels):
         if name.startswith(('position/', 'motor/')) or imu_channel(name):
             continue
         if not spread > MIN_SIGNAL_TO_NOISE * noise or spread < 1e-12:
-            raise UsageError(f'{sequences[0].name}: no excitation: "{name}" moves by '
-                             f'{spread:.3g}, its noise is {noise:.3g}. Record a motion that '
-                             'bends the arm.')
-    if all(np.ptp(sequence.positions, axis=0).max() < 1e-6
-           and np.ptp(sequence.efforts, axis=0).max() == 0.0
-           for sequence in sequences) and not channels:
+            raise UsageError(
+                f'{sequences[0].name}: no excitation: "{name}" moves by '
+                f'{spread:.3g}, its noise is {noise:.3g}. Record a motion that '
+                'bends the arm.'
+            )
+    if (
+        all(
+            np.ptp(sequence.positions, axis=0).max() < 1e-6
+            and np.ptp(sequence.efforts, axis=0).max() == 0.0
+            for sequence in sequences
+        )
+        and not channels
+    ):
         raise UsageError(f'{sequences[0].name}: no excitation: nothing moves.')
 
 

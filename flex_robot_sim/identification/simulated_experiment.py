@@ -25,12 +25,12 @@ from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
-TWO_PERIOD_SHARPENING = 1 / 8   # turns means over two periods into means over one: 4/24 - 1/24
-LIMIT_MARGIN = 0.9              # usable share of every limit
-MAX_DEFLECTION_RATIO = 0.1      # of a tip, over the length of its segment: dynamics/monitors.py
+TWO_PERIOD_SHARPENING = 1 / 8  # turns means over two periods into means over one: 4/24 - 1/24
+LIMIT_MARGIN = 0.9  # usable share of every limit
+MAX_DEFLECTION_RATIO = 0.1  # of a tip, over the length of its segment: dynamics/monitors.py
 MAX_DEFLECTION_SAMPLES = 400
 MAX_SCALING_ROUNDS = 12
-SCALING_SAFETY = 0.9            # additional factor on each scaling
+SCALING_SAFETY = 0.9  # additional factor on each scaling
 
 
 @summarized
@@ -39,11 +39,11 @@ class SimulatedExperiment(NamedTuple):
 
     trajectory: ExcitationTrajectory
     log: Log
-    channels: tuple[str, ...]       # of the log, without efforts
+    channels: tuple[str, ...]  # of the log, without efforts
     sequence: Sequence
-    peaks: dict[str, float]         # 'position/JOINT' and so on -> share of its limit
-    effort_limits: np.ndarray       # (joints,) 1 where there is none
-    limit_usage: np.ndarray         # (k, u)    share of each limit in use, over time
+    peaks: dict[str, float]  # 'position/JOINT' and so on -> share of its limit
+    effort_limits: np.ndarray  # (joints,) 1 where there is none
+    limit_usage: np.ndarray  # (k, u)    share of each limit in use, over time
 
     @property
     def worst(self) -> tuple[str, float]:
@@ -57,8 +57,9 @@ class SimulatedExperiment(NamedTuple):
         return float(np.sum(efforts**2)) * self.sequence.period
 
 
-def available_channels(arm: ArmModel, signals: Iterable[str] = ()
-                       ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def available_channels(
+    arm: ArmModel, signals: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     Return the channels of a log of this arm, and the measured side of each joint.
 
@@ -71,63 +72,101 @@ def available_channels(arm: ArmModel, signals: Iterable[str] = ()
     channels += [f'position/{name}' for name in arm.motor_names]
     tips, imus = tip_channels(arm), imu_channels(arm)
     optional = [name for name in imus if is_imu_name(name.split('/')[1])]
-    other_signals = [f'{side}/{name}' for side in ('motor', 'position', 'velocity', 'effort')
-                     for name in arm.joint_names]
+    other_signals = [
+        f'{side}/{name}'
+        for side in ('motor', 'position', 'velocity', 'effort')
+        for name in arm.joint_names
+    ]
     for assignment in signals:
         name = assignment.partition('=')[0]
         if name in tips or name in imus:
             optional.append(name)
         elif name not in channels and name not in other_signals:
-            raise UsageError(f'--signal {assignment}: no sensor of this robot. '
-                             f'{near(name, [*imus, *tips, *channels])}')
+            raise UsageError(
+                f'--signal {assignment}: no sensor of this robot. '
+                f'{near(name, [*imus, *tips, *channels])}'
+            )
     if not flex_sensors(arm).names and not any(map(imu_channel, optional)):
         optional += tips
     return tuple(dict.fromkeys([*channels, *optional])), sides
 
 
-def simulate_experiment(arm: ArmModel, trajectory: ExcitationTrajectory, time_step: float = 2e-3,
-                        signals: Iterable[str] = ()) -> SimulatedExperiment:
+def simulate_experiment(
+    arm: ArmModel,
+    trajectory: ExcitationTrajectory,
+    time_step: float = 2e-3,
+    signals: Iterable[str] = (),
+) -> SimulatedExperiment:
     """Simulate an experiment, see `available_channels`; UsageError if the simulation diverges."""
     channels, sides = available_channels(arm, signals)
     fit = design_servo(arm)
     servo = SoftServo(np.asarray(fit.stiffness, float), np.asarray(fit.damping, float))
     # the motion begins in equilibrium; initial sag would bias the estimates
     gravity_effort = np.tile(equilibrium(arm, trajectory.pose).effort, (trajectory.time.size, 1))
-    sequence = Sequence('trial', trajectory.time, trajectory.position, trajectory.velocity,
-                        gravity_effort, np.zeros((trajectory.time.size, len(channels))))
-    setup = Setup(arm.description, DataSet([sequence], channels, sides, True, []), arm.coupling,
-                  tuple(-arm.arrays.base_acceleration[3:]), time_step=time_step, finer=0)
+    sequence = Sequence(
+        'trial',
+        trajectory.time,
+        trajectory.position,
+        trajectory.velocity,
+        gravity_effort,
+        np.zeros((trajectory.time.size, len(channels))),
+    )
+    setup = Setup(
+        arm.description,
+        DataSet([sequence], channels, sides, True, []),
+        arm.coupling,
+        tuple(-arm.arrays.base_acceleration[3:]),
+        time_step=time_step,
+        finer=0,
+    )
     response = respond(setup, servo, arm, sequence)
     if not np.isfinite(response.channels).all():
-        raise UsageError(f'the arm is lost on the way of this {trajectory.kind}. Give --pose, or '
-                         'fewer --seconds.')
+        raise UsageError(
+            f'the arm is lost on the way of this {trajectory.kind}. Give --pose, or '
+            'fewer --seconds.'
+        )
     servo_effort = response.servo_effort.copy()
     servo_effort[1:-1] = 0.5 * (response.servo_effort[1:-1] + response.servo_effort[2:])
     efforts = gravity_effort + sharpened(servo_effort, TWO_PERIOD_SHARPENING)
     positions = response.coordinates[:, arm.motor_q]
     velocities = np.gradient(positions, trajectory.time, axis=0)
-    measured = sequence._replace(positions=positions, velocities=velocities, efforts=efforts,
-                                 measured=response.channels)
-    columns = {name: Column(trajectory.time, response.channels[:, k])
-               for k, name in enumerate(channels)}
+    measured = sequence._replace(
+        positions=positions, velocities=velocities, efforts=efforts, measured=response.channels
+    )
+    columns = {
+        name: Column(trajectory.time, response.channels[:, k]) for k, name in enumerate(channels)
+    }
     for j, name in enumerate(arm.joint_names):
         columns[f'effort/{name}'] = Column(trajectory.time, efforts[:, j])
     limits = np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0)
-    return SimulatedExperiment(trajectory, Log('trial', columns, []), channels, measured,
-                               limit_usage(arm, response.coordinates, trajectory.time, efforts),
-                               limits, _usage_over_time(arm, response.coordinates, velocities,
-                                                        efforts / limits))
+    return SimulatedExperiment(
+        trajectory,
+        Log('trial', columns, []),
+        channels,
+        measured,
+        limit_usage(arm, response.coordinates, trajectory.time, efforts),
+        limits,
+        _usage_over_time(arm, response.coordinates, velocities, efforts / limits),
+    )
 
 
 def _usage_over_time(arm, coordinates, rates, efforts):
     """Return the change of limit usage (k, u) from the start, for small bending."""
     tips = [f'tip/{link}/{axis}' for link in arm.tips for axis in 'yz']
     deflections = coordinates @ channel_rows(arm, tuple(tips)).T
-    ranges = [np.repeat([_max_deflection(arm, link) for link in arm.tips], 2),
-              0.5 * (arm.arrays.upper - arm.arrays.lower), rate_limits(arm), 1.0]
+    ranges = [
+        np.repeat([_max_deflection(arm, link) for link in arm.tips], 2),
+        0.5 * (arm.arrays.upper - arm.arrays.lower),
+        rate_limits(arm),
+        1.0,
+    ]
     displacements = [deflections, coordinates[:, arm.motor_q], rates, efforts]
-    return np.hstack([(displacement - displacement[0]) / range_
-                      for displacement, range_ in zip(displacements, ranges)])
+    return np.hstack(
+        [
+            (displacement - displacement[0]) / range_
+            for displacement, range_ in zip(displacements, ranges)
+        ]
+    )
 
 
 def _max_deflection(arm, link):
@@ -135,8 +174,9 @@ def _max_deflection(arm, link):
     return MAX_DEFLECTION_RATIO * len(arm.segments[link]) * arm.length(link)
 
 
-def limit_usage(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,
-                efforts: np.ndarray) -> dict[str, float]:
+def limit_usage(
+    arm: ArmModel, coordinates: np.ndarray, time: np.ndarray, efforts: np.ndarray
+) -> dict[str, float]:
     """
     Return the usage of all limits: largest value over limit, by name.
 
@@ -156,14 +196,16 @@ def limit_usage(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,
             usage[f'effort/{name}'] = float(np.abs(efforts[:, j]).max() / max_efforts[j])
     stride = max(1, len(coordinates) // MAX_DEFLECTION_SAMPLES)
     for link in arm.tips:
-        deflection = max(float(np.linalg.norm(tip_deflection(arm, link, q)[:3]))
-                         for q in coordinates[::stride])
+        deflection = max(
+            float(np.linalg.norm(tip_deflection(arm, link, q)[:3])) for q in coordinates[::stride]
+        )
         usage[f'deflection/{link}'] = deflection / _max_deflection(arm, link)
     return usage
 
 
-def scaled_to_limits(arm: ArmModel, trajectory: ExcitationTrajectory,
-                     signals: Iterable[str] = ()) -> SimulatedExperiment:
+def scaled_to_limits(
+    arm: ArmModel, trajectory: ExcitationTrajectory, signals: Iterable[str] = ()
+) -> SimulatedExperiment:
     """
     Return the experiment with the largest amplitude within LIMIT_MARGIN of all limits.
 
@@ -176,15 +218,19 @@ def scaled_to_limits(arm: ArmModel, trajectory: ExcitationTrajectory,
         name, usage = experiment.worst
         if usage <= LIMIT_MARGIN:
             return experiment
-        rest_usage = simulate_experiment(
-            arm, trajectory.scaled(0.0)).peaks[name] if usage > 1.0 else 0.0
+        rest_usage = (
+            simulate_experiment(arm, trajectory.scaled(0.0)).peaks[name] if usage > 1.0 else 0.0
+        )
         if rest_usage >= LIMIT_MARGIN:
-            raise UsageError(f'in this pose "{name}" takes {rest_usage:.0%} of its limit at rest. '
-                             'Give another --pose.')
+            raise UsageError(
+                f'in this pose "{name}" takes {rest_usage:.0%} of its limit at rest. '
+                'Give another --pose.'
+            )
         factor = max((LIMIT_MARGIN - rest_usage) / (usage - rest_usage), 0.1)
         trajectory = trajectory.scaled(SCALING_SAFETY * factor)
-    raise UsageError(f'no {trajectory.kind} about this pose keeps the limit of {name}. Give '
-                     'another --pose.')
+    raise UsageError(
+        f'no {trajectory.kind} about this pose keeps the limit of {name}. Give another --pose.'
+    )
 
 
 def _kinematic_factors(arm, trajectory):
@@ -194,14 +240,17 @@ def _kinematic_factors(arm, trajectory):
     lower, upper = arm.arrays.lower, arm.arrays.upper
     middle, half = 0.5 * (lower + upper), 0.5 * LIMIT_MARGIN * (upper - lower)
     with np.errstate(invalid='ignore', divide='ignore'):
-        for limit, extent in ((middle + half - trajectory.pose, displacements.max(axis=0)),
-                              (trajectory.pose - middle + half, -displacements.min(axis=0)),
-                              (LIMIT_MARGIN * rate_limits(arm),
-                               np.abs(trajectory.velocity).max(axis=0))):
+        for limit, extent in (
+            (middle + half - trajectory.pose, displacements.max(axis=0)),
+            (trajectory.pose - middle + half, -displacements.min(axis=0)),
+            (LIMIT_MARGIN * rate_limits(arm), np.abs(trajectory.velocity).max(axis=0)),
+        ):
             factor = np.where((extent > 0) & np.isfinite(limit), limit / extent, np.inf)
             factors = np.minimum(factors, factor)
     if (factors <= 0.0).any():
-        raise UsageError('--pose is at the end of the range of '
-                         f'"{arm.joint_names[int(np.argmin(factors))]}". Give one inside it.')
+        raise UsageError(
+            '--pose is at the end of the range of '
+            f'"{arm.joint_names[int(np.argmin(factors))]}". Give one inside it.'
+        )
     factors = np.minimum(factors, 1.0)
     return np.full(len(factors), factors.min()) if trajectory.kind == 'fourier' else factors

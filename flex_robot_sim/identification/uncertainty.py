@@ -16,26 +16,26 @@ from scipy.stats import t as student
 
 from flex_robot_sim.identification.fit import Fit
 
-BLOCKS = 24                     # blocks of time whose scores count as independent
-FREEDOM_DIVISOR = 1.5           # loss of degrees of freedom by the terms of neighbouring blocks
-CONFIDENCE_LEVEL = 0.95         # of the confidence interval
-MAX_RELATIVE_STD = 0.25         # standard deviation over value, of an identifiable parameter
+BLOCKS = 24  # blocks of time whose scores count as independent
+FREEDOM_DIVISOR = 1.5  # loss of degrees of freedom by the terms of neighbouring blocks
+CONFIDENCE_LEVEL = 0.95  # of the confidence interval
+MAX_RELATIVE_STD = 0.25  # standard deviation over value, of an identifiable parameter
 MIN_TRADING_CORRELATION = 0.95  # above it two parameters trade against each other
-SEGMENT_SAMPLES = 256           # samples of one spectrum
-MIN_PASSED_POWER = 0.1          # below this share, noise added after a low-pass may dominate
-MIN_SPECTRAL_LINES = 8          # lines that suffice for a median
-SPECTRA_PER_SEGMENT = 1.6       # independent spectra per non-overlapping segment
-MIN_SIGNAL_TO_NOISE = 1.0       # variance of a visible signal, over that of its noise
-NOISE_MARGIN_STDS = 4.0         # random scatter of a variance, in its standard deviations
-MIN_VARIANCE_RATIO = 1e-3       # least variance of a motion, over that of the whole log
-MIN_EIGENVALUE_RATIO = 1e-5     # least over largest eigenvalue: slopes are known to 0.3 %
+SEGMENT_SAMPLES = 256  # samples of one spectrum
+MIN_PASSED_POWER = 0.1  # below this share, noise added after a low-pass may dominate
+MIN_SPECTRAL_LINES = 8  # lines that suffice for a median
+SPECTRA_PER_SEGMENT = 1.6  # independent spectra per non-overlapping segment
+MIN_SIGNAL_TO_NOISE = 1.0  # variance of a visible signal, over that of its noise
+NOISE_MARGIN_STDS = 4.0  # random scatter of a variance, in its standard deviations
+MIN_VARIANCE_RATIO = 1e-3  # least variance of a motion, over that of the whole log
+MIN_EIGENVALUE_RATIO = 1e-5  # least over largest eigenvalue: slopes are known to 0.3 %
 
 
 class Uncertainty(NamedTuple):
     """Covariance of the fitted unknowns."""
 
-    covariance: np.ndarray      # (p, p)    of z
-    factor: np.ndarray          # (p,)      half the confidence interval, over the deviation
+    covariance: np.ndarray  # (p, p)    of z
+    factor: np.ndarray  # (p,)      half the confidence interval, over the deviation
     blocks: int
 
     @property
@@ -67,15 +67,18 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     # neighbours are not quite independent; half of their cross terms keeps all squares positive
     cross_terms = sums[1:].T @ sums[:-1]
     meat = sums.T @ sums + 0.5 * (cross_terms + cross_terms.T)
-    meat *= count / max(count - p, 1)       # the fit uses p degrees of freedom
+    meat *= count / max(count - p, 1)  # the fit uses p degrees of freedom
     covariance = inverse @ meat @ inverse
     covariance[undetermined, undetermined] = np.inf
     # an unknown that few blocks determine is as uncertain as these few
-    block_information = np.array([((J[a:b] @ inverse)**2 * w[a:b, :, None]).sum(axis=(0, 1))
-                                  for a, b in blocks])
-    with np.errstate(over='ignore', invalid='ignore'):      # no block determines it without effect
-        effective_blocks = np.nan_to_num(block_information.sum(axis=0)**2
-                                         / np.maximum((block_information**2).sum(axis=0), 1e-300))
+    block_information = np.array(
+        [((J[a:b] @ inverse) ** 2 * w[a:b, :, None]).sum(axis=(0, 1)) for a, b in blocks]
+    )
+    with np.errstate(over='ignore', invalid='ignore'):  # no block determines it without effect
+        effective_blocks = np.nan_to_num(
+            block_information.sum(axis=0) ** 2
+            / np.maximum((block_information**2).sum(axis=0), 1e-300)
+        )
     freedom = np.maximum((effective_blocks - 1) / FREEDOM_DIVISOR, 1.0)
     return Uncertainty(covariance, student.ppf(0.5 + CONFIDENCE_LEVEL / 2, freedom), count)
 
@@ -99,7 +102,7 @@ def _inverse(matrix):
     values, vectors = np.linalg.eigh(matrix)
     is_significant = values > MIN_EIGENVALUE_RATIO * values.max()
     inverse = (vectors[:, is_significant] / values[is_significant]) @ vectors[:, is_significant].T
-    undetermined = np.flatnonzero((vectors[:, ~is_significant]**2).sum(axis=1) > 0.05)
+    undetermined = np.flatnonzero((vectors[:, ~is_significant] ** 2).sum(axis=1) > 0.05)
     return inverse, undetermined
 
 
@@ -121,8 +124,9 @@ def explained(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return 1 - (measured - predicted).var(axis=0) / np.where(total > 0, total, np.inf)
 
 
-def noise_floor(tables: Rows[np.ndarray],
-                passes: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
+def noise_floor(
+    tables: Rows[np.ndarray], passes: Callable[[np.ndarray], np.ndarray] | None = None
+) -> np.ndarray:
     """
     Return the variance (c,) of the noise in even samples, tables (k, c) of one rate (I18).
 
@@ -139,8 +143,12 @@ def noise_floor(tables: Rows[np.ndarray],
         count = max(1.0, SPECTRA_PER_SEGMENT * len(table) / length)
         # one-sided spectrum; and the median of few spectra is less than their mean
         power /= 2 * gamma.ppf(0.5, count) / count
-        levels.append([np.median(power[is_noise, k] / share[is_noise, k]) * share[:, k].mean()
-                       for k, is_noise in enumerate(_empty_bands(share))])
+        levels.append(
+            [
+                np.median(power[is_noise, k] / share[is_noise, k]) * share[:, k].mean()
+                for k, is_noise in enumerate(_empty_bands(share))
+            ]
+        )
         weights.append(len(table))
     return np.average(levels, axis=0, weights=weights)
 
@@ -151,19 +159,28 @@ def _empty_bands(share):
     for passed in share.T:
         upper = (rows >= len(rows) // 4) & (rows < len(rows) - 1) & (passed > MIN_PASSED_POWER)
         # or the slope of a low-pass with a lower cutoff
-        yield upper if upper.sum() >= MIN_SPECTRAL_LINES else (
-            (passed > MIN_PASSED_POWER) & (passed <= 0.5))
+        yield (
+            upper
+            if upper.sum() >= MIN_SPECTRAL_LINES
+            else ((passed > MIN_PASSED_POWER) & (passed <= 0.5))
+        )
 
 
 class Share(NamedTuple):
     """Explained variance of channels in validation data."""
 
-    explained: np.ndarray       # (c,)  share of the variance that is not noise
-    is_seen: np.ndarray         # (c,)  whether the signal exceeds the noise
+    explained: np.ndarray  # (c,)  share of the variance that is not noise
+    is_seen: np.ndarray  # (c,)  whether the signal exceeds the noise
 
 
-def explainable(error: np.ndarray, total: np.ndarray, predicted: np.ndarray, noise: np.ndarray,
-                log_variance: np.ndarray, count: int) -> Share:
+def explainable(
+    error: np.ndarray,
+    total: np.ndarray,
+    predicted: np.ndarray,
+    noise: np.ndarray,
+    log_variance: np.ndarray,
+    count: int,
+) -> Share:
     """
     Return the Share of variances (c,) (I19).
 
@@ -176,8 +193,9 @@ def explainable(error: np.ndarray, total: np.ndarray, predicted: np.ndarray, noi
     chance = NOISE_MARGIN_STDS * np.sqrt(2 / max(count, 1))
     signal = np.maximum(total - noise, 0.0)
     # a predicted signal that is missing in the measurement counts as visible
-    is_seen = np.maximum(signal, predicted) > np.maximum((MIN_SIGNAL_TO_NOISE + chance) * noise,
-                                                         1e-300)
+    is_seen = np.maximum(signal, predicted) > np.maximum(
+        (MIN_SIGNAL_TO_NOISE + chance) * noise, 1e-300
+    )
     signal = np.maximum(signal, MIN_VARIANCE_RATIO * log_variance)
     unexplained = np.maximum(error - (1 + chance) * noise, 0.0)
     return Share(1 - unexplained / np.where(signal > 0, signal, np.inf), is_seen)

@@ -55,16 +55,24 @@ Matrices6 = Annotated[np.ndarray, 6, 6]
 def pass_by_pointer(fields: Table) -> Table:
     """Make compiled code take instances of a NamedTuple of arrays by pointer; a decorator."""
     name = fields.__name__
-    return type(name, (_PassByPointer, fields), {'__doc__': fields.__doc__,     # type: ignore
-                                             '__module__': fields.__module__,
-                                             '__qualname__': fields.__qualname__})
+    return type(
+        name,
+        (_PassByPointer, fields),
+        {
+            '__doc__': fields.__doc__,  # type: ignore
+            '__module__': fields.__module__,
+            '__qualname__': fields.__qualname__,
+        },
+    )
 
 
 @cache
 def _lengths_of(fields):
     """Constant last dimensions of the arrays of each field."""
-    return {name: getattr(kind, '__metadata__', ())
-            for name, kind in get_type_hints(fields, include_extras=True).items()}
+    return {
+        name: getattr(kind, '__metadata__', ())
+        for name, kind in get_type_hints(fields, include_extras=True).items()
+    }
 
 
 class _PassByPointer:
@@ -82,7 +90,7 @@ class _PassByPointer:
         if not any(array.flags.writeable for array in self):
             return self
         table = type(self)(*map(read_only, self))
-        vars(table).update(vars(self))      # list and type, if known
+        vars(table).update(vars(self))  # list and type, if known
         return table
 
     def __repr__(self):
@@ -91,18 +99,20 @@ class _PassByPointer:
 
     def _replace(self, **replacements):
         table = super()._replace(**replacements)
-        if '_list' in vars(self) and all(getattr(self, name).ndim == array.ndim
-                                         for name, array in replacements.items()):
-            table._list = self._list.copy()     # faster than asking each array for its pointer
+        if '_list' in vars(self) and all(
+            getattr(self, name).ndim == array.ndim for name, array in replacements.items()
+        ):
+            table._list = self._list.copy()  # faster than asking each array for its pointer
             for name in replacements:
                 words, start = _words(table, name), self._numba_type_.word(name)
-                table._list[start:start + len(words)] = words
+                table._list[start : start + len(words)] = words
         return table
 
     @cached_property
     def _list(self):
-        return np.array([word for name in self._fields for word in _words(self, name)],
-                        dtype=np.intp)
+        return np.array(
+            [word for name in self._fields for word in _words(self, name)], dtype=np.intp
+        )
 
     @cached_property
     def _address(self):
@@ -117,7 +127,7 @@ def _words(table, name):
     """Pointer and shape of the array in a field."""
     array, lengths = getattr(table, name), _lengths_of(type(table))[name]
     assert array.flags.c_contiguous and array.flags.aligned, name
-    assert not lengths or array.shape[-len(lengths):] == lengths, name
+    assert not lengths or array.shape[-len(lengths) :] == lengths, name
     return array.ctypes.data, *array.shape
 
 
@@ -142,7 +152,7 @@ def zeros(fields: Any, shapes: tuple[tuple[int, ...], ...]) -> Any:
 def _block_layout(fields, shapes):
     """Size, slice of each array, list with offsets, indices of these in the list, and type."""
     sizes = [prod(shape) for shape in shapes]
-    starts = [0, *accumulate(size + size % 2 for size in sizes)]    # aligned to 16 bytes
+    starts = [0, *accumulate(size + size % 2 for size in sizes)]  # aligned to 16 bytes
     slices = [slice(start, start + size) for start, size in zip(starts, sizes)]
     words = [(start * np.dtype(float).itemsize, *shape) for start, shape in zip(starts, shapes)]
     handle = _handle(fields, tuple(('d', len(shape)) for shape in shapes))
@@ -156,9 +166,18 @@ class TableRows:
     def __init__(self, table: Any) -> None:
         count = max(map(len, table))
         self._table = table
-        self._lists = np.stack([word for array in table for word in (
-            array.ctypes.data + np.arange(count) * (array.strides[0] if len(array) > 1 else 0),
-            *(np.full(count, length) for length in array.shape[1:]))], axis=1).astype(np.intp)
+        self._lists = np.stack(
+            [
+                word
+                for array in table
+                for word in (
+                    array.ctypes.data
+                    + np.arange(count) * (array.strides[0] if len(array) > 1 else 0),
+                    *(np.full(count, length) for length in array.shape[1:]),
+                )
+            ],
+            axis=1,
+        ).astype(np.intp)
         self._address = self._lists.ctypes.data
 
     def __getitem__(self, k: int) -> Any:
@@ -201,7 +220,7 @@ class HandleRows(types.Type):
         super().__init__(name=f'Rows({row}, {differ})')
 
 
-_handle = cache(Handle)         # there are few kinds of tables
+_handle = cache(Handle)  # there are few kinds of tables
 
 for kind in (Handle, HandleRows):
     register_model(kind)(models.OpaqueModel)
@@ -246,8 +265,9 @@ def _load(context, builder, handle, address, field):
     intp = context.get_value_type(types.intp)
 
     def word(index, type_):
-        start = builder.gep(builder.bitcast(address, intp.as_pointer()),
-                            [ir.Constant(intp, index)])
+        start = builder.gep(
+            builder.bitcast(address, intp.as_pointer()), [ir.Constant(intp, index)]
+        )
         load = builder.load(builder.bitcast(start, type_.as_pointer()))
         load.set_metadata('invariant.load', builder.module.add_metadata([]))
         return load
@@ -260,9 +280,14 @@ def _load(context, builder, handle, address, field):
     strides = [ir.Constant(intp, size)]
     for length in shape[:0:-1]:
         strides.insert(0, builder.mul(strides[0], length))
-    populate_array(array, data=data, shape=cgutils.pack_array(builder, shape, intp),
-                   strides=cgutils.pack_array(builder, strides, intp),
-                   itemsize=ir.Constant(intp, size), meminfo=None)
+    populate_array(
+        array,
+        data=data,
+        shape=cgutils.pack_array(builder, shape, intp),
+        strides=cgutils.pack_array(builder, strides, intp),
+        itemsize=ir.Constant(intp, size),
+        meminfo=None,
+    )
     return array._getvalue()
 
 

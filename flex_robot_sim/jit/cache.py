@@ -34,12 +34,14 @@ CORE_ROOMS = (PACKAGE / 'jit', PACKAGE / 'spatial', PACKAGE / 'model', DYNAMICS)
 SHARED_ROOMS = (*CORE_ROOMS, PACKAGE / 'analysis')  # any compiled function may call these
 MAX_FOLDERS = 24
 
-TAG = 'CACHEDIR.TAG'    # https://bford.info/cachedir: backups exclude tagged folders
-TAG_TEXT = ('Signature: 8a477f597d28d172789f06886806bc55\n'
-            f'# Machine code of {PACKAGE.name}. This folder may be deleted.\n')
+TAG = 'CACHEDIR.TAG'  # https://bford.info/cachedir: backups exclude tagged folders
+TAG_TEXT = (
+    'Signature: 8a477f597d28d172789f06886806bc55\n'
+    f'# Machine code of {PACKAGE.name}. This folder may be deleted.\n'
+)
 FOLDER_NAME = re.compile(r'[0-9a-f]{16}')
-INNER_FOLDER_NAME = re.compile(rf'{PACKAGE.name}|\w+_[0-9a-f]{{40}}')    # ours, and Numba's
-NFS_FILE_NAME = re.compile(r'\.nfs[0-9a-f]+')    # a file that was removed while open, on NFS
+INNER_FOLDER_NAME = re.compile(rf'{PACKAGE.name}|\w+_[0-9a-f]{{40}}')  # ours, and Numba's
+NFS_FILE_NAME = re.compile(r'\.nfs[0-9a-f]+')  # a file that was removed while open, on NFS
 FILE_NAME = re.compile(r'[\w.-]+\.(nbi|nbc)(\.tmp\.[0-9a-f]{16})?|[\w.-]+\.lock|lock')
 
 
@@ -60,9 +62,9 @@ def folder_of(room: Path, *settings: Any) -> Path:
         is_new = not folder.exists()
         folder.mkdir(exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-        os.utime(folder)        # the time of last use
+        os.utime(folder)  # the time of last use
         if is_new:
-            with contextlib.suppress(OSError):      # another process may remove the same folders
+            with contextlib.suppress(OSError):  # another process may remove the same folders
                 prune(root)
     except OSError as error:
         raise CacheError(f'{root} cannot be written: {error.strerror}') from error
@@ -122,7 +124,7 @@ def _remove_files(folder):
         for entry in [*os.scandir(folder)]:
             if entry.is_file(follow_symlinks=False) and FILE_NAME.fullmatch(entry.name):
                 os.unlink(entry.path)
-        os.rmdir(folder)        # fails if anything is left
+        os.rmdir(folder)  # fails if anything is left
 
 
 def _prepared_folder(root):
@@ -144,14 +146,14 @@ def _is_empty_folder(root):
 
 def _create(root):
     """Create the folder with its tag atomically: other processes never see it without the tag."""
-    draft = Path(tempfile.mkdtemp(prefix=f'{root.name}.', dir=root.parent))     # mode 0700
+    draft = Path(tempfile.mkdtemp(prefix=f'{root.name}.', dir=root.parent))  # mode 0700
     try:
         (draft / TAG).write_text(TAG_TEXT, 'ascii')
-        draft.rename(root)      # may replace an empty folder
+        draft.rename(root)  # may replace an empty folder
     except OSError:
         (draft / TAG).unlink(missing_ok=True)
         draft.rmdir()
-        if not root.is_dir():       # unless another process was faster
+        if not root.is_dir():  # unless another process was faster
             raise
 
 
@@ -160,7 +162,7 @@ def _expect_private(root):
     status = root.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise CacheError(f'{root} is a link or a file, not a folder of machine code')
-    if hasattr(os, 'getuid'):           # on Windows, a profile is private
+    if hasattr(os, 'getuid'):  # on Windows, a profile is private
         if status.st_uid != os.getuid():
             raise CacheError(f'{root} belongs to another user')
         for path in root.parents:
@@ -172,13 +174,14 @@ def _expect_private(root):
         raise CacheError(f'{root} has no {TAG} of this program, so it is left untouched')
     unexpected = [entry.name for entry in os.scandir(root) if not _is_cache_entry(entry)]
     if unexpected:
-        raise CacheError(f'{root} holds {min(unexpected)}, which is not machine code, so it is '
-                         'left untouched')
+        raise CacheError(
+            f'{root} holds {min(unexpected)}, which is not machine code, so it is left untouched'
+        )
 
 
 def _is_cache_tag(path):
     try:
-        is_file = stat.S_ISREG(path.lstat().st_mode)        # neither a link nor a pipe
+        is_file = stat.S_ISREG(path.lstat().st_mode)  # neither a link nor a pipe
         return is_file and path.read_bytes() == TAG_TEXT.encode()
     except OSError:
         return False
@@ -189,7 +192,8 @@ def _is_cache_entry(entry):
     if entry.is_dir(follow_symlinks=False):
         return FOLDER_NAME.fullmatch(entry.name)
     return entry.is_file(follow_symlinks=False) and (
-        entry.name == TAG or MARKER.fullmatch(entry.name) or NFS_FILE_NAME.fullmatch(entry.name))
+        entry.name == TAG or MARKER.fullmatch(entry.name) or NFS_FILE_NAME.fullmatch(entry.name)
+    )
 
 
 def _lets_others_write(status):

@@ -28,7 +28,7 @@ def marked_call(root: Path, folders: Iterable[str]) -> Iterator[None]:
     path = root / f'call-{secrets.token_hex(8)}'
     try:
         file = _create_locked(path, ' '.join(sorted(folders)))
-    except OSError:             # such as a full disk: make the call anyway
+    except OSError:  # such as a full disk: make the call anyway
         yield
         return
     try:
@@ -44,15 +44,18 @@ def crashed_calls(root: Path) -> Iterator[list[str]]:
     if sys.platform == 'win32':
         return
     for path in [path for path in root.iterdir() if MARKER.fullmatch(path.name)]:
-        if path.suffix:         # its process has not locked it yet
+        if path.suffix:  # its process has not locked it yet
             continue
         with contextlib.suppress(OSError), open(path, 'rb') as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)    # BlockingIOError: it still runs
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: it still runs
             if os.fstat(file.fileno()).st_nlink:
                 folders = file.read(10_000).decode(errors='replace').split()
                 path.unlink()
-                log.warning('a program ended in the first call of machine code from %s: the code '
-                            'is compiled again', root)
+                log.warning(
+                    'a program ended in the first call of machine code from %s: the code '
+                    'is compiled again',
+                    root,
+                )
                 yield folders
 
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from numba.core.caching import IndexDataCacheFile
 
-DIGEST_SIZE = 16    # of a digest                                         [bytes]
+DIGEST_SIZE = 16  # of a digest                                         [bytes]
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class CheckedFiles(IndexDataCacheFile):
         return content
 
 
-class DamagedFileError(OSError):        # Numba treats an OSError as missing data
+class DamagedFileError(OSError):  # Numba treats an OSError as missing data
     """The content of a file does not match its digest."""
 
 

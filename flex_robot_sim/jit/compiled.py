@@ -22,8 +22,11 @@ try:
     import numba
 except ImportError as error:
     from flex_robot_sim.util.exceptions import SettingError
-    raise SettingError('numba, which compiles the equations of motion, is not installed. Install '
-                       f'it by {sys.executable} -m pip install numba') from error
+
+    raise SettingError(
+        'numba, which compiles the equations of motion, is not installed. Install '
+        f'it by {sys.executable} -m pip install numba'
+    ) from error
 import numpy as np
 from numba.core import config as numba_config
 from numba.core.compiler_lock import global_compiler_lock
@@ -46,19 +49,24 @@ from flex_robot_sim.util.garbage import collected_seldom
 
 config: Any = numba_config  # attributes come from the environment; static tools do not see them
 
-SLOWEST_FUNCTION = 'integrators.advance'    # slowest to compile, with its callees
+SLOWEST_FUNCTION = 'integrators.advance'  # slowest to compile, with its callees
 # Numba's settings that do not change the code: workers of a sweep share the cache
 IRRELEVANT_VARIABLES = ('NUMBA_CACHE_DIR', 'NUMBA_NUM_THREADS')
 NUMBA_OPTIONS: dict[str, Any] = {
-    'no_cfunc_wrapper': True,   # not called from C; saves 5 % of the compile time
-    'nogil': True,              # ROS callbacks and the viewer run in parallel to a step
-    'error_model': 'numpy',     # 1 / 0 is inf, as in numpy, without a branch or an exception
-    'fastmath': False,          # keeps tests for nan and exact zeros; True would gain 3 %
+    'no_cfunc_wrapper': True,  # not called from C; saves 5 % of the compile time
+    'nogil': True,  # ROS callbacks and the viewer run in parallel to a step
+    'error_model': 'numpy',  # 1 / 0 is inf, as in numpy, without a branch or an exception
+    'fastmath': False,  # keeps tests for nan and exact zeros; True would gain 3 %
 }
 
 
-def compiled(function: Callable | None = None, *, allocates: bool = False,
-             inline: bool = False, vectorized: bool = False) -> Any:
+def compiled(
+    function: Callable | None = None,
+    *,
+    allocates: bool = False,
+    inline: bool = False,
+    vectorized: bool = False,
+) -> Any:
     """
     Compile a function to machine code at its first call; release the GIL while it runs.
 
@@ -72,13 +80,14 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
         iterations: vectorised by four, they cost 5 % of a step, and take longer to compile.
     """
     if function is None:
-        return functools.partial(compiled, allocates=allocates, inline=inline,
-                                 vectorized=vectorized)
+        return functools.partial(
+            compiled, allocates=allocates, inline=inline, vectorized=vectorized
+        )
     options: Any = {**NUMBA_OPTIONS, '_nrt': allocates, 'forceinline': inline}
     if not allocates:
         options['pipeline_class'] = ShortPipeline
     # Numba asks twice for the signature, which takes longer than the remainder of this function
-    function.__signature__ = inspect.signature(function)    # type: ignore[attr-defined]
+    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     result: Any = numba.njit(**options)(function)
     room = _room_of(function.__code__.co_filename)
     folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
@@ -90,7 +99,8 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
         result.add_overload = functools.partial(_add_overload, result, result.add_overload)
         result.typeof_pyval = functools.partial(_type_of, result.typeof_pyval)
         result._compile_for_args = functools.partial(
-            _compile_for_call, result, result._compile_for_args)
+            _compile_for_call, result, result._compile_for_args
+        )
     return result
 
 
@@ -103,7 +113,8 @@ def bind(function: Any, *arguments: Any) -> Callable:
     if config.DISABLE_JIT:
         return function
     return _with_marked_first_call(
-        function, function.overloads[compile_for(function, *arguments)].entry_point)
+        function, function.overloads[compile_for(function, *arguments)].entry_point
+    )
 
 
 def call_with_tables(function: Any, *arguments: Any) -> Any:
@@ -113,7 +124,7 @@ def call_with_tables(function: Any, *arguments: Any) -> Any:
     The other arguments always have the same types.
     """
     key = function, id(arguments[0]._numba_type_), id(arguments[-1]._numba_type_)
-    if key not in _bound_functions:     # types are never released, so ids stay valid
+    if key not in _bound_functions:  # types are never released, so ids stay valid
         _bound_functions[key] = bind(function, *arguments)
     return _bound_functions[key](*arguments)
 
@@ -132,7 +143,8 @@ def must_compile() -> bool:
     """Whether the machine code of a step is not cached completely."""
     folder = _cache_folder(DYNAMICS)
     return not config.DISABLE_JIT and not (
-        folder and any(folder.rglob(f'{SLOWEST_FUNCTION}-*.nbi')))
+        folder and any(folder.rglob(f'{SLOWEST_FUNCTION}-*.nbi'))
+    )
 
 
 def why_compiling() -> str:
@@ -152,8 +164,11 @@ def compiled_callees(function: Any) -> list[Any]:
         if current not in functions:
             functions.append(current)
             names = current.py_func.__globals__
-            pending += [names[name] for name in current.py_func.__code__.co_names
-                        if hasattr(names.get(name), 'py_func')]
+            pending += [
+                names[name]
+                for name in current.py_func.__code__.co_names
+                if hasattr(names.get(name), 'py_func')
+            ]
     return functions
 
 
@@ -231,14 +246,18 @@ def _compile_once(dispatcher, compile_, signature):
                 return entry
             try:
                 stack.enter_context(dispatcher._cache.exclusive())
-            except OSError as error:        # includes TimeoutError
+            except OSError as error:  # includes TimeoutError
                 if was_raised_by_handler(error):
                     raise
         dispatcher.targetoptions['no_cpython_wrapper'] = _nesting_depth > 0
         with deferred_signals():
             import flex_robot_sim.jit.typing_rules  # noqa: F401      (registers them)
-            with _nested_compilation(), collected_seldom(), _vectorization(
-                    dispatcher.is_vectorized):
+
+            with (
+                _nested_compilation(),
+                collected_seldom(),
+                _vectorization(dispatcher.is_vectorized),
+            ):
                 entry = compile_(signature)
             if is_cacheable:
                 export_symbols(dispatcher)
@@ -252,8 +271,9 @@ def _load(dispatcher, types):
         if result is None:
             return None
         dispatcher._cache_hits[types] += 1
-        dispatcher.targetctx.insert_user_function(result.entry_point, result.fndesc,
-                                                  [result.library])
+        dispatcher.targetctx.insert_user_function(
+            result.entry_point, result.fndesc, [result.library]
+        )
         dispatcher.add_overload(result)
         export_symbols(dispatcher)
         return result.entry_point
@@ -277,6 +297,7 @@ def _with_marked_first_call(dispatcher, entry):
             result = entry(*arguments, **named)
         cache.is_untested = False
         return result
+
     return call
 
 
@@ -323,6 +344,9 @@ def _cache_folder(room):
 
 
 def _folder_of(room):
-    settings = sorted(item for item in os.environ.items()
-                      if item[0].startswith('NUMBA_') and item[0] not in IRRELEVANT_VARIABLES)
+    settings = sorted(
+        item
+        for item in os.environ.items()
+        if item[0].startswith('NUMBA_') and item[0] not in IRRELEVANT_VARIABLES
+    )
     return folder_of(room, numba.__version__, settings, sorted(NUMBA_OPTIONS.items()))

@@ -15,9 +15,9 @@ from typing import Any
 
 SIGNAL_NUMBERS = tuple(map(int, signal.valid_signals()))
 
-_handlers: dict[int, Callable[..., Any]] = {}       # of the deferred signals
-_pending: list[tuple[Callable[..., Any], int, Any]] = []    # handlers, with their arguments
-_MARK = 'is_of_a_handler'   # attribute of exceptions raised by a handler
+_handlers: dict[int, Callable[..., Any]] = {}  # of the deferred signals
+_pending: list[tuple[Callable[..., Any], int, Any]] = []  # handlers, with their arguments
+_MARK = 'is_of_a_handler'  # attribute of exceptions raised by a handler
 
 
 @contextlib.contextmanager
@@ -61,8 +61,13 @@ def was_raised_by_handler(error: BaseException) -> bool:
 
 def _install_deferral():
     # the C functions below `signal`: 64 conversions to enumerations take 0.1 ms
-    _handlers.update({number: handler for number in SIGNAL_NUMBERS
-                      if callable(handler := _signal.getsignal(number))})
+    _handlers.update(
+        {
+            number: handler
+            for number in SIGNAL_NUMBERS
+            if callable(handler := _signal.getsignal(number))
+        }
+    )
     for number in _handlers:
         signal.signal(number, _defer)
 

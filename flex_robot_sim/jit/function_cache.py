@@ -24,7 +24,7 @@ if sys.platform != 'win32':
 
 COMPILE_WAIT_TIMEOUT_S = 300.0  # for another process that compiles the same function
 
-loaded_folders: set[str] = set()    # names of folders from which code was loaded
+loaded_folders: set[str] = set()  # names of folders from which code was loaded
 
 
 class PackageCache(FunctionCache):
@@ -42,8 +42,8 @@ class PackageCache(FunctionCache):
         self._name, self._py_func = repr(function), function
         self._allocates, self.folder = allocates, folder
         self._cache_path = str(folder / PACKAGE.name)
-        self.is_untested = False         # code was loaded, but no call has returned yet
-        self.needs_python_wrapper = True    # of loaded code: Python calls the function
+        self.is_untested = False  # code was loaded, but no call has returned yet
+        self.needs_python_wrapper = True  # of loaded code: Python calls the function
         self.enable()
 
     @functools.cached_property
@@ -74,7 +74,7 @@ class PackageCache(FunctionCache):
             loaded_folders.add(self.folder.name)
             self.is_untested = True
             return result
-        except Exception as error:      # a damaged file only causes recompilation
+        except Exception as error:  # a damaged file only causes recompilation
             if was_raised_by_handler(error):  # the file is intact
                 raise
             with contextlib.suppress(OSError), self._lock():

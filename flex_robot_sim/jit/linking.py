@@ -32,15 +32,16 @@ class _Symbol(NamedTuple):
 _symbols: dict[str, _Symbol] = {}
 # cached results of has_python_wrapper
 _python_wrapper_flags: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
-_exported: dict[str, Any] = {}     # symbol -> result that it was registered for
+_exported: dict[str, Any] = {}  # symbol -> result that it was registered for
 
 
 def has_python_wrapper(result: Any) -> bool:
     """Whether a compile result can be called from Python, not only from compiled code."""
     flag = _python_wrapper_flags.get(result.library)
     if flag is None:
-        flag = _python_wrapper_flags[result.library] = result.library.get_pointer_to_function(
-            result.fndesc.llvm_cpython_wrapper_name) != 0
+        flag = _python_wrapper_flags[result.library] = (
+            result.library.get_pointer_to_function(result.fndesc.llvm_cpython_wrapper_name) != 0
+        )
     return flag
 
 
@@ -56,8 +57,9 @@ def export_symbols(dispatcher: Any) -> None:
         if _exported.get(name) is result or not _is_linked(result):
             continue
         if name not in _symbols:
-            binding.add_symbol(name, result.library.get_pointer_to_function(
-                result.fndesc.llvm_func_name))
+            binding.add_symbol(
+                name, result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+            )
         _symbols[name], _exported[name] = symbol, result
         description = copy.copy(result.fndesc)
         description.mangled_name = name
@@ -67,7 +69,8 @@ def export_symbols(dispatcher: Any) -> None:
 def _is_linked(result):
     """Whether callers link to a compile result by its symbol."""
     return not result.fndesc.inline and any(
-        isinstance(type_, Handle) for type_ in result.signature.args)
+        isinstance(type_, Handle) for type_ in result.signature.args
+    )
 
 
 def _without_bitcode(result, code):
@@ -107,8 +110,11 @@ class LinkedResults(CompileResultCacheImpl):
     def reduce(self, result: Any) -> Any:
         """Return what is written to disk."""
         module = result.library._final_module
-        callees = [_symbols[function.name] for function in module.functions
-                   if function.is_declaration and function.name in _symbols]
+        callees = [
+            _symbols[function.name]
+            for function in module.functions
+            if function.is_declaration and function.name in _symbols
+        ]
         # the source with types at each line would be half of the file
         code = super().reduce(result._replace(type_annotation=''))
         if _is_linked(result):

@@ -14,12 +14,20 @@ from numba.core.typed_passes import NopythonTypeInference
 
 SKIPPED_PASSES = {
     # closures, overloads to be inlined, `with`, exceptions with dynamic messages
-    'InlineClosureLikes', 'MakeFunctionToJitFunction', 'InlineInlinables', 'InlineOverloads',
-    'WithLifting', 'RewriteDynamicRaises',
+    'InlineClosureLikes',
+    'MakeFunctionToJitFunction',
+    'InlineInlinables',
+    'InlineOverloads',
+    'WithLifting',
+    'RewriteDynamicRaises',
     # literal arguments, loops over heterogeneous tuples
-    'FindLiterallyCalls', 'LiteralUnroll', 'LiteralPropagationSubPipelinePass',
+    'FindLiterallyCalls',
+    'LiteralUnroll',
+    'LiteralPropagationSubPipelinePass',
     # dead branches, which LLVM also removes, and array expressions
-    'DeadBranchPrune', 'RewriteSemanticConstants', 'NopythonRewrites',
+    'DeadBranchPrune',
+    'RewriteSemanticConstants',
+    'NopythonRewrites',
 }
 
 
@@ -29,8 +37,11 @@ class ShortPipeline(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         """Return the list with the one pass manager."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [(pass_class, description) for pass_class, description in manager.passes
-                          if pass_class.__name__ not in SKIPPED_PASSES]
+        manager.passes = [
+            (pass_class, description)
+            for pass_class, description in manager.passes
+            if pass_class.__name__ not in SKIPPED_PASSES
+        ]
         manager.add_pass_after(CountFromStart, NopythonTypeInference)
         manager.finalize()
         return [manager]
@@ -79,8 +90,9 @@ def _set_unsigned(statement, calltypes):
     if _is_of_array(signature):
         signature = _with_unsigned_index(signature)
         if isinstance(statement, ir.StaticSetItem) and statement.index_var is not None:
-            statement = ir.SetItem(statement.target, statement.index_var, statement.value,
-                                   statement.loc)
+            statement = ir.SetItem(
+                statement.target, statement.index_var, statement.value, statement.loc
+            )
     calltypes[statement] = signature
     return statement
 
@@ -98,6 +110,7 @@ def _unsigned(index):
     if isinstance(index, types.Integer):
         return types.uintp
     if isinstance(index, types.BaseTuple) and all(
-            isinstance(element, types.Integer) for element in index):
+        isinstance(element, types.Integer) for element in index
+    ):
         return types.UniTuple(types.uintp, len(index))
     return index

@@ -14,11 +14,17 @@ from numba.core.typing.arraydecl import GetItemBuffer, SetItemBuffer
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin
 
-ARITHMETIC = (operator.add, operator.sub, operator.mul,
-              operator.iadd, operator.isub, operator.imul)
+ARITHMETIC = (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+)
 DIVISIONS = operator.truediv, operator.itruediv
 COMPARISONS = operator.lt, operator.le, operator.gt, operator.ge
-FIRST_TARGET = {'target': 'cpu'}    # rules for a specific target come first
+FIRST_TARGET = {'target': 'cpu'}  # rules for a specific target come first
 
 
 @infer_global(operator.getitem)

@@ -12,14 +12,15 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.settings import SimulationSettings
 
-MAX_WHOLE = 2**53           # larger integers are not exact as a float
+MAX_WHOLE = 2**53  # larger integers are not exact as a float
 
 
 def expect_arm(arm: object) -> None:
     """Raise SettingError for anything but an ArmModel, such as the name of a robot."""
     if not isinstance(arm, ArmModel):
-        raise SettingError(f'{shortened(repr(arm), 60)} is no arm: load one by '
-                           'flex_robot_sim.load(robot)')
+        raise SettingError(
+            f'{shortened(repr(arm), 60)} is no arm: load one by flex_robot_sim.load(robot)'
+        )
 
 
 def settings_or_default(settings: SimulationSettings | None) -> SimulationSettings:
@@ -27,15 +28,19 @@ def settings_or_default(settings: SimulationSettings | None) -> SimulationSettin
     if settings is None:
         return SimulationSettings()
     if not isinstance(settings, SimulationSettings):
-        raise SettingError(f'settings = {shortened(repr(settings), 60)} must be '
-                           'SimulationSettings(time_step=...)')
+        raise SettingError(
+            f'settings = {shortened(repr(settings), 60)} must be SimulationSettings(time_step=...)'
+        )
     return settings
 
 
 def whole(name: str, value: object) -> int:
     """Return a checked positive integer."""
-    if (not isinstance(value, (int, np.integer)) or isinstance(value, bool)
-            or not 1 <= value < MAX_WHOLE):
+    if (
+        not isinstance(value, (int, np.integer))
+        or isinstance(value, bool)
+        or not 1 <= value < MAX_WHOLE
+    ):
         raise SettingError(f'{name} = {shortened(repr(value), 60)} must be a whole number > 0')
     return int(value)
 
@@ -64,8 +69,9 @@ def expect_kind(name: str, value: object, kind: type | tuple[type, ...], remedy:
 def expect_one_of(name: str, value: Any, known: Collection[str]) -> None:
     """Raise SettingError unless a value is one of some names."""
     if not is_known(value, known):
-        raise SettingError(f'{name} = {shortened(repr(value), 60)} must be one of '
-                           f'{", ".join(known)}')
+        raise SettingError(
+            f'{name} = {shortened(repr(value), 60)} must be one of {", ".join(known)}'
+        )
 
 
 def array_or_nan(values: ArrayLike) -> np.ndarray:
@@ -99,15 +105,18 @@ def sized(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
 
 
 def _wrong_numbers(name, names):
-    return SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
-                        f'{", ".join(names)}')
+    return SettingError(
+        f'{name} must be {len(names)} finite numbers, in this order: {", ".join(names)}'
+    )
 
 
 def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.ndarray]:
     """Return new arrays of one finite number per coordinate of an ArmModel; None: zeros."""
     expect_arm(model)
-    return [np.zeros(model.size) if array is None
-            else checked(name, array, model.coordinate_names) for name, array in values.items()]
+    return [
+        np.zeros(model.size) if array is None else checked(name, array, model.coordinate_names)
+        for name, array in values.items()
+    ]
 
 
 def joints_or_coordinates(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
@@ -128,10 +137,11 @@ def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
     """Return an array of one finite number per coordinate, or of rows of them, (..., nq)."""
     expect_arm(arm)
     array = array_or_nan(values)
-    if (array.ndim not in (1, 2) or array.shape[-1] != arm.size
-            or not np.isfinite(array).all()):
-        raise SettingError(f'{name} must be {arm.size} finite numbers or rows of them, in this '
-                           f'order: {", ".join(arm.coordinate_names)}')
+    if array.ndim not in (1, 2) or array.shape[-1] != arm.size or not np.isfinite(array).all():
+        raise SettingError(
+            f'{name} must be {arm.size} finite numbers or rows of them, in this '
+            f'order: {", ".join(arm.coordinate_names)}'
+        )
     return array
 
 

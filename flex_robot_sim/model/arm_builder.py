@@ -34,12 +34,7 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from flex_robot_sim.description.geometry import (
-        Material,
-        SectionStiffness,
-        Shape,
-        SolidSection,
-    )
+    from flex_robot_sim.description.geometry import Material, SectionStiffness, Shape, SolidSection
     from flex_robot_sim.description.robot import RobotDescription
     from flex_robot_sim.model.arm_model import ArmModel
 
@@ -73,15 +68,23 @@ class ArmBuilder:
         """
         self._name, self._base = name_text('name', name), name_text('base', base)
         self._links: dict[str, Element] = {}
-        self._beams: dict[str, Element] = {}        # of the flexible ones, in <flexibility>
+        self._beams: dict[str, Element] = {}  # of the flexible ones, in <flexibility>
         self._joints: dict[str, Element] = {}
-        self._gears: dict[str, Element] = {}        # of joints that <flexibility> describes
-        self._parents: dict[str, str] = {}          # link -> parent
+        self._gears: dict[str, Element] = {}  # of joints that <flexibility> describes
+        self._parents: dict[str, str] = {}  # link -> parent
         self._links[base] = link_element(base, ())
 
-    def add_rigid(self, name: str, *, shape: Shape | None = None, mass: float | None = None,
-                  density: float | None = None, centre: ArrayLike = ZERO, rpy: ArrayLike = ZERO,
-                  inertia: ArrayLike | None = None) -> ArmBuilder:
+    def add_rigid(
+        self,
+        name: str,
+        *,
+        shape: Shape | None = None,
+        mass: float | None = None,
+        density: float | None = None,
+        centre: ArrayLike = ZERO,
+        rpy: ArrayLike = ZERO,
+        inertia: ArrayLike | None = None,
+    ) -> ArmBuilder:
         """
         Add a rigid link: a shape, a body with given inertia, or a frame without mass.
 
@@ -104,15 +107,27 @@ class ArmBuilder:
         self._links[name] = rigid_link(name, shape, mass, density, centre, rpy, inertia)
         return self
 
-    def add_beam(self, name: str, *, section: SolidSection | SectionStiffness,
-                 material: str | Material | None = None, length: float | None = None,
-                 end: ArrayLike | None = None, y_axis: str | ArrayLike = 'y',
-                 mass: float | None = None, section_inertia: ArrayLike | None = None,
-                 bending_y: int | str | None = None, bending_z: int | str | None = None,
-                 torsion: int | str | None = None, stretch: int | str | None = None,
-                 elements: int | None = None, segments: int = 1, boundary: str | None = None,
-                 damping_ratio: float | None = None, damping_time: float | None = None,
-                 ) -> ArmBuilder:
+    def add_beam(
+        self,
+        name: str,
+        *,
+        section: SolidSection | SectionStiffness,
+        material: str | Material | None = None,
+        length: float | None = None,
+        end: ArrayLike | None = None,
+        y_axis: str | ArrayLike = 'y',
+        mass: float | None = None,
+        section_inertia: ArrayLike | None = None,
+        bending_y: int | str | None = None,
+        bending_z: int | str | None = None,
+        torsion: int | str | None = None,
+        stretch: int | str | None = None,
+        elements: int | None = None,
+        segments: int = 1,
+        boundary: str | None = None,
+        damping_ratio: float | None = None,
+        damping_time: float | None = None,
+    ) -> ArmBuilder:
         """
         Add a flexible link: a uniform elastic beam from the origin of the link to its end.
 
@@ -140,24 +155,51 @@ class ArmBuilder:
         """
         self._expect_new('link', name, self._links)
         link, beam = beam_link(
-            name, section, material, length, end, y_axis, mass, section_inertia,
-            {'bending_y': bending_y, 'bending_z': bending_z, 'torsion': torsion,
-             'stretch': stretch, 'elements': elements, 'segments': segments,
-             'boundary': boundary},
-            {'damping_ratio': damping_ratio, 'damping_time': damping_time})
+            name,
+            section,
+            material,
+            length,
+            end,
+            y_axis,
+            mass,
+            section_inertia,
+            {
+                'bending_y': bending_y,
+                'bending_z': bending_z,
+                'torsion': torsion,
+                'stretch': stretch,
+                'elements': elements,
+                'segments': segments,
+                'boundary': boundary,
+            },
+            {'damping_ratio': damping_ratio, 'damping_time': damping_time},
+        )
         expect_valid_parts(robot_text(self._name, [link], [beam]))
         self._links[name], self._beams[name] = link, beam
         return self
 
-    def add_joint(self, name: str, *, parent: str, child: str, type: str = 'revolute',
-                  axis: str | ArrayLike = 'z', xyz: ArrayLike | None = None,
-                  rpy: ArrayLike = ZERO, station: float | None = None,
-                  lower: float | None = None, upper: float | None = None,
-                  effort: float | None = None, velocity: float | None = None,
-                  viscous_friction: float | None = None, coulomb_friction: float | None = None,
-                  static_friction: float | None = None, stribeck_rate: float | None = None,
-                  spring_stiffness: float | None = None, spring_reference: float | None = None,
-                  ) -> ArmBuilder:
+    def add_joint(
+        self,
+        name: str,
+        *,
+        parent: str,
+        child: str,
+        type: str = 'revolute',
+        axis: str | ArrayLike = 'z',
+        xyz: ArrayLike | None = None,
+        rpy: ArrayLike = ZERO,
+        station: float | None = None,
+        lower: float | None = None,
+        upper: float | None = None,
+        effort: float | None = None,
+        velocity: float | None = None,
+        viscous_friction: float | None = None,
+        coulomb_friction: float | None = None,
+        static_friction: float | None = None,
+        stribeck_rate: float | None = None,
+        spring_stiffness: float | None = None,
+        spring_reference: float | None = None,
+    ) -> ArmBuilder:
         """
         Connect two links by a joint with a motor. Its frame is that of the child at zero.
 
@@ -185,17 +227,37 @@ class ArmBuilder:
         self._expect_new('joint', name, self._joints)
         self._expect_tree(parent, child)
         joint, gear = joint_elements(
-            name, parent, child, type, axis, self._position(name, parent, xyz, station), rpy,
+            name,
+            parent,
+            child,
+            type,
+            axis,
+            self._position(name, parent, xyz, station),
+            rpy,
             {'lower': lower, 'upper': upper, 'effort': effort, 'velocity': velocity},
-            {'viscous_friction': viscous_friction, 'coulomb_friction': coulomb_friction,
-             'static_friction': static_friction, 'stribeck_rate': stribeck_rate,
-             'spring_stiffness': spring_stiffness, 'spring_reference': spring_reference})
+            {
+                'viscous_friction': viscous_friction,
+                'coulomb_friction': coulomb_friction,
+                'static_friction': static_friction,
+                'stribeck_rate': stribeck_rate,
+                'spring_stiffness': spring_stiffness,
+                'spring_reference': spring_reference,
+            },
+        )
         self._keep_joint(name, joint, gear)
         return self
 
-    def attach(self, child: str | ArmBuilder, *, parent: str, xyz: ArrayLike | None = None,
-               rpy: ArrayLike = ZERO, station: float | None = None, name: str | None = None,
-               prefix: str = '') -> ArmBuilder:
+    def attach(
+        self,
+        child: str | ArmBuilder,
+        *,
+        parent: str,
+        xyz: ArrayLike | None = None,
+        rpy: ArrayLike = ZERO,
+        station: float | None = None,
+        name: str | None = None,
+        prefix: str = '',
+    ) -> ArmBuilder:
         """
         Fix a link to another one, or another arm by its base.
 
@@ -213,8 +275,15 @@ class ArmBuilder:
             hand.attach(finger, parent='base', prefix='left_')
         """
         if not isinstance(child, ArmBuilder):
-            return self.add_joint(f'{child}_mount' if name is None else name, parent=parent,
-                                  child=child, type='fixed', xyz=xyz, rpy=rpy, station=station)
+            return self.add_joint(
+                f'{child}_mount' if name is None else name,
+                parent=parent,
+                child=child,
+                type='fixed',
+                xyz=xyz,
+                rpy=rpy,
+                station=station,
+            )
         joined = deepcopy(self)
         joined._include(child, prefix)
         link = f'{prefix}{child._base}'
@@ -222,8 +291,15 @@ class ArmBuilder:
         self.__dict__.update(joined.__dict__)
         return self
 
-    def add_gear(self, joint: str, *, gear_ratio: float = 1.0, rotor_inertia: float = 0.0,
-                 stiffness: float | None = None, damping: float | None = None) -> ArmBuilder:
+    def add_gear(
+        self,
+        joint: str,
+        *,
+        gear_ratio: float = 1.0,
+        rotor_inertia: float = 0.0,
+        stiffness: float | None = None,
+        damping: float | None = None,
+    ) -> ArmBuilder:
         """
         Add a gear and the rotor of the motor to a joint.
 
@@ -244,14 +320,22 @@ class ArmBuilder:
         gear = dict(self._gears[joint].attrib) if joint in self._gears else {}
         if 'gear_ratio' in gear:
             raise SettingError(f'joint "{joint}" has a gear: call add_gear once for each joint')
-        gear |= attribute_texts(f'joint "{joint}"', FLEXIBILITY['joint'], {
-            'gear_ratio': gear_ratio, 'rotor_inertia': rotor_inertia, 'stiffness': stiffness,
-            'damping': damping})
+        gear |= attribute_texts(
+            f'joint "{joint}"',
+            FLEXIBILITY['joint'],
+            {
+                'gear_ratio': gear_ratio,
+                'rotor_inertia': rotor_inertia,
+                'stiffness': stiffness,
+                'damping': damping,
+            },
+        )
         self._keep_joint(joint, self._joints[joint], gear)
         return self
 
-    def add_flex_sensor(self, link: str, name: str, *, start: float, end: float,
-                        plane: str) -> ArmBuilder:
+    def add_flex_sensor(
+        self, link: str, name: str, *, start: float, end: float, plane: str
+    ) -> ArmBuilder:
         """
         Add a sensor of the mean curvature of a flexible link between two stations.
 
@@ -267,17 +351,21 @@ class ArmBuilder:
             builder.add_flex_sensor('strip', 'root', start=0.02, end=0.05, plane='xy')
         """
         expect_one_of('', 'link', link, self._beams)
-        sensor = attribute_texts(f'sensor "{name}"', FLEXIBILITY['flex_sensor'], {
-            'name': name, 'from': start, 'to': end, 'plane': plane},
-            {'from': 'start', 'to': 'end'})
+        sensor = attribute_texts(
+            f'sensor "{name}"',
+            FLEXIBILITY['flex_sensor'],
+            {'name': name, 'from': start, 'to': end, 'plane': plane},
+            {'from': 'start', 'to': 'end'},
+        )
         beam = deepcopy(self._beams[link])
         beam.append(flexible_element('flex_sensor', sensor, {}))
         expect_valid_parts(robot_text(self._name, [self._links[link]], [beam]))
         self._beams[link] = beam
         return self
 
-    def build(self, *, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY,
-              tool: str = '') -> ArmModel:
+    def build(
+        self, *, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY, tool: str = ''
+    ) -> ArmModel:
         """
         Return the ArmModel.
 
@@ -309,30 +397,39 @@ class ArmBuilder:
 
     def _description(self, tool: str) -> RobotDescription:
         text = robot_text(
-            self._name, [*self._links.values(), *self._joints.values()],
-            [*self._beams.values(), *self._gears.values()])
+            self._name,
+            [*self._links.values(), *self._joints.values()],
+            [*self._beams.values(), *self._gears.values()],
+        )
         return read_built(text, f'ArmBuilder("{self._name}")', tool)
 
     def _expect_new(self, kind, name, known):
         """Raise SettingError for what is no name, and for one that is in use."""
         if name_text('name', name) in known:
-            raise SettingError(f'name = "{name}": the arm has a {kind} of this name. Give another '
-                               'one')
+            raise SettingError(
+                f'name = "{name}": the arm has a {kind} of this name. Give another one'
+            )
 
     def _expect_tree(self, parent, child):
         expect_one_of('', 'parent', parent, self._links)
         expect_one_of('', 'child', child, self._links)
         if child == self._base:
-            raise SettingError(f'child = "{child}" is the fixed base: give a link that moves, or '
-                               'exchange parent and child')
+            raise SettingError(
+                f'child = "{child}" is the fixed base: give a link that moves, or '
+                'exchange parent and child'
+            )
         if child in self._parents:
-            raise SettingError(f'child = "{child}" has the parent "{self._parents[child]}": links '
-                               'form a tree, so give another child')
+            raise SettingError(
+                f'child = "{child}" has the parent "{self._parents[child]}": links '
+                'form a tree, so give another child'
+            )
         above = parent
         while above is not None:
             if above == child:
-                raise SettingError(f'child = "{child}" carries the parent "{parent}": links form '
-                                   'a tree, so give another child')
+                raise SettingError(
+                    f'child = "{child}" carries the parent "{parent}": links form '
+                    'a tree, so give another child'
+                )
             above = self._parents.get(above)
 
     def _position(self, name, parent, xyz, station):
@@ -353,8 +450,10 @@ class ArmBuilder:
         length = np.sqrt(end @ end)
         along = number(owner, 'station', station, 'm')
         if not 0 <= along <= length:
-            raise SettingError(f'station = {along:g} of {owner} must be from 0 to {length:g} m, '
-                               f'the length of link "{parent}"')
+            raise SettingError(
+                f'station = {along:g} of {owner} must be from 0 to {length:g} m, '
+                f'the length of link "{parent}"'
+            )
         return vector_text(along / length * end)
 
     def _keep_joint(self, name, joint, gear):
@@ -362,9 +461,13 @@ class ArmBuilder:
         parent, child = (joint.find(tag).attrib['link'] for tag in ('parent', 'child'))
         flexible = [self._beams[link] for link in (parent, child) if link in self._beams]
         element = gear and flexible_element('joint', {'name': name, **gear}, {})
-        expect_valid_parts(robot_text(
-            self._name, [self._links[parent], self._links[child], joint],
-            [*flexible, *([element] if gear else [])]))
+        expect_valid_parts(
+            robot_text(
+                self._name,
+                [self._links[parent], self._links[child], joint],
+                [*flexible, *([element] if gear else [])],
+            )
+        )
         self._joints[name], self._parents[child] = joint, parent
         if gear:
             self._gears[name] = element
@@ -380,12 +483,18 @@ class ArmBuilder:
         for table in ('_links', '_joints', '_beams', '_gears'):
             for name, element in getattr(other, table).items():
                 getattr(self, table)[f'{prefix}{name}'] = renamed(element, prefix)
-        self._parents.update({f'{prefix}{link}': f'{prefix}{parent}'
-                              for link, parent in other._parents.items()})
+        self._parents.update(
+            {f'{prefix}{link}': f'{prefix}{parent}' for link, parent in other._parents.items()}
+        )
 
     def _summary(self) -> tuple[str, SummaryRows]:
-        rows = [('links', [name for name in self._links if name not in self._beams]),
-                ('flexible links', list(self._beams)), ('joints', list(self._joints))]
-        heading = (f'ArmBuilder of "{self._name}": {counted(len(self._links), "link")}, '
-                   f'{counted(len(self._joints), "joint")}')
+        rows = [
+            ('links', [name for name in self._links if name not in self._beams]),
+            ('flexible links', list(self._beams)),
+            ('joints', list(self._joints)),
+        ]
+        heading = (
+            f'ArmBuilder of "{self._name}": {counted(len(self._links), "link")}, '
+            f'{counted(len(self._joints), "joint")}'
+        )
         return heading, [(label, listed(names)) for label, names in rows if names]

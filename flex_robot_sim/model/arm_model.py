@@ -36,47 +36,47 @@ if TYPE_CHECKING:
 class ArmArrays(NamedTuple):
     """Model data of the compiled functions. Bodies: i, joints: j, stations: s, points: g."""
 
-    parent: np.ndarray          # (i,)       row of the parent body, -1 for the fixed base
-    station: np.ndarray         # (i,)       station that carries body i, -1 on a rigid parent
-    joint: np.ndarray           # (i,)       joint that moves body i, -1 if it is fixed
-    home_R: Matrices3           # (i, 3, 3)  rotation of body i in its parent or station at zero
-    home_p: Vectors3            # (i, 3)     its origin there                               [m]
-    screw: Vectors6             # (i, 6)     axis (omega, v) of its joint, in body i        [-, m]
-    inertia: Matrices6          # (i, 6, 6)  rigid part of body i, about its frame          [SI]
-    modes: np.ndarray           # (i,)       number of elastic coordinates, 0: rigid
-    first: np.ndarray           # (i,)       the first of them among all coordinates
+    parent: np.ndarray  # (i,)       row of the parent body, -1 for the fixed base
+    station: np.ndarray  # (i,)       station that carries body i, -1 on a rigid parent
+    joint: np.ndarray  # (i,)       joint that moves body i, -1 if it is fixed
+    home_R: Matrices3  # (i, 3, 3)  rotation of body i in its parent or station at zero
+    home_p: Vectors3  # (i, 3)     its origin there                               [m]
+    screw: Vectors6  # (i, 6)     axis (omega, v) of its joint, in body i        [-, m]
+    inertia: Matrices6  # (i, 6, 6)  rigid part of body i, about its frame          [SI]
+    modes: np.ndarray  # (i,)       number of elastic coordinates, 0: rigid
+    first: np.ndarray  # (i,)       the first of them among all coordinates
     # (i, 4)  of bending_y, bending_z, torsion, stretch, in order; tuples have a `count`, too
-    count: np.ndarray           # type: ignore[assignment]
-    reach: np.ndarray           # (i,)       row k of H starts at column k - reach of its direction
-    stiffness: np.ndarray       # (i, n, n)  of the elastic coordinates                     [SI]
-    damping: np.ndarray         # (i, n, n)  part of the damping within one body            [SI]
-    shared: np.ndarray          # (e, r)     S of the coupled part, S S^T on all e (T5)     [SI]
-    shared_T: np.ndarray        # (r, e)     its transpose
-    modal_mass: np.ndarray      # (i, n, n)  constant part of E (T22)                       [SI]
-    rotary: np.ndarray          # (i, 3, n)  rotary inertia of the sections by coordinate   [SI]
-    point_start: np.ndarray     # (i + 1,)   mass points of body i: [start[i], start[i + 1])
-    point_mass: np.ndarray      # (g,)       [kg]
-    point_x: np.ndarray         # (g,)       along the beam                                 [m]
-    point_shape: np.ndarray     # (g, n)     displacement by coordinate
-    point_H: np.ndarray         # (g, n, b)  shortening s = -1/2 e^T H e (T10), see `reach`
-    station_x: np.ndarray       # (s,)       along the beam                                 [m]
-    station_shape: np.ndarray   # (s, n)     displacement, or turn in torsion, by coordinate
-    station_slope: np.ndarray   # (s, n)     v' and w' by coordinate
-    station_H: np.ndarray       # (s, n, b)  shortening up to the station
+    count: np.ndarray  # type: ignore[assignment]
+    reach: np.ndarray  # (i,)       row k of H starts at column k - reach of its direction
+    stiffness: np.ndarray  # (i, n, n)  of the elastic coordinates                     [SI]
+    damping: np.ndarray  # (i, n, n)  part of the damping within one body            [SI]
+    shared: np.ndarray  # (e, r)     S of the coupled part, S S^T on all e (T5)     [SI]
+    shared_T: np.ndarray  # (r, e)     its transpose
+    modal_mass: np.ndarray  # (i, n, n)  constant part of E (T22)                       [SI]
+    rotary: np.ndarray  # (i, 3, n)  rotary inertia of the sections by coordinate   [SI]
+    point_start: np.ndarray  # (i + 1,)   mass points of body i: [start[i], start[i + 1])
+    point_mass: np.ndarray  # (g,)       [kg]
+    point_x: np.ndarray  # (g,)       along the beam                                 [m]
+    point_shape: np.ndarray  # (g, n)     displacement by coordinate
+    point_H: np.ndarray  # (g, n, b)  shortening s = -1/2 e^T H e (T10), see `reach`
+    station_x: np.ndarray  # (s,)       along the beam                                 [m]
+    station_shape: np.ndarray  # (s, n)     displacement, or turn in torsion, by coordinate
+    station_slope: np.ndarray  # (s, n)     v' and w' by coordinate
+    station_H: np.ndarray  # (s, n, b)  shortening up to the station
     station_setback: np.ndarray  # (s, k, n)  rows whose cubes give its lateral setback (T10)
-    motor: np.ndarray           # (j,)       coordinate of the motor side, -1: rigid drive
-    rotor: np.ndarray           # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
+    motor: np.ndarray  # (j,)       coordinate of the motor side, -1: rigid drive
+    rotor: np.ndarray  # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
-    gear_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
-    friction: FrictionRows      # (j, 5)     in the drive; friction.py names the columns
-    spring: np.ndarray          # (j,)       parallel to the motor               [N m/rad, N/m]
-    spring_rest: np.ndarray     # (j,)       its position without force                    [rad, m]
-    lower: np.ndarray           # (j,)       lower stop                                    [rad, m]
-    upper: np.ndarray           # (j,)       upper stop                                    [rad, m]
+    gear_damping: np.ndarray  # (j,)       [N m s/rad, N s/m]
+    friction: FrictionRows  # (j, 5)     in the drive; friction.py names the columns
+    spring: np.ndarray  # (j,)       parallel to the motor               [N m/rad, N/m]
+    spring_rest: np.ndarray  # (j,)       its position without force                    [rad, m]
+    lower: np.ndarray  # (j,)       lower stop                                    [rad, m]
+    upper: np.ndarray  # (j,)       upper stop                                    [rad, m]
     stop_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
-    stop_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
-    stop_depth: np.ndarray      # (j,)       penetration with full damping                 [rad, m]
-    inertia_scale: np.ndarray   # (n,)       typical inertia of each coordinate         [kg m2, kg]
+    stop_damping: np.ndarray  # (j,)       [N m s/rad, N s/m]
+    stop_depth: np.ndarray  # (j,)       penetration with full damping                 [rad, m]
+    inertia_scale: np.ndarray  # (n,)       typical inertia of each coordinate         [kg m2, kg]
     base_acceleration: Vectors6  # (6,)      acceleration of the base, equivalent to gravity
 
 
@@ -84,62 +84,62 @@ class ArmArrays(NamedTuple):
 class Workspace(NamedTuple):
     """Work arrays of one thread; shapes as in ArmArrays."""
 
-    R: Matrices3                # (i, 3, 3)  pose of body i in the frame of its parent
-    origin: Vectors3            # (i, 3)
-    root_R: Matrices3           # (3, 3)     pose of the base; the identity for a fixed one
-    root_p: Vectors3            # (3,)
-    base_R: Matrices3           # (i, 3, 3)  pose of body i where the base has this pose
-    base_p: Vectors3            # (i, 3)
-    V: Vectors6                 # (i, 6)     twist
-    c: Vectors6                 # (i, 6)     velocity-dependent acceleration
-    dV: Vectors6                # (i, 6)     rate of the twist
-    I: Matrices6                # (i, 6, 6)  inertia, articulated after `eliminate`
-    F0: Vectors6                # (i, 6)     bias wrench
-    B: np.ndarray               # (i, 6, n)  coupling with the modes
-    E: np.ndarray               # (i, n, n)  inertia of the modes, rows up to the diagonal
-    b: np.ndarray               # (i, n)     bias force on the modes
-    Z: Vectors6                 # (i, n, 6)
-    z: np.ndarray               # (i, n)
-    IA: Vectors6                # (i, 6)     result of `eliminate`, as are Z, z and d
-    d: np.ndarray               # (i,)
-    tau: np.ndarray             # (i,)       about the joint
-    solved_R: Matrices3         # (i, 3, 3)  R, origin and K that belong to Z, IA and d
-    solved_p: Vectors3          # (i, 3)
-    solved_K: np.ndarray        # (s, 6, n)
-    F: Vectors6                 # (i, 6)     wrench from the parent
-    load: Vectors6              # (i, 6)     external wrench, in the frame of body i
-    implicit: np.ndarray        # (i, n, n)
-    station_R: Matrices3        # (s, 3, 3)  pose of the station in the frame of its body
-    station_p: Vectors3         # (s, 3)
-    K: np.ndarray               # (s, 6, n)  Jacobian (T11)
-    Ve: Vectors6                # (s, 6)     twist relative to the root
-    beta: Vectors6              # (s, 6)     bias acceleration (T12)
-    force: np.ndarray           # (n,)       on every coordinate
-    added_inertia: np.ndarray   # (n,)       added to the inertia of joints and motors
-    coupling: np.ndarray        # (j,)       implicit, between joint and motor
-    own_inertia: np.ndarray     # (n,)       inertia of joints and motors, neighbours locked
-    joint_force: np.ndarray     # (n,)       of friction, stops and servo, as last solved
+    R: Matrices3  # (i, 3, 3)  pose of body i in the frame of its parent
+    origin: Vectors3  # (i, 3)
+    root_R: Matrices3  # (3, 3)     pose of the base; the identity for a fixed one
+    root_p: Vectors3  # (3,)
+    base_R: Matrices3  # (i, 3, 3)  pose of body i where the base has this pose
+    base_p: Vectors3  # (i, 3)
+    V: Vectors6  # (i, 6)     twist
+    c: Vectors6  # (i, 6)     velocity-dependent acceleration
+    dV: Vectors6  # (i, 6)     rate of the twist
+    I: Matrices6  # (i, 6, 6)  inertia, articulated after `eliminate`
+    F0: Vectors6  # (i, 6)     bias wrench
+    B: np.ndarray  # (i, 6, n)  coupling with the modes
+    E: np.ndarray  # (i, n, n)  inertia of the modes, rows up to the diagonal
+    b: np.ndarray  # (i, n)     bias force on the modes
+    Z: Vectors6  # (i, n, 6)
+    z: np.ndarray  # (i, n)
+    IA: Vectors6  # (i, 6)     result of `eliminate`, as are Z, z and d
+    d: np.ndarray  # (i,)
+    tau: np.ndarray  # (i,)       about the joint
+    solved_R: Matrices3  # (i, 3, 3)  R, origin and K that belong to Z, IA and d
+    solved_p: Vectors3  # (i, 3)
+    solved_K: np.ndarray  # (s, 6, n)
+    F: Vectors6  # (i, 6)     wrench from the parent
+    load: Vectors6  # (i, 6)     external wrench, in the frame of body i
+    implicit: np.ndarray  # (i, n, n)
+    station_R: Matrices3  # (s, 3, 3)  pose of the station in the frame of its body
+    station_p: Vectors3  # (s, 3)
+    K: np.ndarray  # (s, 6, n)  Jacobian (T11)
+    Ve: Vectors6  # (s, 6)     twist relative to the root
+    beta: Vectors6  # (s, 6)     bias acceleration (T12)
+    force: np.ndarray  # (n,)       on every coordinate
+    added_inertia: np.ndarray  # (n,)       added to the inertia of joints and motors
+    coupling: np.ndarray  # (j,)       implicit, between joint and motor
+    own_inertia: np.ndarray  # (n,)       inertia of joints and motors, neighbours locked
+    joint_force: np.ndarray  # (n,)       of friction, stops and servo, as last solved
     joint_force_at_rest: np.ndarray  # (n,)  its linearisation: at velocity zero
     joint_force_slope: np.ndarray  # (n,)    its linearisation: by velocity
-    is_nonsmooth: np.ndarray    # (n,)       whether a joint law left its first linear piece
-    relaxation: np.ndarray      # (1,)       share of `own_inertia` in the solution of these forces
-    last: np.ndarray            # (n,)       acceleration of the step before the last one
-    step: np.ndarray            # (4,)       length of the last step [s]; energy after it, and its
-                                #            uncorrected excess [J]; its iterations
-    energy: Vectors3            # (3,)       kinetic, strain, potential                     [J]
-    shared: np.ndarray          # (r,)       rates of the dampers that couple bodies
-    cg_vectors: np.ndarray      # (4, n)     vectors of the solution with these dampers
-    applied: np.ndarray         # (j,)       effort of the motors, servo included          [N m, N]
-    effort_limit: np.ndarray    # (j,)       of the motors                                 [N m, N]
-    rate_limit: np.ndarray      # (j,)       above it they no longer accelerate      [rad/s, m/s]
-    target: np.ndarray          # (j,)       of the servo                                  [rad, m]
-    target_rate: np.ndarray     # (j,)       of the servo                            [rad/s, m/s]
-    prescribed: np.ndarray      # (j,)       whether the motion of the drive is prescribed
+    is_nonsmooth: np.ndarray  # (n,)       whether a joint law left its first linear piece
+    relaxation: np.ndarray  # (1,)       share of `own_inertia` in the solution of these forces
+    last: np.ndarray  # (n,)       acceleration of the step before the last one
+    step: np.ndarray  # (4,)       length of the last step [s]; energy after it, and its
+    #            uncorrected excess [J]; its iterations
+    energy: Vectors3  # (3,)       kinetic, strain, potential                     [J]
+    shared: np.ndarray  # (r,)       rates of the dampers that couple bodies
+    cg_vectors: np.ndarray  # (4, n)     vectors of the solution with these dampers
+    applied: np.ndarray  # (j,)       effort of the motors, servo included          [N m, N]
+    effort_limit: np.ndarray  # (j,)       of the motors                                 [N m, N]
+    rate_limit: np.ndarray  # (j,)       above it they no longer accelerate      [rad/s, m/s]
+    target: np.ndarray  # (j,)       of the servo                                  [rad, m]
+    target_rate: np.ndarray  # (j,)       of the servo                            [rad/s, m/s]
+    prescribed: np.ndarray  # (j,)       whether the motion of the drive is prescribed
     prescribed_acceleration: np.ndarray  # (j,)  of such a drive                    [rad/s2, m/s2]
     prescribed_effort: np.ndarray  # (j,)    for this motion, in addition to `effort`      [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
-    servo_damping: np.ndarray   # (j,)                                                  [N m s/rad]
-    child_R: Matrices3          # (3, 3) and so on: temporaries of single functions
+    servo_damping: np.ndarray  # (j,)                                                  [N m s/rad]
+    child_R: Matrices3  # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
     parent_motion: Vectors6
     theta: Vectors3
@@ -159,8 +159,8 @@ class Frame(NamedTuple):
     """Placement of a link: the body it is fixed to (-1: the base), and its pose there."""
 
     body: int
-    R: np.ndarray               # (3, 3)  rotation in the frame of the body
-    p: np.ndarray               # (3,)    origin there                                      [m]
+    R: np.ndarray  # (3, 3)  rotation in the frame of the body
+    p: np.ndarray  # (3,)    origin there                                      [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +168,11 @@ class Payload:
     """A rigid body attached to a link of one arm."""
 
     link: str
-    mass: float                 # [kg]
-    centre: np.ndarray          # (3,)      in the link frame                               [m]
-    inertia: np.ndarray         # (3, 3)    about the centre, in the axes of the link   [kg m2]
-    body: int                   # row of the body that the link is fixed to
-    added: np.ndarray           # (6, 6)    added to the inertia of this body              [SI]
+    mass: float  # [kg]
+    centre: np.ndarray  # (3,)      in the link frame                               [m]
+    inertia: np.ndarray  # (3, 3)    about the centre, in the axes of the link   [kg m2]
+    body: int  # row of the body that the link is fixed to
+    added: np.ndarray  # (6, 6)    added to the inertia of this body              [SI]
 
 
 @summarized
@@ -194,22 +194,22 @@ class ArmModel(Serializable):
     """
 
     arrays: ArmArrays
-    joint_names: tuple[str, ...]        # of the movable joints, base to tip
-    motor_names: tuple[str, ...]        # of those with an elastic gear, base to tip
-    coordinate_names: tuple[str, ...]   # of all coordinates: joints, motors, elastic
-    frames: dict[str, Frame]            # of every link
-    segments: dict[str, list[int]]      # flexible link -> rows of its bodies
-    tips: dict[str, tuple[int, int]]    # flexible link -> (body, station) of its far end
-    carried_bodies: dict[str, tuple[int, Frame]]    # joint -> body of its child link, and Frame
+    joint_names: tuple[str, ...]  # of the movable joints, base to tip
+    motor_names: tuple[str, ...]  # of those with an elastic gear, base to tip
+    coordinate_names: tuple[str, ...]  # of all coordinates: joints, motors, elastic
+    frames: dict[str, Frame]  # of every link
+    segments: dict[str, list[int]]  # flexible link -> rows of its bodies
+    tips: dict[str, tuple[int, int]]  # flexible link -> (body, station) of its far end
+    carried_bodies: dict[str, tuple[int, Frame]]  # joint -> body of its child link, and Frame
     #                                                 of the link there
     description: RobotDescription
     coupling: str = 'shortening'
-    beams: dict[int, Beam] = field(default_factory=dict)    # by body
-    payloads: tuple[Payload, ...] = ()      # rigid bodies that `with_payload` added
+    beams: dict[int, Beam] = field(default_factory=dict)  # by body
+    payloads: tuple[Payload, ...] = ()  # rigid bodies that `with_payload` added
 
     def __post_init__(self) -> None:
         # an arm is shared by simulations, processes and caches; compiled code reads it by pointer
-        object.__setattr__(self, 'arrays', self.arrays.read_only())     # type: ignore
+        object.__setattr__(self, 'arrays', self.arrays.read_only())  # type: ignore
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -226,7 +226,7 @@ class ArmModel(Serializable):
         """Number of coordinates, and of their rates."""
         return len(self.coordinate_names)
 
-    nq = nv = size      # as in Pinocchio
+    nq = nv = size  # as in Pinocchio
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -293,17 +293,24 @@ class ArmModel(Serializable):
             parts = f'{len(bodies)} segments, ' if len(bodies) > 1 else ''
             flexible.append(f'{link} ({parts}{counted(arrays.modes[bodies].sum(), "coordinate")})')
         mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
-        rows = [('joints', self.joint_names), ('flexible joints', self.motor_names),
-                ('flexible links', flexible), ('links', self.frames)]
-        heading = (f'ArmModel of "{self.description.name}": '
-                   f'{counted(len(self.joint_names), "joint")}, '
-                   f'{counted(self.size, "coordinate")}')
+        rows = [
+            ('joints', self.joint_names),
+            ('flexible joints', self.motor_names),
+            ('flexible links', flexible),
+            ('links', self.frames),
+        ]
+        heading = (
+            f'ArmModel of "{self.description.name}": '
+            f'{counted(len(self.joint_names), "joint")}, '
+            f'{counted(self.size, "coordinate")}'
+        )
         return heading, [
             *((label, listed(words)) for label, words in rows if words),
             ('mass', f'{mass:.4g} kg without the base'),
             ('gravity', f'{numbers(-arrays.base_acceleration[3:] + 0.0)} m/s2'),
             ('coupling', self.coupling),
-            ('source', self.description.source)]
+            ('source', self.description.source),
+        ]
 
 
 def motor_coordinates(arm: ArmArrays) -> np.ndarray:
@@ -313,8 +320,17 @@ def motor_coordinates(arm: ArmArrays) -> np.ndarray:
 
 def make_workspace(arm: ArmArrays) -> Workspace:
     """Return a Workspace for ArmArrays `arm`."""
-    work = zeros(Workspace, _shapes(arm.modes.size, arm.stiffness.shape[1], arm.station_x.size,
-                                    arm.motor.size, arm.inertia_scale.size, arm.shared.shape[1]))
+    work = zeros(
+        Workspace,
+        _shapes(
+            arm.modes.size,
+            arm.stiffness.shape[1],
+            arm.station_x.size,
+            arm.motor.size,
+            arm.inertia_scale.size,
+            arm.shared.shape[1],
+        ),
+    )
     work.effort_limit[:] = work.rate_limit[:] = np.inf
     work.root_R[:] = np.eye(3)
     return work
@@ -324,24 +340,68 @@ def make_workspace(arm: ArmArrays) -> Workspace:
 def _shapes(i, n, s, j, total, shared):
     """Shapes of a Workspace; n modes per body of i, and `shared` dampers between bodies."""
     shapes = {
-        'shared': (shared,), 'cg_vectors': (4, total),
-        'R': (i, 3, 3), 'origin': (i, 3), 'root_R': (3, 3), 'root_p': (3,),
-        'base_R': (i, 3, 3), 'base_p': (i, 3),
-        'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
-        'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
-        'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'solved_R': (i, 3, 3),
-        'solved_p': (i, 3), 'solved_K': (s, 6, n), 'Ve': (s, 6), 'beta': (s, 6),
-        'force': (total,), 'added_inertia': (total,), 'coupling': (j,), 'own_inertia': (total,),
-        'joint_force': (total,), 'joint_force_at_rest': (total,), 'joint_force_slope': (total,),
-        'is_nonsmooth': (total,), 'relaxation': (1,), 'last': (total,), 'step': (4,),
-        'energy': (3,), 'applied': (j,), 'effort_limit': (j,), 'rate_limit': (j,),
-        'prescribed': (j,), 'prescribed_acceleration': (j,), 'prescribed_effort': (j,),
-        'target': (j,), 'target_rate': (j,), 'servo_stiffness': (j,),
-        'servo_damping': (j,), 'child_R': (3, 3), 'child_p': (3,),
-        'parent_motion': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'angular_rate': (3,),
+        'shared': (shared,),
+        'cg_vectors': (4, total),
+        'R': (i, 3, 3),
+        'origin': (i, 3),
+        'root_R': (3, 3),
+        'root_p': (3,),
+        'base_R': (i, 3, 3),
+        'base_p': (i, 3),
+        'I': (i, 6, 6),
+        'B': (i, 6, n),
+        'E': (i, n, n),
+        'b': (i, n),
+        'Z': (i, n, 6),
+        'z': (i, n),
+        'd': (i,),
+        'tau': (i,),
+        'implicit': (i, n, n),
+        'station_R': (s, 3, 3),
+        'station_p': (s, 3),
+        'K': (s, 6, n),
+        'solved_R': (i, 3, 3),
+        'solved_p': (i, 3),
+        'solved_K': (s, 6, n),
+        'Ve': (s, 6),
+        'beta': (s, 6),
+        'force': (total,),
+        'added_inertia': (total,),
+        'coupling': (j,),
+        'own_inertia': (total,),
+        'joint_force': (total,),
+        'joint_force_at_rest': (total,),
+        'joint_force_slope': (total,),
+        'is_nonsmooth': (total,),
+        'relaxation': (1,),
+        'last': (total,),
+        'step': (4,),
+        'energy': (3,),
+        'applied': (j,),
+        'effort_limit': (j,),
+        'rate_limit': (j,),
+        'prescribed': (j,),
+        'prescribed_acceleration': (j,),
+        'prescribed_effort': (j,),
+        'target': (j,),
+        'target_rate': (j,),
+        'servo_stiffness': (j,),
+        'servo_damping': (j,),
+        'child_R': (3, 3),
+        'child_p': (3,),
+        'parent_motion': (6,),
+        'theta': (3,),
+        'dtheta': (3,),
+        'dr': (3,),
+        'angular_rate': (3,),
         'alpha': (3,),
-        'G': (3, 3), 'h': (n,), 'setback_gradient': (2, n),
-        'Y': (6, 6), 'y': (6,), 'YK': (6, n)}
+        'G': (3, 3),
+        'h': (n,),
+        'setback_gradient': (2, n),
+        'Y': (6, 6),
+        'y': (6,),
+        'YK': (6, n),
+    }
     return tuple(shapes.get(name, (i, 6)) for name in Workspace._fields)
 
 
@@ -350,21 +410,30 @@ def station_row(beam: Beam, x: float, size: tuple[int, int, int], coupling: str)
     shape, slope, H = np.zeros(size[0]), np.zeros(size[0]), np.zeros(size[:2])
     setback = np.zeros((size[2], size[0]))
     n, turn = beam.size, beam.turn(x)
-    shape[:n] = beam.shape(x).sum(axis=0) + turn[0]     # each coordinate acts along one axis only
+    shape[:n] = beam.shape(x).sum(axis=0) + turn[0]  # each coordinate acts along one axis only
     slope[:n] = turn[2] - turn[1]
     if coupling == 'shortening':
         band = beam.shortening_band([x])[0]
-        H[:n, :band.shape[1]] = band
+        H[:n, : band.shape[1]] = band
         if beam.is_segment:
             setback[:, :n] = beam.setback(x)
-    return {'station_x': float(x), 'station_shape': shape, 'station_slope': slope, 'station_H': H,
-            'station_setback': setback}
+    return {
+        'station_x': float(x),
+        'station_shape': shape,
+        'station_slope': slope,
+        'station_H': H,
+        'station_setback': setback,
+    }
 
 
 def with_stiffness(arm: ArmModel, factor: float) -> ArmModel:
     """Return an ArmModel whose links and gears have `factor` times their stiffness."""
     if factor == 1.0:
         return arm
-    return replace(arm, arrays=arm.arrays._replace(
-        stiffness=factor * arm.arrays.stiffness,
-        gear_stiffness=factor * arm.arrays.gear_stiffness))
+    return replace(
+        arm,
+        arrays=arm.arrays._replace(
+            stiffness=factor * arm.arrays.stiffness,
+            gear_stiffness=factor * arm.arrays.gear_stiffness,
+        ),
+    )

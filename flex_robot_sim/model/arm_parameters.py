@@ -48,7 +48,8 @@ class Parameters(dict[str, Parameter]):
     def _summary(self) -> tuple[str, SummaryRows]:
         return counted(len(self), 'parameter'), [
             (path, f'{one.value:.6g} {one.unit}'.rstrip() + f' ({one.range_text}): {one.meaning}')
-            for path, one in self.items()]
+            for path, one in self.items()
+        ]
 
 
 def parameters(arm: ArmModel, *, select: str = '*') -> Parameters:
@@ -86,8 +87,10 @@ def with_parameters(arm: ArmModel, changes: Mapping[str, Change]) -> ArmModel:
     """
     expect_arm(arm)
     if not isinstance(changes, Mapping):
-        raise SettingError(f'changes = {shortened(repr(changes), 60)} must be a dict from paths '
-                           "to values, such as {'forearm.EIz': ('*', 1.1)}")
+        raise SettingError(
+            f'changes = {shortened(repr(changes), 60)} must be a dict from paths '
+            "to values, such as {'forearm.EIz': ('*', 1.1)}"
+        )
     values: dict[str, float] = {}
     for words, change in changes.items():
         for parameter in _selected(arm, words):
@@ -102,16 +105,19 @@ def with_parameters(arm: ArmModel, changes: Mapping[str, Change]) -> ArmModel:
         return arm
     changed = build_arm(description, arm.coupling, -arm.arrays.base_acceleration[3:])
     for payload in arm.payloads:
-        changed = with_payload(changed, payload.link, payload.mass, centre=payload.centre,
-                               inertia=payload.inertia)
+        changed = with_payload(
+            changed, payload.link, payload.mass, centre=payload.centre, inertia=payload.inertia
+        )
     return changed
 
 
 def _selected(arm, words):
     """Return the Parameters of a path, or of all paths of a pattern."""
     if not isinstance(words, str):
-        raise SettingError(f'{shortened(repr(words), 60)} is no path of a parameter: give a text '
-                           "such as 'forearm.EIz'")
+        raise SettingError(
+            f'{shortened(repr(words), 60)} is no path of a parameter: give a text '
+            "such as 'forearm.EIz'"
+        )
     try:
         if '*' not in words:
             return [parameter_at(arm.description, words)]
@@ -123,16 +129,27 @@ def _selected(arm, words):
 
 def _changed(parameter, change, is_pattern):
     """Return the new value of a Parameter; a factor for a pattern leaves zeros as they are."""
-    operation, number = ('=', change) if isinstance(change, Real) else (
-        change if isinstance(change, tuple) and len(change) == 2 else ('', change))
-    if operation not in ('=', '*', '+') or not isinstance(number, Real) or isinstance(
-            number, bool):
-        raise SettingError(f'{parameter.path}: {shortened(repr(change), 60)} must be a number, '
-                           "('*', factor) or ('+', difference)")
+    operation, number = (
+        ('=', change)
+        if isinstance(change, Real)
+        else (change if isinstance(change, tuple) and len(change) == 2 else ('', change))
+    )
+    if (
+        operation not in ('=', '*', '+')
+        or not isinstance(number, Real)
+        or isinstance(number, bool)
+    ):
+        raise SettingError(
+            f'{parameter.path}: {shortened(repr(change), 60)} must be a number, '
+            "('*', factor) or ('+', difference)"
+        )
     if operation == '=':
         return float(number)
     if operation == '*' and not is_pattern and parameter.value in (0.0, INF, -INF):
-        raise SettingError(f'{parameter.path} is {parameter.value:g}, and no multiple of it is '
-                           'anything else: give its value')
-    return parameter.value * float(number) if operation == '*' else (
-        parameter.value + float(number))
+        raise SettingError(
+            f'{parameter.path} is {parameter.value:g}, and no multiple of it is '
+            'anything else: give its value'
+        )
+    return (
+        parameter.value * float(number) if operation == '*' else (parameter.value + float(number))
+    )

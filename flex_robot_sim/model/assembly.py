@@ -26,14 +26,19 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
 
 COUPLINGS = ('shortening', 'zero_order')
-STOP_FREQUENCY = 40.0   # of the carried links against the stop of their joint  [Hz]
-STOP_DEPTH = 1e-3       # penetration that raises the damping of a stop to full  [rad, m]
+STOP_FREQUENCY = 40.0  # of the carried links against the stop of their joint  [Hz]
+STOP_DEPTH = 1e-3  # penetration that raises the damping of a stop to full  [rad, m]
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-def load(source: str | Path | RobotDescription, *, coupling: str = 'shortening',
-         gravity: ArrayLike = GRAVITY, xacro_arguments: Mapping[str, str] | None = None,
-         tool: str = '') -> ArmModel:
+def load(
+    source: str | Path | RobotDescription,
+    *,
+    coupling: str = 'shortening',
+    gravity: ArrayLike = GRAVITY,
+    xacro_arguments: Mapping[str, str] | None = None,
+    tool: str = '',
+) -> ArmModel:
     """
     Return the ArmModel of a robot.
 
@@ -56,15 +61,21 @@ def load(source: str | Path | RobotDescription, *, coupling: str = 'shortening',
     return build_arm(with_tool(source, tool), coupling, gravity)
 
 
-def build_arm(description: RobotDescription, coupling: str = 'shortening',
-              gravity: ArrayLike = GRAVITY) -> ArmModel:
+def build_arm(
+    description: RobotDescription, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY
+) -> ArmModel:
     """Return the ArmModel of a RobotDescription; the other arguments are those of `load`."""
-    total = sum(link.beam.segments * link.beam.freedom for link in description.links
-                if link.beam is not None)
+    total = sum(
+        link.beam.segments * link.beam.freedom
+        for link in description.links
+        if link.beam is not None
+    )
     if total > MAX_ELASTIC_COORDINATES:
-        raise SettingError(f'{description.source} has {total} elastic coordinates, and at most '
-                           f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, '
-                           'modes or elements')
+        raise SettingError(
+            f'{description.source} has {total} elastic coordinates, and at most '
+            f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, '
+            'modes or elements'
+        )
     if not is_known(coupling, COUPLINGS):
         raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')
     gravity = array_or_nan(gravity)
@@ -80,10 +91,21 @@ class _Assembly:
         self.description, self.coupling, self.gravity = description, coupling, gravity
         self.moments_beyond, self.moved = moments_beyond(description)
         self.joints = [joint for joint in description.joints if joint.moves]
-        self.row = {name: [] for name in ('parent', 'station', 'joint', 'home_R', 'home_p',
-                                          'screw', 'inertia', 'beam')}
-        self.stations = []          # (body, x)
-        self.damping = {}           # body -> ratio, time constant
+        self.row = {
+            name: []
+            for name in (
+                'parent',
+                'station',
+                'joint',
+                'home_R',
+                'home_p',
+                'screw',
+                'inertia',
+                'beam',
+            )
+        }
+        self.stations = []  # (body, x)
+        self.damping = {}  # body -> ratio, time constant
         self.frames, self.segments, self.tips, self.carried_bodies = {}, {}, {}, {}
         parent_joints = dict(zip(description.links[1:], description.joints))
         for link in description.links:
@@ -140,9 +162,16 @@ class _Assembly:
         return len(self.stations) - 1
 
     def _add_body(self, parent, station, joint, R, p, screw):
-        for name, value in (('parent', parent), ('station', station), ('joint', joint),
-                            ('home_R', R), ('home_p', p), ('screw', screw),
-                            ('inertia', np.zeros((6, 6))), ('beam', None)):
+        for name, value in (
+            ('parent', parent),
+            ('station', station),
+            ('joint', joint),
+            ('home_R', R),
+            ('home_p', p),
+            ('screw', screw),
+            ('inertia', np.zeros((6, 6))),
+            ('beam', None),
+        ):
             self.row[name].append(value)
         return len(self.row['parent']) - 1
 
@@ -152,21 +181,33 @@ class _Assembly:
         bodies = [body]
         for _ in range(beam.segments - 1):
             station = self._add_station(bodies[-1], beam.length / beam.segments)
-            bodies.append(self._add_body(bodies[-1], station, -1, np.eye(3), np.zeros(3),
-                                         np.zeros(6)))
-        load = _end_load(self.moments_beyond[link.name].moved(beam.axes.T,
-                                                              -beam.axes.T @ beam.end))
+            bodies.append(
+                self._add_body(bodies[-1], station, -1, np.eye(3), np.zeros(3), np.zeros(6))
+            )
+        load = _end_load(
+            self.moments_beyond[link.name].moved(beam.axes.T, -beam.axes.T @ beam.end)
+        )
         stiffness = {key: np.nan_to_num(getattr(beam, key)) for key in ('EA', 'EIy', 'EIz', 'GJ')}
-        section = Section(mass_per_length=beam.mass_per_length, inertia=beam.section_inertia,
-                          **stiffness)
-        pieces = cut_beam(beam.length, section, beam.coordinates, beam.segments, beam.elements,
-                          beam.boundary, load)
+        section = Section(
+            mass_per_length=beam.mass_per_length, inertia=beam.section_inertia, **stiffness
+        )
+        pieces = cut_beam(
+            beam.length,
+            section,
+            beam.coordinates,
+            beam.segments,
+            beam.elements,
+            beam.boundary,
+            load,
+        )
         for row, piece in zip(bodies, pieces):
             self.row['beam'][row] = piece
             self.damping[row] = beam.damping_ratio, beam.damping_time
         self.segments[link.name] = bodies
-        self.tips[link.name] = (bodies[-1], self._add_station(bodies[-1],
-                                                              beam.length / beam.segments))
+        self.tips[link.name] = (
+            bodies[-1],
+            self._add_station(bodies[-1], beam.length / beam.segments),
+        )
 
     def arm(self):
         """Return the ArmModel."""
@@ -177,43 +218,66 @@ class _Assembly:
         modes = np.array([0 if beam is None else beam.size for beam in beams], int)
         first = len(joints) + len(motors) + np.cumsum(modes) - modes
         arrays = ArmArrays(
-            **{name: np.array(self.row[name], int)
-               for name in ('parent', 'station', 'joint')},
-            **{name: np.array(self.row[name], float).reshape((-1, *shape)) for name, shape in (
-                ('home_R', (3, 3)), ('home_p', (3,)), ('screw', (6,)))},
-            inertia=self._inertia_rows(beams), modes=modes, first=first,
-            **self._beam_rows(beams, n, width), **self._station_rows(beams, n, width),
-            **self._joint_rows(joints, motors), inertia_scale=None, damping=None, shared=None,
+            **{name: np.array(self.row[name], int) for name in ('parent', 'station', 'joint')},
+            **{
+                name: np.array(self.row[name], float).reshape((-1, *shape))
+                for name, shape in (('home_R', (3, 3)), ('home_p', (3,)), ('screw', (6,)))
+            },
+            inertia=self._inertia_rows(beams),
+            modes=modes,
+            first=first,
+            **self._beam_rows(beams, n, width),
+            **self._station_rows(beams, n, width),
+            **self._joint_rows(joints, motors),
+            inertia_scale=None,
+            damping=None,
+            shared=None,
             shared_T=None,
-            base_acceleration=np.concatenate([np.zeros(3), -self.gravity]))
+            base_acceleration=np.concatenate([np.zeros(3), -self.gravity]),
+        )
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)
         local, shared = damping_matrices(arrays, inertia, *damping.reshape(-1, 2).T)
         inertia_scale = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(inertia)]
-        arrays = arrays._replace(damping=local, shared=shared,
-                                 inertia_scale=np.concatenate(inertia_scale),
-                                 shared_T=np.ascontiguousarray(shared.T))
+        arrays = arrays._replace(
+            damping=local,
+            shared=shared,
+            inertia_scale=np.concatenate(inertia_scale),
+            shared_T=np.ascontiguousarray(shared.T),
+        )
         make_read_only((self.frames, self.carried_bodies))
         return ArmModel(
-            arrays=arrays, joint_names=tuple(joint.name for joint in joints),
+            arrays=arrays,
+            joint_names=tuple(joint.name for joint in joints),
             motor_names=tuple(joint.name for joint in motors),
-            coordinate_names=self._names(beams), frames=self.frames, segments=self.segments,
-            tips=self.tips, carried_bodies=self.carried_bodies, description=self.description,
+            coordinate_names=self._names(beams),
+            frames=self.frames,
+            segments=self.segments,
+            tips=self.tips,
+            carried_bodies=self.carried_bodies,
+            description=self.description,
             coupling=self.coupling,
-            beams={i: beam for i, beam in enumerate(beams) if beam is not None})
+            beams={i: beam for i, beam in enumerate(beams) if beam is not None},
+        )
 
     def _inertia_rows(self, beams):
         """Inertia (6, 6) of the rigid part of every body, and of the sections of its beam."""
-        rows = [inertia if beam is None else inertia + _rotary(beam)
-                for inertia, beam in zip(self.row['inertia'], beams)]
+        rows = [
+            inertia if beam is None else inertia + _rotary(beam)
+            for inertia, beam in zip(self.row['inertia'], beams)
+        ]
         return np.array(rows).reshape(-1, 6, 6)
 
     def _beam_rows(self, beams, n, width):
         """Rows of ArmArrays for elastic coordinates and mass points, padded to n coordinates."""
         bodies = len(beams)
-        rows = {'count': np.zeros((bodies, 4), int), 'reach': np.zeros(bodies, int),
-                'stiffness': np.zeros((bodies, n, n)), 'modal_mass': np.zeros((bodies, n, n)),
-                'rotary': np.zeros((bodies, 3, n))}
+        rows = {
+            'count': np.zeros((bodies, 4), int),
+            'reach': np.zeros(bodies, int),
+            'stiffness': np.zeros((bodies, n, n)),
+            'modal_mass': np.zeros((bodies, n, n)),
+            'rotary': np.zeros((bodies, 3, n)),
+        }
         start, points = [0], []
         for i, beam in enumerate(beams):
             if beam is not None:
@@ -226,29 +290,44 @@ class _Assembly:
                 points.append(make(beam, n, width, self.coupling))
             start.append(sum(len(part.mass) for part in points))
         no_points = MassPoints(np.zeros(0), np.zeros(0), np.zeros((0, n)), np.zeros((0, n, width)))
-        return {**rows, 'point_start': np.array(start),
-                **{f'point_{name}': np.concatenate(parts)
-                   for name, *parts in zip(MassPoints._fields, no_points, *points)}}
+        return {
+            **rows,
+            'point_start': np.array(start),
+            **{
+                f'point_{name}': np.concatenate(parts)
+                for name, *parts in zip(MassPoints._fields, no_points, *points)
+            },
+        }
 
     def _station_rows(self, beams, n, width):
         cut = any(beam is not None and beam.is_segment for beam in beams)
         k = SETBACK_POINTS if cut and self.coupling == 'shortening' else 0
-        rows = [station_row(beams[body], x, (n, width, k), self.coupling)
-                for body, x in self.stations]
+        rows = [
+            station_row(beams[body], x, (n, width, k), self.coupling) for body, x in self.stations
+        ]
         s = len(rows)
-        shapes = {'station_x': (s,), 'station_shape': (s, n), 'station_slope': (s, n),
-                  'station_H': (s, n, width), 'station_setback': (s, k, n)}
-        return {name: np.array([row[name] for row in rows], float).reshape(shape)
-                for name, shape in shapes.items()}
+        shapes = {
+            'station_x': (s,),
+            'station_shape': (s, n),
+            'station_slope': (s, n),
+            'station_H': (s, n, width),
+            'station_setback': (s, k, n),
+        }
+        return {
+            name: np.array([row[name] for row in rows], float).reshape(shape)
+            for name, shape in shapes.items()
+        }
 
     def _joint_rows(self, joints, motors):
         motor = [len(joints) + motors.index(joint) if joint in motors else -1 for joint in joints]
         inertias = self.largest = largest_inertias(self.description)
         for joint, inertia in zip(joints, inertias):
             if not inertia > 0:
-                raise SettingError(f'joint "{joint.name}" of {self.description.source} carries no '
-                                   'mass, so that the robot can be drawn, but not simulated')
-        stop = inertias * (2 * np.pi * STOP_FREQUENCY)**2
+                raise SettingError(
+                    f'joint "{joint.name}" of {self.description.source} carries no '
+                    'mass, so that the robot can be drawn, but not simulated'
+                )
+        stop = inertias * (2 * np.pi * STOP_FREQUENCY) ** 2
         has_gear = [joint in motors for joint in joints]
         values = {
             'rotor': [joint.reflected_inertia for joint in joints],
@@ -257,25 +336,34 @@ class _Assembly:
             'friction': friction_rows(joint.friction for joint in joints),
             'spring': [joint.spring_stiffness for joint in joints],
             'spring_rest': [joint.spring_reference for joint in joints],
-            'lower': [joint.lower for joint in joints], 'upper': [j.upper for j in joints],
+            'lower': [joint.lower for joint in joints],
+            'upper': [j.upper for j in joints],
             'stop_stiffness': stop,
             'stop_damping': 2 * np.sqrt(stop * inertias),
-            'stop_depth': [STOP_DEPTH] * len(joints)}
-        return {'motor': np.array(motor, int),
-                **{name: np.array(value, float) for name, value in values.items()}}
+            'stop_depth': [STOP_DEPTH] * len(joints),
+        }
+        return {
+            'motor': np.array(motor, int),
+            **{name: np.array(value, float) for name, value in values.items()},
+        }
 
     def _names(self, beams):
         names = [joint.name for joint in self.joints]
         names += [f'{joint.name}/motor' for joint in self.joints if np.isfinite(joint.stiffness)]
-        owner = {body: (link, number) for link, bodies in self.segments.items()
-                 for number, body in enumerate(bodies)}
+        owner = {
+            body: (link, number)
+            for link, bodies in self.segments.items()
+            for number, body in enumerate(bodies)
+        }
         for body, beam in enumerate(beams):
             if beam is not None:
                 link, number = owner[body]
                 part = f'/{number + 1}' if len(self.segments[link]) > 1 else ''
-                names += [f'{link}{part}/{direction}_{k + 1}'
-                          for direction, count in zip(DIRECTIONS, beam.count)
-                          for k in range(count)]
+                names += [
+                    f'{link}{part}/{direction}_{k + 1}'
+                    for direction, count in zip(DIRECTIONS, beam.count)
+                    for k in range(count)
+                ]
         return tuple(names)
 
 
@@ -284,13 +372,19 @@ def _points(beam, n, width, coupling):
     H = np.zeros((beam.stations.size, n, width))
     if coupling == 'shortening':
         band = beam.shortening_band(beam.stations)
-        H[:, :band.shape[1], :band.shape[2]] = band
+        H[:, : band.shape[1], : band.shape[2]] = band
     # every coordinate displaces a point along one axis only
-    return reduced_points(MassPoints(beam.section.mass_per_length * beam.weights, beam.stations,
-                                     _padded(beam.Phi.sum(axis=1), n), H))
+    return reduced_points(
+        MassPoints(
+            beam.section.mass_per_length * beam.weights,
+            beam.stations,
+            _padded(beam.Phi.sum(axis=1), n),
+            H,
+        )
+    )
 
 
-_cached_points = lru_cache(maxsize=BEAM_CACHE_SIZE)(_points)   # the beams are cached, too
+_cached_points = lru_cache(maxsize=BEAM_CACHE_SIZE)(_points)  # the beams are cached, too
 
 
 def _padded(values, n):

@@ -18,12 +18,12 @@ from flex_robot_sim.description.robot import RobotDescription
 
 MomentsByLink: TypeAlias = dict[str, Moments]
 
-RANDOM_POSES = 64   # random ones within all joint ranges, in addition to zero
+RANDOM_POSES = 64  # random ones within all joint ranges, in addition to zero
 
 
 def moments_beyond(
-        description: RobotDescription,
-        position: Mapping[str, ArrayLike] | None = None) -> tuple[MomentsByLink, MomentsByLink]:
+    description: RobotDescription, position: Mapping[str, ArrayLike] | None = None
+) -> tuple[MomentsByLink, MomentsByLink]:
     """
     Mass moments of all links beyond each link, and of these with the link, in the link frame.
 
@@ -38,8 +38,9 @@ def moments_beyond(
         name = joint.child
         moved[name] = beyond[name] + link_moments[name]
         rotation, translation = joint_pose(joint, position.get(joint.name, joint.held_at or 0.0))
-        beyond[joint.parent] += moved[name].moved(joint.rotation @ rotation,
-                                                  joint.position + translation @ joint.rotation.T)
+        beyond[joint.parent] += moved[name].moved(
+            joint.rotation @ rotation, joint.position + translation @ joint.rotation.T
+        )
     return beyond, moved
 
 
@@ -52,8 +53,10 @@ def joint_pose(joint: Joint, position: ArrayLike) -> tuple[np.ndarray, np.ndarra
         return rotation, translation
     x, y, z = joint.axis
     hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return rotation + (np.multiply.outer(np.sin(position), hat)
-                       + np.multiply.outer(1.0 - np.cos(position), hat @ hat)), translation
+    return rotation + (
+        np.multiply.outer(np.sin(position), hat)
+        + np.multiply.outer(1.0 - np.cos(position), hat @ hat)
+    ), translation
 
 
 def largest_inertias(description: RobotDescription) -> np.ndarray:
@@ -65,10 +68,12 @@ def largest_inertias(description: RobotDescription) -> np.ndarray:
     joints = [joint for joint in description.joints if joint.moves]
     ranges = np.array([_range(joint) for joint in joints]).reshape(-1, 2)
     shares = np.random.default_rng(0).uniform(size=(RANDOM_POSES, len(joints)))
-    poses = np.vstack([np.zeros(len(joints)),
-                       ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])])
-    _, moved = moments_beyond(description, {joint.name: column
-                                            for joint, column in zip(joints, poses.T)})
+    poses = np.vstack(
+        [np.zeros(len(joints)), ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])]
+    )
+    _, moved = moments_beyond(
+        description, {joint.name: column for joint, column in zip(joints, poses.T)}
+    )
     return np.array([np.max(_inertia_about(joint, moved[joint.child])) for joint in joints])
 
 
@@ -85,6 +90,7 @@ def _inertia_about(joint, moments):
     if joint.type.translates:
         inertia = moments.mass
     else:
-        inertia = (np.trace(moments.second, axis1=-2, axis2=-1)
-                   - joint.axis @ moments.second @ joint.axis)
+        inertia = (
+            np.trace(moments.second, axis1=-2, axis2=-1) - joint.axis @ moments.second @ joint.axis
+        )
     return inertia + (joint.reflected_inertia if np.isinf(joint.stiffness) else 0.0)

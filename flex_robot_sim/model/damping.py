@@ -15,19 +15,19 @@ The first part stays within each body. Both are positive semidefinite, also if z
 link to link: then the square root of zeta multiplies the rows of S.
 """
 
-
 import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
-MAX_DAMPED_MODES = 40           # with the exact ratio; higher modes are damped more
-MAX_DENSE_COORDINATES = 400     # up to this number, all modes are computed
+MAX_DAMPED_MODES = 40  # with the exact ratio; higher modes are damped more
+MAX_DENSE_COORDINATES = 400  # up to this number, all modes are computed
 
 
-def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
-                     time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def damping_matrices(
+    arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray, time: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Damping inside every body, (i, n, n), and S (e, r) of (T5) for all e elastic coordinates.
 
@@ -41,13 +41,14 @@ def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
         return local, np.zeros((root_ratio.size, 0))
     bodies = np.flatnonzero(sizes)
     count = MAX_DAMPED_MODES if bodies.size > 1 else len(M)
-    inverse_rates, forces = _modes(M, [arrays.stiffness[i, :sizes[i], :sizes[i]] for i in bodies],
-                                   count)
+    inverse_rates, forces = _modes(
+        M, [arrays.stiffness[i, : sizes[i], : sizes[i]] for i in bodies], count
+    )
     lowest = inverse_rates[-1]
     local += 2 * lowest * ratio[:, None, None] * arrays.stiffness
     S = root_ratio[:, None] * forces * np.sqrt(2 * (inverse_rates - lowest))
     if bodies.size == 1:
-        local[bodies[0], :len(M), :len(M)] += S @ S.T
+        local[bodies[0], : len(M), : len(M)] += S @ S.T
         S = S[:, :0]
     return local, np.ascontiguousarray(S)
 
@@ -99,10 +100,12 @@ def _modes(M, blocks, count):
         eigenvalues, y = eigsh(product, count, which='LA', v0=np.linspace(1.0, 2.0, size))
     else:
         eigenvalues, y = np.linalg.eigh((scaled + scaled.T) / 2)
-    order = np.argsort(eigenvalues)[:-count - 1:-1]
+    order = np.argsort(eigenvalues)[: -count - 1 : -1]
     # a coordinate without mass has the square 0, apart from rounding
-    return (np.sqrt(np.maximum(eigenvalues[order], 0.0)),
-            blockwise(lambda L, rows: L @ rows, y[:, order]))
+    return (
+        np.sqrt(np.maximum(eigenvalues[order], 0.0)),
+        blockwise(lambda L, rows: L @ rows, y[:, order]),
+    )
 
 
 def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
@@ -143,7 +146,7 @@ def _station_motion(arrays, s, body, n):
 
 def _rigid_part(arrays, body):
     """Inertia (6, 6) of a straight body, and its coupling (6, n) with its own modes (T22)."""
-    points, n = slice(*arrays.point_start[body:body + 2]), arrays.modes[body]
+    points, n = slice(*arrays.point_start[body : body + 2]), arrays.modes[body]
     m, x = arrays.point_mass[points], arrays.point_x[points]
     first, second = m @ x, m @ x**2
     inertia = arrays.inertia[body] + np.diag([0.0, second, second, *[m.sum()] * 3])
@@ -152,8 +155,10 @@ def _rigid_part(arrays, body):
         inertia[column, row] += value
     B, (y, z, _, stretch) = np.zeros((6, n)), _directions(arrays, body)
     B[:3] = arrays.rotary[body, :, :n]
-    translation, rotation = (m @ arrays.point_shape[points, :n],
-                             (m * x) @ arrays.point_shape[points, :n])
+    translation, rotation = (
+        m @ arrays.point_shape[points, :n],
+        (m * x) @ arrays.point_shape[points, :n],
+    )
     B[4, y], B[2, y] = translation[y], B[2, y] + rotation[y]
     B[5, z], B[1, z] = translation[z], B[1, z] - rotation[z]
     B[3, stretch] = translation[stretch]

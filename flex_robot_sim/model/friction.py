@@ -22,14 +22,24 @@ if TYPE_CHECKING:
 COLUMN_COUNT = 5
 VISCOUS, COULOMB, STICTION, STRIBECK_RATE, SMOOTHING_RATE = range(COLUMN_COUNT)
 FrictionRows: TypeAlias = Annotated[np.ndarray, COLUMN_COUNT]
-DEFAULT_SMOOTHING_RATE = 1e-2   # [rad/s, m/s]
+DEFAULT_SMOOTHING_RATE = 1e-2  # [rad/s, m/s]
 
 
 def friction_rows(joints: Iterable[JointFriction]) -> np.ndarray:
     """Return the rows of joints, in the order of the columns."""
-    return np.array([(joint.viscous_friction, joint.coulomb_friction, joint.stiction,
-                      joint.stribeck_rate, DEFAULT_SMOOTHING_RATE) for joint in joints],
-                    float).reshape(-1, COLUMN_COUNT)
+    return np.array(
+        [
+            (
+                joint.viscous_friction,
+                joint.coulomb_friction,
+                joint.stiction,
+                joint.stribeck_rate,
+                DEFAULT_SMOOTHING_RATE,
+            )
+            for joint in joints
+        ],
+        float,
+    ).reshape(-1, COLUMN_COUNT)
 
 
 @compiled

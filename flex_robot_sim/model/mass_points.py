@@ -15,17 +15,17 @@ import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmArrays
 
-MIN_SINGULAR_VALUE = 1e-9   # relative singular value of F that counts; sums square it
+MIN_SINGULAR_VALUE = 1e-9  # relative singular value of F that counts; sums square it
 MAX_REDUCIBLE_POINTS = 100  # beams with more points, of many elements, are not reduced
 
 
 class MassPoints(NamedTuple):
     """Mass points of one beam, as in ArmArrays."""
 
-    mass: np.ndarray        # (g,)       [kg]
-    x: np.ndarray           # (g,)       along the beam                                     [m]
-    shape: np.ndarray       # (g, n)     displacement by coordinate
-    H: np.ndarray           # (g, n, b)  shortening
+    mass: np.ndarray  # (g,)       [kg]
+    x: np.ndarray  # (g,)       along the beam                                     [m]
+    shape: np.ndarray  # (g, n)     displacement by coordinate
+    H: np.ndarray  # (g, n, b)  shortening
 
 
 def reduced_points(points: MassPoints) -> MassPoints:
@@ -33,8 +33,12 @@ def reduced_points(points: MassPoints) -> MassPoints:
     count, mass = len(points.mass), points.mass.sum()
     if not 0 < count <= MAX_REDUCIBLE_POINTS or not mass > 0:
         return points
-    fields = np.hstack([np.ones((count, 1)), points.x[:, None], points.shape,
-                        points.H.reshape(count, -1)]) * np.sqrt(points.mass)[:, None]
+    fields = (
+        np.hstack(
+            [np.ones((count, 1)), points.x[:, None], points.shape, points.H.reshape(count, -1)]
+        )
+        * np.sqrt(points.mass)[:, None]
+    )
     norms = np.linalg.norm(fields, axis=0)
     norms[norms == 0.0] = 1.0
     _, singular_values, directions = np.linalg.svd(fields / norms, full_matrices=False)
@@ -48,8 +52,12 @@ def reduced_points(points: MassPoints) -> MassPoints:
         reduced -= 2.0 / (normal @ normal) * np.outer(normal, normal @ reduced)
     reduced /= np.sqrt(mass / rank)
     n = points.shape.shape[1]
-    return MassPoints(np.full(rank, mass / rank), reduced[:, 1], reduced[:, 2:2 + n],
-                      reduced[:, 2 + n:].reshape(rank, *points.H.shape[1:]))
+    return MassPoints(
+        np.full(rank, mass / rank),
+        reduced[:, 1],
+        reduced[:, 2 : 2 + n],
+        reduced[:, 2 + n :].reshape(rank, *points.H.shape[1:]),
+    )
 
 
 def with_as_many_points(rows: Sequence[ArmArrays]) -> list[ArmArrays]:
@@ -57,10 +65,18 @@ def with_as_many_points(rows: Sequence[ArmArrays]) -> list[ArmArrays]:
     counts = np.array([np.diff(arrays.point_start) for arrays in rows])
     largest = counts.max(axis=0)
     start = np.concatenate([[0], np.cumsum(largest)])
-    return [arrays if (sizes == largest).all() else arrays._replace(point_start=start, **{
-        name: _padded(getattr(arrays, name), sizes, start)
-        for name in ('point_mass', 'point_x', 'point_shape', 'point_H')})
-        for arrays, sizes in zip(rows, counts)]
+    return [
+        arrays
+        if (sizes == largest).all()
+        else arrays._replace(
+            point_start=start,
+            **{
+                name: _padded(getattr(arrays, name), sizes, start)
+                for name in ('point_mass', 'point_x', 'point_shape', 'point_H')
+            },
+        )
+        for arrays, sizes in zip(rows, counts)
+    ]
 
 
 def _padded(values, counts, start):

@@ -16,18 +16,30 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
 
 
-def make_payload(arm: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
-                 inertia: ArrayLike | None = None) -> Payload:
+def make_payload(
+    arm: ArmModel,
+    link: str,
+    mass: float,
+    centre: ArrayLike = (0.0, 0.0, 0.0),
+    inertia: ArrayLike | None = None,
+) -> Payload:
     """Return the Payload of a link, as for `with_payload`; SettingError if it is impossible."""
     frame = arm.frames[link]
     I = np.zeros((3, 3)) if inertia is None else array_or_nan(inertia)
     r, m = array_or_nan(centre), array_or_nan(mass)
-    if (m.shape != () or r.shape != (3,) or I.shape != (3, 3)
-            or not np.isfinite([m, *r, *I.flat]).all() or m < 0
-            or np.abs(I - I.T).max() > bodies.ROUNDING_TOLERANCE * np.abs(I).max()):
-        raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
-                           'symmetric inertia (3, 3) [kg m2], all finite')
-    I = (I + I.T) / 2       # removes rounding errors of a rotation
+    if (
+        m.shape != ()
+        or r.shape != (3,)
+        or I.shape != (3, 3)
+        or not np.isfinite([m, *r, *I.flat]).all()
+        or m < 0
+        or np.abs(I - I.T).max() > bodies.ROUNDING_TOLERANCE * np.abs(I).max()
+    ):
+        raise SettingError(
+            f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
+            'symmetric inertia (3, 3) [kg m2], all finite'
+        )
+    I = (I + I.T) / 2  # removes rounding errors of a rotation
     reason = bodies.impossibility(float(m), I, bodies.IDENTIFICATION_TOLERANCE)
     if reason:
         raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {reason}')
@@ -52,9 +64,14 @@ def inertias_with_payloads(arm: ArmModel, payloads: Mapping[str, Payload]) -> np
     return inertias
 
 
-def with_payload(arm: ArmModel, link: str, mass: float, *,
-                 centre: ArrayLike = (0.0, 0.0, 0.0),
-                 inertia: ArrayLike | None = None) -> ArmModel:
+def with_payload(
+    arm: ArmModel,
+    link: str,
+    mass: float,
+    *,
+    centre: ArrayLike = (0.0, 0.0, 0.0),
+    inertia: ArrayLike | None = None,
+) -> ArmModel:
     """
     Return a copy of the arm with an additional body fixed to a link.
 
@@ -74,5 +91,8 @@ def with_payload(arm: ArmModel, link: str, mass: float, *,
         raise SettingError(f'no link "{link}" that carries a payload. Known: {", ".join(moving)}')
     payload = make_payload(arm, link, mass, centre, inertia)
     make_read_only(payload)
-    return replace(arm, payloads=(*arm.payloads, payload), arrays=arm.arrays._replace(
-        inertia=inertias_with_payloads(arm, {link: payload})))
+    return replace(
+        arm,
+        payloads=(*arm.payloads, payload),
+        arrays=arm.arrays._replace(inertia=inertias_with_payloads(arm, {link: payload})),
+    )

@@ -11,8 +11,8 @@ import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
 
-LIMIT_ROUNDING = 1e-9       # of a limit that is written with few digits          [rad, m]
-STOP_CONTACT_DEPTH = 1e-3   # beyond a limit, in contact with the stop            [rad, m]
+LIMIT_ROUNDING = 1e-9  # of a limit that is written with few digits          [rad, m]
+STOP_CONTACT_DEPTH = 1e-3  # beyond a limit, in contact with the stop            [rad, m]
 
 
 def nearest_within_limits(arm: ArmModel, position: np.ndarray | float = 0.0) -> np.ndarray:
@@ -35,10 +35,15 @@ def start_coordinates(arm: ArmModel) -> np.ndarray:
 def start_note(arm: ArmModel) -> str:
     """Return the line about an arm that cannot start in its zero pose, or ''."""
     start = start_position(arm)
-    moved = [f'"{arm.joint_names[k]}" at {start[k]:g} {arm.units[k]}'
-             for k in np.flatnonzero(np.abs(start) > LIMIT_ROUNDING)]
-    return moved and (f'the zero pose is beyond joint limits: the arm starts with '
-                      f'{", ".join(moved)}') or ''
+    moved = [
+        f'"{arm.joint_names[k]}" at {start[k]:g} {arm.units[k]}'
+        for k in np.flatnonzero(np.abs(start) > LIMIT_ROUNDING)
+    ]
+    return (
+        moved
+        and (f'the zero pose is beyond joint limits: the arm starts with {", ".join(moved)}')
+        or ''
+    )
 
 
 def state_note(arm: ArmModel, motor_position: np.ndarray) -> str:
@@ -57,9 +62,9 @@ def stop_contact(arm: ArmModel, coordinates: np.ndarray) -> str:
 def beyond_limits(arm: ArmModel, position: Iterable[float], margin: float = LIMIT_ROUNDING) -> str:
     """Phrase about the first joint beyond its limits by more than a margin [rad, m], or ''."""
     arrays = arm.arrays
-    for name, value, low, high, unit in zip(arm.joint_names, position, arrays.lower,
-                                            arrays.upper, arm.units):
+    for name, value, low, high, unit in zip(
+        arm.joint_names, position, arrays.lower, arrays.upper, arm.units
+    ):
         if value < low - margin or value > high + margin:
-            return (f'"{name}" at {value:g} {unit} is beyond its limits, {low:g} to '
-                    f'{high:g} {unit}')
+            return f'"{name}" at {value:g} {unit} is beyond its limits, {low:g} to {high:g} {unit}'
     return ''

@@ -14,13 +14,13 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.motion.limits import PEAK_VELOCITY
 
-JUMP_THRESHOLD = 0.02           # larger changes beyond the possible motion are jumps  [rad, m]
-MOTION_MARGIN = 2.0             # possible motion between two states, over velocity times time
-MAX_REST_VELOCITY = 0.5         # a faster arm has moved by itself                  [rad/s, m/s]
-RETURN_VELOCITY_RATIO = 0.25    # velocity of a return motion, over the limit
-RETURN_VELOCITY = {'rad': 0.5, 'm': 0.1}    # without a limit, by the unit of the joint, per s
-MIN_RETURN_S = 1.0              # duration of a return motion
-POSITION_TOLERANCE = 1e-3       # no return motion is necessary below it               [rad, m]
+JUMP_THRESHOLD = 0.02  # larger changes beyond the possible motion are jumps  [rad, m]
+MOTION_MARGIN = 2.0  # possible motion between two states, over velocity times time
+MAX_REST_VELOCITY = 0.5  # a faster arm has moved by itself                  [rad/s, m/s]
+RETURN_VELOCITY_RATIO = 0.25  # velocity of a return motion, over the limit
+RETURN_VELOCITY = {'rad': 0.5, 'm': 0.1}  # without a limit, by the unit of the joint, per s
+MIN_RETURN_S = 1.0  # duration of a return motion
+POSITION_TOLERANCE = 1e-3  # no return motion is necessary below it               [rad, m]
 
 
 def has_jumped(change: np.ndarray, duration: float, before: np.ndarray, after: np.ndarray) -> bool:
@@ -39,7 +39,10 @@ def return_motion(arm: ArmModel, start: np.ndarray, goal: np.ndarray) -> Motion 
     times = [MIN_RETURN_S]
     for name, length in zip(arm.joint_names, distance.tolist()):
         joint = arm.description.joint(name)
-        velocity = (RETURN_VELOCITY_RATIO * joint.velocity
-                    if 0.0 < joint.velocity < math.inf else RETURN_VELOCITY[joint.type.unit])
+        velocity = (
+            RETURN_VELOCITY_RATIO * joint.velocity
+            if 0.0 < joint.velocity < math.inf
+            else RETURN_VELOCITY[joint.type.unit]
+        )
         times.append(PEAK_VELOCITY * length / velocity)
     return Motion([0.0, max(times)], [rest(start), minimum_jerk(start, goal), rest(goal)])

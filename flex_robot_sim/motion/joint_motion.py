@@ -20,9 +20,13 @@ from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.util.exceptions import SettingError
 
 # rows: Bernstein coefficients from those of powers, by degree
-BERNSTEIN = {degree: np.array([[comb(i, j) / comb(degree, j) for j in range(degree + 1)]
-                               for i in range(degree + 1)]) for degree in (4, 5)}
-NEGLIGIBLE = 1e-300     # over the largest coefficient
+BERNSTEIN = {
+    degree: np.array(
+        [[comb(i, j) / comb(degree, j) for j in range(degree + 1)] for i in range(degree + 1)]
+    )
+    for degree in (4, 5)
+}
+NEGLIGIBLE = 1e-300  # over the largest coefficient
 
 
 class Motion:
@@ -36,8 +40,9 @@ class Motion:
         motion.sample(0.2)                          # (3, 1)
     """
 
-    def __init__(self, knots: Sequence[float], pieces: Sequence[np.ndarray],
-                 repeats_from: int | None = None) -> None:
+    def __init__(
+        self, knots: Sequence[float], pieces: Sequence[np.ndarray], repeats_from: int | None = None
+    ) -> None:
         """
         Join pieces.
 
@@ -47,8 +52,11 @@ class Motion:
         """
         durations = np.ones(len(knots) + 1)
         durations[1:-1] = np.diff(knots)
-        self._set(np.asarray(knots, float).tolist(),
-                  tables_of(np.asarray(pieces, float), durations), repeats_from)
+        self._set(
+            np.asarray(knots, float).tolist(),
+            tables_of(np.asarray(pieces, float), durations),
+            repeats_from,
+        )
 
     @classmethod
     def of_tables(cls, knots: list[float], tables: np.ndarray) -> Motion:
@@ -76,27 +84,28 @@ class Motion:
     @property
     def pieces(self) -> list[np.ndarray]:
         """Coefficients (6, n) of every piece by the share of its duration."""
-        return [*self.tables[:, :, :self._n]]
+        return [*self.tables[:, :, : self._n]]
 
     @property
     def corners(self) -> np.ndarray:
         """Positions (k, n) at the knots."""
-        return self.tables[1:, 0, :self._n].copy()
+        return self.tables[1:, 0, : self._n].copy()
 
-    def extremes(self, lower: np.ndarray | float = np.inf, upper: np.ndarray | float = -np.inf,
-                 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
+    def extremes(
+        self, lower: np.ndarray | float = np.inf, upper: np.ndarray | float = -np.inf
+    ) -> tuple[np.ndarray, np.ndarray, list[float]]:
         """
         Lowest and highest positions (k - 1, n) between two knots each, and the knots (k,).
 
         :param lower: bounds (n,). For a piece that certainly lies between `lower` and `upper`,
             only its ends count. Default: all extremes are exact.
         """
-        return *_reach(self.tables[1:-1, :, :self._n], lower, upper), self.knots
+        return *_reach(self.tables[1:-1, :, : self._n], lower, upper), self.knots
 
     def fastest(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
         """Largest speeds (k - 1, n) between knots; of slow pieces below `limits`, at the ends."""
         n = self._n
-        lowest, highest = _reach(self.tables[1:-1, :5, n:2 * n], -limits, limits)
+        lowest, highest = _reach(self.tables[1:-1, :5, n : 2 * n], -limits, limits)
         return np.maximum(highest, -lowest)
 
     def sample(self, t: float) -> np.ndarray:
@@ -164,8 +173,9 @@ def _extremes_between_ends(curves):
         matrices[:, range(1, high - low), range(high - low - 1)] = 1.0
         matrices[:, 0] = -slopes[rows, low:high][:, ::-1] / slopes[rows, high, None]
         roots = np.linalg.eigvals(matrices)
-        stationary = np.where((np.abs(roots.imag) < 1e-6) & (roots.real > 0) & (roots.real < 1),
-                              roots.real, np.nan)
+        stationary = np.where(
+            (np.abs(roots.imag) < 1e-6) & (roots.real > 0) & (roots.real < 1), roots.real, np.nan
+        )
         values = np.zeros_like(stationary)
         for terms in curves[rows].T[::-1]:
             values = values * stationary + terms[:, None]
@@ -175,6 +185,7 @@ def _extremes_between_ends(curves):
 
 
 # positions, velocities and accelerations below are (n,), or (k, n) for k pieces with T (k, 1)
+
 
 def rest(position: np.ndarray) -> np.ndarray:
     """Piece at rest."""
@@ -186,23 +197,38 @@ def line(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     return _piece(start, end - start)
 
 
-def cubic(start: np.ndarray, end: np.ndarray, start_velocity: np.ndarray, end_velocity: np.ndarray,
-          T: float) -> np.ndarray:
+def cubic(
+    start: np.ndarray,
+    end: np.ndarray,
+    start_velocity: np.ndarray,
+    end_velocity: np.ndarray,
+    T: float,
+) -> np.ndarray:
     """Piece of duration T [s] between positions with velocities (n,)."""
     d, v, w = end - start, start_velocity * T, end_velocity * T
     return _piece(start, v, 3 * d - 2 * v - w, v + w - 2 * d)
 
 
-def quintic(start: np.ndarray, end: np.ndarray, start_velocity: np.ndarray,
-            end_velocity: np.ndarray, start_acceleration: np.ndarray, end_acceleration: np.ndarray,
-            T: float) -> np.ndarray:
+def quintic(
+    start: np.ndarray,
+    end: np.ndarray,
+    start_velocity: np.ndarray,
+    end_velocity: np.ndarray,
+    start_acceleration: np.ndarray,
+    end_acceleration: np.ndarray,
+    T: float,
+) -> np.ndarray:
     """Piece of duration T [s] between positions with velocities and accelerations (n,)."""
     d, v, w = end - start, start_velocity * T, end_velocity * T
     a, b = start_acceleration * (T * T) / 2, end_acceleration * (T * T) / 2
-    return _piece(start, v, a,
-                  10 * d - 6 * v - 4 * w - 3 * a + b,
-                  -15 * d + 8 * v + 7 * w + 3 * a - 2 * b,
-                  6 * d - 3 * (v + w) - a + b)
+    return _piece(
+        start,
+        v,
+        a,
+        10 * d - 6 * v - 4 * w - 3 * a + b,
+        -15 * d + 8 * v + 7 * w + 3 * a - 2 * b,
+        6 * d - 3 * (v + w) - a + b,
+    )
 
 
 def minimum_jerk(start: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -216,8 +242,9 @@ def minimum_jerk(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     return _piece(start, 0 * d, 0 * d, 10 * d, -15 * d, 6 * d)
 
 
-def minimum_jerk_motion(start: ArrayLike, goal: ArrayLike, *, duration: float,
-                        begin: float = 0.0) -> Motion:
+def minimum_jerk_motion(
+    start: ArrayLike, goal: ArrayLike, *, duration: float, begin: float = 0.0
+) -> Motion:
     """
     Return the Motion of minimum jerk from rest to rest, independent of the arm.
 
@@ -252,6 +279,6 @@ def tables_of(pieces: np.ndarray, durations: np.ndarray) -> np.ndarray:
     order, T = np.arange(1.0, 6.0)[:, None], durations[:, None, None]
     tables = np.zeros((k, 6, 3 * n))
     tables[:, :, :n] = pieces
-    tables[:, :5, n:2 * n] = order * pieces[:, 1:] / T
-    tables[:, :5, 2 * n:] = order * tables[:, 1:, n:2 * n] / T
+    tables[:, :5, n : 2 * n] = order * pieces[:, 1:] / T
+    tables[:, :5, 2 * n :] = order * tables[:, 1:, n : 2 * n] / T
     return tables

@@ -16,23 +16,22 @@ from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-DIFFERENCE_STEP_S = 1e-4    # its error is below 1e-8 of the third derivative
+DIFFERENCE_STEP_S = 1e-4  # its error is below 1e-8 of the third derivative
 FORMS = 'a function of time, a pair (times, positions), a Trajectory, a Motion or a Plan'
 
 
 class TrajectoryPoint(NamedTuple):
     """Target of all joints at an instant, (joints,) each."""
 
-    position: np.ndarray        # [rad, m]
-    velocity: np.ndarray        # [rad/s, m/s]
-    acceleration: np.ndarray    # [rad/s2, m/s2]
+    position: np.ndarray  # [rad, m]
+    velocity: np.ndarray  # [rad/s, m/s]
+    acceleration: np.ndarray  # [rad/s2, m/s2]
 
 
 class JointTrajectory:
     """A trajectory of all joints; a call with a time returns its TrajectoryPoint."""
 
-    def __init__(self, arm: ArmModel, trajectory: Any, position: np.ndarray,
-                 start: float) -> None:
+    def __init__(self, arm: ArmModel, trajectory: Any, position: np.ndarray, start: float) -> None:
         """
         Convert a trajectory from one of FORMS.
 
@@ -44,12 +43,12 @@ class JointTrajectory:
         """
         self._names, self._start = arm.joint_names, start
         self._function = self._converted(trajectory, position)
-        self._points: dict[float, TrajectoryPoint] = {}     # the last ones that were requested
+        self._points: dict[float, TrajectoryPoint] = {}  # the last ones that were requested
 
     def __call__(self, time: float) -> TrajectoryPoint:
         """Return the TrajectoryPoint at a time [s]."""
         if time not in self._points:
-            if len(self._points) > 1:       # a step needs its start and its end
+            if len(self._points) > 1:  # a step needs its start and its end
                 del self._points[next(iter(self._points))]
             self._points[time] = self._point(time - self._start)
         return self._points[time]
@@ -59,7 +58,7 @@ class JointTrajectory:
         return partial(_joint_motion, self, row)
 
     def _converted(self, trajectory, position):
-        motion = getattr(trajectory, 'motion', trajectory)      # of a Plan
+        motion = getattr(trajectory, 'motion', trajectory)  # of a Plan
         if isinstance(motion, Motion):
             return motion.sample
         if isinstance(trajectory, Trajectory):
@@ -75,15 +74,22 @@ class JointTrajectory:
         try:
             times, positions = (np.array(values, float) for values in trajectory)
             positions = positions[:, None] if positions.ndim == n == 1 else positions
-            is_valid = (times.ndim == 1 and times.size > 1 and positions.shape == (times.size, n)
-                        and np.isfinite(times).all() and np.isfinite(positions).all()
-                        and (np.diff(times) > 0).all())
+            is_valid = (
+                times.ndim == 1
+                and times.size > 1
+                and positions.shape == (times.size, n)
+                and np.isfinite(times).all()
+                and np.isfinite(positions).all()
+                and (np.diff(times) > 0).all()
+            )
         except (TypeError, ValueError):
             is_valid = False
         if not is_valid:
-            raise SettingError(f'trajectory = {shortened(repr(trajectory), 60)} must be {FORMS}; '
-                               f'a pair has times (k,) that rise and positions (k, {n}), finite, '
-                               f'of {", ".join(self._names)}')
+            raise SettingError(
+                f'trajectory = {shortened(repr(trajectory), 60)} must be {FORMS}; '
+                f'a pair has times (k,) that rise and positions (k, {n}), finite, '
+                f'of {", ".join(self._names)}'
+            )
         return SplineTrajectory(times, positions)
 
     def _point(self, time):
@@ -95,8 +101,11 @@ class JointTrajectory:
         before, after = self._rows(time - h), self._rows(time + h)
         if len(rows) == 2:
             return TrajectoryPoint(*rows, (after[1] - before[1]) / (2 * h))
-        return TrajectoryPoint(position, (after[0] - before[0]) / (2 * h),
-                               (after[0] - 2 * position + before[0]) / h**2)
+        return TrajectoryPoint(
+            position,
+            (after[0] - before[0]) / (2 * h),
+            (after[0] - 2 * position + before[0]) / h**2,
+        )
 
     def _rows(self, time):
         """Return the rows (1 to 3, joints) that the function returns, checked."""
@@ -106,7 +115,8 @@ class JointTrajectory:
             raise SettingError(
                 f'the trajectory returned {shortened(repr(values), 60)} at {time:.6g} s: it must '
                 f'return {n} finite positions ({", ".join(self._names)}), or rows of positions, '
-                'velocities and accelerations')
+                'velocities and accelerations'
+            )
         return rows
 
 

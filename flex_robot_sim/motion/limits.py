@@ -8,9 +8,9 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.util.exceptions import SettingError
 
-STOP_MARGIN = 1e-3          # of a target beyond a stop, for an arm that leans on it    [rad, m]
-VELOCITY_MARGIN = 1.02      # of interpolation between points at the velocity limit, over it
-PEAK_VELOCITY = 15 / 8      # of a minimum-jerk motion, over its mean velocity
+STOP_MARGIN = 1e-3  # of a target beyond a stop, for an arm that leans on it    [rad, m]
+VELOCITY_MARGIN = 1.02  # of interpolation between points at the velocity limit, over it
+PEAK_VELOCITY = 15 / 8  # of a minimum-jerk motion, over its mean velocity
 
 
 def effort_limits(arm: ArmModel) -> np.ndarray:
@@ -44,7 +44,8 @@ def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
         raise SettingError(
             f'the trajectory moves "{arm.joint_names[j]}" at {speeds[k, j]:.6g} up to '
             f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} {arm.units[j]}/s: give '
-            'it more time from its present target')
+            'it more time from its present target'
+        )
 
 
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
@@ -61,11 +62,13 @@ def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
         raise SettingError(
             f'the trajectory leads "{arm.joint_names[j]}" to {where:.6g}, beyond its stops at '
             f'{arm.arrays.lower[j]:.6g} and {arm.arrays.upper[j]:.6g} {arm.units[j]}, between '
-            f'{knots[k]:.6g} and {knots[k + 1]:.6g} s. Give points with smaller velocities there')
+            f'{knots[k]:.6g} and {knots[k + 1]:.6g} s. Give points with smaller velocities there'
+        )
 
 
-def refuse_beyond_stops(arm: ArmModel, rows: Sequence[int] | np.ndarray,
-                        positions: np.ndarray) -> None:
+def refuse_beyond_stops(
+    arm: ArmModel, rows: Sequence[int] | np.ndarray, positions: np.ndarray
+) -> None:
     """Refuse positions (m,) or (points, m) [rad, m] of joints `rows` beyond their stops."""
     lower, upper = arm.arrays.lower[rows], arm.arrays.upper[rows]
     beyond = (positions < lower - STOP_MARGIN) | (positions > upper + STOP_MARGIN)
@@ -74,4 +77,5 @@ def refuse_beyond_stops(arm: ArmModel, rows: Sequence[int] | np.ndarray,
         row = rows[where[-1]]
         raise SettingError(
             f'target {positions[where]:.6g} of "{arm.joint_names[row]}" is beyond its stops at '
-            f'{lower[where[-1]]:.6g} and {upper[where[-1]]:.6g} {arm.units[row]}')
+            f'{lower[where[-1]]:.6g} and {upper[where[-1]]:.6g} {arm.units[row]}'
+        )

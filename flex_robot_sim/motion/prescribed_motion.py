@@ -11,8 +11,9 @@ from flex_robot_sim.util.exceptions import SettingError
 PrescribedMotion: TypeAlias = Callable[[float], Iterable[float]] | tuple[ArrayLike, ArrayLike]
 
 
-def as_motion(joint: str, motion: PrescribedMotion,
-              unit: str) -> Callable[[float], tuple[float, float]]:
+def as_motion(
+    joint: str, motion: PrescribedMotion, unit: str
+) -> Callable[[float], tuple[float, float]]:
     """
     Return a function from time [s] to (position, velocity) [rad, m, per s].
 
@@ -23,13 +24,20 @@ def as_motion(joint: str, motion: PrescribedMotion,
         return FunctionMotion(joint, motion, unit)
     try:
         times, positions = (np.array(values, float) for values in motion)
-        is_valid = (times.ndim == 1 and times.shape == positions.shape and times.size > 1
-                    and np.isfinite([times, positions]).all() and (np.diff(times) > 0).all())
+        is_valid = (
+            times.ndim == 1
+            and times.shape == positions.shape
+            and times.size > 1
+            and np.isfinite([times, positions]).all()
+            and (np.diff(times) > 0).all()
+        )
     except (TypeError, ValueError):
         is_valid = False
     if not is_valid:
-        raise SettingError(f'the motion of "{joint}" must be a function of time or a pair of '
-                           f'arrays of one length: times that rise [s], positions [{unit}]')
+        raise SettingError(
+            f'the motion of "{joint}" must be a function of time or a pair of '
+            f'arrays of one length: times that rise [s], positions [{unit}]'
+        )
     return SplineMotion(times, positions)
 
 
@@ -70,6 +78,8 @@ class FunctionMotion:
         except (TypeError, ValueError):
             position = velocity = np.nan
         if not np.isfinite([position, velocity]).all():
-            raise SettingError(f'the motion of "{self._joint}" at {time:.6g} s must be a finite '
-                               f'position [{self._unit}] and velocity [{self._unit}/s]')
+            raise SettingError(
+                f'the motion of "{self._joint}" at {time:.6g} s must be a finite '
+                f'position [{self._unit}] and velocity [{self._unit}/s]'
+            )
         return position, velocity

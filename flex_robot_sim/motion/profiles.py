@@ -13,8 +13,9 @@ from flex_robot_sim.util.exceptions import SettingError
 class Doublet:
     """Bang-bang efforts: one direction, then the opposite one for the same time."""
 
-    def __init__(self, effort: np.ndarray, start: float, duration: float,
-                 ends_free: bool = False) -> None:
+    def __init__(
+        self, effort: np.ndarray, start: float, duration: float, ends_free: bool = False
+    ) -> None:
         """Store efforts (n,) [N m, N], 0: not driven; start, and duration of both halves [s]."""
         self.first_half = effort
         self.driven = effort != 0.0
@@ -28,8 +29,9 @@ class Doublet:
         return self.first_half if t < self.turn else -self.first_half
 
 
-def motion_of_profile(settings: ProfileSettings, joint_names: Sequence[str],
-                      start: np.ndarray) -> Motion | None:
+def motion_of_profile(
+    settings: ProfileSettings, joint_names: Sequence[str], start: np.ndarray
+) -> Motion | None:
     """Motion of ProfileSettings from positions (n,); None for `none` and for `bang_bang`."""
     begin, T = settings.profile_start, settings.profile_duration
     if settings.profile in ('step', 'minimum_jerk'):
@@ -47,8 +49,9 @@ def doublet_of_profile(settings: ProfileSettings, joint_names: Sequence[str]) ->
     if settings.profile != 'bang_bang':
         return None
     effort = checked('profile_effort', settings.profile_effort, joint_names)
-    return Doublet(effort, settings.profile_start, settings.profile_duration,
-                   settings.profile_end == 'free')
+    return Doublet(
+        effort, settings.profile_start, settings.profile_duration, settings.profile_end == 'free'
+    )
 
 
 def _swing(poses, start, begin, T, dwell):
@@ -67,6 +70,8 @@ def _swing(poses, start, begin, T, dwell):
 def _poses(settings, joint_names):
     n, numbers = len(joint_names), settings.profile_poses
     if not numbers or len(numbers) % n:
-        raise SettingError(f'profile_poses has {len(numbers)} numbers: give poses of {n} each, in '
-                           f'this order: {", ".join(joint_names)}')
+        raise SettingError(
+            f'profile_poses has {len(numbers)} numbers: give poses of {n} each, in '
+            f'this order: {", ".join(joint_names)}'
+        )
     return np.reshape(numbers, (-1, n)).astype(float)

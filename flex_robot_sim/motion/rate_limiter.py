@@ -9,11 +9,11 @@ permits, with a velocity proportional to the remaining distance, so that the vel
 import numpy as np
 from numpy.typing import ArrayLike
 
-CATCH_UP_RATE = 4.0             # share of the remaining distance, per duration of the shaper
-MIN_CATCH_UP_RATIO = 1e-3       # least catch-up velocity, over the limit, for arrival
-POSITION_TOLERANCE = 1e-12      # of arrival                                           [rad, m]
-EXTRA_SAMPLES = 8               # with raised limits after a jump, beyond the shaper duration
-ROUNDING_MARGIN = 1.0 + 1e-10   # factor on limits
+CATCH_UP_RATE = 4.0  # share of the remaining distance, per duration of the shaper
+MIN_CATCH_UP_RATIO = 1e-3  # least catch-up velocity, over the limit, for arrival
+POSITION_TOLERANCE = 1e-12  # of arrival                                           [rad, m]
+EXTRA_SAMPLES = 8  # with raised limits after a jump, beyond the shaper duration
+ROUNDING_MARGIN = 1.0 + 1e-10  # factor on limits
 
 
 class RateLimiter:
@@ -27,11 +27,11 @@ class RateLimiter:
     def __init__(self, limits: ArrayLike, period: float) -> None:
         """Store limits (joints,), inf where there is none [rad/s, m/s]; period of samples [s]."""
         self._limits, self._period = np.array(limits, float), period
-        self._bounds = self._limits.copy()      # present bounds
-        self._raised_samples = 0                # samples until the bounds return to the limits
+        self._bounds = self._limits.copy()  # present bounds
+        self._raised_samples = 0  # samples until the bounds return to the limits
         self._source = np.zeros(self._limits.size)  # newest requested set point
-        self.is_behind = False                  # whether the output lags the requested set point
-        self._max_duration = 0.0                # of the shaper since the lag began
+        self.is_behind = False  # whether the output lags the requested set point
+        self._max_duration = 0.0  # of the shaper since the lag began
 
     def stand(self, position: np.ndarray) -> None:
         """Reset to a constant position (joints,)."""
@@ -47,11 +47,15 @@ class RateLimiter:
         elif self._raised_samples:
             self._raised_samples -= 1
         else:
-            np.maximum(self._limits, (1.0 - self._catch_up_share(duration)) * self._bounds,
-                       out=self._bounds)
+            np.maximum(
+                self._limits,
+                (1.0 - self._catch_up_share(duration)) * self._bounds,
+                out=self._bounds,
+            )
 
-    def keep(self, before: np.ndarray, position: np.ndarray, velocity: np.ndarray,
-             duration: float) -> None:
+    def keep(
+        self, before: np.ndarray, position: np.ndarray, velocity: np.ndarray, duration: float
+    ) -> None:
         """
         Limit a set point, in place.
 

@@ -30,8 +30,8 @@ from flex_robot_sim.util.exceptions import SettingError
 NO_PROFILE = ProfileSettings()
 JOIN_DELAYS = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Candidate delays until the point at which the reference joins a late trajectory [s]."""
-MAX_EVENTS = 1000       # unread events; older ones are dropped
-JOIN_TIME_S = 0.1       # to reach the velocity limit while a joint joins a trajectory
+MAX_EVENTS = 1000  # unread events; older ones are dropped
+JOIN_TIME_S = 0.1  # to reach the velocity limit while a joint joins a trajectory
 ACCEPTED, REFUSED, REPLACED, COMPLETED = 'accepted', 'refused', 'replaced', 'completed'
 
 
@@ -39,16 +39,16 @@ class PlannedTrajectory(NamedTuple):
     """Validated trajectory with the polynomials between its points."""
 
     pieces: Interpolation
-    start: float | None         # None: at the call of `follow`                             [s]
-    identifier: int | None = None   # of its events; None: no events
+    start: float | None  # None: at the call of `follow`                             [s]
+    identifier: int | None = None  # of its events; None: no events
 
 
 class TrajectoryEvent(NamedTuple):
     """A change in the state of a trajectory that has an identifier."""
 
     identifier: int
-    state: str                  # ACCEPTED, REFUSED, REPLACED or COMPLETED
-    reason: str = ''            # why it was refused
+    state: str  # ACCEPTED, REFUSED, REPLACED or COMPLETED
+    reason: str = ''  # why it was refused
 
 
 class Reference:
@@ -59,17 +59,17 @@ class Reference:
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names
         self._values = np.zeros(3 * n)
-        self.position, self.velocity = self._values[:n], self._values[n:2 * n]  # [rad, m; per s]
-        self.profile = NO_PROFILE       # ProfileSettings of the present profile
-        self.doublet: Doublet | None = None         # replaces targets by efforts
+        self.position, self.velocity = self._values[:n], self._values[n : 2 * n]  # [rad, m; per s]
+        self.profile = NO_PROFILE  # ProfileSettings of the present profile
+        self.doublet: Doublet | None = None  # replaces targets by efforts
         self._motion: Motion | None = None
-        self._identifier: int | None = None         # of the trajectory that _motion follows
+        self._identifier: int | None = None  # of the trajectory that _motion follows
         # trajectories with a later start, and their start times [s], in order of time
         self._waiting: list[tuple[float, PlannedTrajectory]] = []
         self.events: deque[TrajectoryEvent] = deque(maxlen=MAX_EVENTS)
-        self.interruptions = 0          # times that something else replaced a trajectory
+        self.interruptions = 0  # times that something else replaced a trajectory
         self._start, self._velocity_ends = 0.0, math.inf
-        self._now = -math.inf           # time of the last `move`                           [s]
+        self._now = -math.inf  # time of the last `move`                           [s]
 
     @property
     def is_moving(self) -> bool:
@@ -114,8 +114,13 @@ class Reference:
         if self.doublet is not None and t >= self.doublet.start:
             np.copyto(efforts, self.doublet.effort(t), where=self.doublet.driven)
 
-    def set(self, position: ArrayLike, velocity: ArrayLike | None, names: Sequence[str] | None,
-            until: float) -> None:
+    def set(
+        self,
+        position: ArrayLike,
+        velocity: ArrayLike | None,
+        names: Sequence[str] | None,
+        until: float,
+    ) -> None:
         """Set a target for some joints immediately, with a velocity until a time [s]."""
         names = self.joint_names if names is None else tuple(names)
         rows = joint_rows(names, self.joint_names)
@@ -129,8 +134,13 @@ class Reference:
             self.velocity[rows] = velocity
             self._velocity_ends = until
 
-    def plan(self, trajectory: Trajectory, now: float, start: float | None = None,
-             identifier: int | None = None) -> PlannedTrajectory:
+    def plan(
+        self,
+        trajectory: Trajectory,
+        now: float,
+        start: float | None = None,
+        identifier: int | None = None,
+    ) -> PlannedTrajectory:
         """
         Check a Trajectory and compute its polynomials; SettingError if it cannot be followed.
 
@@ -151,7 +161,7 @@ class Reference:
 
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
         """Follow a PlannedTrajectory from its start [s] on; SettingError if limits forbid it."""
-        now = max(now, self._now)       # a shaper looks ahead by a sample
+        now = max(now, self._now)  # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
         if start > now:
             first = plan.pieces.first_piece(self._state_at(start), 0.0)
@@ -167,8 +177,9 @@ class Reference:
             self._waiting.append((start, plan))
         self._report(plan.identifier, ACCEPTED)
 
-    def planned(self, profile: ProfileSettings,
-                start: np.ndarray | None = None) -> tuple[Motion | None, Doublet | None]:
+    def planned(
+        self, profile: ProfileSettings, start: np.ndarray | None = None
+    ) -> tuple[Motion | None, Doublet | None]:
         """Return Motion and Doublet of ProfileSettings; `start` is None if it is unknown."""
         names = self.joint_names
         motion = motion_of_profile(profile, names, self.position if start is None else start)
@@ -197,7 +208,7 @@ class Reference:
             self._report(plan.identifier, REPLACED)
         self._waiting = []
         self.profile = NO_PROFILE
-        self._values[self.position.size:] = 0.0
+        self._values[self.position.size :] = 0.0
         self._velocity_ends = math.inf
 
     def hold(self, position: np.ndarray) -> None:

@@ -18,22 +18,27 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.motion.joint_motion import Motion, cubic, line, quintic, rest, tables_of
 from flex_robot_sim.util.exceptions import SettingError
 
-MAX_VALUE = 1e100     # position, velocity or acceleration                  [rad, m; per s, per s2]
+MAX_VALUE = 1e100  # position, velocity or acceleration                  [rad, m; per s, per s2]
 
 
 class Table(NamedTuple):
     """Values of all points of a trajectory, zero where a point has none."""
 
-    values: np.ndarray      # (k, m) [rad, m], or their rates
-    is_given: np.ndarray    # (k,)
+    values: np.ndarray  # (k, m) [rad, m], or their rates
+    is_given: np.ndarray  # (k,)
 
 
 class Trajectory:
     """Validated trajectory points of some joints."""
 
-    def __init__(self, names: Sequence[str], times: ArrayLike, positions: ArrayLike,
-                 velocities: Sequence[ArrayLike] | np.ndarray = (),
-                 accelerations: Sequence[ArrayLike] | np.ndarray = ()) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: Sequence[ArrayLike] | np.ndarray = (),
+        accelerations: Sequence[ArrayLike] | np.ndarray = (),
+    ) -> None:
         """
         Check the points; SettingError if they are invalid.
 
@@ -46,13 +51,28 @@ class Trajectory:
         """
         times = _checked_times(times)
         size = len(times), len(names)
-        self._set(names, times, (_table(what, values, *size) for what, values in (
-            ('positions', positions), ('velocities', velocities),
-            ('accelerations', accelerations))))
+        self._set(
+            names,
+            times,
+            (
+                _table(what, values, *size)
+                for what, values in (
+                    ('positions', positions),
+                    ('velocities', velocities),
+                    ('accelerations', accelerations),
+                )
+            ),
+        )
 
     @classmethod
-    def of_tables(cls, names: Sequence[str], times: np.ndarray, positions: Table,
-                  velocities: Table, accelerations: Table) -> Trajectory:
+    def of_tables(
+        cls,
+        names: Sequence[str],
+        times: np.ndarray,
+        positions: Table,
+        velocities: Table,
+        accelerations: Table,
+    ) -> Trajectory:
         """Return the trajectory with these arrays of points; SettingError if they are invalid."""
         trajectory = cls.__new__(cls)
         trajectory._set(names, _checked_times(times), (positions, velocities, accelerations))
@@ -60,19 +80,24 @@ class Trajectory:
 
     def _set(self, names, times, tables):
         self.names, self.times = tuple(names), times
-        positions, velocities, accelerations = (_finite(what, table) for what, table in zip(
-            ('positions', 'velocities', 'accelerations'), tables))
+        positions, velocities, accelerations = (
+            _finite(what, table)
+            for what, table in zip(('positions', 'velocities', 'accelerations'), tables)
+        )
         self.positions = positions.values
         self.velocities, self.has_velocity = velocities
         self.accelerations, self.has_acceleration = accelerations
         lacks = self.has_acceleration & ~self.has_velocity
         if lacks.any():
-            raise SettingError(f'point {_first(lacks)} of the trajectory has accelerations but no '
-                               'velocities: give both')
+            raise SettingError(
+                f'point {_first(lacks)} of the trajectory has accelerations but no '
+                'velocities: give both'
+            )
         if self.velocities[-1].any():
             name = self.names[np.flatnonzero(self.velocities[-1])[0]]
-            raise SettingError(f'the trajectory ends while "{name}" moves: its last velocity must '
-                               'be 0')
+            raise SettingError(
+                f'the trajectory ends while "{name}" moves: its last velocity must be 0'
+            )
 
     def rows(self, joint_names: Sequence[str]) -> list[int]:
         """Return the index of each joint in `joint_names`; SettingError if one is missing."""
@@ -112,15 +137,25 @@ class Interpolation:
         if first is None:
             first = bisect_right(trajectory.times, elapsed)
         T = trajectory.times[first] - elapsed
-        there = np.array([trajectory.positions[first], trajectory.velocities[first],
-                          trajectory.accelerations[first]])
+        there = np.array(
+            [
+                trajectory.positions[first],
+                trajectory.velocities[first],
+                trajectory.accelerations[first],
+            ]
+        )
         piece = rest(start)
         with np.errstate(over='ignore', invalid='ignore'):
-            piece[:, self._rows] = _piece(present[:, self._rows], there, T,
-                                          trajectory.has_velocity[first],
-                                          trajectory.has_acceleration[first])
-            tables = tables_of(np.array([rest(start), piece, rest(start)]),
-                               np.array([1.0, T, 1.0]))
+            piece[:, self._rows] = _piece(
+                present[:, self._rows],
+                there,
+                T,
+                trajectory.has_velocity[first],
+                trajectory.has_acceleration[first],
+            )
+            tables = tables_of(
+                np.array([rest(start), piece, rest(start)]), np.array([1.0, T, 1.0])
+            )
         tables[2, 0, self._rows] = trajectory.positions[first]
         _refuse_unbounded(tables)
         return Motion.of_tables([elapsed, trajectory.times[first]], tables)
@@ -128,17 +163,20 @@ class Interpolation:
     def later_pieces(self, elapsed: float) -> Motion:
         """Return the motion after the next point; joints not in the trajectory are at 0."""
         first = bisect_right(self.trajectory.times, elapsed)
-        return Motion.of_tables(self.trajectory.times[first:], self._tables[first + 1:])
+        return Motion.of_tables(self.trajectory.times[first:], self._tables[first + 1 :])
 
     def refuse_if_over(self, elapsed: float) -> None:
         """Raise SettingError if no point is left after a time since the start [s]."""
         end = self.trajectory.times[-1]
         if elapsed >= end:
-            raise SettingError(f'the trajectory is over: its last point is at {end:.6g} s, and '
-                               f'{elapsed:.6g} s have passed')
+            raise SettingError(
+                f'the trajectory is over: its last point is at {end:.6g} s, and '
+                f'{elapsed:.6g} s have passed'
+            )
 
-    def motion(self, present: np.ndarray, elapsed: float = 0.0,
-               first: int | None = None) -> Motion:
+    def motion(
+        self, present: np.ndarray, elapsed: float = 0.0, first: int | None = None
+    ) -> Motion:
         """
         Motion that leads from the present reference through the points that are still to come.
 
@@ -159,7 +197,8 @@ class Interpolation:
 def _pieces(trajectory, durations):
     """Pieces (k - 1, 6, m) between the points of a Trajectory, of durations (k - 1,) [s]."""
     has_velocity, has_acceleration = (
-        given[:-1] & given[1:] for given in (trajectory.has_velocity, trajectory.has_acceleration))
+        given[:-1] & given[1:] for given in (trajectory.has_velocity, trajectory.has_acceleration)
+    )
     # quintic, cubic or line
     kinds = np.where(has_acceleration, 2, np.where(has_velocity, 1, 0))
     values = trajectory.positions, trajectory.velocities, trajectory.accelerations
@@ -173,8 +212,10 @@ def _pieces(trajectory, durations):
 
 def _refuse_unbounded(tables):
     if tables.size and not (tables.min() >= -MAX_VALUE and tables.max() <= MAX_VALUE):
-        raise SettingError('the trajectory goes beyond all bounds between its points: give '
-                           'smaller velocities and accelerations, and times further apart')
+        raise SettingError(
+            'the trajectory goes beyond all bounds between its points: give '
+            'smaller velocities and accelerations, and times further apart'
+        )
 
 
 def joint_rows(names: Sequence[str], joint_names: Sequence[str]) -> list[int]:
@@ -205,11 +246,14 @@ def _checked_times(times):
     late = np.diff(times) <= 0.0
     if late.any():
         k = _first(late)
-        raise SettingError(f'the times of a trajectory must rise: {times[k]:.9g} s of point '
-                           f'{k + 1} comes after {times[k - 1]:.9g} s')
+        raise SettingError(
+            f'the times of a trajectory must rise: {times[k]:.9g} s of point '
+            f'{k + 1} comes after {times[k - 1]:.9g} s'
+        )
     if times[-1] <= 0.0:
-        raise SettingError('a trajectory needs a point after time 0: it begins where the '
-                           'reference is')
+        raise SettingError(
+            'a trajectory needs a point after time 0: it begins where the reference is'
+        )
     return times.astype(float).tolist()
 
 
@@ -221,14 +265,16 @@ def _table(what, values, k, m):
     table, has = np.zeros((k, m)), np.zeros(k, bool)
     for i, row in enumerate(values):
         if len(row) not in (0, m):
-            raise SettingError(f'point {i + 1} of the trajectory has {len(row)} {what} for {m} '
-                               'joints')
+            raise SettingError(
+                f'point {i + 1} of the trajectory has {len(row)} {what} for {m} joints'
+            )
         if len(row):
             try:
                 table[i], has[i] = row, True
             except (TypeError, ValueError) as error:
-                raise SettingError(f'the {what} of point {i + 1} of the trajectory are not '
-                                   'numbers') from error
+                raise SettingError(
+                    f'the {what} of point {i + 1} of the trajectory are not numbers'
+                ) from error
     return Table(table, has)
 
 
@@ -236,8 +282,9 @@ def _finite(what, table):
     """Return a Table of finite numbers, the positions of all points; SettingError otherwise."""
     is_finite = np.isfinite(table.values).all(axis=1)
     if not is_finite.all():
-        raise SettingError(f'the {what} of point {_first(~is_finite)} of the trajectory are not '
-                           'finite')
+        raise SettingError(
+            f'the {what} of point {_first(~is_finite)} of the trajectory are not finite'
+        )
     if what == 'positions' and not table.is_given.all():
         raise SettingError(f'point {_first(~table.is_given)} of the trajectory has no positions')
     return table

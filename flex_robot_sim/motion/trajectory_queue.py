@@ -3,12 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from flex_robot_sim.motion.reference import (
-    REFUSED,
-    PlannedTrajectory,
-    Reference,
-    TrajectoryEvent,
-)
+from flex_robot_sim.motion.reference import REFUSED, PlannedTrajectory, Reference, TrajectoryEvent
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -35,8 +30,14 @@ class TrajectoryQueue:
         """Return the command count on arrival of a trajectory, an argument of `plan`."""
         return self._reference.interruptions
 
-    def plan(self, trajectory: Trajectory, now: float, start: float | None, ticket: int,
-             identifier: int | None = None) -> None:
+    def plan(
+        self,
+        trajectory: Trajectory,
+        now: float,
+        start: float | None,
+        ticket: int,
+        identifier: int | None = None,
+    ) -> None:
         """Plan a Trajectory in any thread; arguments and errors are those of `Reference.plan`."""
         self._planned.append((self._reference.plan(trajectory, now, start, identifier), ticket))
 

@@ -30,16 +30,24 @@ class ArmOutputs:
         self._motors = _States(node, topics.MOTOR_STATES, arm.motor_names)
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motor_rows = arm.motor_q[self._motor_joints]
-        self._flex = _States(node, topics.FLEX_STATES, arm.coordinate_names[self._elastic],
-                             ('position', 'velocity'))
+        self._flex = _States(
+            node, topics.FLEX_STATES, arm.coordinate_names[self._elastic], ('position', 'velocity')
+        )
         self._sensors = flex_sensors(arm)
         self._strain = _States(node, topics.STRAIN, self._sensors.names, ('position', 'velocity'))
-        self._tips = {link: PosePublisher(node, topics.TIP_DEFLECTION.with_word(word),
-                                          undeformed_tip(link))
-                      for link, word in topic_words(arm.tips).items()}
+        self._tips = {
+            link: PosePublisher(node, topics.TIP_DEFLECTION.with_word(word), undeformed_tip(link))
+            for link, word in topic_words(arm.tips).items()
+        }
 
-    def send_joints(self, stamp: int, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
-                    is_prescribed: bool = True) -> None:
+    def send_joints(
+        self,
+        stamp: int,
+        q: np.ndarray,
+        qd: np.ndarray,
+        effort: np.ndarray,
+        is_prescribed: bool = True,
+    ) -> None:
         """
         Send joint_states and motor_states.
 
@@ -53,8 +61,9 @@ class ArmOutputs:
             motor_rows = self._motor_rows
             self._motors.send(stamp, q[motor_rows], qd[motor_rows], effort[self._motor_joints])
 
-    def send_flex(self, stamp: int, q: np.ndarray, qd: np.ndarray,
-                  strain: np.ndarray | None = None) -> None:
+    def send_flex(
+        self, stamp: int, q: np.ndarray, qd: np.ndarray, strain: np.ndarray | None = None
+    ) -> None:
         """
         Send flex_states, strain and the tip deflections, each if it has a subscriber.
 

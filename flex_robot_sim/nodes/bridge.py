@@ -59,15 +59,29 @@ class BridgeNode(Node):
         calibration = calibration_of(settings, arm)
         offer_description(self, parameters[RobotSettings], arm)
         self._outputs = BridgeOutputs(
-            self, arm, calibration, parameters[BridgeOutputSettings],
-            parameters[EstimatorSettings], parameters[FilterSettings], parameters[TwinSettings])
+            self,
+            arm,
+            calibration,
+            parameters[BridgeOutputSettings],
+            parameters[EstimatorSettings],
+            parameters[FilterSettings],
+            parameters[TwinSettings],
+        )
         if settings.log_file:
             self._log_file = ExperimentLog(settings.log_file, arm, calibration)
         self._bridge = RigBridge(
-            arm, calibration, self._port(), settings, parameters[LinkSettings],
-            parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
-        self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings],
-                                           parameters[MessageSettings])
+            arm,
+            calibration,
+            self._port(),
+            settings,
+            parameters[LinkSettings],
+            parameters[DriveSettings],
+            parameters[EstimatorSettings],
+            self._on_state,
+        )
+        self._service_set = BridgeServices(
+            self, self._bridge, parameters[AccessSettings], parameters[MessageSettings]
+        )
         self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file, EFFORT_TOPICS)
         if parameters[TwinSettings].twin_robot:
             self._change_twin(parameters[TwinSettings].twin_robot)
@@ -76,10 +90,12 @@ class BridgeNode(Node):
         listen_to_joint_states(self, JOINT_COMMANDS, self._on_command, max_names)
         subscribe_short(self, EFFORT_COMMANDS, self._on_array, max_names)
         gc.collect()
-        gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
+        gc.freeze()  # a collection that walks all imported modules takes tens of milliseconds
         reserve_message_memory()
-        self.get_logger().info(f'{plain(arm.description.name)} at {self._bridge.link.name}: '
-                               'disarmed, call ~/enable to let commands move it')
+        self.get_logger().info(
+            f'{plain(arm.description.name)} at {self._bridge.link.name}: '
+            'disarmed, call ~/enable to let commands move it'
+        )
 
     def _port(self):
         settings, robot = self.parameters[BridgeSettings], self.parameters[RobotSettings]
@@ -111,8 +127,11 @@ class BridgeNode(Node):
     def _change_twin(self, name):
         robot = self.parameters[RobotSettings]
         # a file named by a caller is read as plain URDF, because xacro can execute code
-        arm = self._bridge.arm if not name else build_arm(
-            read_urdf(name), robot.coupling, robot.gravity)
+        arm = (
+            self._bridge.arm
+            if not name
+            else build_arm(read_urdf(name), robot.coupling, robot.gravity)
+        )
         self._outputs.change_twin(arm)
         self.get_logger().info(f'the twin takes the numbers of {name or "the robot"}')
 

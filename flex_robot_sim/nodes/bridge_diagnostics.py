@@ -12,15 +12,20 @@ from flex_robot_sim.rig.host.link import LinkState
 from flex_robot_sim.ros.reporting import Reporter, SenderWatch, log
 from flex_robot_sim.ros.topics import Topic
 
-MAX_LINES_PER_POLL = 20     # events that a board may log in 0.1 s
+MAX_LINES_PER_POLL = 20  # events that a board may log in 0.1 s
 WORKING_LINK_STATES = (LinkState.READY, LinkState.GREETING)
 
 
 class BridgeDiagnostics:
     """Timers that publish events and figures of a RigBridge."""
 
-    def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None,
-                 command_topics: Sequence[Topic]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        bridge: RigBridge,
+        log_file: ExperimentLog | None,
+        command_topics: Sequence[Topic],
+    ) -> None:
         """Start the timers; only one node should publish `command_topics`."""
         self._node, self._bridge, self._log_file = node, bridge, log_file
         self._report = BridgeReport(bridge, time.monotonic())

@@ -40,15 +40,22 @@ from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import SettingError
 
-UNKNOWN_VARIANCE = 1e6      # of quantities without a sensor [m2, rad2]
+UNKNOWN_VARIANCE = 1e6  # of quantities without a sensor [m2, rad2]
 
 
 class BridgeOutputs:
     """Publishers of the bridge node, driven by the states of its RigBridge."""
 
-    def __init__(self, node: Node, arm: ArmModel, calibration: Calibration,
-                 settings: BridgeOutputSettings, estimator_settings: EstimatorSettings,
-                 filter_settings: FilterSettings, twin_settings: TwinSettings) -> None:
+    def __init__(
+        self,
+        node: Node,
+        arm: ArmModel,
+        calibration: Calibration,
+        settings: BridgeOutputSettings,
+        estimator_settings: EstimatorSettings,
+        filter_settings: FilterSettings,
+        twin_settings: TwinSettings,
+    ) -> None:
         self._arm, self._stamp = arm, 0
         self._arm_outputs = ArmOutputs(node, arm)
         self.shapes = ShapeTracker(arm, calibration, estimator_settings, filter_settings)
@@ -82,8 +89,12 @@ class BridgeOutputs:
         self._stamp = max(self._stamp + 1, time.time_ns() - round(age * SECOND))
         if not state.is_first:
             self._arm_outputs.send_joints(
-                self._stamp, np.array(state.position), np.array(state.velocity),
-                np.array(state.effort), state.reading.message.state == State.ARMED)
+                self._stamp,
+                np.array(state.position),
+                np.array(state.velocity),
+                np.array(state.effort),
+                state.reading.message.state == State.ARMED,
+            )
         self._shape_batches.put((self._stamp, state))
 
     def close(self) -> None:
@@ -94,7 +105,7 @@ class BridgeOutputs:
 
     def _estimate(self, batch):
         for stamp, state in batch:
-            self._epoch += state.is_first        # clears the path of the tool
+            self._epoch += state.is_first  # clears the path of the tool
             self.shapes.take(state)
             if self._twin_batches is not None:
                 self._twin_batches.put((stamp, state, self.shapes.link_state))
@@ -130,7 +141,8 @@ class _Tip:
         self._message = PoseWithCovarianceStamped()
         self._message.header.frame_id = undeformed_tip(link)
         self._publisher = advertise(
-            node, topics.TIP_COVARIANCE.with_word(topic_words(arm.tips)[link]))
+            node, topics.TIP_COVARIANCE.with_word(topic_words(arm.tips)[link])
+        )
 
     def send(self, stamp, q, std):
         if not self._publisher.get_subscription_count():
@@ -150,8 +162,8 @@ class _Residual:
 
     def __init__(self, node, arm, shapes):
         self._residual = JointStateBuffer(
-            [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip_deflection'],
-            ('position',))
+            [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip_deflection'], ('position',)
+        )
         self._residual_publisher = advertise(node, topics.TWIN_RESIDUAL)
         self._joints = JointStateBuffer(arm.joint_names, ('position',))
         self._joint_publisher = advertise(node, topics.TWIN_JOINT_STATES)

@@ -16,10 +16,11 @@ from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 class BridgeServices:
     """`~/enable`, `~/zero`, `~/clear`, the topic `~/profile` and `~/start_profile`."""
 
-    def __init__(self, node: Node, bridge: RigBridge, settings: AccessSettings,
-                 limits: MessageSettings) -> None:
+    def __init__(
+        self, node: Node, bridge: RigBridge, settings: AccessSettings, limits: MessageSettings
+    ) -> None:
         self._node, self._bridge, self._limits = node, bridge, limits
-        self._profile: tuple[int, str] | None = None        # its CRC, and its description
+        self._profile: tuple[int, str] | None = None  # its CRC, and its description
         self._allows_remote_enable = settings.enable_from_network
         self._requires_security = settings.arm_only_if_secure
         offer(node, services.ENABLE, self._switch)
@@ -42,9 +43,12 @@ class BridgeServices:
         reason = missing_security(enclave_of(self._node))
         if reason:
             self._node.get_logger().warning(
-                f'refused: enable is called by {_names(callers)} without ROS security')
-            raise CommandError(f'the bench is not armed without ROS security: {reason}. Start the '
-                               'bridge as docs/security.md shows, or without arm_only_if_secure')
+                f'refused: enable is called by {_names(callers)} without ROS security'
+            )
+            raise CommandError(
+                f'the bench is not armed without ROS security: {reason}. Start the '
+                'bridge as docs/security.md shows, or without arm_only_if_secure'
+            )
 
     def _check_callers(self, callers):
         """Raise CommandError if the request to arm may come from another machine."""
@@ -54,9 +58,12 @@ class BridgeServices:
             return
         remote = _names([caller for caller in callers if not caller.is_local] or callers)
         self._node.get_logger().warning(
-            f'refused: enable is called by {remote}, not on this machine')
-        raise CommandError('the bench is not armed from another machine. Call enable on its own, '
-                           'or start the bridge with enable_from_network')
+            f'refused: enable is called by {remote}, not on this machine'
+        )
+        raise CommandError(
+            'the bench is not armed from another machine. Call enable on its own, '
+            'or start the bridge with enable_from_network'
+        )
 
     def _start(self):
         if self._profile is None:
@@ -69,8 +76,7 @@ class BridgeServices:
         log = self._node.get_logger()
         self._profile = None
         try:
-            times, efforts = read_effort_profile(data, self._limits,
-                                                 self._bridge.arm.joint_names)
+            times, efforts = read_effort_profile(data, self._limits, self._bridge.arm.joint_names)
             segments, beyond = self._bridge.plan_profile(times, efforts)
             description = f'{times[-1]:g} s in {len(segments)} segments'
             self._profile = self._bridge.load_profile(segments), description
@@ -80,8 +86,10 @@ class BridgeServices:
             log.info(f'the board holds a profile of {description}')
             for name, count in zip(self._bridge.arm.joint_names, beyond):
                 if count:
-                    log.warning(f'"{name}" cannot do what the profile asks for, in {count} of its '
-                                'segments: see docs/rig_bridge.md')
+                    log.warning(
+                        f'"{name}" cannot do what the profile asks for, in {count} of its '
+                        'segments: see docs/rig_bridge.md'
+                    )
 
 
 def _names(callers):

@@ -17,12 +17,23 @@ class BridgeOutputSettings(Settings):
     """Outputs in addition to joint_states, which are published with every reading."""
 
     flex_rate: float = setting(
-        100.0, 'rate of flex_states, strain, tip deflections and tool_pose', 'Hz', above=0.0)
-    display_rate: float = setting(30.0, 'rate of bending_markers and display_joint_states', 'Hz',
-                                  at_least=0.01, at_most=1000.0, live=True)
+        100.0, 'rate of flex_states, strain, tip deflections and tool_pose', 'Hz', above=0.0
+    )
+    display_rate: float = setting(
+        30.0,
+        'rate of bending_markers and display_joint_states',
+        'Hz',
+        at_least=0.01,
+        at_most=1000.0,
+        live=True,
+    )
     strain_scale: float = setting(
-        0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
-        'link bends by a tenth of its length', at_least=0.0, live=True)
+        0.0,
+        'surface strain at which the colour of bending_markers is full; 0: that at which a '
+        'link bends by a tenth of its length',
+        at_least=0.0,
+        live=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -30,12 +41,24 @@ class AccessSettings(Settings):
     """Conditions for arming the bench."""
 
     enable_from_network: bool = setting(
-        False, 'whether other machines may arm the bench; they must be let in by ROS, too')
+        False, 'whether other machines may arm the bench; they must be let in by ROS, too'
+    )
     arm_only_if_secure: bool = setting(
-        False, 'whether enable is refused unless ROS security is enforced for this process')
+        False, 'whether enable is refused unless ROS security is enforced for this process'
+    )
 
 
-BRIDGE_SETTINGS = (RobotSettings, BridgeSettings, AccessSettings, LinkSettings, DriveSettings,
-                   EstimatorSettings, FilterSettings, TwinSettings, BridgeOutputSettings,
-                   MessageSettings, NodeSettings)
+BRIDGE_SETTINGS = (
+    RobotSettings,
+    BridgeSettings,
+    AccessSettings,
+    LinkSettings,
+    DriveSettings,
+    EstimatorSettings,
+    FilterSettings,
+    TwinSettings,
+    BridgeOutputSettings,
+    MessageSettings,
+    NodeSettings,
+)
 """The parameters of the bridge."""

@@ -38,9 +38,9 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-WATCHDOG_PERIOD_S = 0.02    # of checks of the age of the newest state
-TARGET_RATE_HZ = 50.0   # of ~/target
-OFFSET_TOLERANCE_S = 0.01   # of the time of stamps minus that of the simulation
+WATCHDOG_PERIOD_S = 0.02  # of checks of the age of the newest state
+TARGET_RATE_HZ = 50.0  # of ~/target
+OFFSET_TOLERANCE_S = 0.01  # of the time of stamps minus that of the simulation
 
 
 class ControllerNode(Node):
@@ -49,12 +49,13 @@ class ControllerNode(Node):
     def __init__(self, is_inside: bool = False) -> None:
         """Wait for joint states or, `is_inside` the process of the dynamics, for `attach`."""
         super().__init__('controller')
-        self.controller: JointController | None = None      # when the arm is known
+        self.controller: JointController | None = None  # when the arm is known
         self._call_in_loop: Callable[[Callable[[], Any]], Any] = lambda action: action()
-        self._is_in_drives = False      # whether the drives apply the position and velocity gains
-        self._offset = 0.0              # time of stamps minus that of the controller         [s]
-        kinds = [kind for kind in CONTROLLER_SETTINGS
-                 if kind is not RobotSettings or not is_inside]
+        self._is_in_drives = False  # whether the drives apply the position and velocity gains
+        self._offset = 0.0  # time of stamps minus that of the controller         [s]
+        kinds = [
+            kind for kind in CONTROLLER_SETTINGS if kind is not RobotSettings or not is_inside
+        ]
         self.parameters = Parameters(self, *kinds, known=KNOWN_PARAMETERS)
         if not is_inside:
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
@@ -76,39 +77,54 @@ class ControllerNode(Node):
         if controller.feedback.needs_strain:
             controller.feedback.receive_strain(self._gauges @ simulation.q)
         efforts = controller.update(
-            simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
-            simulation.motor_velocity)
+            simulation.time,
+            simulation.position,
+            simulation.velocity,
+            simulation.motor_position,
+            simulation.motor_velocity,
+        )
         self._send_target(simulation.time, round((simulation.time + self._offset) * SECOND))
         return pass_to_drives(controller, simulation, efforts) if self._is_in_drives else efforts
 
     def _listen(self, arm):
         """Control `arm` (ArmModel) through topics."""
         if self.parameters[ControllerSettings].servo == 'drives':
-            self.get_logger().warning('servo: drives only works inside the process of the '
-                                      'dynamics: give use_controller:=inside')
+            self.get_logger().warning(
+                'servo: drives only works inside the process of the '
+                'dynamics: give use_controller:=inside'
+            )
         self._prepare(arm)
         self._command = JointStateBuffer(arm.joint_names, ('effort',))
         self._command_publisher = advertise(self, topics.JOINT_COMMANDS)
         self._pairing = JointMotorPairing(
-            arm, self.parameters[ControllerSettings].feedback == 'motor')
+            arm, self.parameters[ControllerSettings].feedback == 'motor'
+        )
         self._last_state_at = time.monotonic()
-        listen_to_joint_states(self, topics.JOINT_STATES, partial(
-            self._control, self._pairing.take_joints))
+        listen_to_joint_states(
+            self, topics.JOINT_STATES, partial(self._control, self._pairing.take_joints)
+        )
         if self._pairing.need_motors:
-            listen_to_joint_states(self, topics.MOTOR_STATES, partial(
-                self._control, self._pairing.take_motors))
+            listen_to_joint_states(
+                self, topics.MOTOR_STATES, partial(self._control, self._pairing.take_motors)
+            )
         if flex_sensors(arm).names:
             self._strain = strain_values(arm)
             listen_to_joint_states(self, topics.STRAIN, self._on_strain)
         make_timer(self, WATCHDOG_PERIOD_S, self._check_state_age)
 
     def _prepare(self, arm, sampling=None):
-        self.controller = JointController(arm, self.parameters[ControllerSettings],
-                                          self.parameters[ProfileSettings],
-                                          CONTINUOUS if self._is_in_drives else sampling)
+        self.controller = JointController(
+            arm,
+            self.parameters[ControllerSettings],
+            self.parameters[ProfileSettings],
+            CONTINUOUS if self._is_in_drives else sampling,
+        )
         if self.parameters[ControllerSettings].has_default_gains:
-            self.get_logger().info(servo_line(
-                arm, self.controller.servo, self.parameters[ControllerSettings].damping_ratio))
+            self.get_logger().info(
+                servo_line(
+                    arm, self.controller.servo, self.parameters[ControllerSettings].damping_ratio
+                )
+            )
         payload = payload_of(self.parameters[PayloadSettings])
         if payload is not None:
             self.controller.use_model(self.controller.build_model(payload))
@@ -117,25 +133,42 @@ class ControllerNode(Node):
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = advertise(self, topics.TARGET.private)
         limits = self.parameters[MessageSettings]
-        listen_to_joint_states(self, topics.REFERENCE.private, self._on_reference,
-                               limits.max_names)
-        self._trajectories = TrajectoryInbox(self, self.controller, limits,
-                                             self._stamp_offset if sampling else None)
+        listen_to_joint_states(
+            self, topics.REFERENCE.private, self._on_reference, limits.max_names
+        )
+        self._trajectories = TrajectoryInbox(
+            self, self.controller, limits, self._stamp_offset if sampling else None
+        )
         offer(self, services.HOLD, lambda: self._call_in_loop(self._hold))
         self.parameters.on_change(self._on_change)
         self._shaper = ShaperDesigns(
-            self, self.controller, self.parameters[ShapingSettings],
+            self,
+            self.controller,
+            self.parameters[ShapingSettings],
             sampling.period if sampling else self.parameters[ControllerSettings].state_period,
-            self._call_in_loop)
+            self._call_in_loop,
+        )
         self._feedback = FeedbackDesigns(
-            self, self.controller, self.parameters[FeedbackSettings],
-            lambda: sampling or one_period_late(
-                self.parameters[ControllerSettings].state_period or DEFAULT_STATE_PERIOD_S),
-            self._call_in_loop)
-        self._diagnostics = ControllerDiagnostics(self, self.controller, self._call_in_loop,
-                                                  self._shaper, self._feedback,
-                                                  () if sampling else (topics.JOINT_STATES,))
-        reserve_message_memory()    # last: what is allocated later may take a part of it
+            self,
+            self.controller,
+            self.parameters[FeedbackSettings],
+            lambda: (
+                sampling
+                or one_period_late(
+                    self.parameters[ControllerSettings].state_period or DEFAULT_STATE_PERIOD_S
+                )
+            ),
+            self._call_in_loop,
+        )
+        self._diagnostics = ControllerDiagnostics(
+            self,
+            self.controller,
+            self._call_in_loop,
+            self._shaper,
+            self._feedback,
+            () if sampling else (topics.JOINT_STATES,),
+        )
+        reserve_message_memory()  # last: what is allocated later may take a part of it
 
     def _on_strain(self, message):
         try:
@@ -157,16 +190,24 @@ class ControllerNode(Node):
             stamp = self.get_clock().now().nanoseconds
         self._now = stamp / SECOND
         pairing = self._pairing
-        self._send(stamp, self.controller.update(
-            self._now, pairing.position, pairing.velocity, pairing.motor_position,
-            pairing.motor_velocity, pairing.is_prescribed))
+        self._send(
+            stamp,
+            self.controller.update(
+                self._now,
+                pairing.position,
+                pairing.velocity,
+                pairing.motor_position,
+                pairing.motor_velocity,
+                pairing.is_prescribed,
+            ),
+        )
         self._send_target(self._now, stamp)
 
     def _stamp_offset(self):
         """Return the time of stamps minus that of the simulation inside this process [s]."""
         offset = self._stamp(self._simulation) / SECOND - self._simulation.time
         if abs(offset - self._offset) > OFFSET_TOLERANCE_S:
-            self._offset = offset       # the simulation was paused, or slower than the clock
+            self._offset = offset  # the simulation was paused, or slower than the clock
         return self._offset
 
     def _check_state_age(self):
@@ -181,12 +222,17 @@ class ControllerNode(Node):
 
     def _send_target(self, now, stamp):
         if self._target_rate_gate.is_due(now):
-            self._target_publisher.publish(self._target.fill(
-                stamp, self.controller.target, self.controller.target_velocity))
+            self._target_publisher.publish(
+                self._target.fill(stamp, self.controller.target, self.controller.target_velocity)
+            )
 
     def _on_reference(self, message):
-        carry_out(self, lambda: self._call_in_loop(
-            lambda: self.controller.set_target(**reference_of(message))))
+        carry_out(
+            self,
+            lambda: self._call_in_loop(
+                lambda: self.controller.set_target(**reference_of(message))
+            ),
+        )
 
     def _hold(self):
         if not self.controller.is_live:
@@ -196,7 +242,7 @@ class ControllerNode(Node):
 
     def _on_change(self, kind, settings):
         if kind is ControllerSettings:
-            self.controller.fit(settings)       # slow, so not in the thread of the loop
+            self.controller.fit(settings)  # slow, so not in the thread of the loop
             self._call_in_loop(lambda: self.controller.change(settings))
         elif kind is ShapingSettings:
             self._shaper.refuse(settings)
@@ -205,8 +251,9 @@ class ControllerNode(Node):
             self._feedback.refuse(settings)
             self._feedback.change(settings)
         elif kind is PayloadSettings:
-            model = self.controller.build_model(payload_of(settings))   # slow, too
+            model = self.controller.build_model(payload_of(settings))  # slow, too
             self._call_in_loop(lambda: self.controller.use_model(model))
         elif kind is ProfileSettings:
-            self._call_in_loop(lambda: self.controller.run_profile(
-                settings, self.controller.newest))
+            self._call_in_loop(
+                lambda: self.controller.run_profile(settings, self.controller.newest)
+            )

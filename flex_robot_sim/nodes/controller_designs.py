@@ -24,18 +24,19 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.background import BackgroundTask
 
 NONE = 'none'
-InThread = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop
-Gains = tuple[np.ndarray, np.ndarray]       # stiffness and damping of the servo, (joints,)
+InThread = Callable[[Callable[[], Any]], Any]  # calls a function in the thread of the loop
+Gains = tuple[np.ndarray, np.ndarray]  # stiffness and damping of the servo, (joints,)
 
 
 class Designs:
     """Redesigns a component of a JointController when settings, gains or payload change."""
 
-    what = ''       # name in log lines and diagnostics
-    setting = ''    # name of the setting that chooses a design, or NONE
+    what = ''  # name in log lines and diagnostics
+    setting = ''  # name of the setting that chooses a design, or NONE
 
-    def __init__(self, node: Node, controller: JointController, settings: Any,
-                 call_in_loop: InThread) -> None:
+    def __init__(
+        self, node: Node, controller: JointController, settings: Any, call_in_loop: InThread
+    ) -> None:
         self._node, self._controller = node, controller
         self._call_in_loop, self._settings = call_in_loop, settings
         self._servo, self.name = controller.servo, NONE
@@ -62,10 +63,17 @@ class Designs:
         arm, gains = controller.arm, (self._servo.stiffness, self._servo.damping)
         target = controller.target
         self._background.make(
-            lambda progress: self.designed(settings, arm, gains, target, progress), self._use)
+            lambda progress: self.designed(settings, arm, gains, target, progress), self._use
+        )
 
-    def designed(self, settings: Any, arm: ArmModel, gains: Gains, target: np.ndarray,
-                 progress: Callable[[int, int], object]) -> Any:
+    def designed(
+        self,
+        settings: Any,
+        arm: ArmModel,
+        gains: Gains,
+        target: np.ndarray,
+        progress: Callable[[int, int], object],
+    ) -> Any:
         """Return the design for `take`; FlexRobotSimError if there is none."""
         raise NotImplementedError
 
@@ -82,7 +90,7 @@ class Designs:
 
     def _poll(self):
         if self._controller.servo is not self._servo and self._wanted(self._settings) != NONE:
-            self.change(self._settings)         # gains and payload change the modes
+            self.change(self._settings)  # gains and payload change the modes
         update = self._background.poll()
         if update is None:
             return
@@ -97,8 +105,14 @@ class ShaperDesigns(Designs):
 
     what = setting = 'shaper'
 
-    def __init__(self, node: Node, controller: JointController, settings: ShapingSettings,
-                 period: float, call_in_loop: InThread) -> None:
+    def __init__(
+        self,
+        node: Node,
+        controller: JointController,
+        settings: ShapingSettings,
+        period: float,
+        call_in_loop: InThread,
+    ) -> None:
         """Begin with ShapingSettings, for joint states every `period` [s]; see Designs."""
         self._period = period
         super().__init__(node, controller, settings, call_in_loop)
@@ -106,19 +120,33 @@ class ShaperDesigns(Designs):
     def refuse(self, settings: ShapingSettings) -> None:
         """Raise SettingError if the pose of the target rules the design out."""
         controller, servo = self._controller, self._controller.servo
-        refuse_shaper(controller.arm, settings, (servo.stiffness, servo.damping),
-                      controller.target, self._period)
+        refuse_shaper(
+            controller.arm,
+            settings,
+            (servo.stiffness, servo.damping),
+            controller.target,
+            self._period,
+        )
 
-    def designed(self, settings: ShapingSettings, arm: ArmModel, gains: Gains, target: np.ndarray,
-                 progress: Callable[[int, int], object]) -> OnlineShaper | None:
+    def designed(
+        self,
+        settings: ShapingSettings,
+        arm: ArmModel,
+        gains: Gains,
+        target: np.ndarray,
+        progress: Callable[[int, int], object],
+    ) -> OnlineShaper | None:
         """Return an OnlineShaper."""
         return design_shaper(arm, settings, gains, target, self._period, progress=progress)
 
     def take(self, design: OnlineShaper | None) -> str:
         """Use the shaper in the controller."""
         self._call_in_loop(lambda: self._controller.use_shaper(design))
-        return '' if design is None else (
-            f'shaper {self.name}: every motion takes up to {design.duration:.2g} s longer')
+        return (
+            ''
+            if design is None
+            else (f'shaper {self.name}: every motion takes up to {design.duration:.2g} s longer')
+        )
 
 
 class FeedbackDesigns(Designs):
@@ -126,8 +154,14 @@ class FeedbackDesigns(Designs):
 
     what, setting = 'feedback', 'vibration_feedback'
 
-    def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
-                 sampling: Callable[[], LoopTiming], call_in_loop: InThread) -> None:
+    def __init__(
+        self,
+        node: Node,
+        controller: JointController,
+        settings: FeedbackSettings,
+        sampling: Callable[[], LoopTiming],
+        call_in_loop: InThread,
+    ) -> None:
         self._sampling = sampling
         super().__init__(node, controller, settings, call_in_loop)
 
@@ -135,12 +169,26 @@ class FeedbackDesigns(Designs):
         """Raise SettingError if the arm rules the design out."""
         refuse_feedback(self._controller.arm, settings)
 
-    def designed(self, settings: FeedbackSettings, arm: ArmModel, gains: Gains,
-                 target: np.ndarray, progress: Callable[[int, int], object]) -> Feedback:
+    def designed(
+        self,
+        settings: FeedbackSettings,
+        arm: ArmModel,
+        gains: Gains,
+        target: np.ndarray,
+        progress: Callable[[int, int], object],
+    ) -> Feedback:
         """Return a Feedback."""
         controller, timing = self._controller, timing_of(settings, self._sampling())
-        return design_feedback(arm, settings.vibration_feedback, gains, target, timing,
-                               controller.limits, controller.settings.feedback, progress)
+        return design_feedback(
+            arm,
+            settings.vibration_feedback,
+            gains,
+            target,
+            timing,
+            controller.limits,
+            controller.settings.feedback,
+            progress,
+        )
 
     def take(self, design: Feedback | None) -> str:
         """Use the feedback in the controller."""

@@ -15,9 +15,15 @@ from flex_robot_sim.ros.topics import Topic
 class ControllerDiagnostics:
     """Timers that publish lines and figures of a JointController."""
 
-    def __init__(self, node: Node, controller: JointController, call_in_loop: InThread,
-                 shaper: ShaperDesigns, feedback: FeedbackDesigns,
-                 state_topics: Sequence[Topic]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        controller: JointController,
+        call_in_loop: InThread,
+        shaper: ShaperDesigns,
+        feedback: FeedbackDesigns,
+        state_topics: Sequence[Topic],
+    ) -> None:
         """Start the timers; states arrive by `state_topics`, from one node."""
         self._node, self._controller, self._call_in_loop = node, controller, call_in_loop
         self._servo: Servo | None = None
@@ -56,10 +62,16 @@ class ControllerDiagnostics:
             'feedback at the effort limit': controller.feedback.saturated,
             'refused': controller.refused,
             'silences': controller.state_timeouts,
-            **{f'{name}: target [{unit}]': float(target) for name, unit, target in zip(
-                controller.joint_names, controller.arm.units, controller.target)},
-            **{f'{name}: updates at the effort limit': int(count)
-               for name, count in zip(controller.joint_names, controller.saturated)},
+            **{
+                f'{name}: target [{unit}]': float(target)
+                for name, unit, target in zip(
+                    controller.joint_names, controller.arm.units, controller.target
+                )
+            },
+            **{
+                f'{name}: updates at the effort limit': int(count)
+                for name, count in zip(controller.joint_names, controller.saturated)
+            },
         }
         if not controller.is_live:
             return 'warning', 'no joint states: efforts are zero', values

@@ -27,8 +27,8 @@ from flex_robot_sim.ros.node_runner import make_executor, spin_once
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import CommandError
 
-RETRY_PERIOD_S = 0.5    # after which a service without an answer is called again
-MAX_EXTRAPOLATION_S = 2.0   # of simulated time beyond the newest diagnostics
+RETRY_PERIOD_S = 0.5  # after which a service without an answer is called again
+MAX_EXTRAPOLATION_S = 2.0  # of simulated time beyond the newest diagnostics
 
 
 @contextmanager
@@ -54,10 +54,10 @@ class DemoObserver(Node):
         self._needs_commands = needs_commands
         self._arm = arm
         self.record = self._new_record()
-        self.figures: dict[str, str] = {}           # of the newest diagnostics
-        self.first_figures: dict[str, str] = {}     # at the start of the run
-        self.shaper = ''                            # status of the shaper from the diagnostics
-        self._figures_received_at = 0.0             # arrival of the newest figures       [s]
+        self.figures: dict[str, str] = {}  # of the newest diagnostics
+        self.first_figures: dict[str, str] = {}  # at the start of the run
+        self.shaper = ''  # status of the shaper from the diagnostics
+        self._figures_received_at = 0.0  # arrival of the newest figures       [s]
         self._target = np.full(len(arm.joint_names), np.nan)
         self._first_stamp, self._is_recording = None, False
         self._pause_client = make_client(self, services.PAUSE)
@@ -90,15 +90,21 @@ class DemoObserver(Node):
         self.record, self.first_figures, self._is_recording = self._new_record(), {}, False
         yield from self._call_until_answered(self._pause_client, SetBool.Request(data=True))
         yield from self._call_until_answered(self._reset_client, Trigger.Request())
-        while not self.is_paused or self._needs_commands and not int(
-                self.figures['commands accepted']):
+        while (
+            not self.is_paused
+            or self._needs_commands
+            and not int(self.figures['commands accepted'])
+        ):
             yield
         yield from self._call_until_answered(self._hold_client, Trigger.Request())
         if shaper:
             yield from self._set_shaper(shaper)
         yield from self._call_until_answered(
-            self._parameter_client, SetParameters.Request(
-                parameters=[Parameter('profile', value='swing').to_parameter_msg()]))
+            self._parameter_client,
+            SetParameters.Request(
+                parameters=[Parameter('profile', value='swing').to_parameter_msg()]
+            ),
+        )
         self.first_figures, self._first_stamp, self._is_recording = self.figures, None, True
         yield from self._call_until_answered(self._pause_client, SetBool.Request(data=False))
         while self.is_paused:
@@ -107,11 +113,15 @@ class DemoObserver(Node):
     def _set_shaper(self, shaper):
         """Set the shaper of the controller, and wait until it is computed."""
         answer = yield from self._call_until_answered(
-            self._parameter_client, SetParameters.Request(
-                parameters=[Parameter('shaper', value=shaper).to_parameter_msg()]))
+            self._parameter_client,
+            SetParameters.Request(
+                parameters=[Parameter('shaper', value=shaper).to_parameter_msg()]
+            ),
+        )
         if not answer.results[0].successful:
-            raise CommandError(f'the controller takes no shaper {shaper}: '
-                               f'{answer.results[0].reason}')
+            raise CommandError(
+                f'the controller takes no shaper {shaper}: {answer.results[0].reason}'
+            )
         self.shaper = ''
         while self.shaper != shaper:
             if ': ' in self.shaper:
@@ -148,14 +158,19 @@ class DemoObserver(Node):
     @property
     def is_recorded(self) -> bool:
         """Whether a recorder subscribes to joint states."""
-        return any(listener.node_name == '_recorder' for listener in
-                   self.get_subscriptions_info_by_topic(topics.JOINT_STATES.name))
+        return any(
+            listener.node_name == '_recorder'
+            for listener in self.get_subscriptions_info_by_topic(topics.JOINT_STATES.name)
+        )
 
     @property
     def failure(self) -> str:
         """Reason why the simulation has stopped; '' while it runs."""
-        return ('the simulation has stopped: its state is not finite any more'
-                if self.figures.get('state') == FAILED else '')
+        return (
+            'the simulation has stopped: its state is not finite any more'
+            if self.figures.get('state') == FAILED
+            else ''
+        )
 
     @property
     def is_paused(self) -> bool:
@@ -169,13 +184,15 @@ class DemoObserver(Node):
             return self.known_time
         factor = float(self.figures['real-time factor'])
         return self.known_time + min(self.silence, MAX_EXTRAPOLATION_S) * min(
-            1.0, factor if factor > 0.0 else 1.0)
+            1.0, factor if factor > 0.0 else 1.0
+        )
 
     @property
     def known_time(self) -> float:
         """Simulated time from the beginning to the newest diagnostics [s]."""
-        newest, first = (float(figures['simulated time [s]'])
-                         for figures in (self.figures, self.first_figures))
+        newest, first = (
+            float(figures['simulated time [s]']) for figures in (self.figures, self.first_figures)
+        )
         return newest - first
 
     @property
@@ -202,13 +219,18 @@ class DemoObserver(Node):
 
     def _on_joints(self, message):
         if self._is_recording:
-            self.record.add_joints(self._time_of(message.header), np.array(message.position),
-                                   self._target, np.array(message.effort))
+            self.record.add_joints(
+                self._time_of(message.header),
+                np.array(message.position),
+                self._target,
+                np.array(message.effort),
+            )
 
     def _on_tip(self, link, message):
         if self._is_recording:
-            self.record.add_tip(self._time_of(message.header), link,
-                                np.array(vector_of(message.pose.position)))
+            self.record.add_tip(
+                self._time_of(message.header), link, np.array(vector_of(message.pose.position))
+            )
 
     def _on_diagnostics(self, message):
         for status in message.status:
@@ -218,8 +240,10 @@ class DemoObserver(Node):
                 if self.first_figures:
                     lateness = 1e-3 * float(self.figures['lateness, longest [ms]'])
                     self.record.worst_lateness = max(self.record.worst_lateness, lateness)
-                delays = [1e-3 * float(self.figures[f'state to command, {which} [ms]'])
-                          for which in ('median', '99 %')]
+                delays = [
+                    1e-3 * float(self.figures[f'state to command, {which} [ms]'])
+                    for which in ('median', '99 %')
+                ]
                 if delays[0] == delays[0]:
                     self.record.add_delays(self._time_of(message.header), *delays)
             elif status.name.endswith('/controller: control'):

@@ -27,20 +27,21 @@ from flex_robot_sim.ros.conversions import JointStateBuffer, set_stamp, set_vect
 from flex_robot_sim.ros.endpoints import advertise, make_timer
 
 SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
-MAX_PATH_POINTS = 500     # of the tool path
-PATH_SPACING_RATIO, PATH_WIDTH_RATIO = 2e-3, 3e-3    # relative to the reach of the arm
+MAX_PATH_POINTS = 500  # of the tool path
+PATH_SPACING_RATIO, PATH_WIDTH_RATIO = 2e-3, 3e-3  # relative to the reach of the arm
 PATH_COLOUR = (0.20, 0.60, 0.86, 0.9)
-CLEAN_UP_TIME_S = 1.0       # in which markers of other publishers are deleted
+CLEAN_UP_TIME_S = 1.0  # in which markers of other publishers are deleted
 
 
 class DisplayOutputs:
     """Publishers of `display_joint_states` and `bending_markers`."""
 
-    def __init__(self, node: Node, arm: ArmModel, tool: str,
-                 settings: OutputSettings | BridgeOutputSettings) -> None:
+    def __init__(
+        self, node: Node, arm: ArmModel, tool: str, settings: OutputSettings | BridgeOutputSettings
+    ) -> None:
         """Make the publishers; the path of the link `tool` is drawn."""
         self._arm, self._tool = arm, arm.frames[tool]
-        self._state: tuple[int, np.ndarray, int] | None = None      # stamp, coordinates, epoch
+        self._state: tuple[int, np.ndarray, int] | None = None  # stamp, coordinates, epoch
         self._base = arm.description.links[0].name
         self._joints = DisplayJoints(arm)
         self._joint_states = JointStateBuffer(self._joints.names, ('position',))
@@ -95,7 +96,8 @@ class DisplayOutputs:
         stamp, q, epoch = self._state
         if self._joint_publisher.get_subscription_count():
             self._joint_publisher.publish(
-                self._joint_states.fill(stamp, self._joints.positions(q)))
+                self._joint_states.fill(stamp, self._joints.positions(q))
+            )
         self._update_path(q, epoch)
         subscribers = self._marker_publisher.get_subscription_count()
         if subscribers > self._subscribers:
@@ -105,7 +107,8 @@ class DisplayOutputs:
             self._fill_markers(stamp, q)
             # a new subscriber may still show another robot; the first array may get lost
             self._marker_publisher.publish(
-                MarkerArray(markers=self._markers[self._arrays_left_to_clean == 0:]))
+                MarkerArray(markers=self._markers[self._arrays_left_to_clean == 0 :])
+            )
             self._arrays_left_to_clean = max(0, self._arrays_left_to_clean - 1)
 
     def _update_path(self, q, epoch):
@@ -118,8 +121,9 @@ class DisplayOutputs:
     def _fill_markers(self, stamp, q):
         bent = self._shape.bent(q, in_links=True)
         delete_all, *pieces, path = self._markers
-        rows = zip(pieces, bent.position, bent.orientation.tolist(), bent.scale,
-                   bent.rgba.tolist())
+        rows = zip(
+            pieces, bent.position, bent.orientation.tolist(), bent.scale, bent.rgba.tolist()
+        )
         for marker, position, quaternion, scale, rgba in rows:
             set_stamp(marker.header.stamp, stamp)
             set_vector(marker.pose.position, position)

@@ -13,7 +13,7 @@ from flex_robot_sim.ros.reporting import Reporter, log
 from flex_robot_sim.util.exceptions import plain
 
 SAMPLE_TIMEOUT_S = 2.0  # after which the state of the arm is unknown
-POLLS_PER_PERIOD = 20   # of joint states, per period of the slowest mode
+POLLS_PER_PERIOD = 20  # of joint states, per period of the slowest mode
 POLL_RATE_LIMITS_HZ = 20.0, 100.0  # minimum and maximum
 
 
@@ -29,8 +29,10 @@ class DriftNode(PollingNode):
         self._name, self._last_sample, self._level = arm.description.name, -SAMPLE_TIMEOUT_S, ''
         self._inputs = DriftInputs(self, arm)
         self.polled = self._inputs.polled
-        rate = min(max(POLLS_PER_PERIOD * self._watch.slowest, POLL_RATE_LIMITS_HZ[0]),
-                   POLL_RATE_LIMITS_HZ[1])
+        rate = min(
+            max(POLLS_PER_PERIOD * self._watch.slowest, POLL_RATE_LIMITS_HZ[0]),
+            POLL_RATE_LIMITS_HZ[1],
+        )
         make_timer(self, 1.0 / rate, self._listen)
         Reporter(self, 'stiffness', self._check_stop, self._figures)
         self.get_logger().info(f'{plain(self._name)}: slowest mode {self._watch.slowest:.4g} Hz')

@@ -21,7 +21,7 @@ from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-MAX_PENDING_STRAINS = 400   # strain samples without later joint states
+MAX_PENDING_STRAINS = 400  # strain samples without later joint states
 Sample = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -45,8 +45,12 @@ class DriftInputs:
         self._strain_subscription = self._listen(topics.STRAIN)
         self._joint_subscription = self._listen(topics.JOINT_STATES)
         self._motor_subscription = self._listen(topics.MOTOR_STATES) if arm.motor_names else None
-        self.polled = tuple(filter(None, (
-            self._strain_subscription, self._joint_subscription, self._motor_subscription)))
+        self.polled = tuple(
+            filter(
+                None,
+                (self._strain_subscription, self._joint_subscription, self._motor_subscription),
+            )
+        )
 
     def _listen(self, topic: Topic) -> Subscription:
         return subscribe(self._node, topic, lambda _: None, topic.quality_for('drift'))
@@ -58,9 +62,13 @@ class DriftInputs:
         except FlexRobotSimError as error:
             refuse(self._node, error)
         newest_time = min(
-            [self._joint_samples[-1][0] if len(self._joint_samples) == 2 else -np.inf] + (
+            [self._joint_samples[-1][0] if len(self._joint_samples) == 2 else -np.inf]
+            + (
                 [self._motor_samples[-1][0] if len(self._motor_samples) == 2 else -np.inf]
-                if len(self._motor_joints) else []))
+                if len(self._motor_joints)
+                else []
+            )
+        )
         joints = len(self._no_efforts)
         while self._strain_samples and self._strain_samples[0][0] <= newest_time:
             time, strain = self._strain_samples.popleft()
@@ -81,15 +89,24 @@ class DriftInputs:
             if np.isfinite(strain).all():
                 self._strain_samples.append((self._time(message), strain))
         for message in self._time.new_messages(self._joint_subscription):
-            efforts = self._joints.read(message, 'effort') if len(message.effort) else (
-                self._no_efforts)
-            self._append(self._joint_samples, message,
-                         np.concatenate([self._joints.read(message), efforts]),
-                         len(self._no_efforts))
-        for message in (self._time.new_messages(self._motor_subscription)
-                        if self._motor_subscription else ()):
-            self._append(self._motor_samples, message, self._motors.read(message).copy(),
-                         len(self._motor_joints))
+            efforts = (
+                self._joints.read(message, 'effort') if len(message.effort) else (self._no_efforts)
+            )
+            self._append(
+                self._joint_samples,
+                message,
+                np.concatenate([self._joints.read(message), efforts]),
+                len(self._no_efforts),
+            )
+        for message in (
+            self._time.new_messages(self._motor_subscription) if self._motor_subscription else ()
+        ):
+            self._append(
+                self._motor_samples,
+                message,
+                self._motors.read(message).copy(),
+                len(self._motor_joints),
+            )
 
     def _append(self, samples, message, row, count):
         if not np.isfinite(row[:count]).all():

@@ -60,7 +60,8 @@ class DynamicsNode(Node):
         self._offer_services(loop)
         offer_simulation_interfaces(self, loop, self._process_commands)
         self._diagnostics = DynamicsDiagnostics(
-            self, loop, () if self._attach_controller else EFFORT_TOPICS)
+            self, loop, () if self._attach_controller else EFFORT_TOPICS
+        )
         parameters.on_change(self._on_change)
         self._pushes = PushInbox(self, loop)
         self.loop = loop
@@ -70,27 +71,35 @@ class DynamicsNode(Node):
             max_names = parameters[MessageSettings].max_names
             self._commands = [
                 listen_to_joint_states(self, JOINT_COMMANDS, self._on_command, max_names),
-                subscribe_short(self, EFFORT_COMMANDS, self._on_array, max_names)]
+                subscribe_short(self, EFFORT_COMMANDS, self._on_array, max_names),
+            ]
             reserve_message_memory()
         loop.start()
-        self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '
-                               f'{arm.size} coordinates, {loop.settings.pacing}')
+        self.get_logger().info(
+            f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '
+            f'{arm.size} coordinates, {loop.settings.pacing}'
+        )
 
     def _offer_services(self, loop):
         def execute(action, poll=None):
             loop.call(action, poll=poll)
             return f'{loop.state} at {loop.simulation.time:.6g} s'
+
         offer(self, services.RESET, lambda: execute(loop.reset))
         offer(self, services.STEP, lambda: execute(loop.step, self._process_commands))
-        offer(self, services.PAUSE, lambda is_paused: execute(
-            loop.pause if is_paused else loop.resume))
+        offer(
+            self,
+            services.PAUSE,
+            lambda is_paused: execute(loop.pause if is_paused else loop.resume),
+        )
 
     def _process_commands(self):
         """Process queued commands while a service blocks the executor."""
         for subscription in self._commands:
             with subscription.handle:
-                received = subscription.handle.take_message(subscription.msg_type,
-                                                            subscription.raw)
+                received = subscription.handle.take_message(
+                    subscription.msg_type, subscription.raw
+                )
             if received is not None:
                 subscription.callback(received[0])
 

@@ -40,8 +40,7 @@ class DynamicsDiagnostics:
             self._reporter.publish()
 
     def _figures(self):
-        level, message, values = self._loop.call(
-            lambda: self._report.figures(time.monotonic()))
+        level, message, values = self._loop.call(lambda: self._report.figures(time.monotonic()))
         sender_problem = self._senders.check()
         if sender_problem and level != 'error':
             level, message = 'warning', sender_problem

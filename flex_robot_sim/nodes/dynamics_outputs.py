@@ -33,10 +33,13 @@ class DynamicsOutputs:
         base = arm.description.links[0].name
         self._tool = arm.tool
         self._tool_pose = PosePublisher(node, topics.TOOL_POSE, base)
-        self._wrenches = [_Wrench(node, arm, joint, word)
-                          for joint, word in topic_words(settings.wrench_joints).items()]
+        self._wrenches = [
+            _Wrench(node, arm, joint, word)
+            for joint, word in topic_words(settings.wrench_joints).items()
+        ]
         self._joint_output = loop.add_output(
-            settings.joint_state_rate, self._send_joints, is_answered=True)
+            settings.joint_state_rate, self._send_joints, is_answered=True
+        )
         self._flex_output = loop.add_output(settings.flex_rate, self._send_flex)
         if settings.publish_clock:
             self._clock_message = ClockMessage()
@@ -55,7 +58,7 @@ class DynamicsOutputs:
     def stamp(self, simulation: Simulation) -> int:
         """Return the stamp of messages about the present state of a Simulation [ns]."""
         if self._uses_simulated_time:
-            return max(1, round(simulation.time * SECOND))      # zero means no stamp
+            return max(1, round(simulation.time * SECOND))  # zero means no stamp
         return self._node_clock.now().nanoseconds
 
     def _send_joints(self, simulation, effort):
@@ -85,8 +88,10 @@ class _Wrench:
 
     def __init__(self, node, arm, joint, word):
         if joint not in arm.carried_bodies:
-            raise SettingError(f'wrench_joints: no joint "{joint}" carries a body. Known: '
-                               f'{", ".join(arm.carried_bodies)}')
+            raise SettingError(
+                f'wrench_joints: no joint "{joint}" carries a body. Known: '
+                f'{", ".join(arm.carried_bodies)}'
+            )
         self._joint = joint
         self._message = WrenchStamped()
         self._message.header.frame_id = arm.description.joint(joint).child

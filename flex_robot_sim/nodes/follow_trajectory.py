@@ -23,10 +23,10 @@ from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
-CHECK_PERIOD = 0.02         # between two checks of the running goal                          [s]
+CHECK_PERIOD = 0.02  # between two checks of the running goal                          [s]
 CHECKS_PER_FEEDBACK = 3
-SERVER_TIMEOUT_S = 2.0      # in which the action server of the controller is found
-SUCCEEDED = 4               # status of action_msgs/GoalStatus
+SERVER_TIMEOUT_S = 2.0  # in which the action server of the controller is found
+SUCCEEDED = 4  # status of action_msgs/GoalStatus
 Report = Callable[[Callable[[Any], Any]], None]
 
 
@@ -38,9 +38,9 @@ def follow_joint_trajectory_type() -> Any | None:
         return None
 
 
-def offer_follow_joint_trajectory(node: Node, name: str, relay: TrajectoryRelay,
-                                  controller: str = '', tolerance: float = 0.1,
-                                  ) -> FollowTrajectoryAction | None:
+def offer_follow_joint_trajectory(
+    node: Node, name: str, relay: TrajectoryRelay, controller: str = '', tolerance: float = 0.1
+) -> FollowTrajectoryAction | None:
     """
     Offer the action of a node; return None where control_msgs is not installed.
 
@@ -69,10 +69,15 @@ def offer_follow_joint_trajectory(node: Node, name: str, relay: TrajectoryRelay,
             action.start(handle, lambda conclude: report(handle, conclude))
 
     Server(
-        node, kind, name, action.start,
-        goal_callback=lambda goal: (GoalResponse.ACCEPT if action.accepts(goal)
-                                    else GoalResponse.REJECT),
-        cancel_callback=lambda handle: CancelResponse.ACCEPT)
+        node,
+        kind,
+        name,
+        action.start,
+        goal_callback=lambda goal: (
+            GoalResponse.ACCEPT if action.accepts(goal) else GoalResponse.REJECT
+        ),
+        cancel_callback=lambda handle: CancelResponse.ACCEPT,
+    )
     make_timer(node, CHECK_PERIOD, action.check)
     return action
 
@@ -80,15 +85,22 @@ def offer_follow_joint_trajectory(node: Node, name: str, relay: TrajectoryRelay,
 class FollowTrajectoryAction:
     """Executes one goal at a time; a new one replaces it without a jump."""
 
-    def __init__(self, node: Node, relay: TrajectoryRelay, kind: Any, client: Any | None,
-                 controller: str, tolerance: float) -> None:
+    def __init__(
+        self,
+        node: Node,
+        relay: TrajectoryRelay,
+        kind: Any,
+        client: Any | None,
+        controller: str,
+        tolerance: float,
+    ) -> None:
         """Wait for goals of `kind` FollowJointTrajectory."""
         self._node, self._relay, self._kind, self._client = node, relay, kind, client
         self._controller, self.tolerance = controller, tolerance
         self._goal: RunningGoal | None = None
-        self._controller_goal: Any = None       # ClientGoalHandle of what was forwarded last
+        self._controller_goal: Any = None  # ClientGoalHandle of what was forwarded last
         self._checks = 0
-        self._server_seen = 0                   # number of the check that saw it last
+        self._server_seen = 0  # number of the check that saw it last
         # goals that wait for the action server of the controller, each with its last check
         self._waiting: list[tuple[Any, Report, int]] = []
 
@@ -111,16 +123,18 @@ class FollowTrajectoryAction:
         """
         if self._client is None or self._client.server_is_ready():
             self._begin(handle, report)
-        else:       # discovery takes a while
-            self._waiting.append((handle, report,
-                                  self._checks + round(SERVER_TIMEOUT_S / CHECK_PERIOD)))
+        else:  # discovery takes a while
+            self._waiting.append(
+                (handle, report, self._checks + round(SERVER_TIMEOUT_S / CHECK_PERIOD))
+            )
 
     def _begin(self, handle, report):
         message, codes = handle.request.trajectory, self._kind.Result
         try:
-            sent = self._relay.shape(self._relay.check(message), stamp_of(message.header),
-                                     message.header.frame_id)
-        except FlexRobotSimError as error:      # the running goal continues
+            sent = self._relay.shape(
+                self._relay.check(message), stamp_of(message.header), message.header.frame_id
+            )
+        except FlexRobotSimError as error:  # the running goal continues
             self._refuse(report, str(error))
             return
 
@@ -128,8 +142,11 @@ class FollowTrajectoryAction:
             if self._goal is goal:
                 self._goal = None
             report(lambda _: self._conclude(goal))
-        before, goal = self._goal, RunningGoal(
-            handle, sent, self._relay.measured, self.tolerance, codes, on_end)
+
+        before, goal = (
+            self._goal,
+            RunningGoal(handle, sent, self._relay.measured, self.tolerance, codes, on_end),
+        )
         self._goal = goal
         if before is not None:
             before.finish(Outcome(codes.INVALID_GOAL, 'replaced by a new goal', None, True))
@@ -139,6 +156,7 @@ class FollowTrajectoryAction:
         def abort(handle):
             handle.abort()
             return self._result(self._kind.Result.INVALID_GOAL, line)
+
         report(abort)
 
     def _conclude(self, goal):
@@ -149,8 +167,10 @@ class FollowTrajectoryAction:
         elif outcome.code == self._kind.Result.SUCCESSFUL:
             handle.succeed()
             if self._relay.deviation:
-                outcome = outcome._replace(line=outcome.line or (
-                    f'the tool left its path by at most {self._relay.deviation:.3g} m'))
+                outcome = outcome._replace(
+                    line=outcome.line
+                    or (f'the tool left its path by at most {self._relay.deviation:.3g} m')
+                )
         else:
             handle.abort()
         return outcome.result or self._result(outcome.code, outcome.line)
@@ -166,9 +186,14 @@ class FollowTrajectoryAction:
             return
         state, reason = relay.report_of(goal.sent)
         if state in (REFUSED, REPLACED):
-            self._end(goal, plain(f'the controller refused the trajectory: {reason}'
-                                  if state == REFUSED else
-                                  'the controller follows another target now'))
+            self._end(
+                goal,
+                plain(
+                    f'the controller refused the trajectory: {reason}'
+                    if state == REFUSED
+                    else 'the controller follows another target now'
+                ),
+            )
         elif goal.handle.is_cancel_requested and not goal.is_stopping:
             self._stop(goal)
         elif goal.is_forwarded:
@@ -189,8 +214,9 @@ class FollowTrajectoryAction:
 
     def _check_joints(self, goal):
         relay, now = self._relay, self._relay.now()
-        violation = None if goal.is_stopping else goal.path_violation(
-            relay.measured, relay.target, now)
+        violation = (
+            None if goal.is_stopping else goal.path_violation(relay.measured, relay.target, now)
+        )
         if violation is not None:
             goal.failure = violation
             self._stop(goal)
@@ -201,8 +227,10 @@ class FollowTrajectoryAction:
 
     @property
     def _missing(self):
-        return (f'no action server "{self._controller}" answers: start the controller, or correct '
-                'controller_action')
+        return (
+            f'no action server "{self._controller}" answers: start the controller, or correct '
+            'controller_action'
+        )
 
     def _end(self, goal, line):
         """Abort a goal that the controller does not follow."""
@@ -268,7 +296,7 @@ class FollowTrajectoryAction:
             if is_over():
                 return
             if goal.is_stopping:
-                goal.is_forwarded = False       # joint states show when it has ended
+                goal.is_forwarded = False  # joint states show when it has ended
                 return
             answer = result.result()
             code = answer.result.error_code
@@ -276,9 +304,10 @@ class FollowTrajectoryAction:
                 self._relay.shaper.forget()
                 code = code or self._kind.Result.INVALID_GOAL
             goal.finish(Outcome(code, answer.result.error_string, answer.result))
+
         self._client.send_goal_async(
-            forwarded, feedback_callback=lambda message: goal.handle.publish_feedback(
-                message.feedback),
+            forwarded,
+            feedback_callback=lambda message: goal.handle.publish_feedback(message.feedback),
         ).add_done_callback(on_answer)
 
     def _feedback(self, goal, now):
@@ -295,8 +324,8 @@ class FollowTrajectoryAction:
             feedback.actual.velocities = [measured.velocities[name] for name in names]
             feedback.error.positions, feedback.error.velocities = (
                 [wanted[k] - got for wanted, got in zip(desired.values(), values)]
-                for k, values in enumerate((feedback.actual.positions,
-                                            feedback.actual.velocities)))
+                for k, values in enumerate((feedback.actual.positions, feedback.actual.velocities))
+            )
         return feedback
 
     def _result(self, code, line):

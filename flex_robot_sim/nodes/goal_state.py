@@ -12,33 +12,40 @@ from flex_robot_sim.nodes.joint_table import JointTable
 from flex_robot_sim.nodes.trajectory_relay import SentTrajectory
 from flex_robot_sim.ros.conversions import SECOND
 
-REST_VELOCITY = 0.01        # below it a joint counts as at rest                     [rad/s, m/s]
-REST_DISTANCE = 1e-3        # from the last set point, of a joint at rest               [rad, m]
+REST_VELOCITY = 0.01  # below it a joint counts as at rest                     [rad/s, m/s]
+REST_DISTANCE = 1e-3  # from the last set point, of a joint at rest               [rad, m]
 REST_TIME_S = math.pi * REST_DISTANCE / REST_VELOCITY
 """For which both hold at a stop: half a period of the slowest vibration that is still faster."""
-ARRIVAL_DISTANCE = 1e-6     # between the controller's target and the goal              [rad, m]
-MIN_TRAVEL = 0.01           # of a joint that has to move, if its goal is further away [rad, m]
-MIN_TRAVEL_SHARE = 0.5      # of the way to a goal that a joint has to move
-SAG_REST_TIME_S = 1.0       # for which joints that rest further from their set points stay there
-SETTLE_TIMEOUT_S = 10.0     # in which joints come to rest, or reach a goal without a time
-STATES_TIMEOUT_S = 1.0      # in which joint states arrive after the end
-TARGET_TIMEOUT_S = 0.2      # after which the controller's target is unknown
+ARRIVAL_DISTANCE = 1e-6  # between the controller's target and the goal              [rad, m]
+MIN_TRAVEL = 0.01  # of a joint that has to move, if its goal is further away [rad, m]
+MIN_TRAVEL_SHARE = 0.5  # of the way to a goal that a joint has to move
+SAG_REST_TIME_S = 1.0  # for which joints that rest further from their set points stay there
+SETTLE_TIMEOUT_S = 10.0  # in which joints come to rest, or reach a goal without a time
+STATES_TIMEOUT_S = 1.0  # in which joint states arrive after the end
+TARGET_TIMEOUT_S = 0.2  # after which the controller's target is unknown
 
 
 class Outcome(NamedTuple):
     """How a goal ends."""
 
-    code: int               # error_code of the result
-    line: str = ''          # error_string of the result
-    result: Any = None      # whole result, where the action of the controller gave one
+    code: int  # error_code of the result
+    line: str = ''  # error_string of the result
+    result: Any = None  # whole result, where the action of the controller gave one
     is_canceled: bool = False
 
 
 class RunningGoal:
     """A goal, the trajectory that carries it out, and its outcome."""
 
-    def __init__(self, handle: Any, sent: SentTrajectory, measured: JointTable, tolerance: float,
-                 codes: Any, on_end: Callable[[RunningGoal], None]) -> None:
+    def __init__(
+        self,
+        handle: Any,
+        sent: SentTrajectory,
+        measured: JointTable,
+        tolerance: float,
+        codes: Any,
+        on_end: Callable[[RunningGoal], None],
+    ) -> None:
         """
         Begin with the SentTrajectory of a goal.
 
@@ -50,14 +57,15 @@ class RunningGoal:
         """
         self.handle, self._on_end = handle, on_end
         self.outcome: Outcome | None = None
-        self.is_stopping = False            # a stop replaced the trajectory
-        self.is_forwarded = False           # the action of the controller has yet to answer
-        self.failure: Outcome | None = None     # why it is stopped; None: it was canceled
+        self.is_stopping = False  # a stop replaced the trajectory
+        self.is_forwarded = False  # the action of the controller has yet to answer
+        self.failure: Outcome | None = None  # why it is stopped; None: it was canceled
         self.use(sent)
         self._default, self._codes = tolerance, codes
         request = handle.request
-        self._goal = dict(zip(request.trajectory.joint_names,
-                              request.trajectory.points[-1].positions))
+        self._goal = dict(
+            zip(request.trajectory.joint_names, request.trajectory.points[-1].positions)
+        )
         first = dict(zip(sent.shaped.names, sent.shaped.positions[0].tolist()))
         self._travel = {name: place - first[name] for name, place in self._goal.items()}
         self._began = {**first, **measured.positions}
@@ -69,7 +77,7 @@ class RunningGoal:
         """Continue with another SentTrajectory; `end`: when its set points rest [s]."""
         self.sent, self.end = sent, sent.end if end is None else end
         self._last = dict(zip(sent.shaped.names, sent.shaped.positions[-1].tolist()))
-        self._moved = self._away = -1.0     # newest time of a motion; away from set points   [s]
+        self._moved = self._away = -1.0  # newest time of a motion; away from set points   [s]
         self._place: dict[str, float] = {}  # of the joints when they came to rest       [rad, m]
 
     def finish(self, outcome: Outcome) -> None:
@@ -85,15 +93,20 @@ class RunningGoal:
         That is the controller's target where it publishes one, which its own shaper delays.
         """
         names = self.sent.shaped.names
-        if all(now - target.times.get(name, -TARGET_TIMEOUT_S) < TARGET_TIMEOUT_S
-               for name in names):
-            return {name: (target.position_at(name, now), target.velocities[name])
-                    for name in names}
-        return {name: (float(position), float(velocity)) for name, position, velocity in zip(
-            names, *self.sent.desired(now))}
+        if all(
+            now - target.times.get(name, -TARGET_TIMEOUT_S) < TARGET_TIMEOUT_S for name in names
+        ):
+            return {
+                name: (target.position_at(name, now), target.velocities[name]) for name in names
+            }
+        return {
+            name: (float(position), float(velocity))
+            for name, position, velocity in zip(names, *self.sent.desired(now))
+        }
 
-    def path_violation(self, measured: JointTable, target: JointTable,
-                       now: float) -> Outcome | None:
+    def path_violation(
+        self, measured: JointTable, target: JointTable, now: float
+    ) -> Outcome | None:
         """Return the outcome of a path tolerance that is violated now [s]; None if none is."""
         if not self._path_tolerances or not self.sent.start < now < self.end:
             return None
@@ -104,14 +117,24 @@ class RunningGoal:
                 continue
             position, velocity = desired[name]
             for off, limit, what, path in (
-                    (abs(measured.position_at(name, now) - position), tolerance.position,
-                     f'"{name}"', 'its path'),
-                    (abs(measured.velocities[name] - velocity), tolerance.velocity,
-                     f'the velocity of "{name}"', 'that of its path')):
+                (
+                    abs(measured.position_at(name, now) - position),
+                    tolerance.position,
+                    f'"{name}"',
+                    'its path',
+                ),
+                (
+                    abs(measured.velocities[name] - velocity),
+                    tolerance.velocity,
+                    f'the velocity of "{name}"',
+                    'that of its path',
+                ),
+            ):
                 if off > limit > 0.0:
                     return Outcome(
                         self._codes.PATH_TOLERANCE_VIOLATED,
-                        f'{what} is {off:.4g} from {path}, more than its tolerance {limit:.4g}')
+                        f'{what} is {off:.4g} from {path}, more than its tolerance {limit:.4g}',
+                    )
         return None
 
     def check_end(self, measured: JointTable, target: JointTable, now: float) -> None:
@@ -121,8 +144,9 @@ class RunningGoal:
         silent = [name for name in self._last if measured.times.get(name, -1.0) < self.end]
         if silent:
             if now > self.end + max(STATES_TIMEOUT_S, self._goal_time):
-                self._fail(f'no joint state of "{silent[0]}" arrives: check the topic '
-                           'joint_states')
+                self._fail(
+                    f'no joint state of "{silent[0]}" arrives: check the topic joint_states'
+                )
         elif self.is_stopping:
             self._check_rest(measured, now)
         else:
@@ -138,8 +162,9 @@ class RunningGoal:
         off = {name: abs(places[name] - place) for name, place in self._last.items()}
         fastest = max(abs(measured.velocities[name]) for name in self._last)
         if fastest > REST_VELOCITY or any(
-                abs(place - self._place.get(name, math.inf)) > REST_DISTANCE
-                for name, place in places.items()):
+            abs(place - self._place.get(name, math.inf)) > REST_DISTANCE
+            for name, place in places.items()
+        ):
             self._moved, self._place = now, places
         if max(off.values()) > REST_DISTANCE:
             self._away = now
@@ -149,49 +174,64 @@ class RunningGoal:
             self._end_stopped('stopped')
         elif now - resting_since >= SAG_REST_TIME_S:
             if off[name] > self._default > 0.0:
-                self._fail(f'at rest after the stop, but "{name}" is {off[name]:.3g} from its '
-                           'last set point: the diagnostics of the controller may name the reason')
+                self._fail(
+                    f'at rest after the stop, but "{name}" is {off[name]:.3g} from its '
+                    'last set point: the diagnostics of the controller may name the reason'
+                )
             else:
-                self._end_stopped(f'stopped; "{name}" rests {off[name]:.3g} from its last set '
-                                  'point')
+                self._end_stopped(
+                    f'stopped; "{name}" rests {off[name]:.3g} from its last set point'
+                )
         elif now > self.end + SETTLE_TIMEOUT_S:
-            self._fail(f'the joints do not come to rest: {SETTLE_TIMEOUT_S:g} s after the stop '
-                       f'the fastest one moves at {fastest:.3g} per s')
+            self._fail(
+                f'the joints do not come to rest: {SETTLE_TIMEOUT_S:g} s after the stop '
+                f'the fastest one moves at {fastest:.3g} per s'
+            )
 
     def _end_stopped(self, line):
         self.finish(self.failure or Outcome(self._codes.SUCCESSFUL, line, None, True))
 
     def _check_goal(self, measured, target, now):
-        late = [name for name, place in self._goal.items()
-                if abs(target.positions.get(name, place) - place) > ARRIVAL_DISTANCE]
+        late = [
+            name
+            for name, place in self._goal.items()
+            if abs(target.positions.get(name, place) - place) > ARRIVAL_DISTANCE
+        ]
         misses = [line for line in (self._miss(name, measured) for name in self._goal) if line]
         if not misses and not late:
             self.finish(Outcome(self._codes.SUCCESSFUL))
             return
         timeout = self._goal_time or SETTLE_TIMEOUT_S
         if now > self.end + (max(timeout, SETTLE_TIMEOUT_S) if late else timeout):
-            self._fail(misses[0] if misses else
-                       f'the target of "{late[0]}" has not arrived at the goal')
+            self._fail(
+                misses[0] if misses else f'the target of "{late[0]}" has not arrived at the goal'
+            )
 
     def _miss(self, name, measured):
         """Return why a joint is not at its goal, or ''."""
         given = self._goal_tolerances.get(name)
         tolerance = self._default if given is None or given.position == 0.0 else given.position
-        off, velocity = abs(measured.positions[name] - self._goal[name]), abs(
-            measured.velocities[name])
+        off, velocity = (
+            abs(measured.positions[name] - self._goal[name]),
+            abs(measured.velocities[name]),
+        )
         if off > tolerance > 0.0:
             return f'"{name}" is {off:.4g} from its goal, more than its tolerance {tolerance:.4g}'
         # less than the tolerance may be all that the goal asks for
         travel = self._travel[name]
         if given is None and tolerance and min(abs(travel), off) > MIN_TRAVEL:
             way = measured.positions[name] - self._began[name]
-            moved = way * math.copysign(1.0, travel) + 0.0      # never -0
+            moved = way * math.copysign(1.0, travel) + 0.0  # never -0
             if moved < MIN_TRAVEL_SHARE * abs(travel):
-                return (f'"{name}" has moved by {moved:.4g} of {abs(travel):.4g} to its goal: the '
-                        'diagnostics of the controller may name the reason')
+                return (
+                    f'"{name}" has moved by {moved:.4g} of {abs(travel):.4g} to its goal: the '
+                    'diagnostics of the controller may name the reason'
+                )
         if given is not None and velocity > given.velocity > 0.0:
-            return (f'"{name}" moves at {velocity:.4g} per s at its goal, more than its tolerance '
-                    f'{given.velocity:.4g}')
+            return (
+                f'"{name}" moves at {velocity:.4g} per s at its goal, more than its tolerance '
+                f'{given.velocity:.4g}'
+            )
         return ''
 
     def _fail(self, line):

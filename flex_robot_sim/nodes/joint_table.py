@@ -9,9 +9,9 @@ class JointTable:
     """Values by joint name; messages may name any of the joints."""
 
     def __init__(self) -> None:
-        self.positions: dict[str, float] = {}       # [rad, m]
-        self.velocities: dict[str, float] = {}      # of the message, or from two positions [per s]
-        self.times: dict[str, float] = {}           # when the values arrived                 [s]
+        self.positions: dict[str, float] = {}  # [rad, m]
+        self.velocities: dict[str, float] = {}  # of the message, or from two positions [per s]
+        self.times: dict[str, float] = {}  # when the values arrived                 [s]
 
     def update(self, message: JointState, now: float) -> None:
         """Store the values of a message that arrives now [s]; non-finite values are ignored."""

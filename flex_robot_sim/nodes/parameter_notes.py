@@ -8,8 +8,8 @@ from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 
-MAX_VALUE_LENGTH = 1000     # [characters]; robot descriptions are recorded as topics
-MAX_ATTEMPTS = 10           # per node without an answer
+MAX_VALUE_LENGTH = 1000  # [characters]; robot descriptions are recorded as topics
+MAX_ATTEMPTS = 10  # per node without an answer
 
 
 class ParameterNotes:
@@ -18,7 +18,7 @@ class ParameterNotes:
     def __init__(self, node: Node, note: Callable[[str, Mapping[str, str]], None]) -> None:
         """Call note('parameters /dynamics', {name: JSON}), once for each node."""
         self._node, self._note = node, note
-        self._attempts: dict[str, int] = {}        # per node; MAX_ATTEMPTS and more: done
+        self._attempts: dict[str, int] = {}  # per node; MAX_ATTEMPTS and more: done
         self._clients: dict[str, tuple[Any, Any]] = {}
 
     def poll(self) -> None:
@@ -38,7 +38,8 @@ class ParameterNotes:
                 self._attempts[full_name] = 0
                 self._clients[full_name] = (
                     self._node.create_client(ListParameters, f'{full_name}/list_parameters'),
-                    self._node.create_client(GetParameters, f'{full_name}/get_parameters'))
+                    self._node.create_client(GetParameters, f'{full_name}/get_parameters'),
+                )
             elif self._attempts[full_name] < MAX_ATTEMPTS:
                 self._attempts[full_name] += 1
                 self._request(full_name)
@@ -52,16 +53,21 @@ class ParameterNotes:
             names = future.result().result.names
             answer = getter.call_async(GetParameters.Request(names=names))
             answer.add_done_callback(lambda future: self._on_values(full_name, names, future))
+
         lister.call_async(ListParameters.Request()).add_done_callback(on_names)
 
     def _on_values(self, full_name, names, future):
         if self._attempts[full_name] >= 2 * MAX_ATTEMPTS:
             return
         self._attempts[full_name] = 2 * MAX_ATTEMPTS
-        texts = {name: json.dumps(_json_value(parameter_value_to_python(value)))
-                 for name, value in zip(names, future.result().values)}
-        self._note(f'parameters {full_name}', {
-            name: text for name, text in sorted(texts.items()) if len(text) < MAX_VALUE_LENGTH})
+        texts = {
+            name: json.dumps(_json_value(parameter_value_to_python(value)))
+            for name, value in zip(names, future.result().values)
+        }
+        self._note(
+            f'parameters {full_name}',
+            {name: text for name, text in sorted(texts.items()) if len(text) < MAX_VALUE_LENGTH},
+        )
 
 
 def _json_value(value):

@@ -21,31 +21,37 @@ from flex_robot_sim.util.exceptions import UsageError
 
 # topics with several publishers
 SHARED_TOPICS = DIAGNOSTICS.name, '/parameter_events', '/rosout', '/tf', '/tf_static'
-QUEUE_DEPTH = 1000          # messages queued for a slow subscriber
-DISCOVERY_TIME_S = 1.0        # for the discovery of subscribers and other publishers
-POLL_PERIOD_S = 0.2            # of checks for other nodes, and of the progress line
-SETTLE_TIME_S = 0.5           # for the discovery of all endpoints of a new subscriber
-NODE_NAME_TIMEOUT_S = 3.0      # for the discovery of the node name of a subscriber
-UNKNOWN_NODE_NAME = 'NODE_NAME_UNKNOWN'     # reported by ROS until the name is discovered
+QUEUE_DEPTH = 1000  # messages queued for a slow subscriber
+DISCOVERY_TIME_S = 1.0  # for the discovery of subscribers and other publishers
+POLL_PERIOD_S = 0.2  # of checks for other nodes, and of the progress line
+SETTLE_TIME_S = 0.5  # for the discovery of all endpoints of a new subscriber
+NODE_NAME_TIMEOUT_S = 3.0  # for the discovery of the node name of a subscriber
+UNKNOWN_NODE_NAME = 'NODE_NAME_UNKNOWN'  # reported by ROS until the name is discovered
 
 
 class PlaybackOptions(NamedTuple):
     """Options of playback."""
 
     speed: float = 1.0
-    start: float = 0.0          # [s]
+    start: float = 0.0  # [s]
     until: float = float('inf')  # [s]
     is_looped: bool = False
     has_commands: bool = False  # whether topics that command an arm are sent
-    is_forced: bool = False     # whether they are sent even if other nodes subscribe to them
-    viewer: str = ''            # full name of the node that shows the arm; '': none
+    is_forced: bool = False  # whether they are sent even if other nodes subscribe to them
+    viewer: str = ''  # full name of the node that shows the arm; '': none
 
 
 class PlayerNode(Node):
     """Publishes the messages of a recording, in a separate thread."""
 
-    def __init__(self, reader: RecordingReader, extent: Extent, options: PlaybackOptions,
-                 say: Callable[[str], None], show: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        reader: RecordingReader,
+        extent: Extent,
+        options: PlaybackOptions,
+        say: Callable[[str], None],
+        show: Callable[[str], None],
+    ) -> None:
         """Make the publishers and begin; `say` takes lines, `show` the progress line."""
         super().__init__('player')
         self.parameters = Parameters(self, NodeSettings)
@@ -54,7 +60,7 @@ class PlayerNode(Node):
         self._reader, self._extent, self._options = reader, extent, options
         self._say, self._show, self._stop_event = say, show, threading.Event()
         self._topic_publishers: dict[Any, Any] = {}
-        self._listeners: dict[Any, int] = {}    # subscribers per topic at the last check
+        self._listeners: dict[Any, int] = {}  # subscribers per topic at the last check
         for topic in extent.topics:
             publisher = self._make_publisher(topic)
             if publisher is not None:
@@ -73,11 +79,20 @@ class PlayerNode(Node):
             reason = f'{topic.kind or "its type"} is not installed here'
         else:
             try:
-                return self.create_publisher(kind, topic.name, qos_of(Quality(
-                    1 if topic.is_latched else QUEUE_DEPTH, topic.is_reliable, topic.is_latched)))
+                return self.create_publisher(
+                    kind,
+                    topic.name,
+                    qos_of(
+                        Quality(
+                            1 if topic.is_latched else QUEUE_DEPTH,
+                            topic.is_reliable,
+                            topic.is_latched,
+                        )
+                    ),
+                )
             except InvalidTopicNameException:
                 reason = 'ROS does not allow this name of a topic'
-            except (RuntimeError, ValueError) as error:     # a long name, a second type
+            except (RuntimeError, ValueError) as error:  # a long name, a second type
                 reason = f'ROS does not send it: {error}'
         self._say(f'note: {topic.name} is left out: {reason}')
         return None
@@ -92,9 +107,11 @@ class PlayerNode(Node):
         try:
             self._stop_event.wait(DISCOVERY_TIME_S)
             self._check_listeners()
-            self._say(f'{self._reader.path}: {self._extent.seconds:.1f} s of '
-                      f'{len(self._topic_publishers)} topics, in ROS_DOMAIN_ID='
-                      f'{os.environ.get("ROS_DOMAIN_ID") or 0}. Ctrl-C ends it.')
+            self._say(
+                f'{self._reader.path}: {self._extent.seconds:.1f} s of '
+                f'{len(self._topic_publishers)} topics, in ROS_DOMAIN_ID='
+                f'{os.environ.get("ROS_DOMAIN_ID") or 0}. Ctrl-C ends it.'
+            )
             while not self._stop_event.is_set():
                 self._play()
                 if not self._options.is_looped:
@@ -102,20 +119,23 @@ class PlayerNode(Node):
             # give the last messages time to arrive
             self._stop_event.wait(0.2)
             self.has_ended = True
-        except Exception as error:      # raised in the thread that spins the node
+        except Exception as error:  # raised in the thread that spins the node
             self.failure = error
 
     def _play(self):
         options = self._options
         start_time, last_poll = time.monotonic(), 0.0
-        for due, message in due_times(self._reader, self._extent.begin, options.speed,
-                                      options.start, options.until):
+        for due, message in due_times(
+            self._reader, self._extent.begin, options.speed, options.start, options.until
+        ):
             while (now := time.monotonic()) < start_time + due or now > last_poll + POLL_PERIOD_S:
                 if now > last_poll + POLL_PERIOD_S:
                     last_poll = now
                     self._refuse_live_arms()
-                    self._show(f'{options.start + (now - start_time) * options.speed:7.1f} of '
-                               f'{self._extent.seconds:.1f} s')
+                    self._show(
+                        f'{options.start + (now - start_time) * options.speed:7.1f} of '
+                        f'{self._extent.seconds:.1f} s'
+                    )
                 if self._stop_event.wait(max(min(start_time + due - now, POLL_PERIOD_S), 0.0)):
                     return
             publisher = self._topic_publishers.get(message.topic)
@@ -130,10 +150,13 @@ class PlayerNode(Node):
     def _check_listeners(self):
         """Wait until new subscribers are discovered; raise UsageError if one may be an arm."""
         while not self._stop_event.is_set():
-            counts = {topic: publisher.get_subscription_count()
-                      for topic, publisher in self._topic_publishers.items()}
+            counts = {
+                topic: publisher.get_subscription_count()
+                for topic, publisher in self._topic_publishers.items()
+            }
             has_new_listener = any(
-                count > self._listeners.get(topic, 0) for topic, count in counts.items())
+                count > self._listeners.get(topic, 0) for topic, count in counts.items()
+            )
             self._listeners = counts
             if not has_new_listener:
                 break
@@ -148,9 +171,12 @@ class PlayerNode(Node):
             if topic.name in SHARED_TOPICS:
                 continue
             if self.count_publishers(topic.name) > sum(
-                    endpoint.name == topic.name for endpoint in self._topic_publishers):
-                raise UsageError(f'another node sends {topic.name} in this ROS_DOMAIN_ID: an arm '
-                                 'may be live. Stop it, or choose another domain for the replay.')
+                endpoint.name == topic.name for endpoint in self._topic_publishers
+            ):
+                raise UsageError(
+                    f'another node sends {topic.name} in this ROS_DOMAIN_ID: an arm '
+                    'may be live. Stop it, or choose another domain for the replay.'
+                )
             self._refuse_listeners(topic)
 
     def _refuse_listeners(self, topic):
@@ -165,9 +191,11 @@ class PlayerNode(Node):
         for endpoint in self._listeners_of(topic):
             name = f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
             if name != self._options.viewer and (is_command(topic) or self._is_arm(endpoint)):
-                raise UsageError(f'the node {name} listens to {topic.name} in this ROS_DOMAIN_ID: '
-                                 'an arm may move. Stop it, choose another domain for the replay, '
-                                 'or give --commands --force.')
+                raise UsageError(
+                    f'the node {name} listens to {topic.name} in this ROS_DOMAIN_ID: '
+                    'an arm may move. Stop it, choose another domain for the replay, '
+                    'or give --commands --force.'
+                )
 
     def _listeners_of(self, topic):
         """Return the subscriptions of a topic, once their node names are discovered."""
@@ -175,27 +203,36 @@ class PlayerNode(Node):
         while True:
             endpoints = self.get_subscriptions_info_by_topic(topic.name)
             if not any(UNKNOWN_NODE_NAME in endpoint.node_name for endpoint in endpoints) or (
-                    time.monotonic() > end or self._stop_event.wait(0.05)):
+                time.monotonic() > end or self._stop_event.wait(0.05)
+            ):
                 return endpoints
 
     def _is_arm(self, endpoint):
         try:
-            topics = self.get_publisher_names_and_types_by_node(endpoint.node_name,
-                                                                endpoint.node_namespace)
-        except RuntimeError:        # the node has ended in the meantime
+            topics = self.get_publisher_names_and_types_by_node(
+                endpoint.node_name, endpoint.node_namespace
+            )
+        except RuntimeError:  # the node has ended in the meantime
             return False
         # joint states of a live arm under any name; commands have the same type
         return any(JOINT_STATE in kinds and not is_command_name(topic) for topic, kinds in topics)
 
 
-def play(reader: RecordingReader, extent: Extent, options: PlaybackOptions, name: str,
-         say: Callable[[str], None], show: Callable[[str], None]) -> int:
+def play(
+    reader: RecordingReader,
+    extent: Extent,
+    options: PlaybackOptions,
+    name: str,
+    say: Callable[[str], None],
+    show: Callable[[str], None],
+) -> int:
     """Play a recording until its end or a signal; return the exit code."""
     nodes: list[PlayerNode] = []
 
     def make_nodes():
         nodes.append(PlayerNode(reader, extent, options, say, show))
         return nodes
+
     code = run(name, make_nodes, ['--ros-args', '--log-level', 'warn'])
     if nodes and not code:
         say(f'{nodes[0].sent} messages sent')

@@ -11,7 +11,7 @@ from flex_robot_sim.ros.message_limits import subscribe_short
 from flex_robot_sim.ros.reporting import carry_out, log
 from flex_robot_sim.ros.topics import PUSH
 
-CHECK_PERIOD_S = 0.1    # of the age of pushes
+CHECK_PERIOD_S = 0.1  # of the age of pushes
 
 
 class PushInbox:
@@ -19,7 +19,7 @@ class PushInbox:
 
     def __init__(self, node: Node, loop: SimulationLoop) -> None:
         self._node, self._loop = node, loop
-        self._last_push_at: dict[str, float] = {}      # time of the newest push by link    [s]
+        self._last_push_at: dict[str, float] = {}  # time of the newest push by link    [s]
         subscribe_short(node, PUSH, self._on_push)
         make_timer(node, CHECK_PERIOD_S, self._end_old_pushes)
 
@@ -33,6 +33,7 @@ class PushInbox:
                 self._last_push_at[link] = time.monotonic()
             else:
                 self._last_push_at.pop(link, None)
+
         carry_out(self._node, push)
 
     def _end_old_pushes(self):
@@ -47,5 +48,6 @@ class PushInbox:
             was_pushed = link in self._loop.simulation.pushed_links
             self._loop.simulation.push(link)
             return was_pushed
+
         if self._loop.call(end_push):
             log(self._node, 'warning', f'no message on push for {timeout:g} s: "{link}" is let go')

@@ -28,19 +28,22 @@ from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.topics import CLOCK, DIAGNOSTICS, Quality
 from flex_robot_sim.util.exceptions import UsageError
 
-POLL_PERIOD_S = 0.2         # of topic discovery and flushing
-SHARED_TOPICS = CLOCK.name, DIAGNOSTICS.name, '/tf', '/tf_static'     # recorded in any namespace
-ROS_INTERNAL_TOPICS = '/parameter_events', '/rosout'     # recorded only if named
-QUEUE_DEPTH = 1000          # messages queued while the disk is busy
-TAKE_PERIOD_S = 0.01        # between two polls of the subscriptions
-LISTENER_NAME = '_recorder' # of the polled node; tools hide names that start with _
+POLL_PERIOD_S = 0.2  # of topic discovery and flushing
+SHARED_TOPICS = CLOCK.name, DIAGNOSTICS.name, '/tf', '/tf_static'  # recorded in any namespace
+ROS_INTERNAL_TOPICS = '/parameter_events', '/rosout'  # recorded only if named
+QUEUE_DEPTH = 1000  # messages queued while the disk is busy
+TAKE_PERIOD_S = 0.01  # between two polls of the subscriptions
+LISTENER_NAME = '_recorder'  # of the polled node; tools hide names that start with _
 
 
 class RecorderNode(Node):
     """Writes topics to a file until the node ends."""
 
-    def __init__(self, on_summary: Callable[[dict[str, Any]], None] | None = None,
-                 show: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self,
+        on_summary: Callable[[dict[str, Any]], None] | None = None,
+        show: Callable[[str], None] = lambda line: None,
+    ) -> None:
         """Begin the file; without `on_summary` the summary is logged. `show` takes progress."""
         super().__init__('recorder')
         self.failure: UsageError | None = None
@@ -51,11 +54,16 @@ class RecorderNode(Node):
         self._space = self.get_namespace().rstrip('/')
         self._patterns = settings.topics
         self._channels: dict[str, _Channel] = {}
-        self._notes: dict[str, str] = {}            # about topics that cannot be recorded
+        self._notes: dict[str, str] = {}  # about topics that cannot be recorded
         path = settings.output or f'record_{datetime.now():%Y%m%d_%H%M%S}.mcap'
-        self._writer = RecordingWriter(path, {
-            'recorded': datetime.now().astimezone().isoformat(timespec='seconds'),
-            'namespace': self._space or '/'}, is_new=True)
+        self._writer = RecordingWriter(
+            path,
+            {
+                'recorded': datetime.now().astimezone().isoformat(timespec='seconds'),
+                'namespace': self._space or '/',
+            },
+            is_new=True,
+        )
         self._end = time.monotonic() + settings.seconds if settings.seconds else None
         self._start_time, self._last_poll = time.monotonic(), 0.0
         self._parameter_notes = ParameterNotes(self, self._writer.note)
@@ -81,11 +89,19 @@ class RecorderNode(Node):
                 self.get_logger().info(line)
 
     def _summary(self):
-        missing = [pattern for pattern in self._patterns if not any(
-            self._matches(name, pattern) for name in self._channels)]
+        missing = [
+            pattern
+            for pattern in self._patterns
+            if not any(self._matches(name, pattern) for name in self._channels)
+        ]
         notes = [*self._notes.values(), *(f'there was no topic {name}' for name in missing)]
-        return summary(self._writer.path, self._size(), time.monotonic() - self._start_time,
-                       [channel.tally for channel in self._channels.values()], notes)
+        return summary(
+            self._writer.path,
+            self._size(),
+            time.monotonic() - self._start_time,
+            [channel.tally for channel in self._channels.values()],
+            notes,
+        )
 
     def _size(self):
         try:
@@ -106,8 +122,15 @@ class RecorderNode(Node):
             self._parameter_notes.poll()
             lost = sum(channel.tally.lost or 0 for channel in self._channels.values())
             active_topics = sum(channel.tally.count > 0 for channel in self._channels.values())
-            self._show(status_line(now - self._start_time, self._writer.messages, active_topics,
-                                   lost, self._size()))
+            self._show(
+                status_line(
+                    now - self._start_time,
+                    self._writer.messages,
+                    active_topics,
+                    lost,
+                    self._size(),
+                )
+            )
         self._writer.flush_when_due()
         if self._writer.failure:
             self.failure = UsageError(self._writer.failure)
@@ -117,7 +140,8 @@ class RecorderNode(Node):
         if self._patterns:
             return any(self._matches(name, pattern) for pattern in self._patterns)
         return name not in ROS_INTERNAL_TOPICS and (
-            name in SHARED_TOPICS or name.startswith(f'{self._space}/'))
+            name in SHARED_TOPICS or name.startswith(f'{self._space}/')
+        )
 
     def _matches(self, name, pattern):
         return fnmatchcase(name, pattern if pattern[:1] == '/' else f'{self._space}/{pattern}')
@@ -125,8 +149,11 @@ class RecorderNode(Node):
     def _add(self, name, kinds):
         kind = type_of(kinds[0])
         if len(kinds) > 1 or kind is None:
-            self._notes[name] = (f'{name} is left out: it has several types' if len(kinds) > 1 else
-                                 f'{name} is left out: {kinds[0]} is not installed here')
+            self._notes[name] = (
+                f'{name} is left out: it has several types'
+                if len(kinds) > 1
+                else f'{name} is left out: {kinds[0]} is not installed here'
+            )
             self.get_logger().warning(self._notes[name])
             return
         text = definition_of(kind)
@@ -145,7 +172,8 @@ class RecorderNode(Node):
         profiles = [sender.qos_profile for sender in senders] or [
             subscriber.qos_profile
             for subscriber in self.get_subscriptions_info_by_topic(tally.name)
-            if subscriber.node_name != LISTENER_NAME]
+            if subscriber.node_name != LISTENER_NAME
+        ]
         tally.senders = max(tally.senders, len(senders))
         qos = _common_qos(profiles)
         if qos == channel.qos or channel.qos and not profiles:
@@ -157,8 +185,12 @@ class RecorderNode(Node):
         is_latched, is_reliable = channel.qos = qos
         channel.number = self._writer.topic(tally.name, tally.kind, channel.text, *qos)
         channel.subscription = self._listener.create_subscription(
-            channel.kind, tally.name, _discard, raw=True, qos_profile=qos_of(
-                Quality(QUEUE_DEPTH, is_reliable, is_latched)))
+            channel.kind,
+            tally.name,
+            _discard,
+            raw=True,
+            qos_profile=qos_of(Quality(QUEUE_DEPTH, is_reliable, is_latched)),
+        )
 
     def _take(self):
         """Write all received messages."""
@@ -195,6 +227,8 @@ def _discard(data):
 
 def _common_qos(profiles):
     """Return whether a topic is latched, and whether it is reliable, for all its publishers."""
-    return (bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
-                                   for profile in profiles),
-            all(profile.reliability != ReliabilityPolicy.BEST_EFFORT for profile in profiles))
+    return (
+        bool(profiles)
+        and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in profiles),
+        all(profile.reliability != ReliabilityPolicy.BEST_EFFORT for profile in profiles),
+    )

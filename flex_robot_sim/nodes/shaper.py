@@ -49,26 +49,38 @@ class ShaperNode(Node):
         self._name = 'a robot without URDF' if arm is None else arm.description.name
         self._began_at = time.monotonic()
         self._specification = self._specify(settings, self._log_progress)
-        self._shaper = TrajectoryShaper(lambda end: self._specification, settings.period, arm,
-                                        settings.start_tolerance,
-                                        self._limits.max_trajectory_points,
-                                        settings.shortest_period)
-        self._relay = TrajectoryRelay(self, self._shaper, arm, self._limits,
-                                      has_reports=not settings.controller_action)
+        self._shaper = TrajectoryShaper(
+            lambda end: self._specification,
+            settings.period,
+            arm,
+            settings.start_tolerance,
+            self._limits.max_trajectory_points,
+            settings.shortest_period,
+        )
+        self._relay = TrajectoryRelay(
+            self, self._shaper, arm, self._limits, has_reports=not settings.controller_action
+        )
         self._relay.max_deviation = self._max_deviation(settings)
         source = subscribe(self, SHAPER_TRAJECTORY.private, self._on_trajectory, raw=True)
         if source.topic_name == self._relay.topic:
-            raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
-                               'remap joint_trajectory to the topic of the controller')
+            raise SettingError(
+                f'the shaper would receive its own output on {source.topic_name}: '
+                'remap joint_trajectory to the topic of the controller'
+            )
         topics = f'{source.topic_name} by {self._specification.name}, for {self._relay.topic}'
         if settings.stream != 'none':
-            self._stream = ShaperStream(self, settings.stream, self._set_points(settings),
-                                        self._limits.max_names)
+            self._stream = ShaperStream(
+                self, settings.stream, self._set_points(settings), self._limits.max_names
+            )
             topics += ', and {} for {}'.format(*self._stream.topics)
             self._log_omitted_modes()
         self._action = offer_follow_joint_trajectory(
-            self, '~/follow_joint_trajectory', self._relay, settings.controller_action,
-            settings.start_tolerance)
+            self,
+            '~/follow_joint_trajectory',
+            self._relay,
+            settings.controller_action,
+            settings.start_tolerance,
+        )
         self.parameters.on_change(self._on_change)
         Reporter(self, 'shaping', self._poll, self._figures)
         self.get_logger().info(f'{plain(self._name)}: shapes {topics}')
@@ -76,20 +88,24 @@ class ShaperNode(Node):
     def _specify(self, settings, progress=None):
         """Return the ShaperSpecification for ShaperSettings."""
         if settings.design_file:
-            return read_shaper(settings.design_file,
-                              None if self._arm is None else self._arm.joint_names)
+            return read_shaper(
+                settings.design_file, None if self._arm is None else self._arm.joint_names
+            )
         if settings.frequencies or self._arm is None:
             return design_for_modes(settings.shaper, settings.frequencies, settings.damping_ratios)
         try:
-            return design_for_arm(self._arm, kind=settings.shaper, masses=settings.payload,
-                                  progress=progress)
+            return design_for_arm(
+                self._arm, kind=settings.shaper, masses=settings.payload, progress=progress
+            )
         except SettingError as error:
             raise SettingError(f'{error}; or give the parameter frequencies [Hz]') from error
 
     def _max_deviation(self, settings):
         if settings.max_path_deviation > 0.0 and self._arm is None:
-            raise SettingError('max_path_deviation needs the parameter robot: without a URDF the '
-                               'path of the tool is unknown')
+            raise SettingError(
+                'max_path_deviation needs the parameter robot: without a URDF the '
+                'path of the tool is unknown'
+            )
         return settings.max_path_deviation
 
     def _set_points(self, settings):
@@ -97,10 +113,17 @@ class ShaperNode(Node):
         if not names:
             raise SettingError('joints = [] must name the joints of the stream, in its order')
         if self._arm is not None and tuple(names) != tuple(self._arm.joint_names):
-            raise SettingError(f'joints must be those of {self._name}, in its order: '
-                               f'{", ".join(self._arm.joint_names)}')
-        stream = SetPointStream(names, 1 / settings.stream_rate, self._specification, self._arm,
-                                settings.start_tolerance)
+            raise SettingError(
+                f'joints must be those of {self._name}, in its order: '
+                f'{", ".join(self._arm.joint_names)}'
+            )
+        stream = SetPointStream(
+            names,
+            1 / settings.stream_rate,
+            self._specification,
+            self._arm,
+            settings.start_tolerance,
+        )
         stream.measured = self._relay.measured.positions
         return stream
 
@@ -111,8 +134,9 @@ class ShaperNode(Node):
         if all(getattr(settings, name) == getattr(previous, name) for name in DESIGN_FIELDS):
             pass
         elif settings.design_file:
-            raise SettingError('the shaper is that of design_file: write another one, and begin '
-                               'again')
+            raise SettingError(
+                'the shaper is that of design_file: write another one, and begin again'
+            )
         elif settings.frequencies or self._arm is None:
             self._design.cancel()
             self._use(self._specify(settings))
@@ -145,8 +169,10 @@ class ShaperNode(Node):
     def _log_progress(self, done, total):
         if self._began_at is not None and time.monotonic() > self._began_at + PROGRESS_DELAY_S:
             self._began_at = None
-            self.get_logger().info(f'computing the modes of {plain(self._name)} in all poses: '
-                                   f'{done / total:.0%} after {PROGRESS_DELAY_S:g} s')
+            self.get_logger().info(
+                f'computing the modes of {plain(self._name)} in all poses: '
+                f'{done / total:.0%} after {PROGRESS_DELAY_S:g} s'
+            )
 
     def _on_trajectory(self, data):
         try:
@@ -155,8 +181,11 @@ class ShaperNode(Node):
                 self._relay.pass_on(data)
                 self.forwarded += 1
             else:
-                self._relay.publish(self._relay.shape(
-                    read_trajectory(data, header), header.stamp or None, header.frame))
+                self._relay.publish(
+                    self._relay.shape(
+                        read_trajectory(data, header), header.stamp or None, header.frame
+                    )
+                )
                 self.shaped += 1
             self._problem = ''
         except FlexRobotSimError as error:
@@ -165,10 +194,14 @@ class ShaperNode(Node):
             refuse(self, error)
 
     def _figures(self):
-        values = {'shaper': self._specification.name,
-                  'moving': self._shaper.is_moving(self._relay.now()), 'shaped': self.shaped,
-                  'passed on': self.forwarded, 'refused': self.refused,
-                  'time added [s]': self._shaper.added}
+        values = {
+            'shaper': self._specification.name,
+            'moving': self._shaper.is_moving(self._relay.now()),
+            'shaped': self.shaped,
+            'passed on': self.forwarded,
+            'refused': self.refused,
+            'time added [s]': self._shaper.added,
+        }
         if self._relay.deviation is not None:
             values['path deviation [m]'] = self._relay.deviation
         problem = self._problem or self._relay.problem

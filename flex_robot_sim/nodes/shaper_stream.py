@@ -25,7 +25,7 @@ from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError, Sett
 KINDS = {'commands': FLOATS, 'joint_state': JOINT_STATE, 'joint_trajectory': JOINT_TRAJECTORY}
 # size limit of a message per joint, in numbers; a name takes the space of several
 NUMBERS_PER_JOINT = {'commands': 1, 'joint_state': 64, 'joint_trajectory': 64}
-SET_POINT_TIMEOUT_S = 0.5   # after which an arm at rest gets no more set points
+SET_POINT_TIMEOUT_S = 0.5  # after which an arm at rest gets no more set points
 
 
 class ShaperStream:
@@ -36,15 +36,23 @@ class ShaperStream:
         self._node, self.stream, self.problem = node, stream, ''
         self.accepted = self.refused = 0
         self._last_set_point, self._is_idle = None, True
-        self._make_message = {'commands': self._commands, 'joint_state': self._joint_state,
-                              'joint_trajectory': self._joint_trajectory}[kind]
+        self._make_message = {
+            'commands': self._commands,
+            'joint_state': self._joint_state,
+            'joint_trajectory': self._joint_trajectory,
+        }[kind]
         self._publisher = advertise(node, SET_POINTS._replace(kind=KINDS[kind]))
         source = subscribe_short(
-            node, SHAPER_SET_POINTS.private._replace(kind=KINDS[kind]), self._on_set_point,
-            NUMBERS_PER_JOINT[kind] * max_names)
+            node,
+            SHAPER_SET_POINTS.private._replace(kind=KINDS[kind]),
+            self._on_set_point,
+            NUMBERS_PER_JOINT[kind] * max_names,
+        )
         if source.topic_name == self._publisher.topic_name:
-            raise SettingError(f'the shaper would receive its own output on {source.topic_name}: '
-                               'remap set_points to the topic of the driver')
+            raise SettingError(
+                f'the shaper would receive its own output on {source.topic_name}: '
+                'remap set_points to the topic of the driver'
+            )
         self.topics = source.topic_name, self._publisher.topic_name
         node.create_timer(stream.period, self._on_timer)
 
@@ -55,9 +63,12 @@ class ShaperStream:
 
     def figures(self) -> dict[str, int]:
         """{figure: value} for the diagnostics."""
-        return {'set points': self.accepted, 'set points refused': self.refused,
-                'set points late or twice': self.stream.ignored,
-                'set points beyond a limit': self.stream.limited}
+        return {
+            'set points': self.accepted,
+            'set points refused': self.refused,
+            'set points late or twice': self.stream.ignored,
+            'set points beyond a limit': self.stream.limited,
+        }
 
     def _on_set_point(self, message):
         now = self._now()
@@ -81,13 +92,15 @@ class ShaperStream:
         self._publisher.publish(self._make_message())
         # the absolute value also covers a clock that is set back
         self._is_idle = self.stream.is_settled and (
-            abs(self._now() - self._last_set_point) > SET_POINT_TIMEOUT_S)
+            abs(self._now() - self._last_set_point) > SET_POINT_TIMEOUT_S
+        )
 
     def _was_moved_externally(self):
         stream = self.stream
         return stream.has_begun and any(
             abs(stream.measured.get(name, position) - position) > stream.tolerance
-            for name, position in zip(stream.names, stream.position))
+            for name, position in zip(stream.names, stream.position)
+        )
 
     def _now(self):
         return self._node.get_clock().now().nanoseconds / SECOND
@@ -96,15 +109,18 @@ class ShaperStream:
         return Float64MultiArray(data=self.stream.position.tolist())
 
     def _joint_state(self):
-        message = JointState(name=list(self.stream.names),
-                             position=self.stream.position.tolist(),
-                             velocity=self.stream.velocity.tolist())
+        message = JointState(
+            name=list(self.stream.names),
+            position=self.stream.position.tolist(),
+            velocity=self.stream.velocity.tolist(),
+        )
         message.header.stamp = self._node.get_clock().now().to_msg()
         return message
 
     def _joint_trajectory(self):
-        point = JointTrajectoryPoint(positions=self.stream.position.tolist(),
-                                     velocities=self.stream.velocity.tolist())
+        point = JointTrajectoryPoint(
+            positions=self.stream.position.tolist(), velocities=self.stream.velocity.tolist()
+        )
         point.time_from_start.nanosec = round(self.stream.period * SECOND) % SECOND
         return JointTrajectory(joint_names=list(self.stream.names), points=[point])
 

@@ -17,19 +17,26 @@ from rclpy.node import Node
 from flex_robot_sim.realtime.loop import FAILED, RUNNING, SimulationLoop
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-MAX_STEPS_PER_CALL = 100    # after which the simulation processes other requests
-FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETTING',
-            'SIMULATION_STATE_SETTING', 'SIMULATION_STATE_PAUSE', 'STEP_SIMULATION_SINGLE',
-            'STEP_SIMULATION_MULTIPLE')
+MAX_STEPS_PER_CALL = 100  # after which the simulation processes other requests
+FEATURES = (
+    'SIMULATION_RESET',
+    'SIMULATION_RESET_STATE',
+    'SIMULATION_STATE_GETTING',
+    'SIMULATION_STATE_SETTING',
+    'SIMULATION_STATE_PAUSE',
+    'STEP_SIMULATION_SINGLE',
+    'STEP_SIMULATION_MULTIPLE',
+)
 
 
 def offer_simulation_interfaces(
-        node: Node, loop: SimulationLoop,
-        poll: Callable[[], object] | None = None) -> SimulationInterfaces | None:
+    node: Node, loop: SimulationLoop, poll: Callable[[], object] | None = None
+) -> SimulationInterfaces | None:
     """Offer the services, or None without their types; steps call `poll` while they wait."""
     try:
-        kinds, services = (import_module(f'simulation_interfaces.{part}')
-                           for part in ('msg', 'srv'))
+        kinds, services = (
+            import_module(f'simulation_interfaces.{part}') for part in ('msg', 'srv')
+        )
     except ImportError:
         return None
     return SimulationInterfaces(node, loop, kinds, services, poll)
@@ -38,16 +45,24 @@ def offer_simulation_interfaces(
 class SimulationInterfaces:
     """The services that a SimulationLoop supports."""
 
-    def __init__(self, node: Node, loop: SimulationLoop, kinds: ModuleType,
-                 services: ModuleType, poll: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        loop: SimulationLoop,
+        kinds: ModuleType,
+        services: ModuleType,
+        poll: Callable[[], object] | None = None,
+    ) -> None:
         """Offer the services by `msg` and `srv` of simulation_interfaces."""
         self._loop, self._kinds, self._services, self._poll = loop, kinds, services, poll
-        self._stopped_after: int | None = None      # periods of the loop; None: not stopped
-        for name, handler in (('GetSimulatorFeatures', self.get_features),
-                              ('GetSimulationState', self.get_state),
-                              ('SetSimulationState', self.set_state),
-                              ('StepSimulation', self.step),
-                              ('ResetSimulation', self.reset)):
+        self._stopped_after: int | None = None  # periods of the loop; None: not stopped
+        for name, handler in (
+            ('GetSimulatorFeatures', self.get_features),
+            ('GetSimulationState', self.get_state),
+            ('SetSimulationState', self.set_state),
+            ('StepSimulation', self.step),
+            ('ResetSimulation', self.reset),
+        ):
             topic = ''.join(f'_{c.lower()}' if c.isupper() else c for c in name).strip('_')
             node.create_service(getattr(services, name), topic, handler)
 
@@ -55,8 +70,9 @@ class SimulationInterfaces:
         """Return the supported features."""
         constants = self._kinds.SimulatorFeatures
         # older versions of the package lack some of them
-        response.features.features = [getattr(constants, name) for name in FEATURES
-                                      if hasattr(constants, name)]
+        response.features.features = [
+            getattr(constants, name) for name in FEATURES if hasattr(constants, name)
+        ]
         return response
 
     def get_state(self, request: Any, response: Any) -> Any:
@@ -68,8 +84,11 @@ class SimulationInterfaces:
     def set_state(self, request: Any, response: Any) -> Any:
         """Play, pause, or stop (reset and pause)."""
         kind, target_state = self._kinds.SimulationState, request.state.state
-        actions = {kind.STATE_PLAYING: self._loop.resume, kind.STATE_PAUSED: self._pause,
-                   kind.STATE_STOPPED: self._stop}
+        actions = {
+            kind.STATE_PLAYING: self._loop.resume,
+            kind.STATE_PAUSED: self._pause,
+            kind.STATE_STOPPED: self._stop,
+        }
         if target_state not in actions:
             response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
             response.result.error_message = 'it can be stopped, paused and played'
@@ -82,6 +101,7 @@ class SimulationInterfaces:
 
     def step(self, request: Any, response: Any) -> Any:
         """Take steps while paused."""
+
         def take_steps(count):
             for _ in range(count):
                 self._loop.step()
@@ -101,7 +121,8 @@ class SimulationInterfaces:
             response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
             response.result.error_message = (
                 'nothing was reset: time always runs on, and no entity is ever spawned. Take '
-                'SCOPE_STATE or SCOPE_DEFAULT, which reset the state')
+                'SCOPE_STATE or SCOPE_DEFAULT, which reset the state'
+            )
             return response
         return self._carry_out(self._loop.reset, response)
 

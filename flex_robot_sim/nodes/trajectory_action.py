@@ -38,18 +38,32 @@ class TrajectoryActionNode(Node):
         self.failure = None
         self.parameters = Parameters(self, *TRAJECTORY_ACTION_SETTINGS, known=KNOWN_PARAMETERS)
         if follow_joint_trajectory_type() is None:
-            raise SettingError('control_msgs cannot be imported: install the package '
-                               'ros-DISTRO-control-msgs, or send trajectories to the topic '
-                               'joint_trajectory')
+            raise SettingError(
+                'control_msgs cannot be imported: install the package '
+                'ros-DISTRO-control-msgs, or send trajectories to the topic '
+                'joint_trajectory'
+            )
         when_arm_is_known(self, self.parameters[RobotSettings], self._offer)
 
     def _offer(self, arm):
-        settings, limits = self.parameters[TrajectoryActionSettings], self.parameters[
-            MessageSettings]
+        settings, limits = (
+            self.parameters[TrajectoryActionSettings],
+            self.parameters[MessageSettings],
+        )
         # all points of a goal are sent unchanged: no shaper, no intermediate points
         relay = TrajectoryRelay(
-            self, TrajectoryShaper(lambda end: NONE, math.inf, arm, settings.start_tolerance,
-                                   limits.max_trajectory_points), arm, limits)
+            self,
+            TrajectoryShaper(
+                lambda end: NONE,
+                math.inf,
+                arm,
+                settings.start_tolerance,
+                limits.max_trajectory_points,
+            ),
+            arm,
+            limits,
+        )
         offer_follow_joint_trajectory(self, ACTION, relay, tolerance=settings.goal_tolerance)
-        self.get_logger().info(f'{plain(arm.description.name)}: offers '
-                               f'{self.resolve_service_name(ACTION)}')
+        self.get_logger().info(
+            f'{plain(arm.description.name)}: offers {self.resolve_service_name(ACTION)}'
+        )

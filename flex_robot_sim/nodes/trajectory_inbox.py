@@ -33,13 +33,19 @@ STATUS_PERIOD_S = 0.01  # of publishing new states of trajectories
 class TrajectoryInbox:
     """Subscription of `joint_trajectory`, the planning thread, and the states of trajectories."""
 
-    def __init__(self, node: Node, controller: JointController, limits: MessageSettings,
-                 stamp_offset: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        controller: JointController,
+        limits: MessageSettings,
+        stamp_offset: Callable[[], float] | None = None,
+    ) -> None:
         """Subscribe; `stamp_offset`: time of stamps less that of the controller [s]; None: 0."""
         self._node, self._controller, self._limits = node, controller, limits
         self._stamp_offset = stamp_offset
         self._messages: queue.Queue[tuple[bytes, TrajectoryHeader, int]] = queue.Queue(
-            topics.TRAJECTORY.quality.depth)
+            topics.TRAJECTORY.quality.depth
+        )
         self._thread: threading.Thread | None = None
         subscribe(node, topics.TRAJECTORY, self._on_bytes, raw=True)
         self._status = advertise(node, topics.TRAJECTORY_STATUS.private)
@@ -56,8 +62,12 @@ class TrajectoryInbox:
             self._controller.refuse_if_inactive()
             self._messages.put_nowait((data, header, self._controller.trajectories.ticket()))
         except queue.Full:
-            self._refuse(CommandError(
-                'trajectories arrive faster than they are planned: this one is left out'), header)
+            self._refuse(
+                CommandError(
+                    'trajectories arrive faster than they are planned: this one is left out'
+                ),
+                header,
+            )
         except FlexRobotSimError as error:
             self._refuse(error, header)
         if self._thread is None:
@@ -74,8 +84,12 @@ class TrajectoryInbox:
                 start -= self._stamp_offset()
             try:
                 controller.trajectories.plan(
-                    read_trajectory(data, header, controller.joint_names), controller.newest,
-                    start, ticket, header.stamp or None)
+                    read_trajectory(data, header, controller.joint_names),
+                    controller.newest,
+                    start,
+                    ticket,
+                    header.stamp or None,
+                )
             except FlexRobotSimError as error:
                 self._refuse(error, header)
             del data

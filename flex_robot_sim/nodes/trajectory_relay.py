@@ -37,24 +37,24 @@ from flex_robot_sim.shaping.trajectory_shaper import (
 )
 from flex_robot_sim.util.exceptions import CommandError, SettingError
 
-MIN_LEAD_S = 0.02           # from the request to the first point that may differ
-DELIVERY_S = 0.005          # from publishing until the controller has planned a trajectory
+MIN_LEAD_S = 0.02  # from the request to the first point that may differ
+DELIVERY_S = 0.005  # from publishing until the controller has planned a trajectory
 DELIVERY_PER_POINT_S = 5e-6
-LEAD_DECAY = 0.8            # of the longest working time, from one trajectory to the next
-MAX_ATTEMPTS = 6            # to shape a trajectory, each with a longer lead
-STOP_LEADS = 4              # leads within which a motion may end without a stop
-MAX_STATES = 100            # reported states that are stored
+LEAD_DECAY = 0.8  # of the longest working time, from one trajectory to the next
+MAX_ATTEMPTS = 6  # to shape a trajectory, each with a longer lead
+STOP_LEADS = 4  # leads within which a motion may end without a stop
+MAX_STATES = 100  # reported states that are stored
 
 
 @dataclass(frozen=True, eq=False)
 class SentTrajectory:
     """A shaped trajectory as the controller gets it."""
 
-    stamp: int                  # of its first point; identifies the trajectory               [ns]
-    start: float                # time of the first point by the clock of the relay           [s]
-    end: float                  # time of the last point by the clock of the relay            [s]
+    stamp: int  # of its first point; identifies the trajectory               [ns]
+    start: float  # time of the first point by the clock of the relay           [s]
+    end: float  # time of the last point by the clock of the relay            [s]
     shaped: ShapedTrajectory
-    data: bytes                 # the JointTrajectory
+    data: bytes  # the JointTrajectory
 
     @property
     def message(self) -> JointTrajectory:
@@ -79,8 +79,14 @@ class SentTrajectory:
 class TrajectoryRelay:
     """Shapes and publishes trajectories; stores joint states and reports of the controller."""
 
-    def __init__(self, node: Node, shaper: TrajectoryShaper, arm: ArmModel | None,
-                 limits: MessageSettings, has_reports: bool = True) -> None:
+    def __init__(
+        self,
+        node: Node,
+        shaper: TrajectoryShaper,
+        arm: ArmModel | None,
+        limits: MessageSettings,
+        has_reports: bool = True,
+    ) -> None:
         """
         Publish `joint_trajectory` of a node, and subscribe to the states of arm and controller.
 
@@ -89,19 +95,18 @@ class TrajectoryRelay:
             with another node in between.
         """
         self.shaper, self._node, self._arm, self._limits = shaper, node, arm, limits
-        self.measured, self.target = JointTable(), JointTable()     # target: of the controller
+        self.measured, self.target = JointTable(), JointTable()  # target: of the controller
         shaper.measured = self.measured.positions
-        self.max_deviation = 0.0        # of the tool from the unshaped path; 0: no limit     [m]
-        self.deviation: float | None = None     # of the newest trajectory; None: unknown     [m]
-        self.problem = ''               # why the controller refused the newest trajectory
-        self._reports: dict[int, tuple[str, str]] = {}      # {stamp: (state, reason)}
-        self._sent: deque[int] = deque(maxlen=MAX_STATES)   # stamps, the newest one last    [ns]
+        self.max_deviation = 0.0  # of the tool from the unshaped path; 0: no limit     [m]
+        self.deviation: float | None = None  # of the newest trajectory; None: unknown     [m]
+        self.problem = ''  # why the controller refused the newest trajectory
+        self._reports: dict[int, tuple[str, str]] = {}  # {stamp: (state, reason)}
+        self._sent: deque[int] = deque(maxlen=MAX_STATES)  # stamps, the newest one last    [ns]
         self._origin = node.get_clock().now().nanoseconds
-        self._working_time = 0.0        # from the request to the message                     [s]
+        self._working_time = 0.0  # from the request to the message                     [s]
         self._publisher = advertise(node, topics.TRAJECTORY)
         for topic, table in ((topics.JOINT_STATES, self.measured), (topics.TARGET, self.target)):
-            listen_to_joint_states(node, topic, partial(
-                self._update, table), limits.max_names)
+            listen_to_joint_states(node, topic, partial(self._update, table), limits.max_names)
         if has_reports:
             subscribe_short(node, topics.TRAJECTORY_STATUS, self._on_status)
 
@@ -121,8 +126,9 @@ class TrajectoryRelay:
         if self._arm is None:
             joint_rows(trajectory.names, trajectory.names)
         else:
-            refuse_beyond_stops(self._arm, trajectory.rows(self._arm.joint_names),
-                                trajectory.positions)
+            refuse_beyond_stops(
+                self._arm, trajectory.rows(self._arm.joint_names), trajectory.positions
+            )
         start = self._time_of(stamp_of(message.header))
         if start is not None and self.now() - start >= trajectory.times[-1]:
             raise SettingError('the trajectory is over: its stamp and its times are in the past')
@@ -147,7 +153,8 @@ class TrajectoryRelay:
         """Shape a Trajectory from a stamp on [ns; None: now]; the next one continues from it."""
         start = self._time_of(stamp)
         return self._shape_in_time(
-            lambda now: self._check_deviation(self.shaper.shaped(trajectory, now, start)), frame)
+            lambda now: self._check_deviation(self.shaper.shaped(trajectory, now, start)), frame
+        )
 
     def stop(self) -> SentTrajectory | None:
         """Return a shaped trajectory that stops the joints; None if they stop earlier anyway."""
@@ -162,17 +169,26 @@ class TrajectoryRelay:
         """Publish an unshaped trajectory that stops joints from their measured positions."""
         measured = self.measured
         names = [name for name in names if name in measured.positions]
-        self.pass_on(JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(
-            positions=[measured.positions[name] + measured.velocities[name] * STOP_TIME_S / 2
-                       for name in names],
-            velocities=[0.0] * len(names),
-            time_from_start=Duration(nanosec=round(STOP_TIME_S * SECOND)),
-        )]))
+        self.pass_on(
+            JointTrajectory(
+                joint_names=names,
+                points=[
+                    JointTrajectoryPoint(
+                        positions=[
+                            measured.positions[name] + measured.velocities[name] * STOP_TIME_S / 2
+                            for name in names
+                        ],
+                        velocities=[0.0] * len(names),
+                        time_from_start=Duration(nanosec=round(STOP_TIME_S * SECOND)),
+                    )
+                ],
+            )
+        )
 
     def publish(self, sent: SentTrajectory) -> None:
         """Publish a trajectory for the controller."""
         self._publisher.publish(sent.data)
-        if self.max_deviation == 0.0:       # no limit: compute the deviation after publishing
+        if self.max_deviation == 0.0:  # no limit: compute the deviation after publishing
             self.deviation = self.shaper.path_deviation(sent.shaped)
 
     def pass_on(self, message: JointTrajectory | bytes) -> None:
@@ -194,7 +210,8 @@ class TrajectoryRelay:
                 raise SettingError(
                     f'shaped, the tool leaves its path by {deviation:.3g} m, more than '
                     f'max_path_deviation = {self.max_deviation:g}: move slower, or stop at '
-                    'corners')
+                    'corners'
+                )
             self.deviation = deviation
         return shaped
 
@@ -205,7 +222,7 @@ class TrajectoryRelay:
             began = self.now()
             shaped = shaped_at(began + lead)
             stamp = self._origin + round(shaped.start * SECOND)
-            while stamp in self._sent:      # it identifies the trajectory in reports
+            while stamp in self._sent:  # it identifies the trajectory in reports
                 stamp += 1
             data = write_trajectory(stamp, frame, shaped.names, shaped.times, tables_of(shaped))
             ready = self.now()
@@ -215,11 +232,14 @@ class TrajectoryRelay:
                 self.shaper.keep(shaped)
                 self._sent.append(stamp)
                 self.problem = ''
-                return SentTrajectory(stamp, shaped.start, shaped.start + float(shaped.times[-1]),
-                                      shaped, data)
+                return SentTrajectory(
+                    stamp, shaped.start, shaped.start + float(shaped.times[-1]), shaped, data
+                )
             lead = 2 * max(lead, ready - began)
-        raise CommandError('this machine takes too long to shape such a trajectory: send fewer '
-                           'points, or shape fewer modes')
+        raise CommandError(
+            'this machine takes too long to shape such a trajectory: send fewer '
+            'points, or shape fewer modes'
+        )
 
     def _update(self, table, message):
         table.update(message, self.now())
@@ -233,9 +253,9 @@ class TrajectoryRelay:
             del self._reports[next(iter(self._reports))]
         is_newest = bool(self._sent) and event.identifier == self._sent[-1]
         if event.state == ACCEPTED and event.identifier not in self._sent:
-            self.shaper.forget()        # another sender moves the arm
+            self.shaper.forget()  # another sender moves the arm
         elif is_newest and event.state in (REFUSED, REPLACED):
-            self.shaper.forget()        # the arm does not move as the shaper assumes
+            self.shaper.forget()  # the arm does not move as the shaper assumes
             if event.state == REFUSED:
                 self.problem = f'the controller refused the trajectory: {event.reason}'
                 refuse(self._node, CommandError(self.problem))
@@ -243,6 +263,9 @@ class TrajectoryRelay:
 
 def tables_of(shaped: ShapedTrajectory) -> dict[str, np.ndarray]:
     """Arrays (k, m) of a ShapedTrajectory by the names of the fields of a point."""
-    tables = {'positions': shaped.positions, 'velocities': shaped.velocities,
-              'accelerations': shaped.accelerations}
+    tables = {
+        'positions': shaped.positions,
+        'velocities': shaped.velocities,
+        'accelerations': shaped.accelerations,
+    }
     return {name: table for name, table in tables.items() if table is not None}

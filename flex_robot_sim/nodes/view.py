@@ -34,7 +34,7 @@ class ViewNode(PollingNode):
         """Wait for the robot; the page is served at an address of this machine."""
         refuse_without_view()
         self._page: Page | None = None
-        self._browser_folder: TemporaryDirectory[str] | None = None     # redirects to the page
+        self._browser_folder: TemporaryDirectory[str] | None = None  # redirects to the page
         self._remote: ViewRemote | None = None
         self._frame_count = 0
         super().__init__('view', VIEW_SETTINGS, KNOWN_PARAMETERS)
@@ -63,8 +63,12 @@ class ViewNode(PollingNode):
         now = time.monotonic()
         self._inputs.poll(now)
         self._remote.poll(now)
-        self._prediction.update(now, self._observed, self._remote.parameters,
-                                self.count_publishers(JOINT_COMMANDS.name) > 0)
+        self._prediction.update(
+            now,
+            self._observed,
+            self._remote.parameters,
+            self.count_publishers(JOINT_COMMANDS.name) > 0,
+        )
         self._frame_count += 1
         # each frame is packed separately for each browser
         if self._page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:

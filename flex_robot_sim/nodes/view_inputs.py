@@ -37,8 +37,9 @@ class ViewInputs:
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
         self._effort = NamedValues(arm.joint_names, topics.JOINT_STATES)
-        self._flex = NamedValues(arm.coordinate_names[self._elastic], topics.FLEX_STATES,
-                                 'coordinate')
+        self._flex = NamedValues(
+            arm.coordinate_names[self._elastic], topics.FLEX_STATES, 'coordinate'
+        )
         self._target = NamedValues(arm.joint_names, topics.TARGET)
         self._twin = NamedValues(arm.joint_names, topics.TWIN_JOINT_STATES)
         self._readers: list[tuple[Any, Callable[[float, Any], None]]] = []
@@ -62,8 +63,11 @@ class ViewInputs:
             for message in self._time.new_messages(subscription):
                 read(now, message)
         observed = self._observed
-        for name in [name for name, status in observed.status.items()
-                     if now - status.received_at > STATUS_TIMEOUT_S]:
+        for name in [
+            name
+            for name, status in observed.status.items()
+            if now - status.received_at > STATUS_TIMEOUT_S
+        ]:
             del observed.status[name]
         observed.problem = next(iter(self._problems.values()), '')
 
@@ -84,11 +88,14 @@ class ViewInputs:
         pairing.take_joints(message)
         if not (np.isfinite(pairing.position).all() and np.isfinite(pairing.velocity).all()):
             raise CommandError('joint_states are no numbers')
-        observed.coordinates[:len(pairing.position)] = pairing.position
+        observed.coordinates[: len(pairing.position)] = pairing.position
         if len(message.effort):
             observed.effort[:] = self._effort.read(message, 'effort')
         observed.stamp, observed.received_at, observed.is_prescribed = (
-            self._time(message), now, pairing.is_prescribed)
+            self._time(message),
+            now,
+            pairing.is_prescribed,
+        )
 
     def _on_motors(self, _, message):
         self._pairing.take_motors(message)
@@ -101,11 +108,14 @@ class ViewInputs:
         self._observed.coordinates[self._elastic] = elastic
         self._observed.flex_received_at = now
         self._observed.flex_samples.append(
-            (self._time(message), self._observed.coordinates.copy()))
+            (self._time(message), self._observed.coordinates.copy())
+        )
 
     def _on_target(self, now, message):
         self._observed.target[:], self._observed.target_received_at = (
-            self._target.read(message), now)
+            self._target.read(message),
+            now,
+        )
 
     def _on_twin(self, now, message):
         self._observed.twin, self._observed.twin_received_at = self._twin.read(message), now
@@ -119,7 +129,10 @@ class ViewInputs:
         namespace = f'{self._node.get_namespace().rstrip("/")}/'
         for status in message.status:
             node, _, _ = status.name.partition(': ')
-            if node.startswith(namespace) and '/' not in node[len(namespace):]:
-                self._observed.status[node[len(namespace):]] = Status(
-                    LEVEL_NAMES.get(status.level, 'stale'), status.message,
-                    {item.key: item.value for item in status.values}, now)
+            if node.startswith(namespace) and '/' not in node[len(namespace) :]:
+                self._observed.status[node[len(namespace) :]] = Status(
+                    LEVEL_NAMES.get(status.level, 'stale'),
+                    status.message,
+                    {item.key: item.value for item in status.values},
+                    now,
+                )

@@ -17,17 +17,17 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.observed import ObservedArm
 from flex_robot_sim.viewer.robot_view import RobotView
 
-MIN_PERIOD_S = 2.0      # between two predictions
-POSE_TOLERANCE = 0.05   # largest pose change without a new prediction [rad, m]
-MAX_MODES, MIN_MODE_SHARE = 6, 1e-3     # of the shown modes; share of the largest one
+MIN_PERIOD_S = 2.0  # between two predictions
+POSE_TOLERANCE = 0.05  # largest pose change without a new prediction [rad, m]
+MAX_MODES, MIN_MODE_SHARE = 6, 1e-3  # of the shown modes; share of the largest one
 
 
 class PredictionCase(NamedTuple):
     """Conditions of a prediction."""
 
-    payload: tuple | None               # argument of `loaded`
-    controller: ControllerSettings | None       # None: the drives are locked
-    sampling: LoopTiming | None         # None: that of the controller
+    payload: tuple | None  # argument of `loaded`
+    controller: ControllerSettings | None  # None: the drives are locked
+    sampling: LoopTiming | None  # None: that of the controller
 
 
 class Prediction:
@@ -39,8 +39,13 @@ class Prediction:
         self._requested: tuple[PredictionCase, np.ndarray] | None = None
         self._model: tuple[tuple, ControllerModel] | None = None
 
-    def update(self, now: float, observed: ObservedArm,
-               parameters: Mapping[str, Mapping[str, Any]], is_commanded: bool) -> None:
+    def update(
+        self,
+        now: float,
+        observed: ObservedArm,
+        parameters: Mapping[str, Mapping[str, Any]],
+        is_commanded: bool,
+    ) -> None:
         """
         Hand over a finished prediction, and start another one if pose or conditions changed.
 
@@ -49,14 +54,20 @@ class Prediction:
             process of the dynamics.
         """
         self._background.poll()
-        if now < self._next_time or self._background.is_busy or not np.isfinite(
-                observed.received_at):
+        if (
+            now < self._next_time
+            or self._background.is_busy
+            or not np.isfinite(observed.received_at)
+        ):
             return
         self._next_time = now + MIN_PERIOD_S
         pose = observed.coordinates[self._arm.motor_q].copy()
         case = _case(parameters, is_commanded)
-        if self._requested is None or self._requested[0] != case or np.abs(
-                pose - self._requested[1]).max(initial=0.0) > POSE_TOLERANCE:
+        if (
+            self._requested is None
+            or self._requested[0] != case
+            or np.abs(pose - self._requested[1]).max(initial=0.0) > POSE_TOLERANCE
+        ):
             self._requested = case, pose
             self._background.make(lambda progress: self._frequencies(case, pose), self._take)
 
@@ -82,15 +93,20 @@ def _case(parameters, is_commanded):
     try:
         controller_parameters = parameters.get('controller')
         if controller_parameters:
-            controller = ControllerSettings(**{
-                name: tuple(value) if not isinstance(value, (str, bool, int, float)) else value
-                for name, value in controller_parameters.items()
-                if name in GAINS and value is not None})
+            controller = ControllerSettings(
+                **{
+                    name: tuple(value) if not isinstance(value, (str, bool, int, float)) else value
+                    for name, value in controller_parameters.items()
+                    if name in GAINS and value is not None
+                }
+            )
             if not is_commanded:
                 sampling = LoopTiming(parameters.get('dynamics', {}).get('period', 1e-3), 0.0)
-        payload = {name: tuple(value) if name == 'payload_centre' else value
-                   for name, value in parameters.get('dynamics', {}).items()
-                   if name.startswith('payload_') and value is not None}
+        payload = {
+            name: tuple(value) if name == 'payload_centre' else value
+            for name, value in parameters.get('dynamics', {}).items()
+            if name.startswith('payload_') and value is not None
+        }
         return PredictionCase(payload_of(PayloadSettings(**payload)), controller, sampling)
-    except SettingError:        # another controller with the same node name
+    except SettingError:  # another controller with the same node name
         return PredictionCase(None, None, None)

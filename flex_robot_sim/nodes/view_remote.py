@@ -20,16 +20,21 @@ from flex_robot_sim.ros.conversions import set_vector
 from flex_robot_sim.ros.endpoints import advertise, make_client
 from flex_robot_sim.viewer.remote import Command
 
-AVAILABILITY_PERIOD_S = 0.5     # of the check for services and subscribers
-REFRESH_PERIOD_S = 3.0          # of reading parameters
-ANSWER_TIMEOUT_S = 5.0           # of a service call
-SERVICES = {Command.PAUSE: services.PAUSE, Command.STEP: services.STEP,
-            Command.RESET: services.RESET, Command.DISARM: services.ENABLE}
+AVAILABILITY_PERIOD_S = 0.5  # of the check for services and subscribers
+REFRESH_PERIOD_S = 3.0  # of reading parameters
+ANSWER_TIMEOUT_S = 5.0  # of a service call
+SERVICES = {
+    Command.PAUSE: services.PAUSE,
+    Command.STEP: services.STEP,
+    Command.RESET: services.RESET,
+    Command.DISARM: services.ENABLE,
+}
 PAYLOAD_PARAMETERS = 'payload_link', 'payload_mass', 'payload_centre'
 GAINS = tuple(ControllerSettings.__dataclass_fields__)
 READ_PARAMETERS = {
     'dynamics': (*PAYLOAD_PARAMETERS, 'period'),
-    'controller': (Command.SHAPER, Command.FEEDBACK, *PAYLOAD_PARAMETERS, *GAINS)}
+    'controller': (Command.SHAPER, Command.FEEDBACK, *PAYLOAD_PARAMETERS, *GAINS),
+}
 
 
 class ViewRemote:
@@ -37,17 +42,22 @@ class ViewRemote:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._clients = {command: make_client(node, service)
-                         for command, service in SERVICES.items()}
-        self._setters = {name: node.create_client(SetParameters, f'{name}/set_parameters')
-                         for name in READ_PARAMETERS}
-        self._getters = {name: node.create_client(GetParameters, f'{name}/get_parameters')
-                         for name in READ_PARAMETERS}
+        self._clients = {
+            command: make_client(node, service) for command, service in SERVICES.items()
+        }
+        self._setters = {
+            name: node.create_client(SetParameters, f'{name}/set_parameters')
+            for name in READ_PARAMETERS
+        }
+        self._getters = {
+            name: node.create_client(GetParameters, f'{name}/get_parameters')
+            for name in READ_PARAMETERS
+        }
         self._reference = advertise(node, topics.REFERENCE)
         self._push = advertise(node, topics.PUSH)
         self._pending: list[tuple[Client, Any, float, Callable[[Any], object], str]] = []
         self._news: deque[str] = deque(maxlen=3)
-        self.parameters: dict[str, dict[str, Any]] = {}     # by node, as far as known
+        self.parameters: dict[str, dict[str, Any]] = {}  # by node, as far as known
         self._last_check = self._last_refresh = -np.inf
         self._reasons: dict[str, str] = {}
         self._pushed_links: set[str] = set()
@@ -81,9 +91,11 @@ class ViewRemote:
 
     def call(self, command: str, is_on: bool | None = None) -> None:
         """Call the service of a command, with a value if it has one."""
+
         def on_response(response):
             if not response.success:
                 self._news.append(f'{command}: {response.message}')
+
         client, name = self._clients[command], SERVICES[command].name
         if not client.service_is_ready():
             self._news.append(f'{command}: {self._reasons[command]}')
@@ -107,8 +119,9 @@ class ViewRemote:
     def attach_payload(self, link: str, mass: float, informs_controller: bool) -> None:
         """Set a payload mass [kg] at a link."""
         self._set('dynamics', payload_link=link, payload_mass=mass)
-        self._set('controller', payload_link=link,
-                  payload_mass=mass if informs_controller else 0.0)
+        self._set(
+            'controller', payload_link=link, payload_mass=mass if informs_controller else 0.0
+        )
 
     def choose(self, command: str, value: str) -> None:
         """Set SHAPER or FEEDBACK."""
@@ -123,24 +136,43 @@ class ViewRemote:
         reasons = self._reasons
         has_bench = self._clients[Command.DISARM].service_is_ready()
         for command in (Command.PAUSE, Command.STEP, Command.RESET):
-            reasons[command] = '' if self._clients[command].service_is_ready() else (
-                'a bench cannot be stopped like a simulation' if has_bench else
-                f'there is no service {SERVICES[command].name}')
+            reasons[command] = (
+                ''
+                if self._clients[command].service_is_ready()
+                else (
+                    'a bench cannot be stopped like a simulation'
+                    if has_bench
+                    else f'there is no service {SERVICES[command].name}'
+                )
+            )
         reasons[Command.DISARM] = '' if has_bench else 'there is no bench'
-        reasons[Command.JOINT] = '' if self._reference.get_subscription_count() else (
-            f'{topics.REFERENCE.name} has no subscriber')
+        reasons[Command.JOINT] = (
+            ''
+            if self._reference.get_subscription_count()
+            else (f'{topics.REFERENCE.name} has no subscriber')
+        )
         # one of the subscribers is the view node itself
-        reasons[Command.PUSH] = '' if self._push.get_subscription_count() > 1 else (
-            f'{topics.PUSH.name} has no subscriber')
-        reasons[Command.PAYLOAD] = '' if self._setters['dynamics'].service_is_ready() else (
-            'there are no parameters of dynamics')
+        reasons[Command.PUSH] = (
+            ''
+            if self._push.get_subscription_count() > 1
+            else (f'{topics.PUSH.name} has no subscriber')
+        )
+        reasons[Command.PAYLOAD] = (
+            ''
+            if self._setters['dynamics'].service_is_ready()
+            else ('there are no parameters of dynamics')
+        )
         has_controller = self._setters['controller'].service_is_ready()
         if not has_controller:
             self.parameters.pop('controller', None)
         for command in (Command.SHAPER, Command.FEEDBACK):
-            reasons[command] = ('there is no controller' if not has_controller else
-                                '' if self.value(command)
-                                else f'the controller has no parameter {command}')
+            reasons[command] = (
+                'there is no controller'
+                if not has_controller
+                else ''
+                if self.value(command)
+                else f'the controller has no parameter {command}'
+            )
 
     def _refresh(self, name):
         client = self._getters[name]
@@ -150,8 +182,10 @@ class ViewRemote:
 
         def on_response(response):
             if len(response.values) == len(READ_PARAMETERS[name]):
-                self.parameters[name] = dict(zip(
-                    READ_PARAMETERS[name], map(parameter_value_to_python, response.values)))
+                self.parameters[name] = dict(
+                    zip(READ_PARAMETERS[name], map(parameter_value_to_python, response.values))
+                )
+
         self._request(client, GetParameters.Request(names=READ_PARAMETERS[name]), on_response, '')
 
     def _set(self, name, **values):
@@ -164,13 +198,28 @@ class ViewRemote:
                 if not result.successful:
                     self._news.append(f'{name}: {result.reason}')
             self._refresh(name)
-        self._request(client, SetParameters.Request(parameters=[
-            Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]),
-            on_response, name)
+
+        self._request(
+            client,
+            SetParameters.Request(
+                parameters=[
+                    Parameter(key, value=value).to_parameter_msg() for key, value in values.items()
+                ]
+            ),
+            on_response,
+            name,
+        )
 
     def _request(self, client, request, on_response, name):
-        self._pending.append((client, client.call_async(request),
-                              time.monotonic() + ANSWER_TIMEOUT_S, on_response, name))
+        self._pending.append(
+            (
+                client,
+                client.call_async(request),
+                time.monotonic() + ANSWER_TIMEOUT_S,
+                on_response,
+                name,
+            )
+        )
 
     def _process_answers(self, now):
         pending, self._pending = self._pending, []

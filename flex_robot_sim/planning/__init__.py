@@ -9,7 +9,7 @@ In short::
 
 from flex_robot_sim.util.lazy_names import lazy_names
 
-TYPE_CHECKING = False       # True for static tools, as `typing` has it
+TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk_motion
     from flex_robot_sim.planning.iterative_learning import RepeatedMove
@@ -17,14 +17,22 @@ if TYPE_CHECKING:
     from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 
 __all__ = [
-    'Motion', 'Plan', 'PlanLimits', 'RepeatedMove', 'SimulatedTrials', 'minimum_jerk_motion',
+    'Motion',
+    'Plan',
+    'PlanLimits',
+    'RepeatedMove',
+    'SimulatedTrials',
+    'minimum_jerk_motion',
     'plan_move',
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_names(__name__, {
-        'motion.joint_motion': ('Motion', 'minimum_jerk_motion'),
-        'planning.iterative_learning': ('RepeatedMove',),
-        'planning.rest_to_rest': ('Plan', 'PlanLimits', 'plan_move'),
-        'planning.simulated_trials': ('SimulatedTrials',),
-    })
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            'motion.joint_motion': ('Motion', 'minimum_jerk_motion'),
+            'planning.iterative_learning': ('RepeatedMove',),
+            'planning.rest_to_rest': ('Plan', 'PlanLimits', 'plan_move'),
+            'planning.simulated_trials': ('SimulatedTrials',),
+        },
+    )

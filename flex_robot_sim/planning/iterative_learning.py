@@ -24,11 +24,11 @@ from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-DEFAULT_CAUTION = 1e-2      # R over the largest squared singular value of G
-CAUTION_INCREASE = 10.0     # factor on the caution after a worse trial
-CAUTION_DECREASE = 0.3      # factor after a better one
-MIN_CAUTION_SHARE = 1e-4    # minimum caution, over the first one
-REJECTION_RATIO = 1.02      # error over the least one that rejects a trial
+DEFAULT_CAUTION = 1e-2  # R over the largest squared singular value of G
+CAUTION_INCREASE = 10.0  # factor on the caution after a worse trial
+CAUTION_DECREASE = 0.3  # factor after a better one
+MIN_CAUTION_SHARE = 1e-4  # minimum caution, over the first one
+REJECTION_RATIO = 1.02  # error over the least one that rejects a trial
 
 
 class RepeatedMove:
@@ -44,8 +44,9 @@ class RepeatedMove:
         move.model(errors, nudge=0.01), move.learn(errors(move.reference()))
     """
 
-    def __init__(self, motion: Motion, *, duration: float, count: int = 16,
-                 caution: float = DEFAULT_CAUTION) -> None:
+    def __init__(
+        self, motion: Motion, *, duration: float, count: int = 16, caution: float = DEFAULT_CAUTION
+    ) -> None:
         """
         Begin with an unchanged Motion.
 
@@ -57,9 +58,11 @@ class RepeatedMove:
         """
         expect_kind('motion', motion, Motion, 'a Motion, such as one of minimum_jerk_motion')
         if not motion.end <= number_or_nan(duration) < np.inf:
-            raise SettingError(f'duration = {shortened(repr(duration), 60)} of a trial [s] '
-                               'must be finite and not shorter than the motion of '
-                               f'{motion.end:g} s')
+            raise SettingError(
+                f'duration = {shortened(repr(duration), 60)} of a trial [s] '
+                'must be finite and not shorter than the motion of '
+                f'{motion.end:g} s'
+            )
         count = whole('count', count)
         if not 0.0 < number_or_nan(caution) < 1.0:
             raise SettingError(f'caution = {shortened(repr(caution), 60)} must be between 0 and 1')
@@ -68,20 +71,22 @@ class RepeatedMove:
         self._paths = SplinePaths(np.zeros(joints), np.zeros(joints), count)
         self.weights = np.zeros((joints, count))
         self.gain: np.ndarray | None = None
-        self.errors: list[float] = []   # root mean squares, one per trial
+        self.errors: list[float] = []  # root mean squares, one per trial
         self.caution, self._least_caution = caution, MIN_CAUTION_SHARE * caution
         # (error, weights, errors of that trial)
         self._best: tuple[float, np.ndarray, np.ndarray] | None = None
 
     def reference(self, weights: np.ndarray | None = None) -> Callable[[float], np.ndarray]:
         """Return a function: time -> positions, velocities, accelerations (3, joints)."""
-        correction = self._paths.motion(self.weights if weights is None else weights,
-                                        self.duration)
+        correction = self._paths.motion(
+            self.weights if weights is None else weights, self.duration
+        )
         motion = self.motion
         return lambda t: motion.sample(t) + correction.sample(t)
 
-    def model(self, run: Callable[[Callable[[float], np.ndarray]], ArrayLike], *,
-              nudge: float) -> np.ndarray:
+    def model(
+        self, run: Callable[[Callable[[float], np.ndarray]], ArrayLike], *, nudge: float
+    ) -> np.ndarray:
         """
         Determine the lifted gain by trials of a model, one for each weight.
 
@@ -96,8 +101,10 @@ class RepeatedMove:
             columns.append((np.ravel(run(self.reference(weights))) - nominal.ravel()) / nudge)
         self.gain = gain = np.array(columns).T
         if not np.isfinite(gain).all() or not gain.any():
-            raise SettingError('the model does not answer the weights of the splines with finite '
-                               'errors: nothing can be learnt')
+            raise SettingError(
+                'the model does not answer the weights of the splines with finite '
+                'errors: nothing can be learnt'
+            )
         return gain
 
     def learn(self, errors: ArrayLike) -> float:

@@ -18,17 +18,22 @@ DEFLECTION_SAMPLES = 40  # of the deflection, in one motion
 class MotionResponse(NamedTuple):
     """Result of a simulated motion, a row per time step."""
 
-    times: np.ndarray           # (t,)          [s]
-    sample: np.ndarray          # (t, 3, joints)  positions, velocities, accelerations
-    effort: np.ndarray          # (t, joints)   of the drives                           [N m, N]
-    path: np.ndarray            # (t, n)        coordinates
-    rates: np.ndarray           # (n,)          at the end
+    times: np.ndarray  # (t,)          [s]
+    sample: np.ndarray  # (t, 3, joints)  positions, velocities, accelerations
+    effort: np.ndarray  # (t, joints)   of the drives                           [N m, N]
+    path: np.ndarray  # (t, n)        coordinates
+    rates: np.ndarray  # (n,)          at the end
 
     def max_deflections(self, arm: ArmModel) -> dict[str, float]:
         """Return {flexible link: largest sampled deflection of its tip [m]}."""
-        samples = self.path[1::max(1, (len(self.path) - 1) // DEFLECTION_SAMPLES)]
-        return {link: max((float(np.linalg.norm(tip_deflection(arm, link, q)[:3]))
-                           for q in samples), default=0.0) for link in arm.tips}
+        samples = self.path[1 :: max(1, (len(self.path) - 1) // DEFLECTION_SAMPLES)]
+        return {
+            link: max(
+                (float(np.linalg.norm(tip_deflection(arm, link, q)[:3])) for q in samples),
+                default=0.0,
+            )
+            for link in arm.tips
+        }
 
 
 class MotionSimulator:

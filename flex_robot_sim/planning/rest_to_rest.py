@@ -47,22 +47,22 @@ from flex_robot_sim.util.settings import Settings, setting
 from flex_robot_sim.util.summary import summarized
 
 SPLINES_PER_JOINT = 10
-MAX_STEP_S = 1e-3           # time step of the simulation                                   [s]
-STEPS_PER_PERIOD = 200      # in a period of the first mode, minimum
-MIN_RIGID_STEPS = 300       # in a motion of a rigid arm
-SLOPE_STEP_FACTOR = 2.0     # factor on the step of simulations for slopes
-SEGMENTS = 40               # of a path; the largest share of each one counts
-MIN_STEPS = 2 * SEGMENTS    # in one motion, so that no segment is empty
-MIN_DURATION_S, MAX_DURATION_S = 1e-6, 1e4     # of a plan                                  [s]
-LIMIT_SHARE = 0.97          # target for the largest share of a limit
-MAX_ITERATIONS = 10         # of a plan
+MAX_STEP_S = 1e-3  # time step of the simulation                                   [s]
+STEPS_PER_PERIOD = 200  # in a period of the first mode, minimum
+MIN_RIGID_STEPS = 300  # in a motion of a rigid arm
+SLOPE_STEP_FACTOR = 2.0  # factor on the step of simulations for slopes
+SEGMENTS = 40  # of a path; the largest share of each one counts
+MIN_STEPS = 2 * SEGMENTS  # in one motion, so that no segment is empty
+MIN_DURATION_S, MAX_DURATION_S = 1e-6, 1e4  # of a plan                                  [s]
+LIMIT_SHARE = 0.97  # target for the largest share of a limit
+MAX_ITERATIONS = 10  # of a plan
 NEW_SLOPES_RATIO, STAGNATION_RATIO = 0.4, 0.9  # cost over the best one: compute new slopes; stop
-RESIDUAL_GOAL = 0.003       # target residual vibration, over minimum jerk
-MAX_RESIDUAL = 0.05         # of an acceptable plan
-WEIGHT_STEP = 0.02          # finite difference of a weight, over the longest travel
+RESIDUAL_GOAL = 0.003  # target residual vibration, over minimum jerk
+MAX_RESIDUAL = 0.05  # of an acceptable plan
+WEIGHT_STEP = 0.02  # finite difference of a weight, over the longest travel
 WEIGHTS = {'ringing': 300.0, 'beyond': 30.0, 'weights': 0.1}
-DURATION_TOLERANCE = 0.02   # relative, of the shortest duration
-MAX_DURATION_RATIO = 64.0   # largest trial duration, over the first guess
+DURATION_TOLERANCE = 0.02  # relative, of the shortest duration
+MAX_DURATION_RATIO = 64.0  # largest trial duration, over the first guess
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ class PlanLimits(Settings):
     acceleration: tuple = setting((), 'likewise', 'rad/s2, m/s2', above=0.0, of=float)
     jerk: tuple = setting((), 'likewise', 'rad/s3, m/s3', above=0.0, of=float)
     deflection: float = setting(
-        0.0, 'of the tip of a link, over its length; 0: free', at_least=0.0)
+        0.0, 'of the tip of a link, over its length; 0: free', at_least=0.0
+    )
 
 
 @summarized
@@ -95,12 +96,12 @@ class Plan:
         plan.duration, plan.trajectory().times[-1]
     """
 
-    motion: Motion              # of the drives, which begins at 0
-    duration: float             # [s]
-    ringing: float              # residual amplitude, over that of minimum jerk
-    times: np.ndarray           # (t,)          of the efforts                              [s]
-    efforts: np.ndarray         # (t, joints)   of the drives                           [N m, N]
-    use: dict                   # 'effort of "elbow"' -> largest share of that limit
+    motion: Motion  # of the drives, which begins at 0
+    duration: float  # [s]
+    ringing: float  # residual amplitude, over that of minimum jerk
+    times: np.ndarray  # (t,)          of the efforts                              [s]
+    efforts: np.ndarray  # (t, joints)   of the drives                           [N m, N]
+    use: dict  # 'effort of "elbow"' -> largest share of that limit
     joint_names: tuple
 
     def effort(self, t: float) -> np.ndarray:
@@ -115,9 +116,15 @@ class Plan:
         return Trajectory(self.joint_names, knots, rows[:, 0], rows[:, 1], rows[:, 2])
 
 
-def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: float | None = None,
-              limits: PlanLimits | None = None,
-              payload: Mapping[str, float] | None = None) -> Plan:
+def plan_move(
+    arm: ArmModel,
+    start: ArrayLike,
+    goal: ArrayLike,
+    *,
+    duration: float | None = None,
+    limits: PlanLimits | None = None,
+    payload: Mapping[str, float] | None = None,
+) -> Plan:
     """
     Plan a move from rest to rest without residual vibration.
 
@@ -139,12 +146,15 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: flo
     if limits is not None and not isinstance(limits, PlanLimits):
         raise SettingError(f'limits = {shortened(repr(limits), 60)} must be PlanLimits(...)')
     if payload is not None and not isinstance(payload, Mapping):
-        raise SettingError(f'payload = {shortened(repr(payload), 60)} must be a dict from links '
-                           "to masses [kg], such as {'tool': 0.1}")
+        raise SettingError(
+            f'payload = {shortened(repr(payload), 60)} must be a dict from links '
+            "to masses [kg], such as {'tool': 0.1}"
+        )
     for link, mass in (payload or {}).items():
         arm = with_payload(arm, link, mass)
-    start, goal = (checked(name, value, arm.joint_names)
-                   for name, value in (('start', start), ('goal', goal)))
+    start, goal = (
+        checked(name, value, arm.joint_names) for name, value in (('start', start), ('goal', goal))
+    )
     every = np.arange(len(start))
     for pose in (start, goal):
         refuse_beyond_stops(arm, every, pose)
@@ -154,13 +164,17 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, *, duration: flo
     if duration is None:
         return planner.shortest()
     if not MIN_DURATION_S <= number_or_nan(duration) <= MAX_DURATION_S:
-        raise SettingError(f'duration = {shortened(repr(duration), 60)} must be from '
-                           f'{MIN_DURATION_S:g} to {MAX_DURATION_S:g} s')
+        raise SettingError(
+            f'duration = {shortened(repr(duration), 60)} must be from '
+            f'{MIN_DURATION_S:g} to {MAX_DURATION_S:g} s'
+        )
     plan = planner.plan(float(duration))
     complaint = planner.complaint(plan)
     if complaint:
-        raise SettingError(f'a move in {duration:g} s is not possible: {complaint}. Take more '
-                           'time, or leave the duration out for the shortest one')
+        raise SettingError(
+            f'a move in {duration:g} s is not possible: {complaint}. Take more '
+            'time, or leave the duration out for the shortest one'
+        )
     refuse_curve_beyond_stops(arm, plan.motion)
     return plan
 
@@ -181,7 +195,7 @@ def _corrected_slopes(slopes, step, change):
     step = step.ravel()
     whole = np.vstack(slopes)
     whole = whole + np.outer(change - whole @ step, step) / max(step @ step, 1e-300)
-    return whole[:len(slopes[0])], whole[len(slopes[0]):]
+    return whole[: len(slopes[0])], whole[len(slopes[0]) :]
 
 
 def _extremes(rows):
@@ -199,10 +213,14 @@ class _Planner:
         def limit(name, default):
             values = getattr(limits, name)
             return checked(name, values, arm.joint_names) if values else default
+
         free = np.full(n, np.inf)
-        self.limits = {'effort': limit('effort', effort_limits(arm)),
-                       'velocity': limit('velocity', rate_limits(arm)),
-                       'acceleration': limit('acceleration', free), 'jerk': limit('jerk', free)}
+        self.limits = {
+            'effort': limit('effort', effort_limits(arm)),
+            'velocity': limit('velocity', rate_limits(arm)),
+            'acceleration': limit('acceleration', free),
+            'jerk': limit('jerk', free),
+        }
         self.deflection = limits.deflection or np.inf
         self.lengths = {link: arm.length(link) for link in arm.tips}
         self.paths = SplinePaths(start, goal, SPLINES_PER_JOINT)
@@ -227,27 +245,33 @@ class _Planner:
     def shortest(self):
         """Return the Plan of the shortest duration that the limits allow."""
         if not np.isfinite(np.concatenate([*self.limits.values(), [self.deflection]])).any():
-            raise SettingError('nothing limits this move: give a duration, or limits of effort, '
-                               'velocity, acceleration, jerk or deflection')
+            raise SettingError(
+                'nothing limits this move: give a duration, or limits of effort, '
+                'velocity, acceleration, jerk or deflection'
+            )
         motion = minimum_jerk_motion(self.start, self.goal, duration=1.0)
         peaks = self._peaks(self._simulate(motion, 1.0))
-        velocity_shares = {name: share for name, share in peaks.items()
-                           if name.startswith('velocity')}
-        duration = max([*velocity_shares.values(),
-                        0.5 / self.first if np.isfinite(self.first) else 0.1])
+        velocity_shares = {
+            name: share for name, share in peaks.items() if name.startswith('velocity')
+        }
+        duration = max(
+            [*velocity_shares.values(), 0.5 / self.first if np.isfinite(self.first) else 0.1]
+        )
         longest = MAX_DURATION_RATIO * duration
         low, plan = 0.0, self._plan_warm_started(duration)
         while self.complaint(plan):
             if duration > longest:
-                raise SettingError(f'no duration up to {longest:.3g} s is long enough: '
-                                   f'{self.complaint(plan)}')
+                raise SettingError(
+                    f'no duration up to {longest:.3g} s is long enough: {self.complaint(plan)}'
+                )
             low, duration = duration, 1.3 * duration
             plan = self._plan_warm_started(duration)
         best = plan
         while best.duration > (1 + DURATION_TOLERANCE) * low:
             # as long as low is 0, the first guess was too long
-            plan = self._plan_warm_started((low * best.duration)**0.5 if low else
-                                           best.duration / 1.3)
+            plan = self._plan_warm_started(
+                (low * best.duration) ** 0.5 if low else best.duration / 1.3
+            )
             if self.complaint(plan):
                 low = plan.duration
             else:
@@ -269,7 +293,8 @@ class _Planner:
     def plan(self, duration):
         """Return the best Plan of a duration, also if it violates limits."""
         minimum_jerk = self._simulate(
-            minimum_jerk_motion(self.start, self.goal, duration=duration), duration)
+            minimum_jerk_motion(self.start, self.goal, duration=duration), duration
+        )
         unplanned = self._residual(minimum_jerk)
         amplitude = np.linalg.norm(unplanned)
         scale = amplitude if amplitude > 0.0 else 1.0
@@ -281,24 +306,41 @@ class _Planner:
             ringing, excess = np.linalg.norm(residual), max(shares.max(initial=0.0) - 1.0, 0.0)
             cost = ringing + 3 * excess
             if slopes is not None:
-                slopes = _corrected_slopes(slopes, weights - best.weights,
-                                           np.concatenate([residual, shares])
-                                           - np.concatenate([best.residual, best.shares]))
+                slopes = _corrected_slopes(
+                    slopes,
+                    weights - best.weights,
+                    np.concatenate([residual, shares])
+                    - np.concatenate([best.residual, best.shares]),
+                )
             gain = cost / best.cost if best is not None and best.cost > 0.0 else 0.0
             if best is None or gain < 1.0:
                 best = _BestPath(cost, weights, motion, response, residual, shares)
-            if cost < RESIDUAL_GOAL and shares.max(initial=0.0) <= LIMIT_SHARE + 0.01 or (
-                    has_new_slopes and gain > STAGNATION_RATIO):
+            if (
+                cost < RESIDUAL_GOAL
+                and shares.max(initial=0.0) <= LIMIT_SHARE + 0.01
+                or (has_new_slopes and gain > STAGNATION_RATIO)
+            ):
                 break
             has_new_slopes = slopes is None or gain > NEW_SLOPES_RATIO
             if has_new_slopes:
                 slopes = self._slopes(best.weights, duration, scale)
             weights = self._corrected(best.weights, best.residual, best.shares, slopes)
         motion, response, ringing, weights = (
-            best.motion, best.response, np.linalg.norm(best.residual), best.weights)
+            best.motion,
+            best.response,
+            np.linalg.norm(best.residual),
+            best.weights,
+        )
         self._weights = weights
-        return Plan(motion, duration, float(ringing if amplitude > 0.0 else 0.0), response.times,
-                    response.effort, self._peaks(response), self.arm.joint_names)
+        return Plan(
+            motion,
+            duration,
+            float(ringing if amplitude > 0.0 else 0.0),
+            response.times,
+            response.effort,
+            self._peaks(response),
+            self.arm.joint_names,
+        )
 
     def complaint(self, plan):
         """Line about a violated limit of a Plan, or ''."""
@@ -316,23 +358,30 @@ class _Planner:
             longest = coarser * min(MAX_STEP_S, 1.0 / (STEPS_PER_PERIOD * self.first))
         steps = max(int(np.ceil(duration / longest - 1e-9)), MIN_STEPS)
         try:
-            return MotionSimulator(self.arm, self._start_coordinates,
-                                   duration / steps).run(motion, duration)
+            return MotionSimulator(self.arm, self._start_coordinates, duration / steps).run(
+                motion, duration
+            )
         except SimulationError as error:
-            raise SettingError(f'a move in {duration:.3g} s tears the arm apart: {error}'
-                               ) from error
+            raise SettingError(
+                f'a move in {duration:.3g} s tears the arm apart: {error}'
+            ) from error
 
     def _residual(self, response):
         """Residual vibration (C27)."""
         offset = (response.path[-1] - self.rest.q)[self._undriven]
-        return np.concatenate([self._modes @ offset,
-                               self._modes @ response.rates[self._undriven] / self._rates])
+        return np.concatenate(
+            [self._modes @ offset, self._modes @ response.rates[self._undriven] / self._rates]
+        )
 
     def _limit_ratios(self, response):
         """Yield pairs of a name and shares of limits (t, joints) along a path."""
         jerk = np.gradient(response.sample[:, 2], response.times[1], axis=0)
-        rows = {'effort': response.effort, 'velocity': response.sample[:, 1],
-                'acceleration': response.sample[:, 2], 'jerk': jerk}
+        rows = {
+            'effort': response.effort,
+            'velocity': response.sample[:, 1],
+            'acceleration': response.sample[:, 2],
+            'jerk': jerk,
+        }
         for name, row in rows.items():
             limit = self.limits[name]
             if np.isfinite(limit).any():
@@ -349,49 +398,67 @@ class _Planner:
         for name, row in self._limit_ratios(response):
             for joint, peak in zip(self.arm.joint_names, np.abs(row).max(axis=0)):
                 use[f'{name} of "{joint}"'] = float(peak)
-        use.update((f'deflection of "{link}"', float(share))
-                   for link, share in self._deflection_shares(response).items())
+        use.update(
+            (f'deflection of "{link}"', float(share))
+            for link, share in self._deflection_shares(response).items()
+        )
         return use
 
     def _deflection_shares(self, response):
         if not np.isfinite(self.deflection):
             return {}
-        return {link: deflection / self.lengths[link] / self.deflection
-                for link, deflection in response.max_deflections(self.arm).items()}
+        return {
+            link: deflection / self.lengths[link] / self.deflection
+            for link, deflection in response.max_deflections(self.arm).items()
+        }
 
     def _slopes(self, weights, duration, scale):
         """Slopes of residual and limit shares with the weights."""
         nudge = WEIGHT_STEP * self.distance
-        response = self._simulate(self.paths.motion(weights, duration), duration,
-                                  SLOPE_STEP_FACTOR)
+        response = self._simulate(
+            self.paths.motion(weights, duration), duration, SLOPE_STEP_FACTOR
+        )
         residual, shares = self._residual(response) / scale, self._limit_shares(response)
         out = np.zeros((residual.size + shares.size, weights.size))
         for k in np.flatnonzero(np.repeat(self.goal != self.start, SPLINES_PER_JOINT)):
             changed = weights.copy()
             changed.flat[k] += nudge
-            response = self._simulate(self.paths.motion(changed, duration), duration,
-                                      SLOPE_STEP_FACTOR)
-            out[:residual.size, k] = (self._residual(response) / scale - residual) / nudge
-            out[residual.size:, k] = (self._limit_shares(response) - shares) / nudge
-        return out[:residual.size], out[residual.size:]
+            response = self._simulate(
+                self.paths.motion(changed, duration), duration, SLOPE_STEP_FACTOR
+            )
+            out[: residual.size, k] = (self._residual(response) / scale - residual) / nudge
+            out[residual.size :, k] = (self._limit_shares(response) - shares) / nudge
+        return out[: residual.size], out[residual.size :]
 
     def _corrected(self, weights, residual, shares, slopes):
         """Weights for which the linear model has no residual and violates no limit."""
         current, residual_weight, limit_weight = (
-            weights.ravel(), WEIGHTS['ringing'], WEIGHTS['beyond'])
+            weights.ravel(),
+            WEIGHTS['ringing'],
+            WEIGHTS['beyond'],
+        )
         regularisation = WEIGHTS['weights'] / self.distance * np.eye(current.size)
 
         def costs(step):
             share = shares + slopes[1] @ step
             excess = np.sign(share) * np.maximum(np.abs(share) - LIMIT_SHARE, 0.0)
-            return np.concatenate([residual_weight * (residual + slopes[0] @ step),
-                                   limit_weight * excess,
-                                   regularisation @ (current + step)])
+            return np.concatenate(
+                [
+                    residual_weight * (residual + slopes[0] @ step),
+                    limit_weight * excess,
+                    regularisation @ (current + step),
+                ]
+            )
 
         def slope(step):
             is_beyond = np.abs(shares + slopes[1] @ step) > LIMIT_SHARE
-            return np.vstack([residual_weight * slopes[0],
-                              limit_weight * is_beyond[:, None] * slopes[1], regularisation])
+            return np.vstack(
+                [
+                    residual_weight * slopes[0],
+                    limit_weight * is_beyond[:, None] * slopes[1],
+                    regularisation,
+                ]
+            )
 
         solution = least_squares(costs, np.zeros(current.size), slope, method='trf', max_nfev=60)
         return weights + solution.x.reshape(weights.shape)

@@ -33,9 +33,18 @@ class SimulatedTrials:
         errors = trials.run(arm, motion.sample)     # of the tip, (t, 3) [m]
     """
 
-    def __init__(self, arm: ArmModel, motion: Motion, *, duration: float,
-                 gains: Gains, link: str | None = None,
-                 period: float = 1e-3, delay: float = 1e-3, every: int = 10) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        motion: Motion,
+        *,
+        duration: float,
+        gains: Gains,
+        link: str | None = None,
+        period: float = 1e-3,
+        delay: float = 1e-3,
+        every: int = 10,
+    ) -> None:
         """
         Compute the targets of the tip: its positions for a quasi-static motion.
 
@@ -50,21 +59,29 @@ class SimulatedTrials:
         expect_kind('motion', motion, Motion, 'a Motion, such as one of minimum_jerk_motion')
         loop, every = checked_timing(LoopTiming(period, delay)), whole('every', every)
         if not 2 * every * loop.period <= number_or_nan(duration) < np.inf:
-            raise SettingError(f'duration = {shortened(repr(duration), 60)} of a trial must be '
-                               f'finite and at least two samples of {every * loop.period:g} s')
+            raise SettingError(
+                f'duration = {shortened(repr(duration), 60)} of a trial must be '
+                f'finite and at least two samples of {every * loop.period:g} s'
+            )
         link = arm.tool if link is None else link
         self.link, self.loop, self.every, self.duration = link, loop, every, duration
         self.servo = servo_gains(arm, gains)
         times = np.arange(0.0, duration, every * loop.period)
         equilibria = [equilibrium(arm, motion.sample(t)[0]) for t in times]
         self.target = np.array([pose(arm, state.q, link=link)[:3, 3] for state in equilibria])
-        self._times, self._gravity_effort = times.tolist(), np.array(
-            [state.effort for state in equilibria])
+        self._times, self._gravity_effort = (
+            times.tolist(),
+            np.array([state.effort for state in equilibria]),
+        )
         self._gravity_effort_rate = np.diff(self._gravity_effort, axis=0) / np.diff(times)[:, None]
         self._start = motion.sample(0.0)[0]
 
-    def run(self, arm: ArmModel, reference: Callable[[float], np.ndarray],
-            damping: StrainFeedback | None = None) -> np.ndarray:
+    def run(
+        self,
+        arm: ArmModel,
+        reference: Callable[[float], np.ndarray],
+        damping: StrainFeedback | None = None,
+    ) -> np.ndarray:
         """Position errors (t, 3) [m] of the tip along a reference, with a new law or none."""
         simulation = Simulation(arm)
         simulation.set_state(q=equilibrium(arm, self._start).q)
@@ -72,22 +89,30 @@ class SimulatedTrials:
 
         def law(measured):
             position, velocity = reference(measured.time)[:2]
-            effort = (self._feed_forward(measured.time)
-                      + stiffness * (position - measured.position)
-                      + damping_gain * (velocity - measured.velocity))
+            effort = (
+                self._feed_forward(measured.time)
+                + stiffness * (position - measured.position)
+                + damping_gain * (velocity - measured.velocity)
+            )
             if damping is not None:
                 effort += damping.update(measured.position, measured.velocity, measured.curvature)
             return effort
 
-        log = rollout(simulation, duration=self.duration, controller=sensor_feedback(arm, law),
-                      record={'tip': lambda simulation: simulation.pose(self.link)[:3, 3]},
-                      record_period=self.every * self.loop.period, **self.loop._asdict())
-        return log.tip[:len(self.target)] - self.target
+        log = rollout(
+            simulation,
+            duration=self.duration,
+            controller=sensor_feedback(arm, law),
+            record={'tip': lambda simulation: simulation.pose(self.link)[:3, 3]},
+            record_period=self.every * self.loop.period,
+            **self.loop._asdict(),
+        )
+        return log.tip[: len(self.target)] - self.target
 
     def _feed_forward(self, time):
         """Gravity efforts (joints,), interpolated linearly between the equilibria."""
         row = bisect_right(self._times, time) - 1
         if row >= len(self._gravity_effort_rate):
             return self._gravity_effort[-1]
-        return (self._gravity_effort_rate[row] * (time - self._times[row])
-                + self._gravity_effort[row])
+        return (
+            self._gravity_effort_rate[row] * (time - self._times[row]) + self._gravity_effort[row]
+        )

@@ -14,9 +14,9 @@ class AnsweredSteps:
 
     def __init__(self, bell: Bell, events: queue.SimpleQueue[tuple[str, str]]) -> None:
         """Wait by a Bell that `note_command` rings; `events` get (level, line)."""
-        self.is_active = False              # while a single step waits for its command
+        self.is_active = False  # while a single step waits for its command
         self._bell, self._events = bell, events
-        self._sent = self._answered = 0     # stamps                                        [ns]
+        self._sent = self._answered = 0  # stamps                                        [ns]
         self._has_given_up = False
 
     def note_sent(self, stamp: int) -> None:
@@ -40,8 +40,13 @@ class AnsweredSteps:
         while self.is_active and self._answered < self._sent:
             if time.monotonic() > end:
                 self._has_given_up = True
-                self._events.put(('warning', f'no command answered a single step for '
-                                  f'{ANSWER_TIMEOUT_S:g} s: steps no longer wait for one'))
+                self._events.put(
+                    (
+                        'warning',
+                        f'no command answered a single step for '
+                        f'{ANSWER_TIMEOUT_S:g} s: steps no longer wait for one',
+                    )
+                )
                 break
             self._bell.wait(POLL_PERIOD_S)
         self.is_active = False

@@ -13,7 +13,7 @@ class Bell:
 
     def ring(self) -> None:
         """Wake who waits, or else who waits next."""
-        with suppress(RuntimeError):        # it rings already
+        with suppress(RuntimeError):  # it rings already
             self._silence.release()
 
     def wait(self, seconds: float) -> None:

@@ -41,8 +41,9 @@ class CommandInbox:
         try:
             rows = self._rows(names)
             if len(efforts) != len(rows):
-                raise CommandError(f'{len(efforts)} efforts for {len(rows)} joints. '
-                                   'Give one effort per name')
+                raise CommandError(
+                    f'{len(efforts)} efforts for {len(rows)} joints. Give one effort per name'
+                )
             for name, value in zip(names, efforts):
                 if not math.isfinite(value):
                     raise CommandError(f'the effort of "{name}" is not finite')
@@ -77,8 +78,9 @@ class CommandInbox:
     def _rows(self, names):
         rows = [self._index.get(name) for name in names]
         if None in rows:
-            raise CommandError(f'no joint "{names[rows.index(None)]}". '
-                               f'Known: {", ".join(self._index)}')
+            raise CommandError(
+                f'no joint "{names[rows.index(None)]}". Known: {", ".join(self._index)}'
+            )
         if not rows or len(set(rows)) < len(rows):
             raise CommandError('each joint must be named once' if rows else 'it names no joint')
         return rows

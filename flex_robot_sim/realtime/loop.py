@@ -32,11 +32,11 @@ from flex_robot_sim.util.exceptions import SettingError, SimulationError
 if TYPE_CHECKING:
     from flex_robot_sim.simulation.simulation import Simulation
 
-IDLE_PERIOD_S = 0.05    # longest wait, and period at which a paused loop repeats its state
-MISSED_DEADLINE_S = 5e-3    # lateness that counts as a missed deadline
-LOG_PERIOD_S = 10.0     # between two lines about dropped time
-POLL_PERIOD_S = 2e-4    # at which a waiting caller polls its messages
-MAX_OUTPUT_PERIODS = 1e12   # from one output to the next
+IDLE_PERIOD_S = 0.05  # longest wait, and period at which a paused loop repeats its state
+MISSED_DEADLINE_S = 5e-3  # lateness that counts as a missed deadline
+LOG_PERIOD_S = 10.0  # between two lines about dropped time
+POLL_PERIOD_S = 2e-4  # at which a waiting caller polls its messages
+MAX_OUTPUT_PERIODS = 1e12  # from one output to the next
 
 RUNNING, PAUSED, FAILED = 'running', 'paused', 'failed'
 
@@ -47,8 +47,13 @@ AnyAnswer = TypeVar('AnyAnswer')
 class Output:
     """A function that receives the state at a rate."""
 
-    def __init__(self, function: Callable[[Simulation, np.ndarray], object], rate: float,
-                 loop: SimulationLoop, is_answered: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[[Simulation, np.ndarray], object],
+        rate: float,
+        loop: SimulationLoop,
+        is_answered: bool = False,
+    ) -> None:
         """
         Let `loop` call function(simulation, effort) at a rate [1/s of simulated time].
 
@@ -63,28 +68,38 @@ class Output:
     def set_rate(self, rate: float) -> None:
         """Change the rate; zero is never."""
         loop = self._loop
-        periods = 0.0 if rate == 0 else 1.0 if self._is_forced else 1.0 / max(
-            rate * loop.period, 1.0 / MAX_OUTPUT_PERIODS)
+        periods = (
+            0.0
+            if rate == 0
+            else 1.0
+            if self._is_forced
+            else 1.0 / max(rate * loop.period, 1.0 / MAX_OUTPUT_PERIODS)
+        )
         self.every = 0 if periods == 0.0 else max(1, round(periods))
 
 
 class SimulationLoop:
     """Periods of a simulation, paced by a clock or by commands."""
 
-    def __init__(self, simulation: Simulation, settings: LoopSettings, limits: np.ndarray,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        settings: LoopSettings,
+        limits: np.ndarray,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Prepare for `start` or `turn`; motors have `limits` (joints,) [N m, N]."""
         step = simulation.settings.time_step
         self.period = settings.period
         self._steps = round(settings.period / step)
         if self._steps < 1 or abs(self._steps * step - settings.period) > 1e-6 * settings.period:
-            raise SettingError(f'period = {settings.period:g} s must be a whole number of '
-                               f'time_step = {step:g} s')
+            raise SettingError(
+                f'period = {settings.period:g} s must be a whole number of time_step = {step:g} s'
+            )
         self.simulation, self.settings = simulation, settings
         self.is_lockstep = settings.pacing == 'lockstep'
         self._is_paced = settings.pacing == 'real_time'
-        self.commands = CommandInbox(simulation.arm.joint_names, limits,
-                                     settings.command_timeout)
+        self.commands = CommandInbox(simulation.arm.joint_names, limits, settings.command_timeout)
         self.pacer = Pacer(self.period, settings.real_time_factor, settings.max_lag)
         # efforts in place of commands
         self.controller: Callable[[Simulation], np.ndarray] | None = None
@@ -93,7 +108,7 @@ class SimulationLoop:
         self.events: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._waits = settings.wait_for_command and not self.is_lockstep
         self.state, self.periods = PAUSED if self._waits else RUNNING, 0
-        self.resets = 0                 # number of calls of `reset`
+        self.resets = 0  # number of calls of `reset`
         self.step_times, self.lateness, self.echo = Samples(), Samples(), RoundTrip()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
@@ -107,7 +122,7 @@ class SimulationLoop:
         self._was_stale, self._reported_dropped, self._dropped_at = False, 0.0, -float('inf')
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self.crash: BaseException | None = None     # exception that ended the thread
+        self.crash: BaseException | None = None  # exception that ended the thread
         self._payload_link = ''
         self._set_initial_state()
         self._pass_on_reports()
@@ -123,16 +138,21 @@ class SimulationLoop:
         """From the first period to the end of the last one, without pauses [s]."""
         return 0.0 if self._began is None else self._period_end - self._began
 
-    def add_output(self, rate: float, function: Callable[[Simulation, np.ndarray], object],
-                   is_answered: bool = False) -> Output:
+    def add_output(
+        self,
+        rate: float,
+        function: Callable[[Simulation, np.ndarray], object],
+        is_answered: bool = False,
+    ) -> Output:
         """Return the Output that calls function(simulation, mean_effort) at a rate [Hz]."""
         self.outputs.append(Output(function, rate, self, is_answered))
         return self.outputs[-1]
 
     # for other threads
 
-    def command(self, names: Sequence[str], efforts: Sequence[float],
-                stamp: int | None = None) -> None:
+    def command(
+        self, names: Sequence[str], efforts: Sequence[float], stamp: int | None = None
+    ) -> None:
         """
         Take efforts by joint name [N m, N]; CommandError if they are refused.
 
@@ -159,8 +179,12 @@ class SimulationLoop:
         self._answered_steps.note_sent(stamp)
         self.echo.sent(stamp, self._clock())
 
-    def call(self, function: Callable[[], AnyAnswer], timeout: float = 2.0,
-             poll: Callable[[], object] | None = None) -> AnyAnswer:
+    def call(
+        self,
+        function: Callable[[], AnyAnswer],
+        timeout: float = 2.0,
+        poll: Callable[[], object] | None = None,
+    ) -> AnyAnswer:
         """
         Return the result of function(), called in the thread of the loop.
 
@@ -174,17 +198,19 @@ class SimulationLoop:
         self._requests.put((function, future))
         self._bell.ring()
         end = time.monotonic() + timeout
-        while poll is not None and not future.done() and (
-                future.running() or time.monotonic() < end):
+        while (
+            poll is not None and not future.done() and (future.running() or time.monotonic() < end)
+        ):
             poll()
             time.sleep(POLL_PERIOD_S)
         try:
             return future.result(max(end - time.monotonic(), 0.0))
         except FutureTimeout:
-            if not future.cancel():         # the call has begun: wait for its result
+            if not future.cancel():  # the call has begun: wait for its result
                 return future.result()
-        raise SimulationError(f'the simulation was busy for {timeout:g} s, so this was not done. '
-                              'Ask again')
+        raise SimulationError(
+            f'the simulation was busy for {timeout:g} s, so this was not done. Ask again'
+        )
 
     def pause(self) -> None:
         """Pause until `resume` or `step`."""
@@ -204,14 +230,15 @@ class SimulationLoop:
             raise SimulationError('it runs: pause it before asking for single steps')
         is_outside = self._thread is not None and self.controller is None
         self._answered_steps.begin(
-            is_outside and self.commands.accepted > 0 and not self.is_lockstep)
+            is_outside and self.commands.accepted > 0 and not self.is_lockstep
+        )
         self._carry_out()
         self._answered_steps.finish()
 
     def reset(self) -> None:
         """Return the arm to its initial state, without efforts; a paused loop stays paused."""
         self._set_initial_state()
-        self.simulation.reports.clear()     # as at the start
+        self.simulation.reports.clear()  # as at the start
         self.resets += 1
         self.commands.forget()
         self._pending = 0
@@ -243,9 +270,9 @@ class SimulationLoop:
 
     def start(self) -> None:
         """Run in a thread until `stop`."""
-        self._publish(everything=True)      # the first message of each type is slow
+        self._publish(everything=True)  # the first message of each type is slow
         gc.collect()
-        gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
+        gc.freeze()  # a collection that walks all imported modules takes tens of milliseconds
         self._thread = threading.Thread(target=self._run, name='simulation', daemon=True)
         self._thread.start()
 
@@ -261,7 +288,7 @@ class SimulationLoop:
     def _run(self):
         try:
             self._run_until_stopped()
-        except BaseException as error:      # the owner of the loop reads it
+        except BaseException as error:  # the owner of the loop reads it
             self.crash = error
 
     def _run_until_stopped(self):
@@ -314,8 +341,11 @@ class SimulationLoop:
         if self.controller is not None:
             effort = self.controller(simulation)
         else:
-            effort = np.array(self.commands.efforts(
-                -float('inf') if self.is_lockstep or self._answered_steps.is_active else start))
+            effort = np.array(
+                self.commands.efforts(
+                    -float('inf') if self.is_lockstep or self._answered_steps.is_active else start
+                )
+            )
             if self.commands.is_stale != self._was_stale:
                 self._note_silence()
         simulation.effort = effort
@@ -340,8 +370,12 @@ class SimulationLoop:
 
     def _publish(self, everything=False):
         for output in self.outputs:
-            if output.every and (everything or self.periods % output.every == 0
-                                 or self._answered_steps.is_active and output.is_answered):
+            if output.every and (
+                everything
+                or self.periods % output.every == 0
+                or self._answered_steps.is_active
+                and output.is_answered
+            ):
                 output.function(self.simulation, self.simulation.mean_effort)
         self._sent_at = self._clock()
 
@@ -357,14 +391,16 @@ class SimulationLoop:
                 continue
             try:
                 future.set_result(function())
-            except Exception as error:      # `call` raises it
+            except Exception as error:  # `call` raises it
                 future.set_exception(error)
 
     def _note_silence(self):
         self._was_stale = self.commands.is_stale
         self.events.put(
             ('warning', f'no command for {self.commands.timeout:g} s: efforts are zero')
-            if self._was_stale else ('info', 'commands arrive again'))
+            if self._was_stale
+            else ('info', 'commands arrive again')
+        )
 
     def _note_dropped_time(self):
         lost = self.pacer.dropped - self._reported_dropped

@@ -7,7 +7,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.realtime.loop import FAILED, SimulationLoop
 from flex_robot_sim.util.settings import SimulationSettings
 
-WATCH_RATE_HZ = 100.0   # at which deflections are sampled
+WATCH_RATE_HZ = 100.0  # at which deflections are sampled
 MS_PER_S = 1e3
 
 
@@ -19,11 +19,13 @@ class Bending:
         watch = make_watch(arm, settings)
         arrays = arm.arrays
         self._limits = watch.bend
-        self._rows = np.zeros((2, len(watch.body), arm.size))       # v and w of each segment's tip
+        self._rows = np.zeros((2, len(watch.body), arm.size))  # v and w of each segment's tip
         for k, (body, tip) in enumerate(zip(watch.body, watch.tip)):
             first, (ny, nz) = arrays.first[body], arrays.count[body, :2]
-            self._rows[0, k, first:first + ny] = arrays.station_shape[tip, :ny]
-            self._rows[1, k, first + ny:first + ny + nz] = arrays.station_shape[tip, ny:ny + nz]
+            self._rows[0, k, first : first + ny] = arrays.station_shape[tip, :ny]
+            self._rows[1, k, first + ny : first + ny + nz] = arrays.station_shape[
+                tip, ny : ny + nz
+            ]
         self._links = [link for link, bodies in arm.segments.items() for _ in bodies]
         self.largest = np.zeros(len(watch.body))
 
@@ -50,8 +52,7 @@ class LoopReport:
         self._last = now, loop.simulation.time, loop.pacer.dropped
         self._last_delays = loop.echo.delays.counts.copy()
         self.bending = Bending(loop.simulation.arm, loop.simulation.settings)
-        loop.add_output(WATCH_RATE_HZ, lambda simulation, _: self.bending.note(
-            simulation.q))
+        loop.add_output(WATCH_RATE_HZ, lambda simulation, _: self.bending.note(simulation.q))
 
     def figures(self, now: float) -> tuple[str, str, dict[str, object]]:
         """Return level, line and {figure: value} of the time since the last call."""
@@ -85,8 +86,10 @@ class LoopReport:
             'state to command since the start, 99 % [ms]': MS_PER_S * delays.quantile(0.99),
             'energy [J]': energy.kinetic + energy.strain + energy.gravity,
             'energy balance [J]': energy.balance,
-            **{f'{link}: bending over its limit of validity': share
-               for link, share in shares.items()},
+            **{
+                f'{link}: bending over its limit of validity': share
+                for link, share in shares.items()
+            },
         }
         return *self._verdict(loop.pacer.dropped - dropped, shares), values
 

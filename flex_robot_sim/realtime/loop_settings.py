@@ -14,26 +14,43 @@ class LoopSettings(Settings):
     """Pacing of the simulation, timeouts of its inputs, and its initial position."""
 
     pacing: str = setting(
-        'real_time', 'in step with the clock, as fast as it can, or one period per command',
-        choices=PACINGS)
-    period: float = setting(1e-3, 'simulated time between two looks at the commands', 's',
-                            above=0.0)
-    real_time_factor: float = setting(1.0, 'simulated time over real time', at_least=1e-6,
-                                      at_most=1e6, live=True)
-    max_lag: float = setting(0.05, 'lateness beyond which time is dropped', 's', at_least=0.0,
-                             live=True)
+        'real_time',
+        'in step with the clock, as fast as it can, or one period per command',
+        choices=PACINGS,
+    )
+    period: float = setting(
+        1e-3, 'simulated time between two looks at the commands', 's', above=0.0
+    )
+    real_time_factor: float = setting(
+        1.0, 'simulated time over real time', at_least=1e-6, at_most=1e6, live=True
+    )
+    max_lag: float = setting(
+        0.05, 'lateness beyond which time is dropped', 's', at_least=0.0, live=True
+    )
     command_timeout: float = setting(
-        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True)
+        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True
+    )
     push_timeout: float = setting(
-        2.0, 'age from which a push counts as zero; 0: a push lasts until the next one', 's',
-        at_least=0.0, at_most=MAX_PUSH_DURATION, live=True)
+        2.0,
+        'age from which a push counts as zero; 0: a push lasts until the next one',
+        's',
+        at_least=0.0,
+        at_most=MAX_PUSH_DURATION,
+        live=True,
+    )
     realtime_priority: int = setting(
-        20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0)
+        20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0
+    )
     wait_for_command: bool = setting(
-        False, 'whether the arm stands still, as if paused, until the first command')
+        False, 'whether the arm stands still, as if paused, until the first command'
+    )
     initial_position: tuple = setting(
-        (), 'joint positions at the start and after a reset; none: zero, or the nearest position '
-        'within limits', 'rad, m', of=float)
+        (),
+        'joint positions at the start and after a reset; none: zero, or the nearest position '
+        'within limits',
+        'rad, m',
+        of=float,
+    )
 
 
 @dataclass(frozen=True)
@@ -43,7 +60,8 @@ class PayloadSettings(Settings):
     payload_link: str = setting('', 'link that carries a payload; empty: none', live=True)
     payload_mass: float = setting(0.0, 'its mass', 'kg', at_least=0.0, live=True)
     payload_centre: tuple = setting(
-        (0.0, 0.0, 0.0), 'its centre of mass in the frame of the link', 'm', live=True)
+        (0.0, 0.0, 0.0), 'its centre of mass in the frame of the link', 'm', live=True
+    )
 
 
 def payload_of(settings: PayloadSettings) -> tuple[str, float, tuple] | None:

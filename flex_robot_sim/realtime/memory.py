@@ -8,10 +8,10 @@ rclpy holds the lock of the interpreter all that time.
 
 import ctypes
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3     # parameters of mallopt
-MAX_BLOCK = 32 << 20        # larger blocks always come from the operating system         [bytes]
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt
+MAX_BLOCK = 32 << 20  # larger blocks always come from the operating system         [bytes]
 NO_LIMIT = (1 << 31) - 1
-MADV_HUGEPAGE, HUGE_PAGE = 14, 2 << 20          # of Linux; the size is that of most processors
+MADV_HUGEPAGE, HUGE_PAGE = 14, 2 << 20  # of Linux; the size is that of most processors
 
 
 def reserve_memory(size: int, count: int) -> None:
@@ -24,7 +24,7 @@ def reserve_memory(size: int, count: int) -> None:
     :param size: of a block [bytes].
     """
     library = ctypes.CDLL(None)
-    if not hasattr(library, 'mallopt'):         # another C library
+    if not hasattr(library, 'mallopt'):  # another C library
         return
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
     library.free.argtypes = [ctypes.c_void_p]
@@ -35,8 +35,9 @@ def reserve_memory(size: int, count: int) -> None:
     blocks = [block for block in (library.malloc(size) for _ in range(count)) if block]
     for block in blocks:
         start = -(-block // HUGE_PAGE) * HUGE_PAGE
-        library.madvise(start, max(block + size - start, 0) // HUGE_PAGE * HUGE_PAGE,
-                        MADV_HUGEPAGE)
-        library.memset(block, 1, size)          # the pages exist once they are written
+        library.madvise(
+            start, max(block + size - start, 0) // HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE
+        )
+        library.memset(block, 1, size)  # the pages exist once they are written
     for block in blocks:
         library.free(block)

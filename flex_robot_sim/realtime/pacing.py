@@ -12,7 +12,7 @@ class Pacer:
     def __init__(self, period: float, factor: float = 1.0, max_lag: float = 0.05) -> None:
         """Set period and largest lateness `max_lag` [s]; `factor`: simulated over real time."""
         self._period, self.max_lag = period, max_lag
-        self.dropped = 0.0          # total of dropped real time [s]
+        self.dropped = 0.0  # total of dropped real time [s]
         self.factor = factor
         self.restart(0.0)
 

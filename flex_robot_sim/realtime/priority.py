@@ -3,8 +3,8 @@
 import contextlib
 import os
 
-BEFORE_ORDINARY = 1     # the lowest real-time priority: for what stands in for hardware
-SHARED = 'FLEX_ROBOT_SIM_SHARED'    # in the environment: others need the processors as much
+BEFORE_ORDINARY = 1  # the lowest real-time priority: for what stands in for hardware
+SHARED = 'FLEX_ROBOT_SIM_SHARED'  # in the environment: others need the processors as much
 
 
 def stand_in_for_hardware() -> None:
@@ -28,8 +28,10 @@ def use_realtime_priority(priority: int) -> str | None:
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (OSError, ValueError) as error:
-        return (f'no real-time priority ({getattr(error, "strerror", None) or error}): steps may '
-                'be late under load. Allow it with `rtprio` in /etc/security/limits.conf')
+        return (
+            f'no real-time priority ({getattr(error, "strerror", None) or error}): steps may '
+            'be late under load. Allow it with `rtprio` in /etc/security/limits.conf'
+        )
     return None
 
 
@@ -57,6 +59,6 @@ def raise_ordinary_threads(priority: int) -> None:
     if priority == 0 or not os.path.isdir('/proc/self/task'):
         return
     for thread in map(int, os.listdir('/proc/self/task')):
-        with contextlib.suppress(OSError):      # it has ended, or we may not
+        with contextlib.suppress(OSError):  # it has ended, or we may not
             if os.sched_getscheduler(thread) == os.SCHED_OTHER:
                 os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))

@@ -1,6 +1,6 @@
 """A fixed rate for events that are polled at uneven times."""
 
-MAX_EARLINESS = 0.05    # share of a period by which an event may come early
+MAX_EARLINESS = 0.05  # share of a period by which an event may come early
 
 
 class RateGate:

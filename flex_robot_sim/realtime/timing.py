@@ -27,7 +27,7 @@ class Samples:
 
     def quantile(self, share: float) -> float:
         """Quantile of the newest durations [s]; nan if there are none."""
-        values = self._values[:min(self.count, self._values.size)]
+        values = self._values[: min(self.count, self._values.size)]
         return float(np.quantile(values, share)) if values.size else float('nan')
 
 
@@ -38,7 +38,7 @@ class Histogram:
     One thread adds, and another may read.
     """
 
-    _SHORTEST, _PER_DECADE, _DECADES = 1e-6, 100, 7     # 1 us to 10 s
+    _SHORTEST, _PER_DECADE, _DECADES = 1e-6, 100, 7  # 1 us to 10 s
 
     def __init__(self) -> None:
         self.counts = np.zeros(self._PER_DECADE * self._DECADES + 1, int)

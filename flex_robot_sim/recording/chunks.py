@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from flex_robot_sim.util.exceptions import UsageError
 
-MAX_CHUNK_VARIABLE = 'FLEX_ROBOT_SIM_MAX_CHUNK_MB'      # of the environment
-DEFAULT_MAX_CHUNK_MB = 64       # of one chunk or record, in addition to the size of the file
-MAX_TOTAL_PER_CHUNK_LIMIT = 4   # ratio of all chunks together to the limit of one
-MAX_TOTAL_PER_FILE_SIZE = 64    # added multiple of the file size
-BLOCK_SIZE = 2**20          # unpacked at a time [bytes]
+MAX_CHUNK_VARIABLE = 'FLEX_ROBOT_SIM_MAX_CHUNK_MB'  # of the environment
+DEFAULT_MAX_CHUNK_MB = 64  # of one chunk or record, in addition to the size of the file
+MAX_TOTAL_PER_CHUNK_LIMIT = 4  # ratio of all chunks together to the limit of one
+MAX_TOTAL_PER_FILE_SIZE = 64  # added multiple of the file size
+BLOCK_SIZE = 2**20  # unpacked at a time [bytes]
 
 
 class TooLarge(ValueError):
@@ -40,9 +40,11 @@ class Limits(NamedTuple):
                 raise ValueError
         except (ValueError, OverflowError) as error:
             raise UsageError(
-                f'{MAX_CHUNK_VARIABLE} = {text} must be a number above 0 [MB].') from error
-        return cls(chunk + size,
-                   MAX_TOTAL_PER_CHUNK_LIMIT * chunk + MAX_TOTAL_PER_FILE_SIZE * size)
+                f'{MAX_CHUNK_VARIABLE} = {text} must be a number above 0 [MB].'
+            ) from error
+        return cls(
+            chunk + size, MAX_TOTAL_PER_CHUNK_LIMIT * chunk + MAX_TOTAL_PER_FILE_SIZE * size
+        )
 
 
 def unpack_chunk(chunk: Any, limit: int) -> bytes | bytearray:

@@ -28,19 +28,23 @@ def default_output(recording: Path, form: str) -> Path:
 def check_output(output: Path, form: str) -> None:
     """Raise UsageError if `output` is unusable, before anything is read."""
     if output.exists() and output.is_dir() == (form == 'numpy'):
-        raise UsageError(f'{output}: is no {"file" if form == "numpy" else "folder"}. Name '
-                         'another place by --output.')
+        raise UsageError(
+            f'{output}: is no {"file" if form == "numpy" else "folder"}. Name '
+            'another place by --output.'
+        )
     if not output.resolve().parent.is_dir():
-        raise UsageError(f'{output}: is in a folder that does not exist. Name another place by '
-                         '--output.')
+        raise UsageError(
+            f'{output}: is in a folder that does not exist. Name another place by --output.'
+        )
     if form == 'numpy' and output.suffix != '.npz':
         raise UsageError(f'{output}: NumPy reads .npz. Name such a file by --output.')
     if form == 'parquet':
         refuse_without_parquet('take another --format')
 
 
-def write_tables(tables: Sequence[Table], output: Path, form: str,
-                 is_new: bool = True) -> list[Path]:
+def write_tables(
+    tables: Sequence[Table], output: Path, form: str, is_new: bool = True
+) -> list[Path]:
     """
     Write each of the Tables to a file in a folder, or all to one NumPy file; return the files.
 
@@ -51,9 +55,11 @@ def write_tables(tables: Sequence[Table], output: Path, form: str,
     path = output
     try:
         if form == 'numpy':
-            arrays = {f'{stem}/{name}': _numpy_column(table, name, column)
-                      for stem, table in zip(stems, tables)
-                      for name, column in _columns(table).items()}
+            arrays = {
+                f'{stem}/{name}': _numpy_column(table, name, column)
+                for stem, table in zip(stems, tables)
+                for name, column in _columns(table).items()
+            }
             with open_atomic(output, 'wb', is_new=is_new) as file:
                 np.savez_compressed(file, **arrays)
             return [output]
@@ -61,7 +67,8 @@ def write_tables(tables: Sequence[Table], output: Path, form: str,
             for stem, table in zip(stems, tables):
                 path = output / f'{stem}.{form}'
                 (write_csv if form == 'csv' else write_parquet)(
-                    folder / path.name, _columns(table))
+                    folder / path.name, _columns(table)
+                )
         return [output / f'{stem}.{form}' for stem in stems]
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror or error}.') from error
@@ -75,9 +82,9 @@ def _new_folder(output, is_new):
         yield temporary
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o777 & ~umask)         # permissions as of `mkdir`
+        temporary.chmod(0o777 & ~umask)  # permissions as of `mkdir`
         if is_new or not output.is_dir():
-            temporary.rename(output)             # fails if it has files
+            temporary.rename(output)  # fails if it has files
         else:
             for file in temporary.iterdir():
                 file.replace(output / file.name)
@@ -99,9 +106,11 @@ def _numpy_column(table, name, column):
         return column
     longest = max(map(len, column.tolist()), default=0)
     if longest * len(column) > MAX_CHARACTERS:
-        raise UsageError(f'{table.topic.name}: the texts of {name} are too long for NumPy, which '
-                         'gives each the room of the longest. Take --format csv, or leave the '
-                         'topic out by --topics.')
+        raise UsageError(
+            f'{table.topic.name}: the texts of {name} are too long for NumPy, which '
+            'gives each the room of the longest. Take --format csv, or leave the '
+            'topic out by --topics.'
+        )
     return column.astype(str)
 
 

@@ -35,12 +35,13 @@ from flex_robot_sim.util.files import draft_of, why_unwritable
 from flex_robot_sim.version import __version__
 
 ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
-CHUNK_SIZE = 2**18          # of messages, uncompressed [bytes]
-FLUSH_PERIOD_S = 0.5        # after which a chunk ends, even if it is small
+CHUNK_SIZE = 2**18  # of messages, uncompressed [bytes]
+FLUSH_PERIOD_S = 0.5  # after which a chunk ends, even if it is small
 QOS_KEY = 'offered_qos_profiles'
-METADATA_NAME = 'flex_robot_sim'    # in every recording of this package
-INSTALL_HINT = ('recordings need the package mcap. Install it by `pip install mcap`, and call '
-                'this again')
+METADATA_NAME = 'flex_robot_sim'  # in every recording of this package
+INSTALL_HINT = (
+    'recordings need the package mcap. Install it by `pip install mcap`, and call this again'
+)
 # keep last; enum values of the ROS middleware interface (rmw), which all versions read
 _QOS_TEMPLATE = """- history: 1
   depth: {depth}
@@ -52,18 +53,18 @@ _QOS_TEMPLATE = """- history: 1
   liveliness_lease_duration: {{sec: 9223372036, nsec: 854775807}}
   avoid_ros_namespace_conventions: false
 """
-TIME_LIMIT_NS = 2**63       # times from here on are invalid in ROS
-DEFINITION_OVERHEAD = 500   # of a type, a topic or metadata, in addition to its texts [bytes]
-LATCHED, VOLATILE = 1, 2        # durability
-RELIABLE, BEST_EFFORT = 1, 2    # reliability
+TIME_LIMIT_NS = 2**63  # times from here on are invalid in ROS
+DEFINITION_OVERHEAD = 500  # of a type, a topic or metadata, in addition to its texts [bytes]
+LATCHED, VOLATILE = 1, 2  # durability
+RELIABLE, BEST_EFFORT = 1, 2  # reliability
 
 
 class RecordedTopic(NamedTuple):
     """A topic of a recording."""
 
     name: str
-    kind: str               # package/msg/Type
-    text: str               # definition of the type, if schema is SCHEMA
+    kind: str  # package/msg/Type
+    text: str  # definition of the type, if schema is SCHEMA
     encoding: str = ENCODING
     schema: str = SCHEMA
     is_latched: bool = False
@@ -74,7 +75,7 @@ class RecordedMessage(NamedTuple):
     """A message of a recording."""
 
     topic: RecordedTopic
-    time: int               # time of recording, or simulated time                        [ns]
+    time: int  # time of recording, or simulated time                        [ns]
     data: bytes
 
 
@@ -94,15 +95,21 @@ def refuse_recording(path: str | Path) -> None:
         raise UsageError(f'{path}: is there already. Name a new file.')
     problem = why_unwritable(path)
     if problem:
-        raise UsageError(f'{path}: cannot be written: {problem}. Name a new file in a folder of '
-                         'yours.')
+        raise UsageError(
+            f'{path}: cannot be written: {problem}. Name a new file in a folder of yours.'
+        )
 
 
 class RecordingWriter:
     """Writes a recording; after a failure it ignores all further calls."""
 
-    def __init__(self, path: str | Path, about: Mapping[str, str], is_new: bool = False,
-                 is_atomic: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        about: Mapping[str, str],
+        is_new: bool = False,
+        is_atomic: bool = False,
+    ) -> None:
         """
         Begin the file; UsageError if it cannot be written.
 
@@ -119,41 +126,54 @@ class RecordingWriter:
         self._schemas: dict[str, int] = {}
         try:
             self._draft = draft_of(path) if is_atomic else None
-            self._file = open(self._draft or path, 'xb' if is_new else 'wb')    # noqa: SIM115
+            self._file = open(self._draft or path, 'xb' if is_new else 'wb')  # noqa: SIM115
         except OSError as error:
-            raise UsageError(f'{path}: cannot be written: {error.strerror}. Name '
-                             f'{"a new" if is_new else "another"} file in a folder that '
-                             'exists.') from error
+            raise UsageError(
+                f'{path}: cannot be written: {error.strerror}. Name '
+                f'{"a new" if is_new else "another"} file in a folder that '
+                'exists.'
+            ) from error
         self._writer = Writer(self._file, chunk_size=CHUNK_SIZE)
         self._flushed = time.monotonic()
         self._try(self._begin, about)
 
-    def topic(self, name: str, kind: str, text: str, is_latched: bool = False,
-              is_reliable: bool = True) -> int:
+    def topic(
+        self, name: str, kind: str, text: str, is_latched: bool = False, is_reliable: bool = True
+    ) -> int:
         """Return the number of a topic for `write`; a new topic is registered."""
         if (name, kind) not in self._topics:
             if kind not in self._schemas:
                 self._schemas[kind] = self._try(
-                    self._writer.register_schema, kind, SCHEMA, text.encode())
-            qos = _QOS_TEMPLATE.format(depth=1 if is_latched else 10,
-                                       durability=LATCHED if is_latched else VOLATILE,
-                                       reliability=RELIABLE if is_reliable else BEST_EFFORT)
+                    self._writer.register_schema, kind, SCHEMA, text.encode()
+                )
+            qos = _QOS_TEMPLATE.format(
+                depth=1 if is_latched else 10,
+                durability=LATCHED if is_latched else VOLATILE,
+                reliability=RELIABLE if is_reliable else BEST_EFFORT,
+            )
             self._topics[name, kind] = self._try(
-                self._writer.register_channel, name, ENCODING, self._schemas[kind], {QOS_KEY: qos})
+                self._writer.register_channel, name, ENCODING, self._schemas[kind], {QOS_KEY: qos}
+            )
         return self._topics[name, kind]
 
     def write(self, topic: int, stamp: int, data: bytes, publish_time: int = 0) -> None:
         """Add a message with its log time, and its publish time if it differs [ns]."""
         if self.failure:
             return
-        self._try(self._writer.add_message, topic, stamp, data, publish_time or stamp,
-                  self.messages % 2**32)
+        self._try(
+            self._writer.add_message,
+            topic,
+            stamp,
+            data,
+            publish_time or stamp,
+            self.messages % 2**32,
+        )
         self.messages += not self.failure
         self.flush_when_due()
 
     def note(self, name: str, facts: Mapping[str, str]) -> None:
         """Add a metadata record `name` with `facts`."""
-        self._try(self._writer.flush)       # metadata lies outside chunks
+        self._try(self._writer.flush)  # metadata lies outside chunks
         self._try(self._writer.add_metadata, name, dict(facts))
 
     def flush_when_due(self) -> None:
@@ -194,13 +214,18 @@ class RecordingWriter:
             return 0
 
     def _fail(self, error):
-        saved_part = f'{self.messages} messages were given to it before, and all but the last ' \
-                     'second of them are kept' if self.messages else 'nothing is in it'
+        saved_part = (
+            f'{self.messages} messages were given to it before, and all but the last '
+            'second of them are kept'
+            if self.messages
+            else 'nothing is in it'
+        )
         if self._draft is not None:
             saved_part = 'nothing of it is kept'
             self._draft.unlink(missing_ok=True)
         self.failure = self.failure or (
-            f'{self.path}: cannot be written: {error.strerror}; {saved_part}.')
+            f'{self.path}: cannot be written: {error.strerror}; {saved_part}.'
+        )
         with contextlib.suppress(OSError):
             self._file.close()
 
@@ -212,15 +237,18 @@ class RecordingReader:
         """Open a file, or a folder of `ros2 bag` with one; UsageError if it is no recording."""
         refuse_without_mcap()
         self.path = _find_file(Path(path))
-        self.notes: list[str] = []              # lines about missing parts, after reading
-        self.about: dict[str, str] = {}         # metadata METADATA_NAME
-        self.facts: dict[str, dict[str, str]] = {}      # all metadata by name
+        self.notes: list[str] = []  # lines about missing parts, after reading
+        self.about: dict[str, str] = {}  # metadata METADATA_NAME
+        self.facts: dict[str, dict[str, str]] = {}  # all metadata by name
         with self._open() as file:
             start = file.read(5)
         if start != b'\x89MCAP':
             format_name = {b'SQLit': 'a bag of SQLite', b'#ROSB': 'a bag of ROS 1'}.get(start)
-            remedy = ('Convert it to MCAP, by `ros2 bag convert` for instance' if format_name else
-                      'Name an MCAP file, as flexsim simulate --output and ros2 bag write them')
+            remedy = (
+                'Convert it to MCAP, by `ros2 bag convert` for instance'
+                if format_name
+                else 'Name an MCAP file, as flexsim simulate --output and ros2 bag write them'
+            )
             raise UsageError(f'{path}: this is {format_name or "no recording"}. {remedy}.')
 
     def __iter__(self) -> Iterator[RecordedMessage]:
@@ -236,10 +264,13 @@ class RecordingReader:
                 try:
                     kind, data = next(file_records, (Kind.DATA_END, b''))
                     parsed_records = (
-                        iter([_parse_record(kind, data)]) if kind != Kind.CHUNK else None)
+                        iter([_parse_record(kind, data)]) if kind != Kind.CHUNK else None
+                    )
                 except (McapError, EOFError, ValueError, ArithmeticError, struct.error):
-                    self.notes.append(f'{self.path} is cut off or damaged at {file.tell()} of '
-                                      f'{size} bytes; what stands before is read')
+                    self.notes.append(
+                        f'{self.path} is cut off or damaged at {file.tell()} of '
+                        f'{size} bytes; what stands before is read'
+                    )
                     break
                 if kind == Kind.DATA_END:
                     break
@@ -249,24 +280,31 @@ class RecordingReader:
                         if total > limits.total:
                             raise TooLarge
                         chunk = _unpack_valid_chunk(data, limits.chunk)
-                        parsed_records = iter(()) if chunk is None else (
-                            _parse_record(kind, record_data)
-                            for kind, record_data in records_in_chunk(chunk))
+                        parsed_records = (
+                            iter(())
+                            if chunk is None
+                            else (
+                                _parse_record(kind, record_data)
+                                for kind, record_data in records_in_chunk(chunk)
+                            )
+                        )
                         damaged += chunk is None
                     yield from definitions.messages(parsed_records, limits.chunk)
                 except TooLarge as error:
                     raise UsageError(
                         f'{self.path}: what it unpacks to at {file.tell()} of {size} bytes is '
                         f'larger than the limit. Set {MAX_CHUNK_VARIABLE} (default '
-                        f'{DEFAULT_MAX_CHUNK_MB}) if you trust the file.') from error
+                        f'{DEFAULT_MAX_CHUNK_MB}) if you trust the file.'
+                    ) from error
         if damaged:
             self.notes.append(f'{damaged} chunks of {self.path} are damaged and left out')
         if definitions.invalid_times:
-            self.notes.append(f'{definitions.invalid_times} messages of {self.path} have an '
-                              'impossible time and are left out')
+            self.notes.append(
+                f'{definitions.invalid_times} messages of {self.path} have an '
+                'impossible time and are left out'
+            )
         if definitions.orphaned:
-            self.notes.append(f'{definitions.orphaned} messages of {self.path} belong to no '
-                              'topic')
+            self.notes.append(f'{definitions.orphaned} messages of {self.path} belong to no topic')
 
     def _open(self) -> IO[bytes]:
         try:
@@ -298,14 +336,18 @@ class _Definitions:
                 continue
             if kind == 'Schema':
                 self._grow(len(record.name) + len(record.data), limit)
-                self._schemas[record.id] = (record.name, record.encoding,
-                                            record.data.decode(errors='replace'))
+                self._schemas[record.id] = (
+                    record.name,
+                    record.encoding,
+                    record.data.decode(errors='replace'),
+                )
             elif kind == 'Channel':
                 self._grow(len(record.topic), limit)
                 self._topics[record.id] = self._topic(record)
             elif kind == 'Metadata':
-                self._grow(sum(len(text) for pair in record.metadata.items() for text in pair),
-                           limit)
+                self._grow(
+                    sum(len(text) for pair in record.metadata.items() for text in pair), limit
+                )
                 self._facts.setdefault(record.name, {}).update(record.metadata)
                 if record.name == METADATA_NAME:
                     self._about.update(record.metadata)
@@ -319,9 +361,15 @@ class _Definitions:
     def _topic(self, channel):
         name, encoding, text = self._schemas.get(channel.schema_id, ('', '', ''))
         qos = channel.metadata.get(QOS_KEY, '')
-        return RecordedTopic(channel.topic, name, text, channel.message_encoding, encoding,
-                     'durability: 1' in qos or 'durability: transient_local' in qos,
-                     not ('reliability: 2' in qos or 'reliability: best_effort' in qos))
+        return RecordedTopic(
+            channel.topic,
+            name,
+            text,
+            channel.message_encoding,
+            encoding,
+            'durability: 1' in qos or 'durability: transient_local' in qos,
+            not ('reliability: 2' in qos or 'reliability: best_effort' in qos),
+        )
 
 
 def _unpack_valid_chunk(data: bytes, limit: int) -> bytes | bytearray | None:
@@ -337,7 +385,7 @@ def _unpack_valid_chunk(data: bytes, limit: int) -> bytes | bytearray | None:
         return unpacked_data
     except TooLarge:
         raise
-    except Exception:       # each compression library raises errors of its own
+    except Exception:  # each compression library raises errors of its own
         return None
 
 
@@ -351,8 +399,11 @@ def _parse_record(kind: int, data: bytes) -> Any:
     from mcap.data_stream import ReadDataStream
 
     read: dict[int, Any] = {
-        Kind.SCHEMA: mcap_records.Schema.read, Kind.CHANNEL: mcap_records.Channel.read,
-        Kind.CHUNK: mcap_records.Chunk.read, Kind.METADATA: mcap_records.Metadata.read}
+        Kind.SCHEMA: mcap_records.Schema.read,
+        Kind.CHANNEL: mcap_records.Channel.read,
+        Kind.CHUNK: mcap_records.Chunk.read,
+        Kind.METADATA: mcap_records.Metadata.read,
+    }
     return read[kind](ReadDataStream(_StrictBytes(data)))
 
 

@@ -21,15 +21,15 @@ class Kind:
 
 RELEVANT_KINDS = (Kind.SCHEMA, Kind.CHANNEL, Kind.MESSAGE, Kind.CHUNK, Kind.METADATA)
 _END_LENGTHS = {Kind.DATA_END: 4, Kind.FOOTER: 20}  # records that end the data: length [bytes]
-_RECORD_HEADER = struct.Struct('<BQ')       # opcode, number of bytes that follow
-_MESSAGE_HEADER = struct.Struct('<HIQQ')    # channel, sequence number, log time, publish time
+_RECORD_HEADER = struct.Struct('<BQ')  # opcode, number of bytes that follow
+_MESSAGE_HEADER = struct.Struct('<HIQQ')  # channel, sequence number, log time, publish time
 
 
 class Message(NamedTuple):
     """Fields of a message record that a recording needs."""
 
     channel_id: int
-    log_time: int       # [ns]
+    log_time: int  # [ns]
     data: bytes
 
 
@@ -44,7 +44,7 @@ def records(file: IO[bytes], size: int) -> Iterator[tuple[int, bytes]]:
     while True:
         kind, length = _RECORD_HEADER.unpack(_read_exactly(file, size, _RECORD_HEADER.size))
         if kind in _END_LENGTHS:
-            if length != _END_LENGTHS[kind]:    # behind a wrong length, any bytes look valid
+            if length != _END_LENGTHS[kind]:  # behind a wrong length, any bytes look valid
                 raise ValueError('this is no end')
             return
         if kind in RELEVANT_KINDS:
@@ -52,7 +52,7 @@ def records(file: IO[bytes], size: int) -> Iterator[tuple[int, bytes]]:
         elif length > size - file.tell():
             raise EOFError
         else:
-            file.seek(length, os.SEEK_CUR)      # an attachment may be large
+            file.seek(length, os.SEEK_CUR)  # an attachment may be large
 
 
 def records_in_chunk(data: bytes | bytearray) -> Iterator[tuple[int, bytes]]:
@@ -86,11 +86,11 @@ def chunk_size(data: bytes) -> int:
 def parse_message(data: bytes) -> Message:
     """Return the Message of its bytes; struct.error if these are too few."""
     channel, _, time, _ = _MESSAGE_HEADER.unpack_from(data)
-    return Message(channel, time, data[_MESSAGE_HEADER.size:])
+    return Message(channel, time, data[_MESSAGE_HEADER.size :])
 
 
-_CHUNK_HEADER = struct.Struct('<QQQ')       # times of first and last message, unpacked size
-MESSAGE_HEADER_SIZE = _MESSAGE_HEADER.size   # [bytes]
+_CHUNK_HEADER = struct.Struct('<QQQ')  # times of first and last message, unpacked size
+MESSAGE_HEADER_SIZE = _MESSAGE_HEADER.size  # [bytes]
 
 
 def _read_exactly(file, size, count):

@@ -12,8 +12,11 @@ from flex_robot_sim.ros.definitions import short_name
 
 # command topics of an arm by the last part of their names, and types used for commands only
 COMMAND_NAMES = {topic.last_word for topic in topics.TOPICS if topic.is_command}
-COMMAND_TYPES = (short_name(topics.JOINT_TRAJECTORY), short_name(topics.FLOATS),
-                 'control_msgs/JointJog')
+COMMAND_TYPES = (
+    short_name(topics.JOINT_TRAJECTORY),
+    short_name(topics.FLOATS),
+    'control_msgs/JointJog',
+)
 # joint_wrenches/JOINT is measured for any name JOINT
 MEASURED_NAMESPACE = topics.JOINT_WRENCH.name.partition('/')[0]
 REORDER_WINDOW_NS = SECOND  # largest time by which messages of a file may be out of order
@@ -22,8 +25,8 @@ REORDER_WINDOW_NS = SECOND  # largest time by which messages of a file may be ou
 class Extent(NamedTuple):
     """Time span and topics of a recording."""
 
-    begin: int              # [ns]
-    end: int                # [ns]
+    begin: int  # [ns]
+    end: int  # [ns]
     topics: tuple[RecordedTopic, ...]
 
     @property
@@ -45,7 +48,8 @@ def extent_of(messages: Iterable[RecordedMessage]) -> Extent | None:
 def is_command(topic: RecordedTopic) -> bool:
     """Whether the messages of a topic command an arm, in any namespace."""
     return is_command_name(topic.name) or (
-        not _is_measured(topic.name) and short_name(topic.kind) in COMMAND_TYPES)
+        not _is_measured(topic.name) and short_name(topic.kind) in COMMAND_TYPES
+    )
 
 
 def is_command_name(topic: str) -> bool:
@@ -57,8 +61,9 @@ def _is_measured(topic):
     return topic.split('/')[-2:-1] == [MEASURED_NAMESPACE]
 
 
-def in_order(messages: Iterable[RecordedMessage],
-             window: int = REORDER_WINDOW_NS) -> Iterator[RecordedMessage]:
+def in_order(
+    messages: Iterable[RecordedMessage], window: int = REORDER_WINDOW_NS
+) -> Iterator[RecordedMessage]:
     """Yield messages sorted by time; they may be out of order by `window` [ns]."""
     queue: list[tuple[int, int, RecordedMessage]] = []
     newest = 0
@@ -71,9 +76,13 @@ def in_order(messages: Iterable[RecordedMessage],
         yield heapq.heappop(queue)[2]
 
 
-def due_times(messages: Iterable[RecordedMessage], begin: int, speed: float = 1.0,
-              start: float = 0.0,
-              until: float = math.inf) -> Iterator[tuple[float, RecordedMessage]]:
+def due_times(
+    messages: Iterable[RecordedMessage],
+    begin: int,
+    speed: float = 1.0,
+    start: float = 0.0,
+    until: float = math.inf,
+) -> Iterator[tuple[float, RecordedMessage]]:
     """
     Yield (time since the start of playing [s], message).
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.simulation.simulation import Simulation
 
-MEAN_EFFORTS = 'means around each state'    # value of the metadata `efforts`
+MEAN_EFFORTS = 'means around each state'  # value of the metadata `efforts`
 
 
 class SimulationRecording:
@@ -33,8 +33,11 @@ class SimulationRecording:
     def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
         """Begin the file, or raise UsageError; `is_settled`: efforts are means, see `settle`."""
         _expect_described(arm)
-        self._writer = RecordingWriter(path, {
-            **about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})}, is_atomic=True)
+        self._writer = RecordingWriter(
+            path,
+            {**about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})},
+            is_atomic=True,
+        )
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
@@ -45,43 +48,75 @@ class SimulationRecording:
 
     def note(self, node: str, parameters: Mapping[str, Any]) -> None:
         """Add the parameters that a node would have in the same run."""
-        self._writer.note(f'parameters /{node}', {
-            name: json.dumps(np.asarray(value).tolist()) for name, value in parameters.items()})
+        self._writer.note(
+            f'parameters /{node}',
+            {name: json.dumps(np.asarray(value).tolist()) for name, value in parameters.items()},
+        )
 
     def add(self, simulation: Simulation, target: np.ndarray | None = None) -> None:
         """Add a state, with targets (2, joints), and present efforts unless `settle` follows."""
         self.settle()
-        arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
+        arm, stamp = self._arm, max(1, round(simulation.time * SECOND))  # zero means no stamp
         q, qd = simulation.q.copy(), simulation.v.copy()
         self._effort = simulation.applied_effort
-        self._queue(topics.JOINT_STATES, stamp, lambda effort: joint_state(
-            stamp, arm.joint_names, q[arm.joint_q], qd[arm.joint_q], effort))
+        self._queue(
+            topics.JOINT_STATES,
+            stamp,
+            lambda effort: joint_state(
+                stamp, arm.joint_names, q[arm.joint_q], qd[arm.joint_q], effort
+            ),
+        )
         if target is not None:
             self._queue(topics.TARGET, stamp, joint_state(stamp, arm.joint_names, *target))
         if self._motor_joints.size:
-            self._queue(topics.MOTOR_STATES, stamp, lambda effort: joint_state(
-                stamp, arm.motor_names, q[self._motors], qd[self._motors],
-                effort[self._motor_joints]))
+            self._queue(
+                topics.MOTOR_STATES,
+                stamp,
+                lambda effort: joint_state(
+                    stamp,
+                    arm.motor_names,
+                    q[self._motors],
+                    qd[self._motors],
+                    effort[self._motor_joints],
+                ),
+            )
         if arm.tips:
-            self._queue(topics.FLEX_STATES, stamp, joint_state(
-                stamp, arm.coordinate_names[self._elastic], q[self._elastic], qd[self._elastic]))
+            self._queue(
+                topics.FLEX_STATES,
+                stamp,
+                joint_state(
+                    stamp, arm.coordinate_names[self._elastic], q[self._elastic], qd[self._elastic]
+                ),
+            )
         if self._sensors.names:
             matrix = self._sensors.matrix
-            self._queue(topics.STRAIN, stamp, joint_state(
-                stamp, self._sensors.names, matrix @ q, matrix @ qd))
+            self._queue(
+                topics.STRAIN,
+                stamp,
+                joint_state(stamp, self._sensors.names, matrix @ q, matrix @ qd),
+            )
         for link, tip in simulation.deflection.items():
-            self._queue(topics.TIP_DEFLECTION.with_word(self._topic_words[link]), stamp,
-                        pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
+            self._queue(
+                topics.TIP_DEFLECTION.with_word(self._topic_words[link]),
+                stamp,
+                pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])),
+            )
         T = simulation.pose(self._tool)
-        self._queue(topics.TOOL_POSE, stamp, pose(
-            stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])))
+        self._queue(
+            topics.TOOL_POSE,
+            stamp,
+            pose(stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])),
+        )
 
     def settle(self, effort: np.ndarray | None = None) -> None:
         """Write the state added last, with mean efforts (joints,) [N m, N] or those of `add`."""
         pending, self._pending = self._pending, []
         for topic, stamp, data in pending:
-            self._send(topic, stamp, data(
-                self._effort if effort is None else effort) if callable(data) else data)
+            self._send(
+                topic,
+                stamp,
+                data(self._effort if effort is None else effort) if callable(data) else data,
+            )
 
     def close(self) -> None:
         """End the file; UsageError if it could not be written."""
@@ -93,21 +128,32 @@ class SimulationRecording:
 
     def _send(self, topic, stamp, data):
         writer = self._writer
-        writer.write(writer.topic(f'/{topic.name}', topic.kind, TEXTS[topic.kind],
-                                  topic.quality.is_latched), stamp, data)
+        writer.write(
+            writer.topic(
+                f'/{topic.name}', topic.kind, TEXTS[topic.kind], topic.quality.is_latched
+            ),
+            stamp,
+            data,
+        )
 
 
 def _expect_described(arm):
     """Raise UsageError if the URDF of an arm, which a recording contains, has other numbers."""
     description = arm.description
-    read, built = (build_arm(one, arm.coupling).arrays
-                   for one in (read_text(description.text), description))
+    read, built = (
+        build_arm(one, arm.coupling).arrays for one in (read_text(description.text), description)
+    )
     if not all(np.array_equal(*values, equal_nan=True) for values in zip(read, built)):
-        raise UsageError(f'{description.name}: parameters differ from those of its URDF, which a '
-                         'recording contains. Write them into the URDF, and load it.')
+        raise UsageError(
+            f'{description.name}: parameters differ from those of its URDF, which a '
+            'recording contains. Write them into the URDF, and load it.'
+        )
 
 
 def about(arm: ArmModel) -> dict[str, str]:
     """Return metadata about the arm that its description does not contain."""
-    return {'robot': arm.description.name, 'coupling': arm.coupling,
-            'gravity': ' '.join(f'{value:.9g}' for value in -arm.arrays.base_acceleration[3:])}
+    return {
+        'robot': arm.description.name,
+        'coupling': arm.coupling,
+        'gravity': ' '.join(f'{value:.9g}' for value in -arm.arrays.base_acceleration[3:]),
+    }

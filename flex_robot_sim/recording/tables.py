@@ -14,8 +14,8 @@ from flex_robot_sim.ros.definitions import DefinitionError, message_type
 from flex_robot_sim.util.exceptions import UsageError
 
 MAX_COLUMNS = 1000
-MAX_EMPTY_CELLS = 1_000_000     # of a table, in excess of the bytes of its messages
-LABEL_FIELDS = 'name', 'joint_names', 'key'     # texts that label the items of other fields
+MAX_EMPTY_CELLS = 1_000_000  # of a table, in excess of the bytes of its messages
+LABEL_FIELDS = 'name', 'joint_names', 'key'  # texts that label the items of other fields
 SECONDS_PER_NANOSECOND = 1e-9
 
 
@@ -23,15 +23,15 @@ class Table(NamedTuple):
     """The messages of a topic."""
 
     topic: RecordedTopic
-    time: np.ndarray                        # since the recording began, (rows,)            [s]
-    columns: dict[str, np.ndarray]          # numbers, or texts as objects, (rows,)
+    time: np.ndarray  # since the recording began, (rows,)            [s]
+    columns: dict[str, np.ndarray]  # numbers, or texts as objects, (rows,)
 
 
 class Tables(NamedTuple):
     """A recording as tables."""
 
-    tables: list[Table]                     # sorted by topic name
-    notes: list[str]                        # lines about omitted messages
+    tables: list[Table]  # sorted by topic name
+    notes: list[str]  # lines about omitted messages
 
 
 def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ()) -> Tables:
@@ -50,8 +50,10 @@ def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ())
     if missing:
         raise UsageError(f'there is no topic {sorted(missing)[0]} in the recording')
     parts = sorted(builders.values(), key=lambda part: part.topic.name)
-    return Tables([part.table(begin or 0) for part in parts if part.time],
-                  [note for part in parts for note in part.notes()])
+    return Tables(
+        [part.table(begin or 0) for part in parts if part.time],
+        [note for part in parts for note in part.notes()],
+    )
 
 
 class _TableBuilder:
@@ -64,8 +66,10 @@ class _TableBuilder:
         self._bytes, self._cells = 0, 0
         try:
             if (topic.encoding, topic.schema) != (ENCODING, SCHEMA):
-                raise DefinitionError(f'its messages are {topic.encoding or "of no encoding"} '
-                                      f'with {topic.schema or "no"} definitions')
+                raise DefinitionError(
+                    f'its messages are {topic.encoding or "of no encoding"} '
+                    f'with {topic.schema or "no"} definitions'
+                )
             self._type = message_type(topic.kind, topic.text)
         except DefinitionError as error:
             self._problem = str(error)
@@ -88,15 +92,18 @@ class _TableBuilder:
         if self._cells > self._bytes + MAX_EMPTY_CELLS:
             self._reject('its rows have too few of its columns')
             return
-        if any(isinstance(columns.get(name, value), (list, str)) != isinstance(value, str)
-               for name, value in row.items()):
-            self._refused_messages += 1      # a column must not change between numbers and texts
+        if any(
+            isinstance(columns.get(name, value), (list, str)) != isinstance(value, str)
+            for name, value in row.items()
+        ):
+            self._refused_messages += 1  # a column must not change between numbers and texts
             return
         rows = len(self.time)
         for name, value in row.items():
             if name not in columns:
-                columns[name] = ([''] * rows if isinstance(value, str) else
-                                 array('d', [math.nan]) * rows)
+                columns[name] = (
+                    [''] * rows if isinstance(value, str) else array('d', [math.nan]) * rows
+                )
         for name, column in columns.items():
             is_text = isinstance(column, list)
             column.append(row.get(name, '' if is_text else math.nan))
@@ -109,16 +116,23 @@ class _TableBuilder:
         order = np.argsort(self.time, kind='stable')
         time = (np.array(self.time, np.int64)[order] - begin) * SECONDS_PER_NANOSECOND
         # texts stay objects: in a NumPy text array each takes the size of the longest
-        return Table(self.topic, time, {
-            name: np.array(column, object if isinstance(column, list) else float)[order]
-            for name, column in self._columns.items()})
+        return Table(
+            self.topic,
+            time,
+            {
+                name: np.array(column, object if isinstance(column, list) else float)[order]
+                for name, column in self._columns.items()
+            },
+        )
 
     def notes(self):
         if self._problem:
             yield f'{self.topic.name} is left out: {self._problem}'
         if self._refused_messages:
-            yield (f'{self._refused_messages} messages of {self.topic.name} are left out: they '
-                   f'are no {self.topic.kind}')
+            yield (
+                f'{self._refused_messages} messages of {self.topic.name} are left out: they '
+                f'are no {self.topic.kind}'
+            )
 
 
 def _row(message: dict[str, Any]) -> dict[str, Any]:
@@ -137,8 +151,12 @@ def _cells(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             if name == labels:
                 continue
             inner = name if not path or path == 'header' else f'{path}/{name}'
-            if labels and not isinstance(part, (str, dict)) and np.ndim(part) == 1 and (
-                    len(part) == len(value[labels])):
+            if (
+                labels
+                and not isinstance(part, (str, dict))
+                and np.ndim(part) == 1
+                and (len(part) == len(value[labels]))
+            ):
                 for label, item in zip(value[labels], part):
                     yield from _cells(f'{inner}/{label}', item)
             else:
@@ -152,19 +170,34 @@ def _cells(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _are_labels(value):
     """Whether `value` is a non-empty list of distinct texts."""
-    return (isinstance(value, list) and all(isinstance(item, str) for item in value)
-            and len(set(value)) == len(value) > 0)
+    return (
+        isinstance(value, list)
+        and all(isinstance(item, str) for item in value)
+        and len(set(value)) == len(value) > 0
+    )
 
 
 def _label_items(items):
     """Yield (label, item); the label is the unique name or key of each item, else its index."""
-    key = next((name for name in LABEL_FIELDS if all(
-        isinstance(item, dict) and isinstance(item.get(name), str) for item in items)), None)
+    key = next(
+        (
+            name
+            for name in LABEL_FIELDS
+            if all(isinstance(item, dict) and isinstance(item.get(name), str) for item in items)
+        ),
+        None,
+    )
     names = [item[key] for item in items] if key else []
     if not names or len(set(names)) < len(names):
         yield from enumerate(items)
         return
     for name, item in zip(names, items):
         remaining_fields = {word: part for word, part in item.items() if word != key}
-        yield name, (next(iter(remaining_fields.values())) if len(remaining_fields) == 1
-                     else remaining_fields)
+        yield (
+            name,
+            (
+                next(iter(remaining_fields.values()))
+                if len(remaining_fields) == 1
+                else remaining_fields
+            ),
+        )

@@ -15,9 +15,9 @@ from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.viewer.solids import Attachments, solids
 
 FRAME_RATE_HZ, MAX_FRAMES = 30.0, 1800  # frames per second; frames altogether
-PIECES_PER_LINK = 12                    # of a drawn flexible link
-MAX_FACES = 4000                        # of all solids: a page draws each face separately
-INT16_MAX = 32767                       # largest signed 16-bit integer
+PIECES_PER_LINK = 12  # of a drawn flexible link
+MAX_FACES = 4000  # of all solids: a page draws each face separately
+INT16_MAX = 32767  # largest signed 16-bit integer
 
 
 def motion_of(run: RecordedRun) -> dict[str, Any] | None:
@@ -39,7 +39,10 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
     shown_solids = _limit_faces(shown_solids)
     movers = list(dict.fromkeys(solid.link for solid in shown_solids))
     posture, attachments, shape = (
-        Posture(arm), Attachments(arm), BendingShape(arm, PIECES_PER_LINK))
+        Posture(arm),
+        Attachments(arm),
+        BendingShape(arm, PIECES_PER_LINK),
+    )
     straight = shape.bent(np.zeros(arm.size))
     tool = arm.frames[arm.tool]
     mover_poses, axes, loads, tip_positions = [], [], [], []
@@ -56,23 +59,37 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
     length_unit = 1.5 * size / INT16_MAX
     poses = np.array(mover_poses).reshape(len(time), len(movers), 7)
     return {
-        'time': np.round(time, 4).tolist(), 'unit': length_unit, 'reach': size,
+        'time': np.round(time, 4).tolist(),
+        'unit': length_unit,
+        'reach': size,
         'middle': middle(arm).tolist(),
-        'solids': [{'mover': movers.index(solid.link), 'colour': _hex(solid.colour),
-                    'vertices': _encode_int16(solid.vertices, length_unit),
-                    'faces': np.asarray(solid.faces).ravel().tolist()} for solid in shown_solids],
+        'solids': [
+            {
+                'mover': movers.index(solid.link),
+                'colour': _hex(solid.colour),
+                'vertices': _encode_int16(solid.vertices, length_unit),
+                'faces': np.asarray(solid.faces).ravel().tolist(),
+            }
+            for solid in shown_solids
+        ],
         'movers': len(movers),
-        'links': [{'nodes': [link.nodes.start, link.nodes.stop],
-                   'pieces': [link.pieces.start, link.pieces.stop],
-                   'width': float(np.mean(np.sort(straight.scale[link.pieces.start])[:2]))}
-                  for link in shape.links],
-        'nodes': len(axes[0]), 'pieces': len(loads[0]),
+        'links': [
+            {
+                'nodes': [link.nodes.start, link.nodes.stop],
+                'pieces': [link.pieces.start, link.pieces.stop],
+                'width': float(np.mean(np.sort(straight.scale[link.pieces.start])[:2])),
+            }
+            for link in shape.links
+        ],
+        'nodes': len(axes[0]),
+        'pieces': len(loads[0]),
         'places': _encode_int16(poses[:, :, :3], length_unit),
         'turns': _encode_int16(poses[:, :, 3:], 1 / INT16_MAX),
         'axes': _encode_int16(np.array(axes), length_unit),
         'loads': _encode_int16(np.array(loads), 1 / INT16_MAX),
         'tips': _encode_int16(np.array(tip_positions), length_unit),
-        'colours': [_hex(colour) for colour in colour_ramp(24)]}
+        'colours': [_hex(colour) for colour in colour_ramp(24)],
+    }
 
 
 def _limit_faces(shown_solids):
@@ -85,11 +102,13 @@ def _limit_faces(shown_solids):
 
 def _encode_int16(values, unit):
     """Return values in `unit` as little-endian 16-bit integers in base64."""
-    integers = np.clip(np.round(np.asarray(values, float) / unit),
-                       -INT16_MAX, INT16_MAX).astype('<i2')
+    integers = np.clip(np.round(np.asarray(values, float) / unit), -INT16_MAX, INT16_MAX).astype(
+        '<i2'
+    )
     return base64.b64encode(integers.tobytes()).decode()
 
 
 def _hex(colour):
-    return '#' + ''.join(f'{round(255 * min(max(float(part), 0.0), 1.0)):02x}'
-                         for part in colour[:3])
+    return '#' + ''.join(
+        f'{round(255 * min(max(float(part), 0.0), 1.0)):02x}' for part in colour[:3]
+    )

@@ -8,21 +8,24 @@ from flex_robot_sim.recording.simulated import MEAN_EFFORTS
 from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series
 
-MAX_INSTANTS = 4000         # at which energies are computed
+MAX_INSTANTS = 4000  # at which energies are computed
 COLUMNS = 'kinetic', 'strain', 'gravity', 'work', 'taken'
 
 
-def coordinates(run: RecordedRun, arm: ArmModel, time: np.ndarray
-                ) -> tuple[np.ndarray, np.ndarray] | None:
+def coordinates(
+    run: RecordedRun, arm: ArmModel, time: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
     """
     Return coordinates and rates (k, n) of the arm at times [s]; None if some were not recorded.
 
     Topics with more samples than the elastic states are interpolated.
     """
     joints, motors = len(arm.joint_names), len(arm.motor_names)
-    parts = [((run.position, run.velocity), arm.joint_names),
-             ((run.motor_position, run.motor_velocity), arm.motor_names),
-             ((run.flex, run.flex_rate), arm.coordinate_names[joints + motors:])]
+    parts = [
+        ((run.position, run.velocity), arm.joint_names),
+        ((run.motor_position, run.motor_velocity), arm.motor_names),
+        ((run.flex, run.flex_rate), arm.coordinate_names[joints + motors :]),
+    ]
     histories: list[list[np.ndarray]] = [[], []]
     for pair, names in parts:
         for series, columns in zip(pair, histories):
@@ -42,7 +45,7 @@ def instants(run: RecordedRun, max_count: int = MAX_INSTANTS, rate: float = np.i
     time = time[(time >= run.position.time[0]) & (time <= run.position.time[-1])]
     if len(time) < 2:
         return time
-    stride = max(len(time) / max_count, np.median(np.diff(time))**-1 / rate, 1.0)
+    stride = max(len(time) / max_count, np.median(np.diff(time)) ** -1 / rate, 1.0)
     return time[np.arange(0, len(time), stride).astype(int)]
 
 
@@ -74,15 +77,21 @@ def energies(run: RecordedRun) -> Series | None:
 def _work(run, arm):
     """Return times [s] and the motor work since the first time [J]."""
     time = run.effort.time
-    speed = np.column_stack([
-        np.interp(time, run.motor_velocity.time, run.motor_velocity.column(name))
-        if name in run.motor_velocity.names else
-        np.interp(time, run.velocity.time, run.velocity.column(name))
-        for name in arm.joint_names])
+    speed = np.column_stack(
+        [
+            np.interp(time, run.motor_velocity.time, run.motor_velocity.column(name))
+            if name in run.motor_velocity.names
+            else np.interp(time, run.velocity.time, run.velocity.column(name))
+            for name in arm.joint_names
+        ]
+    )
     effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
     # nodes record the effort that led to a state; a mean around a state covers the next step, too
-    effort_over_step = (effort[1:] + effort[:-1]) / 2 if (
-        run.metadata.get('efforts') == MEAN_EFFORTS) else effort[1:]
+    effort_over_step = (
+        (effort[1:] + effort[:-1]) / 2
+        if (run.metadata.get('efforts') == MEAN_EFFORTS)
+        else effort[1:]
+    )
     power = np.nan_to_num((effort_over_step * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
     steps = np.diff(time) * power
     return time, np.append(0.0, np.cumsum(steps))

@@ -10,20 +10,30 @@ from flex_robot_sim.reports.series import Series, max_abs, rms, to_json_value
 from flex_robot_sim.reports.tip_vibration import RecordedVibration, mean_residual_amplitude
 
 MILLI = 1e3
-END_FRACTION = 0.05         # final fraction of the samples that counts as the end of a run
+END_FRACTION = 0.05  # final fraction of the samples that counts as the end of a run
 
 
-def numbers_of(run: RecordedRun, vibration: RecordedVibration | None,
-               energy: Series | None) -> dict[str, Any]:
+def numbers_of(
+    run: RecordedRun, vibration: RecordedVibration | None, energy: Series | None
+) -> dict[str, Any]:
     """Return all key figures of a run as a dictionary for JSON."""
-    return to_json_value({  # type: ignore[return-value]
-        'recording': str(run.path), 'robot': run.name, 'seconds': run.seconds,
-        'joints': {name: _joint(run, name) for name in run.position.names},
-        'tips': {link: _tip(run, link) for link in run.tips},
-        'modes': _modes(vibration), 'energy': _energy(energy), 'timing': _timing(run),
-        'topics': {tally.name: {'type': tally.kind, 'messages': tally.count, 'rate': tally.rate}
-                   for tally in sorted(run.tallies, key=lambda tally: tally.name)},
-        'notes': run.notes})
+    return to_json_value(
+        {  # type: ignore[return-value]
+            'recording': str(run.path),
+            'robot': run.name,
+            'seconds': run.seconds,
+            'joints': {name: _joint(run, name) for name in run.position.names},
+            'tips': {link: _tip(run, link) for link in run.tips},
+            'modes': _modes(vibration),
+            'energy': _energy(energy),
+            'timing': _timing(run),
+            'topics': {
+                tally.name: {'type': tally.kind, 'messages': tally.count, 'rate': tally.rate}
+                for tally in sorted(run.tallies, key=lambda tally: tally.name)
+            },
+            'notes': run.notes,
+        }
+    )
 
 
 def error_of(run: RecordedRun, joint: str) -> tuple[np.ndarray, np.ndarray]:
@@ -40,12 +50,18 @@ def _joint(run, name):
     position = run.position.column(name)
     _, error = error_of(run, name)
     effort = run.effort.find(name)
-    row = {'unit': run.unit(name), 'range': float(np.ptp(position)),
-           'largest_velocity': max_abs(run.velocity.find(name)),
-           'error_rms': rms(error), 'error_largest': max_abs(error),
-           'error_at_end': float(np.mean(error[-max(1, round(END_FRACTION * len(error))):]))
-           if len(error) else None,
-           'effort_rms': rms(effort), 'effort_largest': max_abs(effort)}
+    row = {
+        'unit': run.unit(name),
+        'range': float(np.ptp(position)),
+        'largest_velocity': max_abs(run.velocity.find(name)),
+        'error_rms': rms(error),
+        'error_largest': max_abs(error),
+        'error_at_end': float(np.mean(error[-max(1, round(END_FRACTION * len(error))) :]))
+        if len(error)
+        else None,
+        'effort_rms': rms(effort),
+        'effort_largest': max_abs(effort),
+    }
     if run.arm is not None and name in run.arm.joint_names:
         limit = run.arm.description.joint(name).effort
         row['effort_limit'] = limit or None
@@ -54,39 +70,59 @@ def _joint(run, name):
 
 def _tip(run, link):
     size = np.linalg.norm(run.tips[link].values, axis=1)
-    return {'largest': float(size.max()), 'rms': rms(size), 'at_end': float(size[-1]),
-            'swing_at_rest': mean_residual_amplitude(run, link)}
+    return {
+        'largest': float(size.max()),
+        'rms': rms(size),
+        'at_end': float(size[-1]),
+        'swing_at_rest': mean_residual_amplitude(run, link),
+    }
 
 
 def _modes(vibration):
     if vibration is None:
         return None
-    found = [{'frequency': item.frequency, 'damping_ratio': item.ratio, 'size': item.size}
-             for item in vibration.resonances]
+    found = [
+        {'frequency': item.frequency, 'damping_ratio': item.ratio, 'size': item.size}
+        for item in vibration.resonances
+    ]
     predicted = []
     for frequency, ratio in zip(vibration.predicted, vibration.ratios):
-        nearest = min((item for item in vibration.resonances), default=None,
-                      key=lambda item: abs(np.log(item.frequency / frequency)))
+        nearest = min(
+            (item for item in vibration.resonances),
+            default=None,
+            key=lambda item: abs(np.log(item.frequency / frequency)),
+        )
         is_match = nearest is not None and abs(np.log(nearest.frequency / frequency)) < 0.25
-        predicted.append({'frequency': frequency, 'damping_ratio': ratio,
-                          'found': nearest.frequency if is_match else None,
-                          'found_ratio': nearest.ratio if is_match else None,
-                          'off_percent': 100 * (nearest.frequency / frequency - 1)
-                          if is_match else None})
-    return {'from': vibration.span.begin, 'until': vibration.span.end,
-            'is_rest': vibration.is_rest,
-            'held': vibration.drive_condition, 'found': found, 'predicted': predicted}
+        predicted.append(
+            {
+                'frequency': frequency,
+                'damping_ratio': ratio,
+                'found': nearest.frequency if is_match else None,
+                'found_ratio': nearest.ratio if is_match else None,
+                'off_percent': 100 * (nearest.frequency / frequency - 1) if is_match else None,
+            }
+        )
+    return {
+        'from': vibration.span.begin,
+        'until': vibration.span.end,
+        'is_rest': vibration.is_rest,
+        'held': vibration.drive_condition,
+        'found': found,
+        'predicted': predicted,
+    }
 
 
 def _energy(energy):
     if energy is None:
         return None
     stored = energy.values[:, :3].sum(axis=1)
-    return {'largest_kinetic': float(energy.column('kinetic').max()),
-            'largest_strain': float(energy.column('strain').max()),
-            'work': float(energy.column('work')[-1]),
-            'stored_gain': float(stored[-1] - stored[0]),
-            'taken': float(energy.column('taken')[-1])}
+    return {
+        'largest_kinetic': float(energy.column('kinetic').max()),
+        'largest_strain': float(energy.column('strain').max()),
+        'work': float(energy.column('work')[-1]),
+        'stored_gain': float(stored[-1] - stored[0]),
+        'taken': float(energy.column('taken')[-1]),
+    }
 
 
 def _timing(run):
@@ -96,9 +132,12 @@ def _timing(run):
         'state_gap_longest': float(periods.max()),
         'delay_median': float(np.median(run.delays.values)) if len(run.delays.time) else None,
         'delay_99_percent': float(np.quantile(run.delays.values, 0.99))
-        if len(run.delays.time) else None}
+        if len(run.delays.time)
+        else None,
+    }
     diagnostics = run.diagnostics.get('dynamics')
     if diagnostics is not None:
+
         def increase(key):
             column = diagnostics.find(key)
             column = column[np.isfinite(column)]
@@ -106,48 +145,109 @@ def _timing(run):
 
         factor = diagnostics.find('real-time factor')
         row.update(
-            steps=increase('steps'), deadlines_missed=increase('deadlines missed by 5 ms'),
-            time_dropped=increase('time dropped [s]'), refused=increase('commands refused'),
+            steps=increase('steps'),
+            deadlines_missed=increase('deadlines missed by 5 ms'),
+            time_dropped=increase('time dropped [s]'),
+            refused=increase('commands refused'),
             timed_out=increase('commands timed out'),
             lateness_longest=max_abs(diagnostics.find('lateness, longest [ms]')) / MILLI,
             energy_balance=max_abs(diagnostics.find('energy balance [J]')),
-            real_time_factor=float(np.median(factor)) if len(factor) else None)
+            real_time_factor=float(np.median(factor)) if len(factor) else None,
+        )
     return row
 
 
 def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
     """Return the key figures as text tables: (title, heading, rows)."""
-    tables = [('Joints', ['joint', 'range', 'fastest', 'error rms', 'largest', 'at the end',
-                          'effort rms', 'largest', 'of its limit'],
-               [_joint_row(name, row) for name, row in numbers['joints'].items()])]
+    tables = [
+        (
+            'Joints',
+            [
+                'joint',
+                'range',
+                'fastest',
+                'error rms',
+                'largest',
+                'at the end',
+                'effort rms',
+                'largest',
+                'of its limit',
+            ],
+            [_joint_row(name, row) for name, row in numbers['joints'].items()],
+        )
+    ]
     if numbers['tips']:
-        tables.append(('Tips', ['link', 'largest deflection', 'rms', 'at the end',
-                                'swing at rest'],
-                       [[link, *(format_value(row[key], 'mm', MILLI) for key in (
-                           'largest', 'rms', 'at_end', 'swing_at_rest'))]
-                        for link, row in numbers['tips'].items()]))
+        tables.append(
+            (
+                'Tips',
+                ['link', 'largest deflection', 'rms', 'at the end', 'swing at rest'],
+                [
+                    [
+                        link,
+                        *(
+                            format_value(row[key], 'mm', MILLI)
+                            for key in ('largest', 'rms', 'at_end', 'swing_at_rest')
+                        ),
+                    ]
+                    for link, row in numbers['tips'].items()
+                ],
+            )
+        )
     modes = numbers['modes']
     if modes and modes['predicted']:
-        tables.append((f'Modes {modes["held"]}', ['predicted', 'damping', 'found', 'damping',
-                                                  'found is off by'],
-                       [[format_value(row['frequency'], 'Hz'),
-                         format_value(row['damping_ratio'], '%', 100),
-                         format_value(row['found'], 'Hz'),
-                         format_value(row['found_ratio'], '%', 100),
-                         format_value(row['off_percent'], '%')] for row in modes['predicted']]))
+        tables.append(
+            (
+                f'Modes {modes["held"]}',
+                ['predicted', 'damping', 'found', 'damping', 'found is off by'],
+                [
+                    [
+                        format_value(row['frequency'], 'Hz'),
+                        format_value(row['damping_ratio'], '%', 100),
+                        format_value(row['found'], 'Hz'),
+                        format_value(row['found_ratio'], '%', 100),
+                        format_value(row['off_percent'], '%'),
+                    ]
+                    for row in modes['predicted']
+                ],
+            )
+        )
     elif modes and modes['found']:
-        tables.append(('Residual vibration', ['frequency', 'damping', 'size'],
-                       [[format_value(row['frequency'], 'Hz'),
-                         format_value(row['damping_ratio'], '%', 100),
-                         format_value(row['size'])] for row in modes['found']]))
+        tables.append(
+            (
+                'Residual vibration',
+                ['frequency', 'damping', 'size'],
+                [
+                    [
+                        format_value(row['frequency'], 'Hz'),
+                        format_value(row['damping_ratio'], '%', 100),
+                        format_value(row['size']),
+                    ]
+                    for row in modes['found']
+                ],
+            )
+        )
     if numbers['energy']:
-        tables.append(('Energy', ['', ''], [
-            [name, format_value(numbers['energy'][key], 'J')] for name, key in (
-                ('largest kinetic', 'largest_kinetic'), ('largest strain', 'largest_strain'),
-                ('work of the motors', 'work'), ('more is stored at the end', 'stored_gain'),
-                ('taken by damping and friction', 'taken'))]))
-    timing = [[name, format_value(numbers['timing'].get(key), unit, factor)]
-              for name, key, unit, factor in TIMING_ROWS if numbers['timing'].get(key) is not None]
+        tables.append(
+            (
+                'Energy',
+                ['', ''],
+                [
+                    [name, format_value(numbers['energy'][key], 'J')]
+                    for name, key in (
+                        ('largest kinetic', 'largest_kinetic'),
+                        ('largest strain', 'largest_strain'),
+                        ('work of the motors', 'work'),
+                        ('more is stored at the end', 'stored_gain'),
+                        ('taken by damping and friction', 'taken'),
+                    )
+                ],
+            )
+        )
+    timing = [
+        [name, format_value(numbers['timing'].get(key), unit, factor)]
+        for name, key, unit, factor in TIMING_ROWS
+        if numbers['timing'].get(key) is not None
+    ]
     return [*tables, ('Timing', ['', ''], timing)]
 
 
@@ -163,19 +263,27 @@ TIMING_ROWS = (
     ('time dropped', 'time_dropped', 's', 1.0),
     ('commands refused', 'refused', '', 1.0),
     ('commands timed out', 'timed_out', '', 1.0),
-    ('largest error of the energy balance', 'energy_balance', 'J', 1.0))
+    ('largest error of the energy balance', 'energy_balance', 'J', 1.0),
+)
 
 
 def _joint_row(name, row):
     unit, force = row['unit'], 'N m' if row['unit'] == 'rad' else 'N'
     limit = row.get('effort_limit')
-    limit_percent = 100 * row['effort_largest'] / limit if (
-        limit and row['effort_largest']) else None
-    return [name, format_value(row['range'], unit),
-            format_value(row['largest_velocity'], f'{unit}/s'),
-            format_value(row['error_rms'], unit), format_value(row['error_largest'], unit),
-            format_value(row['error_at_end'], unit), format_value(row['effort_rms'], force),
-            format_value(row['effort_largest'], force), format_value(limit_percent, '%')]
+    limit_percent = (
+        100 * row['effort_largest'] / limit if (limit and row['effort_largest']) else None
+    )
+    return [
+        name,
+        format_value(row['range'], unit),
+        format_value(row['largest_velocity'], f'{unit}/s'),
+        format_value(row['error_rms'], unit),
+        format_value(row['error_largest'], unit),
+        format_value(row['error_at_end'], unit),
+        format_value(row['effort_rms'], force),
+        format_value(row['effort_largest'], force),
+        format_value(limit_percent, '%'),
+    ]
 
 
 def format_value(value: float | None, unit: str = '', factor: float = 1.0) -> str:

@@ -21,39 +21,66 @@ ANIMATION_HTML = """<section id="stage" class="card"><canvas></canvas><div id="c
 bend are coloured by their bending, full at a tenth of their length; the line is the way of the
 tool. A click on a plot goes to its time.</p></section>
 """
-MAX_GRID_COLUMNS = 6        # wider tables take the whole width of the page
+MAX_GRID_COLUMNS = 6  # wider tables take the whole width of the page
 # of JSON that is embedded in HTML
 JSON_ESCAPES = str.maketrans({'<': '\\u003c', '>': '\\u003e', '&': '\\u0026'})
 
 
-def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping[str, Any] | None,
-         plots: Sequence[Plot], tables: Iterable[tuple[str, list[str], list[list[str]]]],
-         collapsed: Iterable[tuple[str, list[str], list[list[str]]]]) -> str:
+def page(
+    title: str,
+    lines: Iterable[str],
+    notes: Iterable[str],
+    motion: Mapping[str, Any] | None,
+    plots: Sequence[Plot],
+    tables: Iterable[tuple[str, list[str], list[list[str]]]],
+    collapsed: Iterable[tuple[str, list[str], list[list[str]]]],
+) -> str:
     """Return the page: lines and notes below the title; `collapsed` tables open on a click."""
-    parts = [f'<h1>{as_html(title)}</h1>',
-             *(f'<p class="faint">{as_html(line)}</p>' for line in lines),
-             *(f'<p class="note">{as_html(note)}</p>' for note in notes)]
+    parts = [
+        f'<h1>{as_html(title)}</h1>',
+        *(f'<p class="faint">{as_html(line)}</p>' for line in lines),
+        *(f'<p class="note">{as_html(note)}</p>' for note in notes),
+    ]
     if motion is not None:
         data = json.dumps(motion, separators=(',', ':')).translate(JSON_ESCAPES)
-        parts += ['<h2>The arm in motion</h2>', ANIMATION_HTML,
-                  f'<script type="application/json" id="motion">{data}</script>']
+        parts += [
+            '<h2>The arm in motion</h2>',
+            ANIMATION_HTML,
+            f'<script type="application/json" id="motion">{data}</script>',
+        ]
     if plots:
-        parts += ['<h2>Plots</h2>', '<div class="grid">',
-                  *(_plot(number, plot) for number, plot in enumerate(plots)), '</div>']
-    parts += ['<h2>Numbers</h2>', '<div class="grid">',
-              *(f'<section class="card{" whole" * (len(heading) > MAX_GRID_COLUMNS)}">'
-                f'<h3>{as_html(name)}</h3>{_table(heading, rows)}</section>'
-                for name, heading, rows in tables if rows), '</div>']
-    parts += [f'<details><summary>{as_html(name)}</summary>{_table(heading, rows, True)}</details>'
-              for name, heading, rows in collapsed if rows]
+        parts += [
+            '<h2>Plots</h2>',
+            '<div class="grid">',
+            *(_plot(number, plot) for number, plot in enumerate(plots)),
+            '</div>',
+        ]
+    parts += [
+        '<h2>Numbers</h2>',
+        '<div class="grid">',
+        *(
+            f'<section class="card{" whole" * (len(heading) > MAX_GRID_COLUMNS)}">'
+            f'<h3>{as_html(name)}</h3>{_table(heading, rows)}</section>'
+            for name, heading, rows in tables
+            if rows
+        ),
+        '</div>',
+    ]
+    parts += [
+        f'<details><summary>{as_html(name)}</summary>{_table(heading, rows, True)}</details>'
+        for name, heading, rows in collapsed
+        if rows
+    ]
     style, script = ((PAGE_FOLDER / f'page.{kind}').read_text('utf-8') for kind in ('css', 'js'))
     body = '\n'.join(parts)
-    return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f'<title>{as_html(title)}</title><link rel="icon" href="data:,">'
-            f'<style>\n{style}</style></head>\n<body><main>\n{body}\n</main>\n'
-            f'<script>\n{script}</script>'
-            '</body></html>\n')
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{as_html(title)}</title><link rel="icon" href="data:,">'
+        f'<style>\n{style}</style></head>\n<body><main>\n{body}\n</main>\n'
+        f'<script>\n{script}</script>'
+        '</body></html>\n'
+    )
 
 
 def write_page(path: str | Path, text: str) -> None:
@@ -62,23 +89,35 @@ def write_page(path: str | Path, text: str) -> None:
         with open_atomic(path, 'w', encoding='utf-8') as file:
             file.write(text)
     except OSError as error:
-        raise UsageError(f'{path}: cannot be written: {error.strerror}. Name another file by '
-                         '--output.') from error
+        raise UsageError(
+            f'{path}: cannot be written: {error.strerror}. Name another file by --output.'
+        ) from error
 
 
 def _plot(number, plot):
     svg, (left, right), (begin, end) = chart_svg(plot.chart, f'p{number}')
-    time = (f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
-            f'data-until="{end:.6g}"' if plot.is_of_time else '')
-    return (f'<section class="card"><div class="plot" id="{plot.file_stem}"{time} role="img" '
-            f'aria-label="{as_html(plot.chart.title)}">{svg}</div></section>')
+    time = (
+        f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
+        f'data-until="{end:.6g}"'
+        if plot.is_of_time
+        else ''
+    )
+    return (
+        f'<section class="card"><div class="plot" id="{plot.file_stem}"{time} role="img" '
+        f'aria-label="{as_html(plot.chart.title)}">{svg}</div></section>'
+    )
 
 
 def _table(heading, rows, is_text=False):
     kind = ' class="text"' if is_text else ''
     head = ''.join(f'<th>{as_html(word)}</th>' for word in heading)
-    body = ''.join('<tr>' + ''.join(
-        f'<td{kind if column else ""}>{as_html(cell)}</td>' for column, cell in enumerate(row))
-        + '</tr>' for row in rows)
+    body = ''.join(
+        '<tr>'
+        + ''.join(
+            f'<td{kind if column else ""}>{as_html(cell)}</td>' for column, cell in enumerate(row)
+        )
+        + '</tr>'
+        for row in rows
+    )
     head = f'<thead><tr>{head}</tr></thead>' if any(heading) else ''
     return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'

@@ -26,8 +26,11 @@ JOINT_STATES, DIAGNOSTICS = topics.JOINT_STATES.name, topics.DIAGNOSTICS.name
 STATE_TOPICS = (topics.JOINT_STATES, topics.MOTOR_STATES, topics.FLEX_STATES, topics.STRAIN)
 STATE_FIELDS = 'position', 'velocity', 'effort'
 TIP_TOPIC_ENDING = f'/{topics.TIP_DEFLECTION.last_word}'
-EVENT_TOPICS = {topics.PUSH.name: 'push', topics.REFERENCE.name: 'reference',
-                topics.TRAJECTORY.name: 'trajectory'}
+EVENT_TOPICS = {
+    topics.PUSH.name: 'push',
+    topics.REFERENCE.name: 'reference',
+    topics.TRAJECTORY.name: 'trajectory',
+}
 EMPTY_SERIES = Series(np.zeros(0), np.zeros((0, 0)), ())
 
 
@@ -38,23 +41,23 @@ class RecordedRun:
 
     path: Path
     metadata: dict[str, str]
-    parameters: dict[str, dict[str, Any]]       # by node, without its namespace
+    parameters: dict[str, dict[str, Any]]  # by node, without its namespace
     notes: list[str]
     tallies: list[Tally]
-    namespace: str                              # of the arm, '' or '/left'
+    namespace: str  # of the arm, '' or '/left'
     arm: ArmModel | None = None
-    position: Series = EMPTY_SERIES             # of joints                        [rad, m]
+    position: Series = EMPTY_SERIES  # of joints                        [rad, m]
     velocity: Series = EMPTY_SERIES
-    effort: Series = EMPTY_SERIES               # of motors                        [N m, N]
+    effort: Series = EMPTY_SERIES  # of motors                        [N m, N]
     target: Series = EMPTY_SERIES
     motor_velocity: Series = EMPTY_SERIES
     motor_position: Series = EMPTY_SERIES
-    flex: Series = EMPTY_SERIES                 # elastic coordinates
+    flex: Series = EMPTY_SERIES  # elastic coordinates
     flex_rate: Series = EMPTY_SERIES
     strain: Series = EMPTY_SERIES
     tips: dict[str, Series] = field(default_factory=dict)  # x, y, z               [m]
     commands: Series = EMPTY_SERIES
-    delays: Series = EMPTY_SERIES               # from a state to its command      [s]
+    delays: Series = EMPTY_SERIES  # from a state to its command      [s]
     arrival: np.ndarray = field(default_factory=lambda: np.zeros(0))  # of joint states  [s]
     diagnostics: dict[str, Series] = field(default_factory=dict)  # figures, by node
     events: list[tuple[float, str]] = field(default_factory=list)
@@ -86,41 +89,63 @@ def read_run(path: str | Path, namespace: str = '') -> RecordedRun:
     if joints is None or len(joints['position']) < 2:
         topics = sorted(tally.name for tally in messages.tallies.values())
         listed = f': it has {", ".join(topics[:8])}' if topics else ''
-        raise UsageError(f'{reader.path}: there are no joint states in it{listed}. Record '
-                         f'{messages.namespace}/{JOINT_STATES}.')
-    run = RecordedRun(reader.path, reader.about, _parameters(reader.facts, messages.namespace),
-                      [*reader.notes, *messages.notes], list(messages.tallies.values()),
-                      messages.namespace)
+        raise UsageError(
+            f'{reader.path}: there are no joint states in it{listed}. Record '
+            f'{messages.namespace}/{JOINT_STATES}.'
+        )
+    run = RecordedRun(
+        reader.path,
+        reader.about,
+        _parameters(reader.facts, messages.namespace),
+        [*reader.notes, *messages.notes],
+        list(messages.tallies.values()),
+        messages.namespace,
+    )
     run.arm = _arm(run, messages.description)
     clock = _RunClock(joints['position'].times, joints['position'].stamps)
     run.arrival = (joints['position'].times - clock.first) * NANOSECOND
-    states = {topic: {word: rows.series(clock.of_stamps(rows.stamps, rows.times))
-                      for word, rows in parts.items() if len(rows)}
-              for topic, parts in messages.rows.items()}
-    (run.position, run.velocity, run.effort), (run.motor_position, run.motor_velocity, _), (
-        run.flex, run.flex_rate, _), (run.strain, _, _) = (
-            [states.get(topic.name, {}).get(word, EMPTY_SERIES) for word in STATE_FIELDS]
-            for topic in STATE_TOPICS)
+    states = {
+        topic: {
+            word: rows.series(clock.of_stamps(rows.stamps, rows.times))
+            for word, rows in parts.items()
+            if len(rows)
+        }
+        for topic, parts in messages.rows.items()
+    }
+    (
+        (run.position, run.velocity, run.effort),
+        (run.motor_position, run.motor_velocity, _),
+        (run.flex, run.flex_rate, _),
+        (run.strain, _, _),
+    ) = (
+        [states.get(topic.name, {}).get(word, EMPTY_SERIES) for word in STATE_FIELDS]
+        for topic in STATE_TOPICS
+    )
     _add_other_topics(run, messages, clock)
     return run
 
 
 def _add_other_topics(run, messages, clock):
-    links_by_word = {} if run.arm is None else {
-        word: link for link, word in topic_words(run.arm.tips).items()}
-    run.tips = {links_by_word.get(word, word):
-                rows.series(clock.of_stamps(rows.stamps, rows.times))
-                for word, rows in messages.tips.items() if len(rows) > 1}
+    links_by_word = (
+        {} if run.arm is None else {word: link for link, word in topic_words(run.arm.tips).items()}
+    )
+    run.tips = {
+        links_by_word.get(word, word): rows.series(clock.of_stamps(rows.stamps, rows.times))
+        for word, rows in messages.tips.items()
+        if len(rows) > 1
+    }
     if len(messages.target):
         run.target = messages.target.series(clock.of_times(messages.target.times))
     if len(messages.commands):
         rows = messages.commands
         run.commands = rows.series(clock.of_stamps(rows.stamps, rows.times))
         run.delays = _delays(rows, messages.rows[JOINT_STATES]['position'], clock)
-    run.diagnostics = {node: _diagnostics(rows, clock)
-                       for node, rows in messages.diagnostics.items()}
-    run.events = [(float(clock.of_times(np.array([time]))[0]), event)
-                  for time, event in messages.events]
+    run.diagnostics = {
+        node: _diagnostics(rows, clock) for node, rows in messages.diagnostics.items()
+    }
+    run.events = [
+        (float(clock.of_times(np.array([time]))[0]), event) for time, event in messages.events
+    ]
 
 
 class _MessageCollector:
@@ -137,25 +162,34 @@ class _MessageCollector:
         self.description, self.notes = '', []
         self.tallies: dict[RecordedTopic, Tally] = {}
         self._kinds: dict[RecordedTopic, MessageType | None] = {}
-        self._handlers = {(topic.name.strip('/'), short_name(topic.kind)): handler
-                          for topic, handler in (
-                              *((topic, self._take_states) for topic in STATE_TOPICS),
-                              (topics.TARGET, self._take_target),
-                              (topics.JOINT_COMMANDS, self._take_command),
-                              (topics.DIAGNOSTICS, self._take_diagnostics),
-                              (topics.ROBOT_DESCRIPTION, self._take_description))}
+        self._handlers = {
+            (topic.name.strip('/'), short_name(topic.kind)): handler
+            for topic, handler in (
+                *((topic, self._take_states) for topic in STATE_TOPICS),
+                (topics.TARGET, self._take_target),
+                (topics.JOINT_COMMANDS, self._take_command),
+                (topics.DIAGNOSTICS, self._take_diagnostics),
+                (topics.ROBOT_DESCRIPTION, self._take_description),
+            )
+        }
         # take the first arm in the file; its states may come after other topics
         if chosen is None:
-            namespaces = list(dict.fromkeys(
-                topic.name[:-len(JOINT_STATES) - 1] for topic, _, _ in reader
-                if topic.name.endswith(f'/{JOINT_STATES}') and self._kind(topic) is not None
-                and not topic.name.endswith(f'/{topics.TWIN_JOINT_STATES.name}')))
+            namespaces = list(
+                dict.fromkeys(
+                    topic.name[: -len(JOINT_STATES) - 1]
+                    for topic, _, _ in reader
+                    if topic.name.endswith(f'/{JOINT_STATES}')
+                    and self._kind(topic) is not None
+                    and not topic.name.endswith(f'/{topics.TWIN_JOINT_STATES.name}')
+                )
+            )
             self.namespace = namespaces[0] if namespaces else ''
             if len(namespaces) > 1:
                 self.notes.append(
                     f'there are several arms in it: this is {self.namespace or "/"}, others are '
                     f'{", ".join(namespace or "/" for namespace in namespaces[1:])} '
-                    '(--namespace)')
+                    '(--namespace)'
+                )
         for topic, time, data in reader:
             tally = self.tallies.get(topic)
             if tally is None:
@@ -174,11 +208,15 @@ class _MessageCollector:
 
     def _take(self, topic, time, data):
         kind = self._kind(topic)
-        if kind is None or not (topic.name.startswith(f'{self.namespace}/')
-                                or topic.name == DIAGNOSTICS):
+        if kind is None or not (
+            topic.name.startswith(f'{self.namespace}/') or topic.name == DIAGNOSTICS
+        ):
             return
-        name = topic.name[len(self.namespace) + 1:] if (
-            topic.name != DIAGNOSTICS) else DIAGNOSTICS.strip('/')
+        name = (
+            topic.name[len(self.namespace) + 1 :]
+            if (topic.name != DIAGNOSTICS)
+            else DIAGNOSTICS.strip('/')
+        )
         handler = self._handler(name, kind.name)
         if handler is None:
             return
@@ -215,7 +253,7 @@ class _MessageCollector:
 
     def _take_tip(self, name, time, message):
         position = message['pose']['position']
-        rows = self.tips.setdefault(name[:-len(TIP_TOPIC_ENDING)], SeriesBuilder('xyz'))
+        rows = self.tips.setdefault(name[: -len(TIP_TOPIC_ENDING)], SeriesBuilder('xyz'))
         rows.add(time, _stamp(message), 'xyz', (position[axis] for axis in 'xyz'))
 
     def _take_diagnostics(self, name, time, message):
@@ -229,14 +267,19 @@ class _MessageCollector:
                     figures[item['key']] = float(item['value'])
                 except ValueError:
                     continue
-            self.diagnostics.setdefault(node[len(self.namespace) + 1:], []).append((time, figures))
+            self.diagnostics.setdefault(node[len(self.namespace) + 1 :], []).append(
+                (time, figures)
+            )
 
     def _take_description(self, name, time, message):
         self.description = self.description or message['data']
 
     def _take_event(self, name, time, message):
-        if not self.events or self.events[-1][1] != EVENT_TOPICS[name] or (
-                time - self.events[-1][0]) * NANOSECOND > 1.0:     # close messages are one event
+        if (
+            not self.events
+            or self.events[-1][1] != EVENT_TOPICS[name]
+            or (time - self.events[-1][0]) * NANOSECOND > 1.0
+        ):  # close messages are one event
             self.events.append((time, EVENT_TOPICS[name]))
 
 
@@ -255,25 +298,35 @@ class _RunClock:
         """Time of the run (k,) for receive times [s]."""
         if not self._has_stamps:
             return (times - self._begin) * NANOSECOND
-        inside = np.interp((times - self.first) * NANOSECOND,
-                           (self._times - self.first) * NANOSECOND,
-                           (self._stamps - self._begin) * NANOSECOND)
+        inside = np.interp(
+            (times - self.first) * NANOSECOND,
+            (self._times - self.first) * NANOSECOND,
+            (self._stamps - self._begin) * NANOSECOND,
+        )
         clipped = np.clip(times, self._times[0], self._times[-1])
         return inside + (times - clipped) * NANOSECOND
 
     def of_stamps(self, stamps, times):
         """Time of the run (k,) for header stamps of the arm [s]."""
-        is_near = self._has_stamps and len(stamps) and (
-            stamps.min() > self._begin - 60 / NANOSECOND and stamps.max() < self._stamps[-1]
-            + 60 / NANOSECOND)
+        is_near = (
+            self._has_stamps
+            and len(stamps)
+            and (
+                stamps.min() > self._begin - 60 / NANOSECOND
+                and stamps.max() < self._stamps[-1] + 60 / NANOSECOND
+            )
+        )
         return (stamps - self._begin) * NANOSECOND if is_near else self.of_times(times)
 
 
 def _delays(commands, states, clock):
     """Delays from the arrival of a state to the arrival of the command with its stamp [s]."""
     arrival_by_stamp = dict(zip(states.stamps.tolist(), states.times.tolist()))
-    pairs = [(time, (time - arrival_by_stamp[stamp]) * NANOSECOND) for stamp, time in zip(
-        commands.stamps.tolist(), commands.times.tolist()) if stamp in arrival_by_stamp]
+    pairs = [
+        (time, (time - arrival_by_stamp[stamp]) * NANOSECOND)
+        for stamp, time in zip(commands.stamps.tolist(), commands.times.tolist())
+        if stamp in arrival_by_stamp
+    ]
     if not pairs:
         return EMPTY_SERIES
     times, delays = map(np.array, zip(*pairs))
@@ -284,8 +337,11 @@ def _diagnostics(rows: Iterable[tuple[int, dict[str, float]]], clock: _RunClock)
     rows = list(rows)
     names = tuple(dict.fromkeys(key for _, figures in rows for key in figures))
     values = np.array([[figures.get(name, np.nan) for name in names] for _, figures in rows])
-    return Series(clock.of_times(np.array([time for time, _ in rows])),
-                  values.reshape(len(rows), len(names)), names)
+    return Series(
+        clock.of_times(np.array([time for time, _ in rows])),
+        values.reshape(len(rows), len(names)),
+        names,
+    )
 
 
 def _stamp(message):
@@ -299,7 +355,7 @@ def _parameters(metadata, namespace):
     for name, texts in metadata.items():
         node = name.partition('parameters ')[2]
         if node.startswith(f'{namespace}/'):
-            values = parameters_by_node[node[len(namespace) + 1:]] = {}
+            values = parameters_by_node[node[len(namespace) + 1 :]] = {}
             for key, text in texts.items():
                 try:
                     values[key] = json.loads(text)
@@ -311,18 +367,34 @@ def _parameters(metadata, namespace):
 def _arm(run, description):
     """Return the model of the recorded arm, or None and add a note."""
     if not description:
-        run.notes.append('the robot is not in it: there are no energies, no predicted frequencies '
-                         'and no moving picture')
+        run.notes.append(
+            'the robot is not in it: there are no energies, no predicted frequencies '
+            'and no moving picture'
+        )
         return None
-    settings = next((run.parameters[node] for node in ('dynamics', 'bridge', 'controller')
-                     if node in run.parameters), {})
+    settings = next(
+        (
+            run.parameters[node]
+            for node in ('dynamics', 'bridge', 'controller')
+            if node in run.parameters
+        ),
+        {},
+    )
     try:
-        gravity = ([float(word) for word in run.metadata['gravity'].split()]
-                   if 'gravity' in run.metadata else settings.get('gravity') or GRAVITY)
-        return _with_recorded_payload(build_arm(
-            read_text(description), run.metadata.get('coupling') or settings.get(
-                'coupling') or 'shortening', gravity), settings)
-    except (FlexRobotSimError, TypeError, ValueError) as error:     # text in place of numbers
+        gravity = (
+            [float(word) for word in run.metadata['gravity'].split()]
+            if 'gravity' in run.metadata
+            else settings.get('gravity') or GRAVITY
+        )
+        return _with_recorded_payload(
+            build_arm(
+                read_text(description),
+                run.metadata.get('coupling') or settings.get('coupling') or 'shortening',
+                gravity,
+            ),
+            settings,
+        )
+    except (FlexRobotSimError, TypeError, ValueError) as error:  # text in place of numbers
         run.notes.append(f'the robot of the recording cannot be read: {error}')
         return None
 
@@ -332,5 +404,4 @@ def _with_recorded_payload(arm, settings):
     link, mass = settings.get('payload_link'), settings.get('payload_mass')
     if not (link and mass):
         return arm
-    return with_payload(arm, link, mass,
-                        centre=settings.get('payload_centre') or (0.0, 0.0, 0.0))
+    return with_payload(arm, link, mass, centre=settings.get('payload_centre') or (0.0, 0.0, 0.0))

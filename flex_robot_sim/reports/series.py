@@ -14,9 +14,9 @@ NANOSECOND = 1e-9
 class Series(NamedTuple):
     """Samples of named quantities over time."""
 
-    time: np.ndarray            # (k,) increasing                                          [s]
-    values: np.ndarray          # (k, n)
-    names: tuple[str, ...]      # of the columns
+    time: np.ndarray  # (k,) increasing                                          [s]
+    values: np.ndarray  # (k, n)
+    names: tuple[str, ...]  # of the columns
 
     def column(self, name: str) -> np.ndarray:
         """Return the column (k,) of this name."""
@@ -28,8 +28,11 @@ class Series(NamedTuple):
 
     def at(self, time: np.ndarray) -> np.ndarray:
         """Return linearly interpolated values (len(time), n), constant beyond both ends."""
-        return np.column_stack([np.interp(time, self.time, column) for column in self.values.T]
-                               ) if len(self.names) else np.zeros((len(time), 0))
+        return (
+            np.column_stack([np.interp(time, self.time, column) for column in self.values.T])
+            if len(self.names)
+            else np.zeros((len(time), 0))
+        )
 
     def within(self, begin: float, end: float) -> Series:
         """Return the samples between two times, both included."""
@@ -79,8 +82,9 @@ class SeriesBuilder:
         return Series(time, values[rows], self.names)
 
 
-def decimate(time: np.ndarray, values: np.ndarray, max_points: int = 1200
-            ) -> tuple[np.ndarray, np.ndarray]:
+def decimate(
+    time: np.ndarray, values: np.ndarray, max_points: int = 1200
+) -> tuple[np.ndarray, np.ndarray]:
     """Return a curve with fewer points: the minimum and maximum of each interval are kept."""
     if len(time) <= max_points:
         return time, values
@@ -90,8 +94,10 @@ def decimate(time: np.ndarray, values: np.ndarray, max_points: int = 1200
     samples = values[np.minimum(rows, len(time) - 1)]
     is_number = (rows < end) & ~np.isnan(samples)
     is_known = (is_number & np.isfinite(samples)).any(axis=1)
-    extremes = [np.where(is_number, samples, np.inf).argmin(axis=1),
-                np.where(is_number, samples, -np.inf).argmax(axis=1)]
+    extremes = [
+        np.where(is_number, samples, np.inf).argmin(axis=1),
+        np.where(is_number, samples, -np.inf).argmax(axis=1),
+    ]
     picked = np.unique([begin[:, 0] + np.where(is_known, offset, 0) for offset in extremes])
     picked = np.union1d(picked, [0, len(time) - 1])
     return time[picked], values[picked]

@@ -13,18 +13,18 @@ from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-TARGET_REST_RATIO = 1e-4       # a smaller step of the target, over its range, counts as rest
-MIN_REST_S = 0.5               # shorter intervals do not count                              [s]
-MIN_SPECTRUM_SAMPLES = 64      # needed for a spectrum
-MAX_MODES = 4                  # in the list of predicted modes
+TARGET_REST_RATIO = 1e-4  # a smaller step of the target, over its range, counts as rest
+MIN_REST_S = 0.5  # shorter intervals do not count                              [s]
+MIN_SPECTRUM_SAMPLES = 64  # needed for a spectrum
+MAX_MODES = 4  # in the list of predicted modes
 MIN_RELATIVE_MODE_SIZE = 1e-2  # smaller modes, relative to the largest, are left out
 
 
 class RestInterval(NamedTuple):
     """An interval in which the target does not move."""
 
-    begin: float            # [s]
-    end: float              # [s]
+    begin: float  # [s]
+    end: float  # [s]
 
 
 class RecordedVibration(NamedTuple):
@@ -32,12 +32,12 @@ class RecordedVibration(NamedTuple):
 
     span: RestInterval
     is_rest: bool
-    frequencies: np.ndarray             # of the spectra, (k,)                    [Hz]
-    amplitudes: dict[str, np.ndarray]   # of the tips by link, (k,)               [m]
-    resonances: list[Resonance]         # found in the motion of the tips
-    predicted: np.ndarray               # natural frequencies of the model        [Hz]
-    ratios: np.ndarray                  # damping ratios of the model
-    drive_condition: str                # of the model
+    frequencies: np.ndarray  # of the spectra, (k,)                    [Hz]
+    amplitudes: dict[str, np.ndarray]  # of the tips by link, (k,)               [m]
+    resonances: list[Resonance]  # found in the motion of the tips
+    predicted: np.ndarray  # natural frequencies of the model        [Hz]
+    ratios: np.ndarray  # damping ratios of the model
+    drive_condition: str  # of the model
 
 
 def rest_intervals(run: RecordedRun) -> list[RestInterval]:
@@ -64,12 +64,18 @@ def residual_vibration(run: RecordedRun) -> RecordedVibration | None:
     # skip the interval before the first motion, if any: the arm is still sagging from its start
     intervals = rest_intervals(run)
     candidates = intervals[1:] or intervals
-    spans = [rest for rest in candidates if all(
-        len(tip.within(*rest).time) >= MIN_SPECTRUM_SAMPLES for tip in tips.values())]
+    spans = [
+        rest
+        for rest in candidates
+        if all(len(tip.within(*rest).time) >= MIN_SPECTRUM_SAMPLES for tip in tips.values())
+    ]
     first_time = next(iter(tips.values())).time
     is_rest = bool(spans)
-    span = max(spans, key=lambda rest: rest.end - rest.begin) if spans else RestInterval(
-        float(first_time[0]), float(first_time[-1]))
+    span = (
+        max(spans, key=lambda rest: rest.end - rest.begin)
+        if spans
+        else RestInterval(float(first_time[0]), float(first_time[-1]))
+    )
     resampled = {link: _resample(tip.within(*span)) for link, tip in tips.items()}
     rate = min(rate for rate, _ in resampled.values())
     sample_count = min(len(samples) for _, samples in resampled.values())
@@ -79,8 +85,9 @@ def residual_vibration(run: RecordedRun) -> RecordedVibration | None:
     for link, (rate, samples) in resampled.items():
         frequencies, amplitudes[link] = amplitude_spectrum(rate, samples[:sample_count])
     predicted, ratios, drive_condition = _predicted(run, span)
-    return RecordedVibration(span, is_rest, frequencies, amplitudes, peaks, predicted, ratios,
-                             drive_condition)
+    return RecordedVibration(
+        span, is_rest, frequencies, amplitudes, peaks, predicted, ratios, drive_condition
+    )
 
 
 def amplitude_spectrum(rate: float, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -132,16 +139,25 @@ def _predicted(run, span):
     return excited.frequencies[largest_modes], excited.ratios[largest_modes], drive_condition
 
 
-def recorded_servo_gains(run: RecordedRun, arm: ArmModel
-             ) -> tuple[tuple[np.ndarray, np.ndarray] | None, str]:
+def recorded_servo_gains(
+    run: RecordedRun, arm: ArmModel
+) -> tuple[tuple[np.ndarray, np.ndarray] | None, str]:
     """Return stiffness and damping of the recorded servo, None if none, and a description."""
     parameters = run.parameters.get('controller')
     if parameters is None:
         return None, 'with locked drives'
-    names = ('position_gain', 'velocity_gain', 'bandwidth', 'damping_ratio', 'state_period',
-             'effort_limits')
+    names = (
+        'position_gain',
+        'velocity_gain',
+        'bandwidth',
+        'damping_ratio',
+        'state_period',
+        'effort_limits',
+    )
     settings: dict[str, Any] = {
         name: tuple(parameters[name]) if isinstance(parameters[name], list) else parameters[name]
-        for name in names if name in parameters}
+        for name in names
+        if name in parameters
+    }
     servo = JointController(arm, ControllerSettings(**settings)).servo
     return (servo.stiffness, servo.damping), 'as the servo holds it'

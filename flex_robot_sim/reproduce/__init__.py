@@ -35,7 +35,7 @@ EXPERIMENTS = {
     'spin_up': 'a beam that is set turning, at five speeds (stiffened arm, section 4.1)',
     'canadarm2': 'the arm of the space station drops (stiffened arm, section 4.2)',
 }
-FIGURE_WIDTH = 7.0      # text of 8 to 10 pt is legible at 600 px                     [inch]
+FIGURE_WIDTH = 7.0  # text of 8 to 10 pt is legible at 600 px                     [inch]
 
 
 def module_of(name: str, options: Options | None = None) -> ModuleType:
@@ -49,15 +49,20 @@ def module_of(name: str, options: Options | None = None) -> ModuleType:
     module = import_module(f'{__name__}.{name}')
     options = options or Options()
     if options.variant and (options.variant != PAPER or not module.VARIANT):
-        raise UsageError(f'{name}: no variant "{options.variant}". ' + (
-            f'Known: {PAPER}.' if module.VARIANT else 'Its equations are those of the paper.'))
+        raise UsageError(
+            f'{name}: no variant "{options.variant}". '
+            + (f'Known: {PAPER}.' if module.VARIANT else 'Its equations are those of the paper.')
+        )
     check_values(name, module.ROBOT, options.values, module.VARIED)
     return module
 
 
-def reproduce(name: str, folder: str | Path,
-              progress: Callable[[float], None] = lambda fraction: None,
-              options: Options | None = None) -> dict[str, Any]:
+def reproduce(
+    name: str,
+    folder: str | Path,
+    progress: Callable[[float], None] = lambda fraction: None,
+    options: Options | None = None,
+) -> dict[str, Any]:
     """
     Run the experiment `name`, write its figures into `folder`, and return its summary as a dict.
 
@@ -69,13 +74,25 @@ def reproduce(name: str, folder: str | Path,
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f'{folder}: {error.strerror}. Name a folder that can be written.'
-                         ) from error
+        raise UsageError(
+            f'{folder}: {error.strerror}. Name a folder that can be written.'
+        ) from error
     wall_start, cpu_start = time.perf_counter(), time.process_time()
     reproduction = module.run(progress, options)
     paths = []
     for figure in reproduction.figures:
-        paths += write_charts_of_both_kinds(folder / f'{name}_{figure.name}', figure.title,
-                                            figure.charts, figure.columns, FIGURE_WIDTH)
-    return summary(name, reproduction, paths, time.perf_counter() - wall_start,
-                   time.process_time() - cpu_start, options.variant)
+        paths += write_charts_of_both_kinds(
+            folder / f'{name}_{figure.name}',
+            figure.title,
+            figure.charts,
+            figure.columns,
+            FIGURE_WIDTH,
+        )
+    return summary(
+        name,
+        reproduction,
+        paths,
+        time.perf_counter() - wall_start,
+        time.process_time() - cpu_start,
+        options.variant,
+    )

@@ -22,27 +22,32 @@ from flex_robot_sim.reproduce.simulated_motion import (
 from flex_robot_sim.util.exceptions import SettingError
 
 PAPER_FORMULATIONS = tuple(name for name in FORMULATIONS if name != 'recursion')
-LINEARISED = ('dual_screw',)            # in the elastic coordinates; they differ by design
-ROUNDING_TOLERANCE = 1e-9               # ranges and times below it count as zero   [rad, m, s]
+LINEARISED = ('dual_screw',)  # in the elastic coordinates; they differ by design
+ROUNDING_TOLERANCE = 1e-9  # ranges and times below it count as zero   [rad, m, s]
 COMPLETED, STOPPED, UNSUPPORTED = 'through', 'until', 'cannot'
 
-Motion = Callable[[str, float, Progress], Run]      # of a formulation, seconds and progress
+Motion = Callable[[str, float, Progress], Run]  # of a formulation, seconds and progress
 
 
 class FormulationResult(NamedTuple):
     """How far a formulation completed an experiment, and its difference from the recursion."""
 
-    status: str                         # COMPLETED, STOPPED or UNSUPPORTED
-    end_time: float | None              # end of its motion                             [s]
-    remark: str                         # why it ended there, or its settings
-    trajectory_error: float | None      # largest difference over the range of its kind
-    worst_coordinate: str               # coordinate with this difference
-    acceleration_error: float | None    # the same of accelerations, at states of the recursion
+    status: str  # COMPLETED, STOPPED or UNSUPPORTED
+    end_time: float | None  # end of its motion                             [s]
+    remark: str  # why it ended there, or its settings
+    trajectory_error: float | None  # largest difference over the range of its kind
+    worst_coordinate: str  # coordinate with this difference
+    acceleration_error: float | None  # the same of accelerations, at states of the recursion
 
 
-def run_formulations(arm: ArmModel, motion: Motion, force: Force, seconds: float,
-                     progress: Progress = lambda fraction: None,
-                     remarks: Mapping[str, str] | None = None) -> dict[str, FormulationResult]:
+def run_formulations(
+    arm: ArmModel,
+    motion: Motion,
+    force: Force,
+    seconds: float,
+    progress: Progress = lambda fraction: None,
+    remarks: Mapping[str, str] | None = None,
+) -> dict[str, FormulationResult]:
     """
     Run `motion` with every formulation; return a FormulationResult for each.
 
@@ -57,18 +62,27 @@ def run_formulations(arm: ArmModel, motion: Motion, force: Force, seconds: float
         if reason:
             results[name] = FormulationResult(UNSUPPORTED, None, reason, None, '', None)
             continue
-        run = motion(name, seconds, subprogress(
-            progress, 0.05 + 0.95 * k / len(PAPER_FORMULATIONS),
-            0.05 + 0.95 * (k + 1) / len(PAPER_FORMULATIONS)))
+        run = motion(
+            name,
+            seconds,
+            subprogress(
+                progress,
+                0.05 + 0.95 * k / len(PAPER_FORMULATIONS),
+                0.05 + 0.95 * (k + 1) / len(PAPER_FORMULATIONS),
+            ),
+        )
         end_time, is_complete = float(run.time[-1]), len(run.time) >= len(reference.time)
         notes = [remarks[name]] if remarks and name in remarks else []
         if not is_complete:
             notes.append('its state is lost there')
         acceleration_error = errors[name]
         results[name] = FormulationResult(
-            COMPLETED if is_complete else STOPPED, end_time, '; '.join(notes),
+            COMPLETED if is_complete else STOPPED,
+            end_time,
+            '; '.join(notes),
             *error_by_kind(arm, reference, run),
-            None if isinstance(acceleration_error, str) else float(acceleration_error))
+            None if isinstance(acceleration_error, str) else float(acceleration_error),
+        )
     return results
 
 
@@ -85,7 +99,8 @@ def worst_results(rows: Sequence[Mapping[str, FormulationResult]]) -> dict[str, 
         results[name] = shortest._replace(
             trajectory_error=least_accurate.trajectory_error,
             worst_coordinate=least_accurate.worst_coordinate,
-            acceleration_error=max(result.acceleration_error or 0.0 for result in runs))
+            acceleration_error=max(result.acceleration_error or 0.0 for result in runs),
+        )
     return results
 
 
@@ -95,9 +110,14 @@ def max_error(results: Mapping[str, FormulationResult], linearised: bool = False
 
     :param linearised: True: include formulations linearised in the elastic coordinates.
     """
-    return max((result.trajectory_error for name, result in results.items()
-                if result.trajectory_error is not None
-                and (linearised or name not in LINEARISED)), default=0.0)
+    return max(
+        (
+            result.trajectory_error
+            for name, result in results.items()
+            if result.trajectory_error is not None and (linearised or name not in LINEARISED)
+        ),
+        default=0.0,
+    )
 
 
 def error_by_kind(arm: ArmModel, run: Run, other: Run) -> tuple[float, str]:
@@ -121,8 +141,11 @@ def error_by_kind(arm: ArmModel, run: Run, other: Run) -> tuple[float, str]:
 
 
 def _kind(arm, name, k):
-    joint_row = k if k < len(arm.joint_names) else next(
-        (j for j, motor in enumerate(arm.arrays.motor) if motor == k), None)
+    joint_row = (
+        k
+        if k < len(arm.joint_names)
+        else next((j for j, motor in enumerate(arm.arrays.motor) if motor == k), None)
+    )
     if joint_row is not None:
         body = int(np.flatnonzero(arm.arrays.joint == joint_row)[0])
         return 'turning' if arm.arrays.screw[body, :3].any() else 'sliding'

@@ -55,16 +55,23 @@ from flex_robot_sim.util.settings import SimulationSettings
 
 ROBOT, VARIED, COMPARES_MODELS = 'dual_screw_arm', (), True
 VARIANT = 'equation (112) word by word: ends of links turn by (27), sections by (104)'
-DEVIATIONS = {'exact_end_rotation': 'ends of links turn by 1 + theta~ (27)',
-              'omits_section_gyroscopics': 'sections turn with their link (104)',
-              'keeps_energy': 'products of partial velocities of first order left out'}
-DURATION_S, STEP_S, STRIDE = 6.0, 1e-3, 1    # [s], [s], steps per sample: some rates vibrate fast
+DEVIATIONS = {
+    'exact_end_rotation': 'ends of links turn by 1 + theta~ (27)',
+    'omits_section_gyroscopics': 'sections turn with their link (104)',
+    'keeps_energy': 'products of partial velocities of first order left out',
+}
+DURATION_S, STEP_S, STRIDE = 6.0, 1e-3, 1  # [s], [s], steps per sample: some rates vibrate fast
 START = np.array([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
-TARGETS = ((FIRST_TARGET_TIME, np.array([0.0, np.pi / 3, np.pi / 3, np.pi / 3])),
-           (SECOND_TARGET_TIME, np.array([np.pi / 4, np.pi / 3, np.pi / 3, np.pi / 3])))
+TARGETS = (
+    (FIRST_TARGET_TIME, np.array([0.0, np.pi / 3, np.pi / 3, np.pi / 3])),
+    (SECOND_TARGET_TIME, np.array([np.pi / 4, np.pi / 3, np.pi / 3, np.pi / 3])),
+)
 FREQUENCY = np.array([0.4, 0.8, 0.8, 0.8])  # of joints under PD                    [Hz]
-NUMPY_FORMULATIONS = {'element_sum': 'element sum', 'wrench_dae': 'wrench DAE',
-                      'stiffened': 'stiffened arm'}
+NUMPY_FORMULATIONS = {
+    'element_sum': 'element sum',
+    'wrench_dae': 'wrench DAE',
+    'stiffened': 'stiffened arm',
+}
 
 
 def run(progress: Progress, options: Options) -> Reproduction:
@@ -79,20 +86,30 @@ def run(progress: Progress, options: Options) -> Reproduction:
 
     def motion(formulation, seconds, progress):
         motions[formulation], efforts[formulation], costs[formulation] = manoeuvre(
-            arm, formulation, seconds, progress)
+            arm, formulation, seconds, progress
+        )
         return motions[formulation]
 
     results: dict[str, FormulationResult] = {}
     effects: tuple[Effect, ...] = ()
     if options.runs_formulations and not options.is_paper:
-        results = run_formulations(arm, motion, make_force(arm, servo_efforts(arm)), seconds,
-                                   subprogress(progress, 0.0, 0.8))
+        results = run_formulations(
+            arm,
+            motion,
+            make_force(arm, servo_efforts(arm)),
+            seconds,
+            subprogress(progress, 0.0, 0.8),
+        )
     else:
         motion('recursion', seconds, subprogress(progress, 0.0, 0.1))
     start = 0.8 if results else 0.1
     motions['linear'], efforts['linear'], costs['linear'] = manoeuvre(
-        linear, 'dual_screw', seconds, subprogress(progress, start, start + 0.15),
-        partial(DualScrew, variant=PAPER) if options.is_paper else None)
+        linear,
+        'dual_screw',
+        seconds,
+        subprogress(progress, start, start + 0.15),
+        partial(DualScrew, variant=PAPER) if options.is_paper else None,
+    )
     if options.is_paper:
         effects = measured_effects(arm, seconds, subprogress(progress, 0.25, 1.0))
     runs = {'exact': motions['recursion'], 'linear': motions['linear']}
@@ -100,57 +117,108 @@ def run(progress: Progress, options: Options) -> Reproduction:
     rows = [*comparisons(arm, runs, efforts, seconds)]
     end = float(runs['linear'].time[-1])
     return Reproduction(
-        make_figures(arm, runs, efforts), tuple(rows), tuple(numbers(arm, runs, costs, options)),
-        results, max_error(results),
+        make_figures(arm, runs, efforts),
+        tuple(rows),
+        tuple(numbers(arm, runs, costs, options)),
+        results,
+        max_error(results),
         'coordinates of all nonlinear formulations over the range',
-        ('lengths, sections and masses: see urdf/dual_screw_arm.urdf',
-         f'PD of {FREQUENCY[0]:g} Hz for the waist and {FREQUENCY[1]:g} Hz for the other joints, '
-         'critically damped, and efforts that carry the weight at the target: slow enough that '
-         'links bend by millimetres, as linear equations assume',
-         f'implicit midpoint at {STEP_S * 1e3:g} ms for both; no damping in the links'),
-        effects, (f'dual screws: the motion is lost at {end:.3g} of {seconds:g} s',)
-        if end < seconds - STEP_S / 2 else ())
+        (
+            'lengths, sections and masses: see urdf/dual_screw_arm.urdf',
+            f'PD of {FREQUENCY[0]:g} Hz for the waist and {FREQUENCY[1]:g} Hz for the other '
+            'joints, '
+            'critically damped, and efforts that carry the weight at the target: slow enough that '
+            'links bend by millimetres, as linear equations assume',
+            f'implicit midpoint at {STEP_S * 1e3:g} ms for both; no damping in the links',
+        ),
+        effects,
+        (f'dual screws: the motion is lost at {end:.3g} of {seconds:g} s',)
+        if end < seconds - STEP_S / 2
+        else (),
+    )
 
 
-def comparisons(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.ndarray],
-                seconds: float) -> Iterator[PaperComparison]:
+def comparisons(
+    arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.ndarray], seconds: float
+) -> Iterator[PaperComparison]:
     """Compare linearised with nonlinear curves, as figures 6 to 10 do, and costs."""
     exact, linear = runs['exact'], runs['linear']
     joints = slice(0, 4)
-    rows = [check_curves('joint angles, linearised against nonlinear', 'figure 6',
-                         _range_error(exact.q[:, joints], linear.q[:, joints])),
-            check_curves('joint rates, linearised against nonlinear', 'figure 6',
-                         _range_error(exact.qd[:, joints], linear.qd[:, joints]))]
+    rows = [
+        check_curves(
+            'joint angles, linearised against nonlinear',
+            'figure 6',
+            _range_error(exact.q[:, joints], linear.q[:, joints]),
+        ),
+        check_curves(
+            'joint rates, linearised against nonlinear',
+            'figure 6',
+            _range_error(exact.qd[:, joints], linear.qd[:, joints]),
+        ),
+    ]
     for kind, (_, title, _, _) in ELASTIC_GROUPS.items():
         figure, what = title.split(': ')
         place = figure.lower().replace('fig.', 'figure')
         columns = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
         for values, name in (('q', 'coordinates'), ('qd', 'rates')):
-            rows.append(check_curves(
-                f'{what}, {name}, linearised against nonlinear', place,
-                _range_error(getattr(exact, values)[:, columns],
-                             getattr(linear, values)[:, columns]),
-                reason='the linear equations create energy, and frequencies of shapes that '
-                       'vibrate fast differ a little', paper='the difference is small'))
-    rows.append(check_curves('torques, linearised against nonlinear', 'figure 10',
-                             _range_error(efforts['exact'], efforts['linear']),
-                             paper='the difference is small'))
+            rows.append(
+                check_curves(
+                    f'{what}, {name}, linearised against nonlinear',
+                    place,
+                    _range_error(
+                        getattr(exact, values)[:, columns], getattr(linear, values)[:, columns]
+                    ),
+                    reason='the linear equations create energy, and frequencies of shapes that '
+                    'vibrate fast differ a little',
+                    paper='the difference is small',
+                )
+            )
+    rows.append(
+        check_curves(
+            'torques, linearised against nonlinear',
+            'figure 10',
+            _range_error(efforts['exact'], efforts['linear']),
+            paper='the difference is small',
+        )
+    )
     for kind, place in (('torsion', 'figure 8'), ('bending_z', 'figure 9')):
         columns = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
         early = exact.time < SECOND_TARGET_TIME
         max_coordinate = np.abs(exact.q[:, columns]).max()
-        rows.append(check_claim(
-            f'{kind.replace("_z", " out of plane")} before {SECOND_TARGET_TIME:g} s, over its '
-            'largest value', place, 'equal to zero', 100 * float(max(
-                np.abs(run.q[early[:len(run.q)]][:, columns]).max() for run in runs.values())
-                / (max_coordinate or 1.0)), '%', LINE_WIDTH, upper=100 * LINE_FRACTION))
+        rows.append(
+            check_claim(
+                f'{kind.replace("_z", " out of plane")} before {SECOND_TARGET_TIME:g} s, over its '
+                'largest value',
+                place,
+                'equal to zero',
+                100
+                * float(
+                    max(
+                        np.abs(run.q[early[: len(run.q)]][:, columns]).max()
+                        for run in runs.values()
+                    )
+                    / (max_coordinate or 1.0)
+                ),
+                '%',
+                LINE_WIDTH,
+                upper=100 * LINE_FRACTION,
+            )
+        )
     yield from require_duration(DURATION_S, seconds, rows)
-    for what, paper in (('CPU time, nonlinear', 3901.0), ('CPU time, linearised', 314.0),
-                        ('CPU time, linearised, generated code', 14.0)):
-        yield not_comparable(what, 'section 6', paper,
-                             'seconds of symbolic expressions on another machine', 's')
-    yield not_comparable('values of the curves', 'figures 6 to 10', 'printed as pictures',
-                         'table I with the parameters is missing from the text')
+    for what, paper in (
+        ('CPU time, nonlinear', 3901.0),
+        ('CPU time, linearised', 314.0),
+        ('CPU time, linearised, generated code', 14.0),
+    ):
+        yield not_comparable(
+            what, 'section 6', paper, 'seconds of symbolic expressions on another machine', 's'
+        )
+    yield not_comparable(
+        'values of the curves',
+        'figures 6 to 10',
+        'printed as pictures',
+        'table I with the parameters is missing from the text',
+    )
 
 
 def _range_error(exact, linear):
@@ -160,8 +228,9 @@ def _range_error(exact, linear):
     return float(np.abs(exact[:size] - linear[:size]).max() / span) if span else 0.0
 
 
-def numbers(arm: ArmModel, runs: Mapping[str, Run], costs: Mapping[str, float],
-            options: Options) -> Iterator[Number]:
+def numbers(
+    arm: ArmModel, runs: Mapping[str, Run], costs: Mapping[str, float], options: Options
+) -> Iterator[Number]:
     """Yield maxima of the elastic coordinates, margins of the linearised inertia, and costs."""
     exact = runs['exact']
     for kind, (_, title, unit, _) in ELASTIC_GROUPS.items():
@@ -189,44 +258,59 @@ def measured_effects(arm: ArmModel, seconds: float, progress: Progress) -> tuple
     """Return the change of the elastic coordinates caused by each term of (112) as printed."""
     reference, _, _ = manoeuvre(arm, 'dual_screw', seconds)
     effects = []
-    rows = [(DEVIATIONS.get(field, field),
-             EquationVariant()._replace(**{field: getattr(PAPER, field)}))
-            for field in EquationVariant._fields]
+    rows = [
+        (
+            DEVIATIONS.get(field, field),
+            EquationVariant()._replace(**{field: getattr(PAPER, field)}),
+        )
+        for field in EquationVariant._fields
+    ]
     rows.append(('all of them, (112) word by word', PAPER))
     for k, (deviation, variant) in enumerate(rows):
-        run, _, _ = manoeuvre(arm, 'dual_screw', seconds, variant=partial(
-            DualScrew, variant=variant))
+        run, _, _ = manoeuvre(
+            arm, 'dual_screw', seconds, variant=partial(DualScrew, variant=variant)
+        )
         end_time = None if len(run.q) == len(reference.q) else float(run.time[-1])
         for kind, (_, title, _, _) in ELASTIC_GROUPS.items():
             columns = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
-            effects.append(Effect(deviation, title.split(': ')[1], 100 * _range_error(
-                reference.q[:, columns], run.q[:, columns]), end_time))
+            effects.append(
+                Effect(
+                    deviation,
+                    title.split(': ')[1],
+                    100 * _range_error(reference.q[:, columns], run.q[:, columns]),
+                    end_time,
+                )
+            )
         progress((k + 1) / len(rows))
     return tuple(effects)
 
 
-def manoeuvre(arm: ArmModel, formulation: str, seconds: float,
-              progress: Progress = lambda fraction: None, variant: Variant | None = None
-              ) -> tuple[Run, np.ndarray, float]:
+def manoeuvre(
+    arm: ArmModel,
+    formulation: str,
+    seconds: float,
+    progress: Progress = lambda fraction: None,
+    variant: Variant | None = None,
+) -> tuple[Run, np.ndarray, float]:
     """
     Return the Run, applied efforts (k, joints) [N m] and CPU time [s] of a formulation.
 
     :param variant: makes a variant of the formulation; its Run may end early.
     """
     settings = SimulationSettings(time_step=STEP_S, formulation=formulation)
-    simulation = (Simulation(arm, settings) if variant is None
-                  else VariantSimulation(arm, settings, variant))
+    simulation = (
+        Simulation(arm, settings) if variant is None else VariantSimulation(arm, settings, variant)
+    )
     gains = joint_gains(arm)
     simulation.set_state(START)
     _set_target(simulation, arm, START, gains)
-    simulation.step()                       # compile before the time measurement
+    simulation.step()  # compile before the time measurement
     simulation.set_state(START)
     rows, pending_targets, total, cpu_time = [], list(TARGETS), round(seconds / STEP_S), 0.0
     for step in range(0, total + 1, STRIDE):
         while pending_targets and step * STEP_S >= pending_targets[0][0] - STEP_S / 2:
             _set_target(simulation, arm, pending_targets.pop(0)[1], gains)
-        rows.append((step * STEP_S, simulation.q, simulation.v,
-                     simulation.applied_effort))
+        rows.append((step * STEP_S, simulation.q, simulation.v, simulation.applied_effort))
         if step < total:
             start_time = time.process_time()
             try:

@@ -21,12 +21,16 @@ def inertia_margins(arm: ArmModel, run: Run, start: np.ndarray) -> Iterator[Numb
 
     def inertia_ratio(q):
         """Return the smallest ratio of linearised to exact inertia over all velocities."""
-        return eigh(linear.mass_matrix_and_bias(q, zeros)[0], mass_matrix(arm.arrays, q),
-                    eigvals_only=True)[0]
+        return eigh(
+            linear.mass_matrix_and_bias(q, zeros)[0], mass_matrix(arm.arrays, q), eigvals_only=True
+        )[0]
 
     rows = np.linspace(0, len(run.q) - 1, 40).round().astype(int)
-    yield Number('inertia of any motion on the way, linearised over exact, at least',
-                 min(inertia_ratio(run.q[row]) for row in rows), '')
+    yield Number(
+        'inertia of any motion on the way, linearised over exact, at least',
+        min(inertia_ratio(run.q[row]) for row in rows),
+        '',
+    )
     bending_row = arm.coordinate_names.index('link_2/bending_y_1')
     for name, pose in (('as at the start', start), ('stretched', np.zeros(4))):
         q = zeros.copy()
@@ -35,8 +39,11 @@ def inertia_margins(arm: ArmModel, run: Run, start: np.ndarray) -> Iterator[Numb
         def inertia_ratio_if_bent(v, q=q):
             return inertia_ratio(np.where(np.arange(arm.size) == bending_row, v, q))
 
-        yield Number(f'{name}, no inertia is left if link 2 bends by',
-                     1e3 * brentq(inertia_ratio_if_bent, 0.0, 0.1), 'mm')
+        yield Number(
+            f'{name}, no inertia is left if link 2 bends by',
+            1e3 * brentq(inertia_ratio_if_bent, 0.0, 0.1),
+            'mm',
+        )
 
 
 def evaluation_costs(arm: ArmModel, count: int = 20) -> tuple[float, float]:
@@ -48,8 +55,10 @@ def evaluation_costs(arm: ArmModel, count: int = 20) -> tuple[float, float]:
         M, C, _, tau = dual.system(q, u)
         return np.linalg.solve(M, force + tau - C @ u)
 
-    return (_min_cpu_time(lambda: dual.accelerations(q, u, force), count),
-            _min_cpu_time(by_matrices, count))
+    return (
+        _min_cpu_time(lambda: dual.accelerations(q, u, force), count),
+        _min_cpu_time(by_matrices, count),
+    )
 
 
 def derivative_costs(arm: ArmModel, count: int = 3) -> tuple[float, float]:
@@ -57,7 +66,7 @@ def derivative_costs(arm: ArmModel, count: int = 3) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     q, u = 0.1 * rng.normal(size=(2, arm.size))
     projections = Projections(arm)
-    points = DualScrew(arm).points          # centres of mass, and sections
+    points = DualScrew(arm).points  # centres of mass, and sections
 
     def matrices(x):
         return projections.project_points(projections.links(x), points, x, u)

@@ -34,24 +34,24 @@ from flex_robot_sim.reproduce.simulated_motion import (
 )
 from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
-STEP_S = 4e-4                 # stable for rk4 up to 7000 rad/s               [s]
-COARSE_ELEMENTS, FINE_ELEMENTS = 4, 32      # rigid elements in each finite element
-MAX_CONDITION = 1e14        # above it, no digit of a solution is significant
+STEP_S = 4e-4  # stable for rk4 up to 7000 rad/s               [s]
+COARSE_ELEMENTS, FINE_ELEMENTS = 4, 32  # rigid elements in each finite element
+MAX_CONDITION = 1e14  # above it, no digit of a solution is significant
 METHODS = ('conventional', 'proposed', 'proposed, fine')
 # colour, dashes, marks and width of each
 LINE_STYLES: tuple[Any, ...] = ((5, 0, False, WIDE), (1, 1), (4, 2))
 
 
-Values = Callable[[ArmModel, Run], np.ndarray]      # a curve (k,) of a Run
+Values = Callable[[ArmModel, Run], np.ndarray]  # a curve (k,) of a Run
 
 
 class CurveSpec(NamedTuple):
     """Specification of a curve that the paper shows."""
 
     name: str
-    place: str              # in the paper
+    place: str  # in the paper
     title: str
-    label: str              # of the values, with their unit
+    label: str  # of the values, with their unit
     values: Values
 
 
@@ -59,15 +59,15 @@ class Example(NamedTuple):
     """Specification of one of the two examples."""
 
     robot: str
-    figures: tuple[str, str]                    # name and title
+    figures: tuple[str, str]  # name and title
     effort: Effort
     seconds: float
-    inputs: tuple[tuple[str, str, str], ...]    # joint, title, label
+    inputs: tuple[tuple[str, str, str], ...]  # joint, title, label
     curves: tuple[CurveSpec, ...]
-    numbers: Callable[[ArmModel, Run], Iterable[Number]]    # of the conventional Run
-    check_printed: Callable[[ArmModel], PaperComparison]    # with a mass that the paper prints
-    compared_quantities: str                    # compared between both methods
-    unpublished: str                            # parameters that the paper does not print
+    numbers: Callable[[ArmModel, Run], Iterable[Number]]  # of the conventional Run
+    check_printed: Callable[[ArmModel], PaperComparison]  # with a mass that the paper prints
+    compared_quantities: str  # compared between both methods
+    unpublished: str  # parameters that the paper does not print
     assumptions: tuple[str, ...]
 
 
@@ -75,44 +75,66 @@ def reproduce_example(example: Example, progress: Progress, options: Options) ->
     """Return the Reproduction of an Example."""
     seconds = options.seconds or example.seconds
     arm = options.load_arm(example.robot)
-    runs, figures, results = simulate_methods(arm, example.effort, seconds, progress,
-                                              options.runs_formulations)
-    errors = {curve.name: method_errors(runs, partial(curve.values, arm))
-              for curve in example.curves}
+    runs, figures, results = simulate_methods(
+        arm, example.effort, seconds, progress, options.runs_formulations
+    )
+    errors = {
+        curve.name: method_errors(runs, partial(curve.values, arm)) for curve in example.curves
+    }
     charts = [make_input_chart(arm, example.effort, seconds, *row) for row in example.inputs]
-    charts += [make_chart(curve.title, curve.label, runs, partial(curve.values, arm))
-               for curve in example.curves]
+    charts += [
+        make_chart(curve.title, curve.label, runs, partial(curve.values, arm))
+        for curve in example.curves
+    ]
     return Reproduction(
         (Figure(*example.figures, tuple(charts)),),
         tuple(comparisons(example, arm, errors, seconds)),
-        (*example.numbers(arm, runs[METHODS[0]]), *figures), results,
+        (*example.numbers(arm, runs[METHODS[0]]), *figures),
+        results,
         max(max_error(results), *(error[-1] for error in errors.values())),
         f'coordinates of all nonlinear formulations, {example.compared_quantities}, with '
         f'{FINE_ELEMENTS} rigid elements in each finite element',
-        (*example.assumptions, 'no damping'))
+        (*example.assumptions, 'no damping'),
+    )
 
 
-def comparisons(example: Example, arm: ArmModel, errors: Mapping[str, Sequence[float]],
-                seconds: float) -> Iterator[PaperComparison]:
+def comparisons(
+    example: Example, arm: ArmModel, errors: Mapping[str, Sequence[float]], seconds: float
+) -> Iterator[PaperComparison]:
     """Compare both methods, as in the figures, and a mass with the printed one."""
     rows = []
     for curve in example.curves:
         for count, error in zip((COARSE_ELEMENTS, FINE_ELEMENTS), errors[curve.name]):
-            rows.append(check_curves(
-                f'{curve.name}, proposed way with {count} rigid elements in each finite element '
-                'against the conventional way', curve.place, error,
-                reason='nothing damps the vibration, and a small difference in frequency adds '
-                       'up to a phase', paper='close resemblance'))
+            rows.append(
+                check_curves(
+                    f'{curve.name}, proposed way with {count} rigid elements in each finite '
+                    'element against the conventional way',
+                    curve.place,
+                    error,
+                    reason='nothing damps the vibration, and a small difference in frequency adds '
+                    'up to a phase',
+                    paper='close resemblance',
+                )
+            )
     yield from require_duration(example.seconds, seconds, rows)
     yield check_claim(
         'highest rate of the arm with as many rigid elements as finite elements, over '
-        f'that with {FINE_ELEMENTS} times as many', 'equation (25)', 'one element is both',
-        highest_frequency(arm, 1) / highest_frequency(arm, FINE_ELEMENTS), '',
-        'print of a frequency with three digits', upper=1.005,
-        reason='a rigid element whose middle neither moves nor turns has no inertia')
+        f'that with {FINE_ELEMENTS} times as many',
+        'equation (25)',
+        'one element is both',
+        highest_frequency(arm, 1) / highest_frequency(arm, FINE_ELEMENTS),
+        '',
+        'print of a frequency with three digits',
+        upper=1.005,
+        reason='a rigid element whose middle neither moves nor turns has no inertia',
+    )
     yield example.check_printed(arm)
-    yield not_comparable('values of the curves', example.figures[0].replace('_', ' '),
-                         'printed as pictures', example.unpublished)
+    yield not_comparable(
+        'values of the curves',
+        example.figures[0].replace('_', ' '),
+        'printed as pictures',
+        example.unpublished,
+    )
 
 
 def highest_frequency(arm: ArmModel, count: int) -> float:
@@ -131,12 +153,14 @@ def coordinate_of(name: str) -> Values:
 
 def tip_deflection_of(link: str, row: int) -> Values:
     """Return the same for the tip: deflection across a link [m] (row 1), slope [rad] (row 5)."""
-    return lambda arm, run: np.array([np.asarray(tip_deflection(arm, link, q))[row]
-                                      for q in run.q])
+    return lambda arm, run: np.array(
+        [np.asarray(tip_deflection(arm, link, q))[row] for q in run.q]
+    )
 
 
-def bang_bang(amplitudes: Sequence[float], switch_times: Sequence[float],
-              rise_time: float = 0.0) -> Effort:
+def bang_bang(
+    amplitudes: Sequence[float], switch_times: Sequence[float], rise_time: float = 0.0
+) -> Effort:
     """
     Return efforts over time: `amplitudes` (joints,), then the same negative, then zero.
 
@@ -155,9 +179,13 @@ def bang_bang(amplitudes: Sequence[float], switch_times: Sequence[float],
     return effort
 
 
-def simulate_methods(arm: ArmModel, effort: Effort, seconds: float, progress: Progress,
-                     runs_formulations: bool = True) -> tuple[dict[str, Run], list[Number],
-                                                              dict[str, FormulationResult]]:
+def simulate_methods(
+    arm: ArmModel,
+    effort: Effort,
+    seconds: float,
+    progress: Progress,
+    runs_formulations: bool = True,
+) -> tuple[dict[str, Run], list[Number], dict[str, FormulationResult]]:
     """
     Return {method: Run}, Numbers about them, and a FormulationResult for each formulation.
 
@@ -168,32 +196,68 @@ def simulate_methods(arm: ArmModel, effort: Effort, seconds: float, progress: Pr
     """
     force, zero_state, runs = make_force(arm, effort), np.zeros(arm.size), {}
     runs[METHODS[0]] = simulate(arm, effort, zero_state, zero_state, STEP_S, seconds, 'rk4')
-    numbers = [Number('first natural frequency, conventional',
-                      lowest_frequency(arm, make('recursion', arm)), 'Hz')]
+    numbers = [
+        Number(
+            'first natural frequency, conventional',
+            lowest_frequency(arm, make('recursion', arm)),
+            'Hz',
+        )
+    ]
     for k, (name, count) in enumerate(zip(METHODS[1:], (COARSE_ELEMENTS, FINE_ELEMENTS))):
-        formulation, start_time = (element_sum.make(arm, count * _segment_count(arm)),
-                                   time.perf_counter())
-        runs[name] = integrate(formulation.accelerations, force, zero_state, zero_state, STEP_S,
-                               seconds, progress=subprogress(progress, 0.2 * k, 0.2 * (k + 1)))
-        numbers += [Number(f'the same, {count} rigid elements each',
-                           lowest_frequency(arm, formulation), 'Hz'),
-                    Number(f'computing, {count} rigid elements each',
-                           time.perf_counter() - start_time, 's')]
-    for name, count in (('1 rigid element', 1),
-                        (f'{FINE_ELEMENTS} rigid elements', FINE_ELEMENTS)):
+        formulation, start_time = (
+            element_sum.make(arm, count * _segment_count(arm)),
+            time.perf_counter(),
+        )
+        runs[name] = integrate(
+            formulation.accelerations,
+            force,
+            zero_state,
+            zero_state,
+            STEP_S,
+            seconds,
+            progress=subprogress(progress, 0.2 * k, 0.2 * (k + 1)),
+        )
+        numbers += [
+            Number(
+                f'the same, {count} rigid elements each', lowest_frequency(arm, formulation), 'Hz'
+            ),
+            Number(
+                f'computing, {count} rigid elements each', time.perf_counter() - start_time, 's'
+            ),
+        ]
+    for name, count in (
+        ('1 rigid element', 1),
+        (f'{FINE_ELEMENTS} rigid elements', FINE_ELEMENTS),
+    ):
         M = element_sum.make(arm, count * _segment_count(arm)).mass_matrix(zero_state)
         numbers.append(Number(f'condition of M, {name} each', np.linalg.cond(M), ''))
     existing_runs = {'recursion': runs[METHODS[0]], 'element_sum': runs[METHODS[2]]}
 
     def motion(name, seconds, progress):
         return existing_runs.get(name) or simulate(
-            arm, effort, zero_state, zero_state, STEP_S, seconds, 'rk4', formulation=name,
-            progress=progress)
+            arm,
+            effort,
+            zero_state,
+            zero_state,
+            STEP_S,
+            seconds,
+            'rk4',
+            formulation=name,
+            progress=progress,
+        )
 
-    results = run_formulations(
-        arm, motion, force, seconds, subprogress(progress, 0.4, 1.0),
-        remarks={'element_sum': f'{FINE_ELEMENTS} rigid elements in each finite element'}
-    ) if runs_formulations else {}
+    results = (
+        run_formulations(
+            arm,
+            motion,
+            force,
+            seconds,
+            subprogress(progress, 0.4, 1.0),
+            remarks={'element_sum': f'{FINE_ELEMENTS} rigid elements in each finite element'},
+        )
+        if runs_formulations
+        else {}
+    )
     return runs, numbers, results
 
 
@@ -208,26 +272,36 @@ def lowest_frequency(arm: ArmModel, formulation: Formulation) -> float:
 
 
 def _segment_count(arm):
-    return max(len(shapes.breaks) - 1 for beam in arm.beams.values()
-               for shapes in beam.shapes.values())
+    return max(
+        len(shapes.breaks) - 1 for beam in arm.beams.values() for shapes in beam.shapes.values()
+    )
 
 
-def make_input_chart(arm: ArmModel, effort: Effort, seconds: float, joint: str, title: str,
-                     label: str) -> Chart:
+def make_input_chart(
+    arm: ArmModel, effort: Effort, seconds: float, joint: str, title: str, label: str
+) -> Chart:
     """Return the chart of the input of one joint."""
     times = np.arange(0.0, seconds, 1e-3)
     zero_state = np.zeros(arm.size)
-    values = np.array([effort(t, zero_state, zero_state)[arm.joint_names.index(joint)]
-                       for t in times])
+    values = np.array(
+        [effort(t, zero_state, zero_state)[arm.joint_names.index(joint)] for t in times]
+    )
     return Chart(title, 'time [s]', label, (Curve(joint, times, values, 4),))
 
 
-def make_chart(title: str, label: str, runs: Mapping[str, Run], values: Callable[[Run], np.ndarray]
-               ) -> Chart:
+def make_chart(
+    title: str, label: str, runs: Mapping[str, Run], values: Callable[[Run], np.ndarray]
+) -> Chart:
     """Return the chart of one curve for each method; `values` computes it from a Run."""
-    return Chart(title, 'time [s]', label, tuple(
-        Curve(name, run.time, values(run), *style)
-        for (name, run), style in zip(runs.items(), LINE_STYLES)))
+    return Chart(
+        title,
+        'time [s]',
+        label,
+        tuple(
+            Curve(name, run.time, values(run), *style)
+            for (name, run), style in zip(runs.items(), LINE_STYLES)
+        ),
+    )
 
 
 def method_errors(runs: Mapping[str, Run], curve: Callable[[Run], np.ndarray]) -> list[float]:

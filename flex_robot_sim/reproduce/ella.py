@@ -46,11 +46,13 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.share import shipped_robots
 
 ROBOT, VARIED = 'ella', ()
-VARIANT = ('PD alone (83), ends of links that only shift (23), one clamped-free shape in each '
-           'direction and no torsion')
-DURATION_S = 4.0                                   # of the run                            [s]
+VARIANT = (
+    'PD alone (83), ends of links that only shift (23), one clamped-free shape in each '
+    'direction and no torsion'
+)
+DURATION_S = 4.0  # of the run                            [s]
 ROTOR_ELEMENT = '<joint name="{}" rotor_inertia="1e-4" gear_ratio="100"/>'
-TIP_START = (0.0065, -0.0083)   # transverse deflection of the tip of link 2            [m]
+TIP_START = (0.0065, -0.0083)  # transverse deflection of the tip of link 2            [m]
 # the wrench DAE with link ends that shift the next link and do not rotate it (23)
 SHIFTING_ENDS = partial(wrench_dae.make, sections_turn=False)
 PAPER_MODES = '<modes bending_y="1" bending_z="1" torsion="0" stretch="1" boundary="free"/>'
@@ -64,8 +66,14 @@ def run(progress: Progress, options: Options) -> Reproduction:
     variant = SHIFTING_ENDS if options.is_paper else None
     controller = EllaController(arm, not options.is_paper)
     recorder = MotionRecorder(arm, controller.effort)
-    motion = simulate_move(arm, controller, seconds, recorder.take_sample, variant,
-                           subprogress(progress, 0.0, 0.3 if options.is_paper else 0.03))
+    motion = simulate_move(
+        arm,
+        controller,
+        seconds,
+        recorder.take_sample,
+        variant,
+        subprogress(progress, 0.0, 0.3 if options.is_paper else 0.03),
+    )
     samples = recorder.samples()
     rigid_torques = simulate_rigid_torques(options, controller.compensates_gravity, seconds)
     results: dict[str, FormulationResult] = {}
@@ -76,31 +84,55 @@ def run(progress: Progress, options: Options) -> Reproduction:
     else:
         if options.runs_formulations:
             results = run_formulations(
-                arm, lambda name, seconds, progress: (
-                    motion if name == 'recursion' else simulate_move(
-                        arm, controller, seconds, progress=progress, formulation=name)),
-                make_force(arm, controller.effort), seconds, subprogress(progress, 0.05, 0.8))
-        schemes = compare_schemes(options.load_arm(robot_text(ONE_SHAPE)), start_coordinates,
-                                  min(RUN_DURATION, seconds),
-                                  subprogress(progress, 0.8, 1.0), options.runs_formulations)
+                arm,
+                lambda name, seconds, progress: (
+                    motion
+                    if name == 'recursion'
+                    else simulate_move(
+                        arm, controller, seconds, progress=progress, formulation=name
+                    )
+                ),
+                make_force(arm, controller.effort),
+                seconds,
+                subprogress(progress, 0.05, 0.8),
+            )
+        schemes = compare_schemes(
+            options.load_arm(robot_text(ONE_SHAPE)),
+            start_coordinates,
+            min(RUN_DURATION, seconds),
+            subprogress(progress, 0.8, 1.0),
+            options.runs_formulations,
+        )
     figures = make_all_figures(arm, motion, samples, rigid_torques)
     if schemes is not None and schemes.charts:
         figures += (Figure('schemes', 'ELLA with one shape in each plane', schemes.charts),)
     end = float(motion.time[-1])
     return Reproduction(
-        figures, tuple(comparisons(arm, motion, samples, schemes, seconds)),
-        tuple(numbers(arm, motion, samples, schemes)), results,
+        figures,
+        tuple(comparisons(arm, motion, samples, schemes, seconds)),
+        tuple(numbers(arm, motion, samples, schemes)),
+        results,
         max(schemes.max_error if schemes else 0.0, max_error(results)),
         'coordinates of all nonlinear formulations, and motions of the separate links of the '
         'wrench DAE',
-        (f'gains {_format_list(STIFFNESS)} N m/rad and {_format_list(DAMPING)} N m s/rad'
-         + (', and torques that carry the weight at the pose' if controller.compensates_gravity
-            else ''), f'a minimum-jerk motion of {MOVE_DURATION:g} s',
-         'of the start (-0.02, 0.0065, -0.0083) m only the part across the link: -0.02 m along it '
-         'is a strain of 2 %',
-         'rotors of 1e-4 kg m2 behind 1:100', 'hub, payload and torsion: see urdf/ella.urdf'),
-        effects, (f'the motion is lost at {end:.3g} of {seconds:g} s',)
-        if end < seconds - 2 * STEP_S else ())
+        (
+            f'gains {_format_list(STIFFNESS)} N m/rad and {_format_list(DAMPING)} N m s/rad'
+            + (
+                ', and torques that carry the weight at the pose'
+                if controller.compensates_gravity
+                else ''
+            ),
+            f'a minimum-jerk motion of {MOVE_DURATION:g} s',
+            'of the start (-0.02, 0.0065, -0.0083) m only the part across the link: -0.02 m along '
+            'it is a strain of 2 %',
+            'rotors of 1e-4 kg m2 behind 1:100',
+            'hub, payload and torsion: see urdf/ella.urdf',
+        ),
+        effects,
+        (f'the motion is lost at {end:.3g} of {seconds:g} s',)
+        if end < seconds - 2 * STEP_S
+        else (),
+    )
 
 
 def robot_text(modes: str | None = None) -> str:
@@ -110,35 +142,63 @@ def robot_text(modes: str | None = None) -> str:
     :param modes: element <modes> of both links; None: the shipped one with a stretch mode.
     """
     text = shipped_robots()[ROBOT].read_text(encoding='utf-8')
-    text = text.replace('</flexibility>',
-                        f'{"".join(ROTOR_ELEMENT.format(name) for name in JOINTS)}</flexibility>')
+    text = text.replace(
+        '</flexibility>', f'{"".join(ROTOR_ELEMENT.format(name) for name in JOINTS)}</flexibility>'
+    )
     if modes is None:
         return text.replace('torsion="1" stretch="0"', 'torsion="1" stretch="1"')
     return re.sub(r'<modes [^>]*>', modes, text)
 
 
-def simulate_move(arm: ArmModel, controller: EllaController, seconds: float,
-                  on_sample: Callable[[Simulation], None] | None = None,
-                  variant: Variant | None = None, progress: Progress = lambda fraction: None,
-                  formulation: str = 'recursion') -> Run:
+def simulate_move(
+    arm: ArmModel,
+    controller: EllaController,
+    seconds: float,
+    on_sample: Callable[[Simulation], None] | None = None,
+    variant: Variant | None = None,
+    progress: Progress = lambda fraction: None,
+    formulation: str = 'recursion',
+) -> Run:
     """Simulate the move to the goal; the parameters are those of `simulate`."""
     q = start_coordinates(arm)
-    return simulate(arm, None, q, 0 * q, STEP_S, seconds, stride=2, on_sample=on_sample,
-                    servo=controller.servo, formulation=formulation, progress=progress,
-                    variant=variant)
+    return simulate(
+        arm,
+        None,
+        q,
+        0 * q,
+        STEP_S,
+        seconds,
+        stride=2,
+        on_sample=on_sample,
+        servo=controller.servo,
+        formulation=formulation,
+        progress=progress,
+        variant=variant,
+    )
 
 
-def simulate_rigid_torques(options: Options, compensates_gravity: bool, seconds: float
-                           ) -> np.ndarray:
+def simulate_rigid_torques(
+    options: Options, compensates_gravity: bool, seconds: float
+) -> np.ndarray:
     """Return the torques (k, 3) of the same controller on rigid links [N m]."""
     body, flexibility = robot_text().split('<flexibility>')
     flexibility = re.sub(r'<link .*?</link>', '', flexibility, flags=re.DOTALL)
     rigid_arm = options.load_arm(f'{body}<flexibility>{flexibility}')
     controller = EllaController(rigid_arm, compensates_gravity)
     torques: list[np.ndarray] = []
-    simulate(rigid_arm, None, np.zeros(3), np.zeros(3), STEP_S, seconds, stride=2,
-             servo=controller.servo, on_sample=lambda simulation: torques.append(
-                 controller.effort(simulation.time, simulation.q, simulation.v)))
+    simulate(
+        rigid_arm,
+        None,
+        np.zeros(3),
+        np.zeros(3),
+        STEP_S,
+        seconds,
+        stride=2,
+        servo=controller.servo,
+        on_sample=lambda simulation: torques.append(
+            controller.effort(simulation.time, simulation.q, simulation.v)
+        ),
+    )
     return np.array(torques)
 
 
@@ -152,33 +212,65 @@ def start_coordinates(arm: ArmModel) -> np.ndarray:
     return q
 
 
-def measured_effects(options: Options, combined: Run, seconds: float, progress: Progress
-                     ) -> tuple[Effect, ...]:
+def measured_effects(
+    options: Options, combined: Run, seconds: float, progress: Progress
+) -> tuple[Effect, ...]:
     """Return the change of joint and tip caused by each part of the paper's variant."""
     arm, paper_arm = options.load_arm(robot_text()), options.load_arm(robot_text(PAPER_MODES))
     reference = arm, simulate_move(arm, EllaController(arm, True), seconds)
     paper_shapes = paper_arm, simulate_move(paper_arm, EllaController(paper_arm, True), seconds)
-    rows = (('PD alone (83)', reference,
-             (arm, simulate_move(arm, EllaController(arm, False), seconds))),
-            ('one clamped-free shape in each direction, no torsion', reference, paper_shapes),
-            ('ends of links only shift (23), with these shapes', paper_shapes,
-             (paper_arm, simulate_move(paper_arm, EllaController(paper_arm, True), seconds,
-                                       variant=SHIFTING_ENDS, progress=progress))),
-            ('all three', reference, (paper_arm, combined)))
+    rows = (
+        (
+            'PD alone (83)',
+            reference,
+            (arm, simulate_move(arm, EllaController(arm, False), seconds)),
+        ),
+        ('one clamped-free shape in each direction, no torsion', reference, paper_shapes),
+        (
+            'ends of links only shift (23), with these shapes',
+            paper_shapes,
+            (
+                paper_arm,
+                simulate_move(
+                    paper_arm,
+                    EllaController(paper_arm, True),
+                    seconds,
+                    variant=SHIFTING_ENDS,
+                    progress=progress,
+                ),
+            ),
+        ),
+        ('all three', reference, (paper_arm, combined)),
+    )
     effects = []
     for deviation, (model, before), (other, after) in rows:
         end_time = None if len(after.time) == len(before.time) else float(after.time[-1])
         effects += [
-            Effect(deviation, 'joint theta_z1', 100 * curve_error(before.q[:, 1], after.q[:, 1]),
-                   end_time),
-            Effect(deviation, 'y deflection of the tip', 100 * curve_error(
-                *(np.array([tip_deflection(tip_arm, 'link_2', q)[1] for q in run.q])
-                  for tip_arm, run in ((model, before), (other, after)))), end_time)]
+            Effect(
+                deviation,
+                'joint theta_z1',
+                100 * curve_error(before.q[:, 1], after.q[:, 1]),
+                end_time,
+            ),
+            Effect(
+                deviation,
+                'y deflection of the tip',
+                100
+                * curve_error(
+                    *(
+                        np.array([tip_deflection(tip_arm, 'link_2', q)[1] for q in run.q])
+                        for tip_arm, run in ((model, before), (other, after))
+                    )
+                ),
+                end_time,
+            ),
+        ]
     return tuple(effects)
 
 
-def numbers(arm: ArmModel, run: Run, samples: MotionSamples,
-            schemes: SchemeComparison | None) -> Iterator[Number]:
+def numbers(
+    arm: ArmModel, run: Run, samples: MotionSamples, schemes: SchemeComparison | None
+) -> Iterator[Number]:
     """Yield further numbers of the main run and of the schemes."""
     for axis, value in zip('xyz', samples.tip[-1]):
         yield Number(f'endpoint at the end, {axis} of the inertial frame', value, 'm')

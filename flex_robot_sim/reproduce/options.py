@@ -5,11 +5,7 @@ from dataclasses import dataclass, field
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.description.robot_parameters import (
-    near,
-    parameters_of,
-    with_parameters,
-)
+from flex_robot_sim.description.robot_parameters import near, parameters_of, with_parameters
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import UsageError
@@ -21,13 +17,13 @@ PAPER = 'paper'
 class Options:
     """Options of an experiment."""
 
-    seconds: float | None = None        # None: as long as in the paper                 [s]
-    variant: str = ''                   # PAPER: the paper's own equations; '': ours
+    seconds: float | None = None  # None: as long as in the paper                 [s]
+    variant: str = ''  # PAPER: the paper's own equations; '': ours
     # parameters of the robot by name
     values: Mapping[str, float] = field(default_factory=dict)
     # parameters of the second model only, if an experiment compares two models
     second_model_values: Mapping[str, float] = field(default_factory=dict)
-    runs_formulations: bool = True      # whether the other formulations run the experiment, too
+    runs_formulations: bool = True  # whether the other formulations run the experiment, too
 
     @property
     def is_paper(self) -> bool:
@@ -44,16 +40,18 @@ class Options:
         """
         description = read_description(source)
         known = parameters_of(description)
-        return with_parameters(description, {
-            name: value for name, value in self.values.items() if name in known})
+        return with_parameters(
+            description, {name: value for name, value in self.values.items() if name in known}
+        )
 
     def load_arm(self, source: str, coupling: str = 'shortening') -> ArmModel:
         """Return the ArmModel of `load_description`."""
         return build_arm(self.load_description(source), coupling)
 
 
-def check_values(experiment: str, source: str, values: Mapping[str, float],
-                 varied: tuple[str, ...] = ()) -> None:
+def check_values(
+    experiment: str, source: str, values: Mapping[str, float], varied: tuple[str, ...] = ()
+) -> None:
     """
     Reject parameters that the robot does not have, and values that are out of range.
 
@@ -66,9 +64,10 @@ def check_values(experiment: str, source: str, values: Mapping[str, float],
         if name not in known:
             raise UsageError(f'{experiment}: no parameter "{name}". {near(name, known)}')
         if is_varied(description, varied, name):
-            raise UsageError(f'{experiment}: {name} cannot be set: the experiment varies it for '
-                             'its figures.')
-        with_parameters(description, {name: value})     # refuses an impossible value
+            raise UsageError(
+                f'{experiment}: {name} cannot be set: the experiment varies it for its figures.'
+            )
+        with_parameters(description, {name: value})  # refuses an impossible value
 
 
 def is_varied(description: RobotDescription, varied: tuple[str, ...], name: str) -> bool:
@@ -87,8 +86,9 @@ def parse_values(assignments: list[str]) -> dict[str, float]:
                 raise ValueError
             number = float(value)
         except ValueError:
-            raise UsageError(f'--set {assignment}: write NAME=VALUE, such as forearm.EIz=12.'
-                             ) from None
+            raise UsageError(
+                f'--set {assignment}: write NAME=VALUE, such as forearm.EIz=12.'
+            ) from None
         if name in values:
             raise UsageError(f'--set {name} is given twice. Give it once.')
         values[name] = number

@@ -9,9 +9,16 @@ from flex_robot_sim.reproduce.reproduction import effect_text, ours_text, paper_
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 
-PAGES = {'dual_screw': 'dual_screw.md', 'element_sum_1': 'element_sum.md',
-         'element_sum_2': 'element_sum.md', 'rig': 'element_sum.md', 'ella': 'wrench_dae.md',
-         'rcm': 'screw_kinematics.md', 'spin_up': 'stiffened.md', 'canadarm2': 'stiffened.md'}
+PAGES = {
+    'dual_screw': 'dual_screw.md',
+    'element_sum_1': 'element_sum.md',
+    'element_sum_2': 'element_sum.md',
+    'rig': 'element_sum.md',
+    'ella': 'wrench_dae.md',
+    'rcm': 'screw_kinematics.md',
+    'spin_up': 'stiffened.md',
+    'canadarm2': 'stiffened.md',
+}
 COMPARISONS, EFFECTS = 'comparisons', 'effects'
 COMMANDS = {COMPARISONS: 'flexsim reproduce {}', EFFECTS: 'flexsim reproduce {} --variant paper'}
 
@@ -25,8 +32,9 @@ def check_pages(folder: str | Path, names: Iterable[str], variant: str) -> None:
         except OSError as error:
             raise UsageError(f'{path}: {error.strerror}. Name the folder docs/papers.') from error
         if not _table_pattern(name, kind).search(text):
-            raise UsageError(f'{path}: no table between <!-- {kind} of {name} --> and '
-                             '<!-- end -->.')
+            raise UsageError(
+                f'{path}: no table between <!-- {kind} of {name} --> and <!-- end -->.'
+            )
 
 
 def write_page(folder: str | Path, facts: Mapping[str, Any]) -> None:
@@ -36,26 +44,44 @@ def write_page(folder: str | Path, facts: Mapping[str, Any]) -> None:
     text = path.read_text(encoding='utf-8')
     table = make_table(facts)
     with open_atomic(path, 'w', encoding='utf-8') as file:
-        file.write(_table_pattern(name, kind).sub(
-            lambda match: f'{match[1]}{table}{match[2]}', text))
+        file.write(
+            _table_pattern(name, kind).sub(lambda match: f'{match[1]}{table}{match[2]}', text)
+        )
 
 
 def make_table(facts: Mapping[str, Any]) -> str:
     """Return the Markdown table of a `summary`: comparisons, or the effects of a variant."""
     name = facts['experiment']
     if facts['variant']:
-        rows = [f'From `{COMMANDS[EFFECTS].format(name)}`:', '', '| deviation | moves | by |',
-                '|---|---|---|']
-        rows += [_row(row['deviation'], row['quantity'], effect_text(row))
-                 for row in facts['effects']]
+        rows = [
+            f'From `{COMMANDS[EFFECTS].format(name)}`:',
+            '',
+            '| deviation | moves | by |',
+            '|---|---|---|',
+        ]
+        rows += [
+            _row(row['deviation'], row['quantity'], effect_text(row)) for row in facts['effects']
+        ]
         rows += [f'\n{_cell(line[:1].upper() + line[1:])}.' for line in facts['findings']]
         return '\n'.join(rows) + '\n'
-    rows = [f'From `{COMMANDS[COMPARISONS].format(name)}`:', '',
-            '| place | what | paper | ours | tolerance | verdict |', '|---|---|---|---|---|---|']
+    rows = [
+        f'From `{COMMANDS[COMPARISONS].format(name)}`:',
+        '',
+        '| place | what | paper | ours | tolerance | verdict |',
+        '|---|---|---|---|---|---|',
+    ]
     for row in facts['comparisons']:
         verdict = f'*{row["verdict"]}*' + (f': {row["reason"]}' if row['reason'] else '')
-        rows.append(_row(row['place'], row['what'], paper_text(row), ours_text(row),
-                         row['tolerance'] or '-', verdict))
+        rows.append(
+            _row(
+                row['place'],
+                row['what'],
+                paper_text(row),
+                ours_text(row),
+                row['tolerance'] or '-',
+                verdict,
+            )
+        )
     return '\n'.join(rows) + '\n'
 
 

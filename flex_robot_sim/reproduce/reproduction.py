@@ -10,7 +10,7 @@ from flex_robot_sim.reproduce.courses import LINEARISED, FormulationResult
 from flex_robot_sim.reproduce.paper_comparison import DIFFERS, PaperComparison, as_dict
 from flex_robot_sim.util.plots import Chart
 
-MAX_LINEARISATION_ERROR = 0.05      # usual limit of the error of linearised equations, over range
+MAX_LINEARISATION_ERROR = 0.05  # usual limit of the error of linearised equations, over range
 LINEARISED_REMARK = 'its equations are linear in the elastic coordinates'
 
 
@@ -29,8 +29,8 @@ class Number(NamedTuple):
     what: str
     ours: float | str
     unit: str
-    reference: float | str | None = None    # of another program or publication; None: no reference
-    source: str = ''        # of `reference`
+    reference: float | str | None = None  # of another program or publication; None: no reference
+    source: str = ''  # of `reference`
 
 
 class Effect(NamedTuple):
@@ -38,8 +38,8 @@ class Effect(NamedTuple):
 
     deviation: str
     quantity: str
-    change: float           # largest difference, over the range without the deviation  [%]
-    end_time: float | None = None   # of a run with the deviation that ended early      [s]
+    change: float  # largest difference, over the range without the deviation  [%]
+    end_time: float | None = None  # of a run with the deviation that ended early      [s]
 
 
 class Reproduction(NamedTuple):
@@ -49,40 +49,62 @@ class Reproduction(NamedTuple):
     comparisons: tuple[PaperComparison, ...]
     numbers: tuple[Number, ...] = ()
     formulations: Mapping[str, FormulationResult] = {}
-    largest_disagreement: float = 0.0   # of trajectories that should be the same, over their range
-    disagreement_of: str = ''           # trajectories and quantities that it covers
-    assumptions: tuple[str, ...] = ()   # sentences: parameters that the paper does not print
-    effects: tuple[Effect, ...] = ()    # of the deviations that a variant consists of
-    findings: tuple[str, ...] = ()      # lines: where a variant ended early
+    largest_disagreement: float = 0.0  # of trajectories that should be the same, over their range
+    disagreement_of: str = ''  # trajectories and quantities that it covers
+    assumptions: tuple[str, ...] = ()  # sentences: parameters that the paper does not print
+    effects: tuple[Effect, ...] = ()  # of the deviations that a variant consists of
+    findings: tuple[str, ...] = ()  # lines: where a variant ended early
 
 
-def summary(name: str, reproduction: Reproduction, paths: Sequence[str], wall: float, cpu: float,
-            variant: str = '') -> dict[str, Any]:
+def summary(
+    name: str,
+    reproduction: Reproduction,
+    paths: Sequence[str],
+    wall: float,
+    cpu: float,
+    variant: str = '',
+) -> dict[str, Any]:
     """Return a Reproduction as a dict of JSON types; wall, cpu: time of the experiment [s]."""
     return {
         'experiment': name,
         'variant': variant,
         'comparisons': [as_dict(row) for row in reproduction.comparisons],
         'findings': list(reproduction.findings),
-        'effects': [{'deviation': row.deviation, 'quantity': row.quantity,
-                     'change_percent': _json_value(row.change),
-                     'until_s': _json_value(row.end_time)}
-                    for row in reproduction.effects],
+        'effects': [
+            {
+                'deviation': row.deviation,
+                'quantity': row.quantity,
+                'change_percent': _json_value(row.change),
+                'until_s': _json_value(row.end_time),
+            }
+            for row in reproduction.effects
+        ],
         'figures': list(paths),
-        'formulations': {key: {
-            'ran': result.status, 'until_s': _json_value(result.end_time),
-            'words': _remark(key, result),
-            'trajectories': _json_value(result.trajectory_error),
-            'farthest_off': result.worst_coordinate,
-            'accelerations': _json_value(result.acceleration_error)}
-            for key, result in reproduction.formulations.items()},
+        'formulations': {
+            key: {
+                'ran': result.status,
+                'until_s': _json_value(result.end_time),
+                'words': _remark(key, result),
+                'trajectories': _json_value(result.trajectory_error),
+                'farthest_off': result.worst_coordinate,
+                'accelerations': _json_value(result.acceleration_error),
+            }
+            for key, result in reproduction.formulations.items()
+        },
         'largest_disagreement': _json_value(reproduction.largest_disagreement),
         'disagreement_of': reproduction.disagreement_of,
         'wall_s': round(wall, 3),
         'cpu_s': round(cpu, 3),
-        'numbers': [{'what': row.what, 'unit': row.unit, 'ours': _json_value(row.ours),
-                     'theirs': _json_value(row.reference), 'source': row.source}
-                    for row in reproduction.numbers],
+        'numbers': [
+            {
+                'what': row.what,
+                'unit': row.unit,
+                'ours': _json_value(row.ours),
+                'theirs': _json_value(row.reference),
+                'source': row.source,
+            }
+            for row in reproduction.numbers
+        ],
         'chosen': list(reproduction.assumptions),
     }
 
@@ -90,8 +112,10 @@ def summary(name: str, reproduction: Reproduction, paths: Sequence[str], wall: f
 def as_text(facts: Mapping[str, Any]) -> Iterator[str]:
     """Return the lines of a `summary` as text for the terminal."""
     variant = f', variant {facts["variant"]}' if facts['variant'] else ''
-    yield (f'{facts["experiment"]}{variant}: {facts["wall_s"]:.1f} s, of processor time '
-           f'{facts["cpu_s"]:.1f} s')
+    yield (
+        f'{facts["experiment"]}{variant}: {facts["wall_s"]:.1f} s, of processor time '
+        f'{facts["cpu_s"]:.1f} s'
+    )
     counts = Counter(row['verdict'] for row in facts['comparisons'])
     if counts:
         yield '  ' + ', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))
@@ -101,8 +125,10 @@ def as_text(facts: Mapping[str, Any]) -> Iterator[str]:
         source = f'; tolerance: {row["tolerance"]}' if row['tolerance'] else ''
         yield f'  {"":14s} paper {paper_text(row)}; ours {ours_text(row)}{source}{reason}'
     yield from (f'  finding: {line}' for line in facts['findings'])
-    yield from (f'  effect: {row["deviation"]}: {row["quantity"]} moves by '
-                f'{effect_text(row)}' for row in facts['effects'])
+    yield from (
+        f'  effect: {row["deviation"]}: {row["quantity"]} moves by {effect_text(row)}'
+        for row in facts['effects']
+    )
     if facts['numbers']:
         yield f'  {"further numbers":44s} {"here":>12s} {"reference":>12s}'
     for row in facts['numbers']:
@@ -130,8 +156,11 @@ def ours_text(row: Mapping[str, Any]) -> str:
         return 'beyond all bounds' if row['verdict'] == DIFFERS else '-'
     bounds = ''
     if isinstance(row['paper'], str):
-        bounds = ', '.join(f'{word} {row[key]:.4g}' for key, word in (
-            ('lower', 'at least'), ('upper', 'at most')) if row[key] is not None)
+        bounds = ', '.join(
+            f'{word} {row[key]:.4g}'
+            for key, word in (('lower', 'at least'), ('upper', 'at most'))
+            if row[key] is not None
+        )
     return f'{row["ours"]:.4g}{_unit(row)}' + (f', {bounds} agrees' if bounds else '')
 
 
@@ -149,16 +178,22 @@ def _formulations_text(facts):
     for name, result in facts['formulations'].items():
         status = result['ran'] if result['ran'] != 'until' else f'until {result["until_s"]:.3g} s'
         remark = f'  {result["words"]}' if result['words'] else ''
-        sizes = ' '.join(f'{"-" if result[key] is None else format(result[key], ".2g"):>14s}'
-                         for key in ('trajectories', 'accelerations'))
+        sizes = ' '.join(
+            f'{"-" if result[key] is None else format(result[key], ".2g"):>14s}'
+            for key in ('trajectories', 'accelerations')
+        )
         yield f'    {name:14s} {status:>14s} {sizes}{remark}'
-    yield (f'  largest disagreement: {facts["largest_disagreement"]:.2g} '
-           f'({facts["disagreement_of"]})')
+    yield (
+        f'  largest disagreement: {facts["largest_disagreement"]:.2g} ({facts["disagreement_of"]})'
+    )
 
 
 def _remark(name, result):
-    is_far = name in LINEARISED and max(result.trajectory_error or 0.0,
-                                        result.acceleration_error or 0.0) > MAX_LINEARISATION_ERROR
+    is_far = (
+        name in LINEARISED
+        and max(result.trajectory_error or 0.0, result.acceleration_error or 0.0)
+        > MAX_LINEARISATION_ERROR
+    )
     return '; '.join(line for line in (result.remark, LINEARISED_REMARK if is_far else '') if line)
 
 

@@ -19,7 +19,7 @@ from flex_robot_sim.reproduce.options import Options, is_varied
 from flex_robot_sim.reproduce.paper_comparison import PaperComparison
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-RELATIVE_CHANGES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)      # of the parameter
+RELATIVE_CHANGES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the parameter
 BISECTION_STEPS = 3
 VARIED_GROUPS = ('stiffness', 'mass')
 
@@ -27,9 +27,9 @@ VARIED_GROUPS = ('stiffness', 'mass')
 class VerdictChange(NamedTuple):
     """The smallest change of a parameter that changes a verdict; printed as JSON."""
 
-    name: str               # of the parameter
-    share: float            # relative change
-    what: str               # of the Comparison
+    name: str  # of the parameter
+    share: float  # relative change
+    what: str  # of the Comparison
     before: str
     after: str
 
@@ -39,14 +39,19 @@ def scaled_options(module: ModuleType) -> dict[str, Callable[[float], Options]]:
     description = read_description(module.ROBOT)
     known = parameters_of(description)
     if not getattr(module, 'HAS_FORCES', True):
-        return {name: partial(_options, 'values', name, parameter.value)
-                for name, parameter in known.items()
-                if parameter.group == 'position' and parameter.value}
-    field = 'second_model_values' if getattr(module, 'COMPARES_MODELS', False) else 'values'
-    return {name: partial(_options, field, name, parameter.value)
+        return {
+            name: partial(_options, 'values', name, parameter.value)
             for name, parameter in known.items()
-            if parameter.group in VARIED_GROUPS and parameter.value > 0.0
-            and not is_varied(description, module.VARIED, name)}
+            if parameter.group == 'position' and parameter.value
+        }
+    field = 'second_model_values' if getattr(module, 'COMPARES_MODELS', False) else 'values'
+    return {
+        name: partial(_options, field, name, parameter.value)
+        for name, parameter in known.items()
+        if parameter.group in VARIED_GROUPS
+        and parameter.value > 0.0
+        and not is_varied(description, module.VARIED, name)
+    }
 
 
 def _options(field, name, value, factor):
@@ -54,8 +59,9 @@ def _options(field, name, value, factor):
     return Options(**{field: {name: factor * value}}, runs_formulations=False)
 
 
-def changed_verdicts(module: ModuleType, options: Options, before: tuple[PaperComparison, ...]
-                     ) -> list[tuple[str, str, str]]:
+def changed_verdicts(
+    module: ModuleType, options: Options, before: tuple[PaperComparison, ...]
+) -> list[tuple[str, str, str]]:
     """
     Return (what, verdict before, verdict after) of all verdicts that change with `options`.
 
@@ -65,17 +71,24 @@ def changed_verdicts(module: ModuleType, options: Options, before: tuple[PaperCo
         after = module.run(lambda fraction: None, options).comparisons
     except FlexRobotSimError:
         return []
-    return [(old.what, old.verdict, new.verdict) for old, new in zip(before, after)
-            if new.verdict != old.verdict]
+    return [
+        (old.what, old.verdict, new.verdict)
+        for old, new in zip(before, after)
+        if new.verdict != old.verdict
+    ]
 
 
-def find_smallest_change(module: ModuleType,
-                         progress: Callable[[float], None] = lambda fraction: None,
-                         seconds: float | None = None) -> VerdictChange | None:
+def find_smallest_change(
+    module: ModuleType,
+    progress: Callable[[float], None] = lambda fraction: None,
+    seconds: float | None = None,
+) -> VerdictChange | None:
     """Return the smallest VerdictChange; None if none of RELATIVE_CHANGES changes a verdict."""
     baseline = Options(seconds, runs_formulations=False)
-    before, options_by_name = (module.run(lambda fraction: None, baseline).comparisons,
-                               scaled_options(module))
+    before, options_by_name = (
+        module.run(lambda fraction: None, baseline).comparisons,
+        scaled_options(module),
+    )
 
     def verdict_change_at(name, relative_change):
         options = replace(options_by_name[name](1.0 + relative_change), seconds=seconds)
@@ -95,8 +108,10 @@ def find_smallest_change(module: ModuleType,
                 if change is not None:
                     changes.append(change)
         if changes:
-            return min((_bisect(change, verdict_change_at, lower) for change in changes),
-                       key=lambda change: abs(change.share))
+            return min(
+                (_bisect(change, verdict_change_at, lower) for change in changes),
+                key=lambda change: abs(change.share),
+            )
         lower = magnitude
     return None
 

@@ -13,13 +13,13 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
 
-MAX_COORDINATE = 1e9        # above it, an integration has diverged           [rad, m]
+MAX_COORDINATE = 1e9  # above it, an integration has diverged           [rad, m]
 
-Progress = Callable[[float], None]                                  # of the fraction complete
-Force = Callable[[np.ndarray, np.ndarray, float], np.ndarray]       # of q, qd and time
-Effort = Callable[[float, np.ndarray, np.ndarray], np.ndarray]      # of time, q and qd
+Progress = Callable[[float], None]  # of the fraction complete
+Force = Callable[[np.ndarray, np.ndarray, float], np.ndarray]  # of q, qd and time
+Effort = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # of time, q and qd
 Accelerations = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-Variant = Callable[[ArmModel], Formulation]                         # makes it for an arm
+Variant = Callable[[ArmModel], Formulation]  # makes it for an arm
 
 
 class VariantSimulation(Simulation):
@@ -36,9 +36,9 @@ class VariantSimulation(Simulation):
 class Run(NamedTuple):
     """Samples of a motion."""
 
-    time: np.ndarray        # (k,)    [s]
-    q: np.ndarray           # (k, n)  coordinates
-    qd: np.ndarray          # (k, n)
+    time: np.ndarray  # (k,)    [s]
+    q: np.ndarray  # (k, n)  coordinates
+    qd: np.ndarray  # (k, n)
 
     def coordinate(self, arm: ArmModel, name: str) -> np.ndarray:
         """Coordinate `name` of an ArmModel over time, (k,)."""
@@ -77,12 +77,21 @@ def make_force(arm: ArmModel, effort: Effort) -> Force:
     return force
 
 
-def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray, step: float,
-             seconds: float, scheme: str = 'implicit_midpoint', stride: int = 10,
-             on_sample: Callable[[Simulation], None] | None = None,
-             servo: Callable[[Simulation, float], None] | None = None,
-             formulation: str = 'recursion', progress: Progress = lambda fraction: None,
-             variant: Variant | None = None) -> Run:
+def simulate(
+    arm: ArmModel,
+    effort: Effort | None,
+    q: np.ndarray,
+    qd: np.ndarray,
+    step: float,
+    seconds: float,
+    scheme: str = 'implicit_midpoint',
+    stride: int = 10,
+    on_sample: Callable[[Simulation], None] | None = None,
+    servo: Callable[[Simulation, float], None] | None = None,
+    formulation: str = 'recursion',
+    progress: Progress = lambda fraction: None,
+    variant: Variant | None = None,
+) -> Run:
     """
     Run a Simulation; each step takes the effort at its middle, with the state at its start.
 
@@ -95,8 +104,9 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
     :param variant: makes the formulation that moves the arm; replaces `formulation`.
     """
     settings = SimulationSettings(time_step=step, scheme=scheme, formulation=formulation)
-    simulation = (Simulation(arm, settings) if variant is None
-                  else VariantSimulation(arm, settings, variant))
+    simulation = (
+        Simulation(arm, settings) if variant is None else VariantSimulation(arm, settings, variant)
+    )
     simulation.set_state(q=q, v=qd)
     samples, total_steps = [], max(round(seconds / step), 1)
 
@@ -114,8 +124,12 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
             on_sample(simulation)
 
     try:
-        ControlLoop(simulation, controller if servo or effort else None, record=record,
-                    record_period=stride * step).advance(total_steps)
+        ControlLoop(
+            simulation,
+            controller if servo or effort else None,
+            record=record,
+            record_period=stride * step,
+        ).advance(total_steps)
         record(simulation)
     except SimulationError:
         if formulation == 'recursion' and variant is None:
@@ -123,9 +137,17 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
     return Run(*(np.array(column) for column in zip(*samples)))
 
 
-def integrate(accelerations: Accelerations, force: Force, q: np.ndarray, qd: np.ndarray,
-              step: float, seconds: float, stride: int = 10,
-              progress: Progress = lambda fraction: None, scheme: str = 'rk4') -> Run:
+def integrate(
+    accelerations: Accelerations,
+    force: Force,
+    q: np.ndarray,
+    qd: np.ndarray,
+    step: float,
+    seconds: float,
+    stride: int = 10,
+    progress: Progress = lambda fraction: None,
+    scheme: str = 'rk4',
+) -> Run:
     """
     Integrate a formulation; the Run of a motion that diverges ends before `seconds`.
 
@@ -172,8 +194,9 @@ def _next_state(rates, t, state, step, scheme):
     return state + step * first
 
 
-def acceleration_errors(arm: ArmModel, run: Run, force: Force, count: int = 12
-                        ) -> dict[str, float | str]:
+def acceleration_errors(
+    arm: ArmModel, run: Run, force: Force, count: int = 12
+) -> dict[str, float | str]:
     """
     Return {formulation: largest relative difference of its accelerations from the recursion}.
 
@@ -192,8 +215,13 @@ def acceleration_errors(arm: ArmModel, run: Run, force: Force, count: int = 12
             continue
         try:
             formulation = make(name, arm)
-            errors[name] = max(np.abs(formulation.accelerations(*state) - row).max()
-                               for state, row in zip(states, expected)) / scale
+            errors[name] = (
+                max(
+                    np.abs(formulation.accelerations(*state) - row).max()
+                    for state, row in zip(states, expected)
+                )
+                / scale
+            )
         except SettingError as error:
             errors[name] = f'not covered: {error}'
     return errors

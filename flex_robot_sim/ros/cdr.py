@@ -19,15 +19,28 @@ import numpy as np
 
 from flex_robot_sim.ros.definitions import PRIMITIVES, TEXT, Field, MessageType
 
-LITTLE_ENDIAN = b'\x00\x01\x00\x00'   # encapsulation of an encoded message
+LITTLE_ENDIAN = b'\x00\x01\x00\x00'  # encapsulation of an encoded message
 ENCAPSULATION_SIZE = 4  # [bytes]
-MAX_ALIGNMENT = 8       # of a number [bytes]; padding depends on the offset modulo this
-MAX_BYTES_WITH_LISTS = 2**21    # size of a message with lists of texts or messages [bytes]
-MAX_LIST_VALUES = 500_000   # per message; a trajectory of 20,000 points has 160,000
+MAX_ALIGNMENT = 8  # of a number [bytes]; padding depends on the offset modulo this
+MAX_BYTES_WITH_LISTS = 2**21  # size of a message with lists of texts or messages [bytes]
+MAX_LIST_VALUES = 500_000  # per message; a trajectory of 20,000 points has 160,000
 # format characters of struct, which differ from those of NumPy
-_CODES = {kind: {'?': '?', 'u1': 'B', 'i1': 'b', 'i2': 'h', 'u2': 'H', 'i4': 'i', 'u4': 'I',
-                 'i8': 'q', 'u8': 'Q', 'f4': 'f', 'f8': 'd'}[word]
-          for kind, word in PRIMITIVES.items()}
+_CODES = {
+    kind: {
+        '?': '?',
+        'u1': 'B',
+        'i1': 'b',
+        'i2': 'h',
+        'u2': 'H',
+        'i4': 'i',
+        'u4': 'I',
+        'i8': 'q',
+        'u8': 'Q',
+        'f4': 'f',
+        'f8': 'd',
+    }[word]
+    for kind, word in PRIMITIVES.items()
+}
 
 
 class _Budget(threading.local):
@@ -86,17 +99,27 @@ def trim(kind: MessageType, data: bytes) -> bytes:
     """
     _BUDGET.remaining = MAX_LIST_VALUES
     try:
-        return data[:ENCAPSULATION_SIZE + _end_offset(
-            kind, kind.name, memoryview(data)[ENCAPSULATION_SIZE:],
-            '<I' if data[1] else '>I', 0)]
+        return data[
+            : ENCAPSULATION_SIZE
+            + _end_offset(
+                kind,
+                kind.name,
+                memoryview(data)[ENCAPSULATION_SIZE:],
+                '<I' if data[1] else '>I',
+                0,
+            )
+        ]
     except (struct.error, IndexError, MessageError):
-        return data                     # the reader of the recording reports the damage
+        return data  # the reader of the recording reports the damage
 
 
 def may_be_padded(kind: MessageType) -> bool:
     """Whether messages have a sequence of 8-byte numbers, so that they may need `trim`."""
-    return any(field.size == -1 and PRIMITIVES.get(field.kind, '  ')[1] == '8'
-               for fields in kind.types.values() for field in fields)
+    return any(
+        field.size == -1 and PRIMITIVES.get(field.kind, '  ')[1] == '8'
+        for fields in kind.types.values()
+        for field in fields
+    )
 
 
 def _end_offset(kind, name, body, word, offset):
@@ -113,7 +136,7 @@ def _end_offset(kind, name, body, word, offset):
             continue
         for _ in range(count):
             if offset > len(body):
-                raise IndexError        # a corrupt count would loop without end
+                raise IndexError  # a corrupt count would loop without end
             _BUDGET.spend(1)
             if field.kind == TEXT:
                 offset += -offset % 4
@@ -125,11 +148,13 @@ def _end_offset(kind, name, body, word, offset):
 
 def _stored_in_type(build):
     """Store what build(kind, ...) returns in the MessageType `kind`, which has many messages."""
+
     def stored(kind, *arguments):
         key = build, arguments
         if key not in kind.codecs:
             kind.codecs[key] = build(kind, *arguments)
         return kind.codecs[key]
+
     return stored
 
 
@@ -141,7 +166,7 @@ def _message_writer(kind, name):
         if is_run:
             steps.append(_number_writer(fields))
             continue
-        field, = fields
+        (field,) = fields
         if field.kind in PRIMITIVES:
             steps.append(_array_writer(field))
         else:
@@ -152,6 +177,7 @@ def _message_writer(kind, name):
         values = values or {}
         for step in steps:
             step(body, values)
+
     return write_message
 
 
@@ -160,12 +186,14 @@ def _number_writer(fields):
 
     def write(body, values):
         body += layouts[len(body) % MAX_ALIGNMENT].pack(*[values.get(name) or 0 for name in names])
+
     return write
 
 
 def _single_writer(field, write_value):
     def write(body, values):
         write_value(body, values.get(field.name))
+
     return write
 
 
@@ -173,6 +201,7 @@ def _list_writer(field, write_value):
     def write(body, values):
         for item in _items(field, values, body):
             write_value(body, item)
+
     return write
 
 
@@ -186,6 +215,7 @@ def _array_writer(field):
         if not (isinstance(items, np.ndarray) and items.dtype == dtype):
             items = np.array([0 if item is None else item for item in items], dtype)
         body += bytes(-len(body) % dtype.itemsize) + items.tobytes()
+
     return write
 
 
@@ -216,20 +246,30 @@ def _message_reader(kind, name, order):
         if is_run:
             steps.append(_number_reader(fields, order))
             continue
-        field, = fields
+        (field,) = fields
         if field.kind in PRIMITIVES:
             steps.append(_single_reader(field.name, _array_reader(field, order)))
         else:
-            read = (_text_reader(order) if field.kind == TEXT
-                    else _message_reader(kind, field.kind, order))
-            steps.append(_single_reader(field.name, read if field.size is None else _list_reader(
-                field, read, order, _count_values(kind, field.kind))))
+            read = (
+                _text_reader(order)
+                if field.kind == TEXT
+                else _message_reader(kind, field.kind, order)
+            )
+            steps.append(
+                _single_reader(
+                    field.name,
+                    read
+                    if field.size is None
+                    else _list_reader(field, read, order, _count_values(kind, field.kind)),
+                )
+            )
 
     def read_message(data, offset):
         values = {}
         for step in steps:
             offset = step(data, offset, values)
         return values, offset
+
     return read_message
 
 
@@ -240,6 +280,7 @@ def _number_reader(fields, order):
         layout = layouts[offset % MAX_ALIGNMENT]
         values.update(zip(names, layout.unpack_from(data, offset)))
         return offset + layout.size
+
     return read
 
 
@@ -247,6 +288,7 @@ def _single_reader(name, read_value):
     def read(data, offset, values):
         values[name], offset = read_value(data, offset)
         return offset
+
     return read
 
 
@@ -254,8 +296,10 @@ def _count_values(kind, name):
     """Return the number of values in a text or a message; a nested list counts as one value."""
     if name not in kind.types:
         return 1
-    return 1 + sum(1 if field.size is not None else _count_values(kind, field.kind)
-                   for field in kind.types[name])
+    return 1 + sum(
+        1 if field.size is not None else _count_values(kind, field.kind)
+        for field in kind.types[name]
+    )
 
 
 def _list_reader(field, read_value, order, values):
@@ -275,6 +319,7 @@ def _list_reader(field, read_value, order, values):
             item, offset = read_value(data, offset)
             items.append(item)
         return items, offset
+
     return read
 
 
@@ -291,6 +336,7 @@ def _array_reader(field, order):
         if end > len(data):
             raise MessageError('the message is cut off')
         return np.frombuffer(data, dtype, count, offset).astype(native_dtype), end
+
     return read
 
 
@@ -303,7 +349,8 @@ def _text_reader(order):
         end = offset + layout.unpack_from(data, offset - layout.size)[0]
         if end > len(data):
             raise MessageError('the message is cut off')
-        return str(data[offset:max(offset, end - 1)], errors='replace'), end
+        return str(data[offset : max(offset, end - 1)], errors='replace'), end
+
     return read
 
 
@@ -317,8 +364,9 @@ def _read_count(field, counts, data, offset):
 
 def _group_fields(kind, name):
     """Yield (is a run of numbers, fields) of a type in order; other fields one by one."""
-    for is_run, fields in groupby(kind.types[name], lambda field: (
-            field.size is None and field.kind in PRIMITIVES)):
+    for is_run, fields in groupby(
+        kind.types[name], lambda field: field.size is None and field.kind in PRIMITIVES
+    ):
         if is_run:
             yield True, list(fields)
         else:

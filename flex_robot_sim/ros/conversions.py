@@ -23,12 +23,16 @@ from trajectory_msgs.msg import JointTrajectory
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import CommandError, plain
 
-SECOND = 1_000_000_000     # [ns]
-UNCOMMANDED = 'uncommanded'    # frame_id of joint states while commands do not move the arm
+SECOND = 1_000_000_000  # [ns]
+UNCOMMANDED = 'uncommanded'  # frame_id of joint states while commands do not move the arm
 STAMP = struct.Struct('=iI')
 STAMP_PATTERN_NS = 1_618_033_988_749_894_848
-LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
-          'error': DiagnosticStatus.ERROR, 'stale': DiagnosticStatus.STALE}
+LEVELS = {
+    'ok': DiagnosticStatus.OK,
+    'warning': DiagnosticStatus.WARN,
+    'error': DiagnosticStatus.ERROR,
+    'stale': DiagnosticStatus.STALE,
+}
 
 
 class JointStateBuffer:
@@ -39,9 +43,12 @@ class JointStateBuffer:
     offsets of stamp and values are found by serializing unique values.
     """
 
-    def __init__(self, names: Sequence[str],
-                 fields: Sequence[str] = ('position', 'velocity', 'effort'),
-                 frame: str = '') -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        fields: Sequence[str] = ('position', 'velocity', 'effort'),
+        frame: str = '',
+    ) -> None:
         """Serialize the message once; fields that are not in `fields` stay empty."""
         size, message = len(names), JointState(name=list(names))
         message.header.frame_id = frame
@@ -51,8 +58,11 @@ class JointStateBuffer:
         set_stamp(message.header.stamp, STAMP_PATTERN_NS)
         self._bytes = bytearray(serialize_message(message))
         self._stamp = self._find(STAMP.pack(*divmod(STAMP_PATTERN_NS, SECOND)))
-        self._views = [np.frombuffer(self._bytes, float, size, self._find(row.tobytes()))
-                       for row in unique_values if size]
+        self._views = [
+            np.frombuffer(self._bytes, float, size, self._find(row.tobytes()))
+            for row in unique_values
+            if size
+        ]
 
     def fill(self, stamp: int, *values: ArrayLike) -> bytes:
         """Set the stamp [ns] and the fields, and return the message for a publisher."""
@@ -88,18 +98,27 @@ def effort_command(message: JointState) -> tuple[Sequence[str], Sequence[float],
 
 def reference_of(message: JointState) -> dict[str, Any]:
     """Arguments for JointController.set_target from a JointState: names may be left out."""
-    return {'position': message.position, 'velocity': message.velocity or None,
-            'names': message.name or None}
+    return {
+        'position': message.position,
+        'velocity': message.velocity or None,
+        'names': message.name or None,
+    }
 
 
 def trajectory_of(message: JointTrajectory) -> Trajectory:
     """Trajectory of a JointTrajectory; see `trajectory_messages` for bytes."""
     points = message.points
-    times = [point.time_from_start.sec + point.time_from_start.nanosec / SECOND
-             for point in points]
-    return Trajectory(message.joint_names, times, *(
-        [getattr(point, name) for point in points]
-        for name in ('positions', 'velocities', 'accelerations')))
+    times = [
+        point.time_from_start.sec + point.time_from_start.nanosec / SECOND for point in points
+    ]
+    return Trajectory(
+        message.joint_names,
+        times,
+        *(
+            [getattr(point, name) for point in points]
+            for name in ('positions', 'velocities', 'accelerations')
+        ),
+    )
 
 
 def set_vector(vector: Vector3 | Point, values: np.ndarray) -> None:
@@ -117,10 +136,19 @@ def vector_of(vector: Vector3 | Point) -> tuple[float, float, float]:
     return vector.x, vector.y, vector.z
 
 
-def diagnostic_status(name: str, hardware: str, level: str, message: str,
-                      values: Mapping[str, object]) -> DiagnosticStatus:
+def diagnostic_status(
+    name: str, hardware: str, level: str, message: str, values: Mapping[str, object]
+) -> DiagnosticStatus:
     """DiagnosticStatus of a level 'ok', 'warning' or 'error' and of {key: value}."""
     return DiagnosticStatus(
-        name=name, hardware_id=plain(hardware), level=LEVELS[level], message=plain(message),
-        values=[KeyValue(key=plain(key), value=f'{value:.6g}' if isinstance(value, float)
-                         else plain(value)) for key, value in values.items()])
+        name=name,
+        hardware_id=plain(hardware),
+        level=LEVELS[level],
+        message=plain(message),
+        values=[
+            KeyValue(
+                key=plain(key), value=f'{value:.6g}' if isinstance(value, float) else plain(value)
+            )
+            for key, value in values.items()
+        ],
+    )

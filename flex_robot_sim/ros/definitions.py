@@ -7,16 +7,27 @@ from typing import Any, NamedTuple
 
 SEPARATOR = '=' * 80
 PRIMITIVES = {
-    'bool': '?', 'byte': 'u1', 'char': 'u1', 'int8': 'i1', 'uint8': 'u1', 'int16': 'i2',
-    'uint16': 'u2', 'int32': 'i4', 'uint32': 'u4', 'int64': 'i8', 'uint64': 'u8',
-    'float32': 'f4', 'float64': 'f8'}
+    'bool': '?',
+    'byte': 'u1',
+    'char': 'u1',
+    'int8': 'i1',
+    'uint8': 'u1',
+    'int16': 'i2',
+    'uint16': 'u2',
+    'int32': 'i4',
+    'uint32': 'u4',
+    'int64': 'i8',
+    'uint64': 'u8',
+    'float32': 'f4',
+    'float64': 'f8',
+}
 """Primitive types of .msg files: their NumPy codes without the byte order."""
 
 TEXT = 'string'
-EMPTY_MESSAGE_FIELD = 'structure_needs_at_least_one_member'    # of a message without fields
-MAX_DEFINITION_LENGTH = 2**20   # [characters]; those of ROS are below 10 kB
-MAX_FIELDS = 20_000         # of a message with all nested types, arrays counted once
-MAX_DEPTH = 50              # of nested types
+EMPTY_MESSAGE_FIELD = 'structure_needs_at_least_one_member'  # of a message without fields
+MAX_DEFINITION_LENGTH = 2**20  # [characters]; those of ROS are below 10 kB
+MAX_FIELDS = 20_000  # of a message with all nested types, arrays counted once
+MAX_DEPTH = 50  # of nested types
 _TYPE = re.compile(r'([\w/]+)(?:<=\d+)?(\[(?:<=)?(\d{0,9})\])?')
 _BOUNDED = re.compile(r'\[<=\d+\]')
 
@@ -26,7 +37,7 @@ KNOWN_FIELDS = {
     'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id',
     'std_msgs/String': 'string data',
     'sensor_msgs/JointState': 'std_msgs/Header header\nstring[] name\nfloat64[] position\n'
-                              'float64[] velocity\nfloat64[] effort',
+    'float64[] velocity\nfloat64[] effort',
     'geometry_msgs/Point': 'float64 x\nfloat64 y\nfloat64 z',
     'geometry_msgs/Vector3': 'float64 x\nfloat64 y\nfloat64 z',
     'geometry_msgs/Pose': 'Point position\nQuaternion orientation',
@@ -35,9 +46,10 @@ KNOWN_FIELDS = {
     'diagnostic_msgs/DiagnosticStatus': 'string name\nKeyValue[] values',
     'diagnostic_msgs/DiagnosticArray': 'std_msgs/Header header\nDiagnosticStatus[] status',
     'sensor_msgs/Imu': 'std_msgs/Header header\ngeometry_msgs/Vector3 angular_velocity\n'
-                       'float64[9] angular_velocity_covariance\n'
-                       'geometry_msgs/Vector3 linear_acceleration\n'
-                       'float64[9] linear_acceleration_covariance'}
+    'float64[9] angular_velocity_covariance\n'
+    'geometry_msgs/Vector3 linear_acceleration\n'
+    'float64[9] linear_acceleration_covariance',
+}
 """Fields that other modules access by name; every definition of such a type must have them."""
 
 
@@ -49,17 +61,17 @@ class Field(NamedTuple):
     """A field of a message."""
 
     name: str
-    kind: str               # of PRIMITIVES, TEXT, or package/Type
-    size: int | None        # None: a single value; -1: variable length; else fixed length
+    kind: str  # of PRIMITIVES, TEXT, or package/Type
+    size: int | None  # None: a single value; -1: variable length; else fixed length
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MessageType:
     """A message type and the types nested in it."""
 
-    name: str                                   # package/Type
-    types: Mapping[str, tuple[Field, ...]]      # fields of each of these types
-    codecs: dict[Any, Any] = dataclasses.field(default_factory=dict)    # functions of cdr.py
+    name: str  # package/Type
+    types: Mapping[str, tuple[Field, ...]]  # fields of each of these types
+    codecs: dict[Any, Any] = dataclasses.field(default_factory=dict)  # functions of cdr.py
 
 
 def message_type(name: str, text: str) -> MessageType:
@@ -101,8 +113,12 @@ def _count_fields(name, types, counts, ancestors):
     if len(ancestors) > MAX_DEPTH:
         raise DefinitionError(f'it has more than {MAX_DEPTH} types within each other')
     if name not in counts:
-        counts[name] = sum(_count_fields(field.kind, types, counts, (*ancestors, name))
-                           if field.kind in types else 1 for field in types[name])
+        counts[name] = sum(
+            _count_fields(field.kind, types, counts, (*ancestors, name))
+            if field.kind in types
+            else 1
+            for field in types[name]
+        )
     return counts[name]
 
 
@@ -117,12 +133,18 @@ def _fields(name, text):
         if name_match is None or kind is None:
             raise DefinitionError(f'"{line.strip()[:60]}" is no field')
         if name_match[2]:
-            continue                            # a constant is not sent
+            continue  # a constant is not sent
         base, is_array, size = kind.groups()
         if base not in PRIMITIVES and base != TEXT:
-            base = (short_name(base) if '/' in base else
-                    'std_msgs/Header' if base == 'Header' else f'{package}/{base}')
+            base = (
+                short_name(base)
+                if '/' in base
+                else 'std_msgs/Header'
+                if base == 'Header'
+                else f'{package}/{base}'
+            )
         fixed = size and not _BOUNDED.search(is_array)
-        fields.append(Field(name_match[1], base,
-                            None if not is_array else int(size) if fixed else -1))
+        fields.append(
+            Field(name_match[1], base, None if not is_array else int(size) if fixed else -1)
+        )
     return tuple(fields) or (Field(EMPTY_MESSAGE_FIELD, 'uint8', None),)

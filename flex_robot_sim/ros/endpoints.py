@@ -21,10 +21,13 @@ def qos_of(quality: Quality) -> QoSProfile:
     """Return the profile of a Quality."""
     return QoSProfile(
         depth=quality.depth,
-        durability=(DurabilityPolicy.TRANSIENT_LOCAL if quality.is_latched else
-                    DurabilityPolicy.VOLATILE),
-        reliability=(ReliabilityPolicy.RELIABLE if quality.is_reliable else
-                     ReliabilityPolicy.BEST_EFFORT))
+        durability=(
+            DurabilityPolicy.TRANSIENT_LOCAL if quality.is_latched else DurabilityPolicy.VOLATILE
+        ),
+        reliability=(
+            ReliabilityPolicy.RELIABLE if quality.is_reliable else ReliabilityPolicy.BEST_EFFORT
+        ),
+    )
 
 
 def class_of(kind: str) -> Any:
@@ -38,11 +41,17 @@ def advertise(node: Node, topic: Topic) -> Publisher:
     return node.create_publisher(class_of(topic.kind), topic.name, qos_of(topic.quality))
 
 
-def subscribe(node: Node, topic: Topic, callback: Callable[[Any], None],
-              quality: Quality | None = None, raw: bool = False) -> Subscription:
+def subscribe(
+    node: Node,
+    topic: Topic,
+    callback: Callable[[Any], None],
+    quality: Quality | None = None,
+    raw: bool = False,
+) -> Subscription:
     """Subscribe with the quality of the publishers, or another one; `raw`: to bytes."""
-    return node.create_subscription(class_of(topic.kind), topic.name, callback,
-                                    qos_of(quality or topic.quality), raw=raw)
+    return node.create_subscription(
+        class_of(topic.kind), topic.name, callback, qos_of(quality or topic.quality), raw=raw
+    )
 
 
 def offer(node: Node, service: Service, action: Callable[..., str]) -> None:
@@ -52,13 +61,17 @@ def offer(node: Node, service: Service, action: Callable[..., str]) -> None:
     :param action: returns the message of the response, or raises a FlexRobotSimError with the
         reason of the failure; it is called with `data` of the request if this has one.
     """
+
     def respond(request, response):
         try:
-            response.success, response.message = True, action(
-                *(getattr(request, name) for name in request.get_fields_and_field_types()))
+            response.success, response.message = (
+                True,
+                action(*(getattr(request, name) for name in request.get_fields_and_field_types())),
+            )
         except FlexRobotSimError as error:
             response.success, response.message = False, str(error)
         return response
+
     node.create_service(class_of(service.kind), service.private.name, respond)
 
 

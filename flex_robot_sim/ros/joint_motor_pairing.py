@@ -20,7 +20,7 @@ class JointMotorPairing:
         """Wait for a state; if `need_motors`, motor states complete it."""
         n = len(arm.joint_names)
         self.position, self.velocity, self.motor_position, self.motor_velocity = np.zeros((4, n))
-        self.is_prescribed = True              # whether commands move the arm
+        self.is_prescribed = True  # whether commands move the arm
         self.need_motors = need_motors and bool(arm.motor_names)
         self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES)
         self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES)
@@ -64,16 +64,18 @@ class NamedValues:
         values = getattr(message, field)
         if len(values) != size:
             article = 'an' if field[0] == 'e' else 'a'
-            raise CommandError(f'{self._topic} needs {article} {field} for each of its {size} '
-                               'names')
+            raise CommandError(
+                f'{self._topic} needs {article} {field} for each of its {size} names'
+            )
         return np.frombuffer(values)[columns]
 
     def read_motion(self, message: JointState) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and velocities (k,) of a JointState; CommandError if one is missing."""
         columns, size = self._find(message.name), len(message.name)
         if len(message.position) != size or len(message.velocity) != size:
-            raise CommandError(f'{self._topic} needs a position and a velocity for each of its '
-                               f'{size} names')
+            raise CommandError(
+                f'{self._topic} needs a position and a velocity for each of its {size} names'
+            )
         # numpy views of the message's own memory
         return np.frombuffer(message.position)[columns], np.frombuffer(message.velocity)[columns]
 

@@ -21,9 +21,9 @@ from flex_robot_sim.ros.reporting import refuse
 from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError
 
-LITTLE_ENDIAN = b'\0\1'     # first two bytes of little-endian CDR
-ENCAPSULATION_SIZE = 4      # offsets for alignment count from here [bytes]
-COUNT_SIZE, VALUE_SIZE = 4, 8   # size and alignment of a length and of a number [bytes]
+LITTLE_ENDIAN = b'\0\1'  # first two bytes of little-endian CDR
+ENCAPSULATION_SIZE = 4  # offsets for alignment count from here [bytes]
+COUNT_SIZE, VALUE_SIZE = 4, 8  # size and alignment of a length and of a number [bytes]
 DEFAULT_MAX_NAMES = MessageSettings().max_names
 FIELDS = 'position', 'velocity', 'effort'
 
@@ -37,12 +37,13 @@ class JointStateReader:
         self._message, self._size = JointState(), -1
         # bits that determine the layout, and their values
         self._mask = self._masked_value = 0
-        self._values: list[tuple[memoryview, slice]] = []   # arrays and their spans
+        self._values: list[tuple[memoryview, slice]] = []  # arrays and their spans
 
     def read(self, data: bytes) -> JointState | None:
         """Return the message; None if invalid, which ROS ignores; CommandError if too long."""
         if len(data) == self._size and (
-                int.from_bytes(data, 'little') & self._mask == self._masked_value):
+            int.from_bytes(data, 'little') & self._mask == self._masked_value
+        ):
             message = self._message
             stamp = message.header.stamp
             stamp.sec, stamp.nanosec = STAMP.unpack_from(data, ENCAPSULATION_SIZE)
@@ -61,12 +62,17 @@ class JointStateReader:
         """Store the layout of `data`, from which the message was deserialized."""
         message, self._size = self._message, -1
         layout_spans, value_spans, end = _layout(message)
-        self._values = [(memoryview(getattr(message, field)).cast('B'), span)
-                        for field, span in zip(FIELDS, value_spans)]
+        self._values = [
+            (memoryview(getattr(message, field)).cast('B'), span)
+            for field, span in zip(FIELDS, value_spans)
+        ]
         # other layouts are valid, too: they are deserialized by ROS each time
-        if sys.byteorder == 'little' and len(data) >= end and (
-                data[:len(LITTLE_ENDIAN)] == LITTLE_ENDIAN) and all(
-                    data[span] == values for values, span in self._values):
+        if (
+            sys.byteorder == 'little'
+            and len(data) >= end
+            and (data[: len(LITTLE_ENDIAN)] == LITTLE_ENDIAN)
+            and all(data[span] == values for values, span in self._values)
+        ):
             mask = bytearray(len(data))
             for span in layout_spans:
                 mask[span] = b'\xff' * (span.stop - span.start)
@@ -81,7 +87,10 @@ def _layout(message):
     Padding between the spans and bytes behind the end are arbitrary.
     """
     layout_spans, value_spans, end = (
-        [slice(0, len(LITTLE_ENDIAN))], [], ENCAPSULATION_SIZE + STAMP.size)
+        [slice(0, len(LITTLE_ENDIAN))],
+        [],
+        ENCAPSULATION_SIZE + STAMP.size,
+    )
 
     def span(size, multiple=1):
         nonlocal end
@@ -101,8 +110,12 @@ def _layout(message):
     return layout_spans, value_spans, end
 
 
-def listen_to_joint_states(node: Node, topic: Topic, callback: Callable[[JointState], object],
-                           max_names: int = DEFAULT_MAX_NAMES) -> Subscription:
+def listen_to_joint_states(
+    node: Node,
+    topic: Topic,
+    callback: Callable[[JointState], object],
+    max_names: int = DEFAULT_MAX_NAMES,
+) -> Subscription:
     """Subscribe to frequent joint states; each overwrites the last that `callback` got."""
     reader = JointStateReader(max_names)
 
@@ -114,4 +127,5 @@ def listen_to_joint_states(node: Node, topic: Topic, callback: Callable[[JointSt
             return
         if message is not None:
             callback(message)
+
     return subscribe(node, topic, on_bytes, raw=True)

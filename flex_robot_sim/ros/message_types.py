@@ -34,7 +34,8 @@ def _has_messages(package):
     spec = find_spec(package)
     return spec is not None and any(
         (Path(folder) / 'msg' / '__init__.py').is_file()
-        for folder in spec.submodule_search_locations or ())
+        for folder in spec.submodule_search_locations or ()
+    )
 
 
 def definition_of(kind: Any) -> str:
@@ -54,8 +55,15 @@ def definition_of(kind: Any) -> str:
         for field, text in type_of(name).get_fields_and_field_types().items():
             is_list, base, bound, max_items, size = _FIELD.fullmatch(text).groups()  # type: ignore
             type_name = _ROS_TYPE_NAMES.get(base, base) + (f'<={bound[1:-1]}' if bound else '')
-            suffix = (f'[<={max_items}]' if max_items else '[]' if is_list else
-                      f'[{size}]' if size else '')
+            suffix = (
+                f'[<={max_items}]'
+                if max_items
+                else '[]'
+                if is_list
+                else f'[{size}]'
+                if size
+                else ''
+            )
             lines.append(f'{type_name}{suffix} {field}\n')
             if '/' in base:
                 pending.append(base)

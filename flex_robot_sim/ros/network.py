@@ -21,10 +21,10 @@ from flex_robot_sim.util.share import share_folder
 RANGE_VARIABLE, PEERS_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS'
 # of Fast DDS 2.x and 3.x
 PROFILE_VARIABLES = 'FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'
-MAX_DOMAIN_ID = 101         # largest domain id that is safe on every system
-FIRST_DOMAIN_PORT, PORTS_PER_DOMAIN = 7410, 250    # the RTPS specification, 9.6.2.3
-FIRST_RESERVATION_PORT = 7409       # of domain 0; DDS does not use this port
-_reservations: list[socket.socket] = []     # one per domain that this process has chosen
+MAX_DOMAIN_ID = 101  # largest domain id that is safe on every system
+FIRST_DOMAIN_PORT, PORTS_PER_DOMAIN = 7410, 250  # the RTPS specification, 9.6.2.3
+FIRST_RESERVATION_PORT = 7409  # of domain 0; DDS does not use this port
+_reservations: list[socket.socket] = []  # one per domain that this process has chosen
 
 
 def prepare_network(environment: MutableMapping[str, str] = os.environ) -> None:
@@ -38,8 +38,8 @@ def prepare_network(environment: MutableMapping[str, str] = os.environ) -> None:
     elif _uses_own_profile(environment):
         for name in PROFILE_VARIABLES:
             environment[name] = loopback_profile()
-        environment.setdefault('SKIP_DEFAULT_XML_FILE', '1')    # in the current folder
-        environment.pop('ROS_LOCALHOST_ONLY', None)             # equivalent to LOCALHOST
+        environment.setdefault('SKIP_DEFAULT_XML_FILE', '1')  # in the current folder
+        environment.pop('ROS_LOCALHOST_ONLY', None)  # equivalent to LOCALHOST
         if environment.get(RANGE_VARIABLE) != 'OFF':
             environment[RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
     else:
@@ -62,7 +62,8 @@ def asks_for_network(environment: Mapping[str, str] = os.environ) -> bool:
     if any(environment.get(name) == loopback_profile() for name in PROFILE_VARIABLES):
         return False
     return environment.get(RANGE_VARIABLE) in ('SUBNET', 'SYSTEM_DEFAULT') or bool(
-        environment.get(PEERS_VARIABLE))
+        environment.get(PEERS_VARIABLE)
+    )
 
 
 def loopback_profile() -> str:
@@ -96,16 +97,16 @@ def free_domain() -> int:
 def _uses_own_profile(environment):
     """Whether the middleware is Fast DDS (the usual default) without a profile of the user."""
     own_profile = loopback_profile()
-    return (environment.get('RMW_IMPLEMENTATION', 'rmw_fastrtps').startswith('rmw_fastrtps')
-            and all(environment.get(name) in (None, '', own_profile)
-                    for name in PROFILE_VARIABLES))
+    return environment.get('RMW_IMPLEMENTATION', 'rmw_fastrtps').startswith(
+        'rmw_fastrtps'
+    ) and all(environment.get(name) in (None, '', own_profile) for name in PROFILE_VARIABLES)
 
 
 def _bind(port):
     """Return a socket bound to a UDP port of this machine; None if the port is taken."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
-        bound.bind(('127.0.0.1', port))         # fails for sockets bound to all addresses, too
+        bound.bind(('127.0.0.1', port))  # fails for sockets bound to all addresses, too
     except OSError:
         bound.close()
         return None

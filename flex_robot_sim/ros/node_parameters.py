@@ -29,7 +29,7 @@ from flex_robot_sim.util.settings import Settings
 
 MAX_INTEGER = 2**31 - 1
 LIST_TYPES = {float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}
-MIN_SPELLING_SIMILARITY = 0.8   # ratio of difflib above which a name counts as misspelled
+MIN_SPELLING_SIMILARITY = 0.8  # ratio of difflib above which a name counts as misspelled
 
 
 class Parameters:
@@ -41,11 +41,14 @@ class Parameters:
         self._listeners: list[Callable[[type[Settings], Any], object]] = []
         self._kinds = {item.name: kind for kind in kinds for item in fields(kind)}
         self._items = {item.name: item for kind in kinds for item in fields(kind)}
-        self._settings = {kind: kind(**{item.name: self._declare(item) for item in fields(kind)})
-                          for kind in kinds}
+        self._settings = {
+            kind: kind(**{item.name: self._declare(item) for item in fields(kind)})
+            for kind in kinds
+        }
         node.add_on_set_parameters_callback(self._on_set)
-        for line in misspelled_parameters(getattr(node, '_parameter_overrides', ()),
-                                          {*self._kinds, *known}):
+        for line in misspelled_parameters(
+            getattr(node, '_parameter_overrides', ()), {*self._kinds, *known}
+        ):
             node.get_logger().warning(line)
 
     def __getitem__(self, kind):
@@ -66,7 +69,8 @@ class Parameters:
         default = list(item.default) if isinstance(item.default, tuple) else item.default
         if not isinstance(default, list):
             return _settings_value(
-                self._node.declare_parameter(item.name, default, final_descriptor).value, item)
+                self._node.declare_parameter(item.name, default, final_descriptor).value, item
+            )
         # the type of a read-only parameter could not be set later
         writable = descriptor(item)
         writable.read_only = False
@@ -80,14 +84,16 @@ class Parameters:
     def _on_set(self, parameters):
         changed = {}
         for parameter in parameters:
-            kind = self._kinds.get(parameter.name)      # None: use_sim_time and the like
+            kind = self._kinds.get(parameter.name)  # None: use_sim_time and the like
             if kind is not None:
                 item = self._items[parameter.name]
                 changed.setdefault(kind, {})[parameter.name] = _settings_value(
-                    parameter.value, item)
+                    parameter.value, item
+                )
         try:
-            changed_settings = {kind: replace(self._settings[kind], **values)
-                                for kind, values in changed.items()}
+            changed_settings = {
+                kind: replace(self._settings[kind], **values) for kind, values in changed.items()
+            }
             self._notify(changed_settings)
         except FlexRobotSimError as error:
             return SetParametersResult(successful=False, reason=str(error))
@@ -105,7 +111,7 @@ class Parameters:
                     informed.append((listener, kind))
         except FlexRobotSimError:
             for listener, kind in reversed(informed):
-                with suppress(FlexRobotSimError):       # report the first reason only
+                with suppress(FlexRobotSimError):  # report the first reason only
                     listener(kind, self._settings[kind])
             raise
 
@@ -128,8 +134,12 @@ def descriptor(item: Field) -> ParameterDescriptor:
     if metadata['choices']:
         bounds.append(f'one of {", ".join(metadata["choices"])}')
     result = ParameterDescriptor(
-        name=item.name, description=f'{metadata["help"]}{unit}', dynamic_typing=True,
-        read_only=not metadata['live'], additional_constraints=', '.join(bounds))
+        name=item.name,
+        description=f'{metadata["help"]}{unit}',
+        dynamic_typing=True,
+        read_only=not metadata['live'],
+        additional_constraints=', '.join(bounds),
+    )
     lowest = metadata['above'] if metadata['above'] is not None else metadata['at_least']
     highest = math.inf if metadata['at_most'] is None else float(metadata['at_most'])
     if lowest is not None and isinstance(item.default, int):
@@ -137,7 +147,8 @@ def descriptor(item: Field) -> ParameterDescriptor:
         result.integer_range = [IntegerRange(from_value=lowest, to_value=MAX_INTEGER)]
     elif lowest is not None and isinstance(item.default, float):
         result.floating_point_range = [
-            FloatingPointRange(from_value=float(lowest), to_value=highest)]
+            FloatingPointRange(from_value=float(lowest), to_value=highest)
+        ]
     return result
 
 

@@ -23,8 +23,8 @@ from flex_robot_sim.ros.node_settings import NodeSettings
 from flex_robot_sim.ros.security import is_security_enabled
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, shortened
 
-SWITCH_INTERVAL_S = 1e-4    # between threads; the default of Python, 5 ms, is five periods
-LOG_PERIOD_S = 5.0      # between two lines about callbacks that fail
+SWITCH_INTERVAL_S = 1e-4  # between threads; the default of Python, 5 ms, is five periods
+LOG_PERIOD_S = 5.0  # between two lines about callbacks that fail
 
 
 class _Stop:
@@ -63,7 +63,7 @@ def run(name: str, make_nodes: Callable[[], Any], args: list[str] | None = None)
     """
     stop = _Stop()
     nodes = []
-    sys.setswitchinterval(SWITCH_INTERVAL_S)      # a simulation runs before its node is spun
+    sys.setswitchinterval(SWITCH_INTERVAL_S)  # a simulation runs before its node is spun
     try:
         # rclpy prints it in addition to its error if the middleware refuses a node
         warnings.filterwarnings('ignore', 'Failed to fini rosout publisher', RuntimeWarning)
@@ -78,7 +78,7 @@ def run(name: str, make_nodes: Callable[[], Any], args: list[str] | None = None)
         return 2
     except ExternalShutdownException:
         return 0
-    except RuntimeError as error:       # of rclpy: wrong --ros-args, or keys that do not work
+    except RuntimeError as error:  # of rclpy: wrong --ros-args, or keys that do not work
         if rclpy.ok() and (nodes or not is_security_enabled()):
             raise
         print(f'{name}: {" ".join(str(error).split())}', file=sys.stderr)
@@ -89,7 +89,7 @@ def run(name: str, make_nodes: Callable[[], Any], args: list[str] | None = None)
             if hasattr(node, 'close'):
                 node.close()
         rclpy.try_shutdown()
-    for failure in (getattr(node, 'failure', None) for node in nodes):      # of `close`
+    for failure in (getattr(node, 'failure', None) for node in nodes):  # of `close`
         if isinstance(failure, FlexRobotSimError):
             print(f'{name}: {failure}', file=sys.stderr)
             return 2
@@ -102,7 +102,8 @@ def _warn_if_exposed(node):
     if addresses and not asks_for_network():
         node.get_logger().warning(
             f'other machines may listen and command, by {", ".join(addresses)}: this middleware '
-            'or its profile is not bound to 127.0.0.1 (docs/ros.md, "who may listen")')
+            'or its profile is not bound to 127.0.0.1 (docs/ros.md, "who may listen")'
+        )
 
 
 def _spin(nodes, stop):
@@ -131,7 +132,7 @@ def spin_once(executor: Executor, seconds: float, node: Node) -> None:
         executor.spin_once(timeout_sec=seconds)
     except ExternalShutdownException:
         raise
-    except Exception as error:      # a bug; the arm must not fall
+    except Exception as error:  # a bug; the arm must not fall
         if rclpy.ok(context=node.context):
             _log_failed_callback(node.get_logger(), error)
 
@@ -140,8 +141,11 @@ def _log_failed_callback(logger, error):
     """Log an exception in one line, and its traceback at level debug; throttled."""
     frames = traceback.extract_tb(error.__traceback__)[-1:]
     location = ''.join(f' ({Path(frame.filename).name}:{frame.lineno})' for frame in frames)
-    logger.error(f'a callback failed, and the node goes on: {type(error).__name__}: '
-                 f'{shortened(error)}{location}', throttle_duration_sec=LOG_PERIOD_S)
+    logger.error(
+        f'a callback failed, and the node goes on: {type(error).__name__}: '
+        f'{shortened(error)}{location}',
+        throttle_duration_sec=LOG_PERIOD_S,
+    )
     logger.debug(''.join(traceback.format_exception(error)), throttle_duration_sec=LOG_PERIOD_S)
 
 
@@ -153,7 +157,8 @@ def make_executor(choice: str = 'auto', context: Context | None = None) -> Execu
         from rclpy.experimental import EventsExecutor
     except ImportError as error:
         if choice == 'events':
-            raise SettingError('executor = "events": this version of rclpy has none. '
-                               'Take "auto"') from error
+            raise SettingError(
+                'executor = "events": this version of rclpy has none. Take "auto"'
+            ) from error
         return SingleThreadedExecutor(context=context)
     return EventsExecutor(context=context)

@@ -10,8 +10,9 @@ from flex_robot_sim.util.settings import Settings, setting
 class RobotSettings(Settings):
     """Selection of the robot."""
 
-    robot: str = setting('', 'URDF or xacro file, or a shipped robot; empty: what arrives on '
-                             'robot_description')
+    robot: str = setting(
+        '', 'URDF or xacro file, or a shipped robot; empty: what arrives on robot_description'
+    )
     xacro_arguments: tuple = setting((), 'NAME:=VALUE for a xacro file', of=str)
     coupling: str = setting('shortening', 'elastic terms that live', choices=COUPLINGS)
     gravity: tuple = setting(GRAVITY, 'in the base frame', 'm/s2')
@@ -22,18 +23,23 @@ class RobotSettings(Settings):
 class NodeSettings(Settings):
     """Execution of a node."""
 
-    executor: str = setting('auto', 'executor of rclpy; auto takes that of events, which needs '
-                                    'least time, where there is one',
-                            choices=('auto', 'events', 'single_threaded'))
-    thread_priority: int = setting(10, 'SCHED_FIFO priority of the threads of a node, if allowed; '
-                                       '0 asks for none', at_least=0)
+    executor: str = setting(
+        'auto',
+        'executor of rclpy; auto takes that of events, which needs least time, where there is one',
+        choices=('auto', 'events', 'single_threaded'),
+    )
+    thread_priority: int = setting(
+        10, 'SCHED_FIFO priority of the threads of a node, if allowed; 0 asks for none', at_least=0
+    )
 
 
 @dataclass(frozen=True)
 class MessageSettings(Settings):
     """Size limits of messages; longer ones are refused before deserialization."""
 
-    max_trajectory_points: int = setting(20_000, 'points of a trajectory, at most', at_least=1,
-                                         at_most=10_000_000)
-    max_names: int = setting(1000, 'joints that a message names, at most', at_least=1,
-                             at_most=1_000_000)
+    max_trajectory_points: int = setting(
+        20_000, 'points of a trajectory, at most', at_least=1, at_most=10_000_000
+    )
+    max_names: int = setting(
+        1000, 'joints that a message names, at most', at_least=1, at_most=1_000_000
+    )

@@ -20,13 +20,13 @@ from flex_robot_sim.ros.node_settings import RobotSettings
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.util.settings import Settings
 
-SWITCH_INTERVAL_S = 5e-3    # between threads, the default of Python
+SWITCH_INTERVAL_S = 5e-3  # between threads, the default of Python
 
 
 class PollingNode(Node):
     """Waits for the robot, and then observes it."""
 
-    polled: Collection[Subscription] = ()       # subscriptions that no executor waits for
+    polled: Collection[Subscription] = ()  # subscriptions that no executor waits for
 
     def __init__(self, name: str, kinds: Sequence[type[Settings]], known: Collection[str]) -> None:
         """Declare the parameters `kinds` as in Parameters; call `begin` with the robot."""
@@ -55,21 +55,25 @@ class Stamps:
     """Received messages and their times since the first; without a stamp, the time of sending."""
 
     def __init__(self, node: Node) -> None:
-        self._clock = cast(ROSClock, node.get_clock())      # a node has a ROSClock
+        self._clock = cast(ROSClock, node.get_clock())  # a node has a ROSClock
         self._origin: int | None = None
 
     def new_messages(self, subscription: Subscription) -> Iterator[Any]:
         """Yield the messages of a subscription received since the last call."""
         with subscription.handle:
-            while (received := subscription.handle.take_message(
-                    subscription.msg_type, subscription.raw)) is not None:
+            while (
+                received := subscription.handle.take_message(
+                    subscription.msg_type, subscription.raw
+                )
+            ) is not None:
                 message, info = received
                 header = getattr(message, 'header', None)
                 if header is not None and stamp_of(header) is None:
                     # the time of this call would be the same for all of them
                     source_time = 0 if self._clock.ros_time_is_active else info['source_timestamp']
                     header.stamp.sec, header.stamp.nanosec = divmod(
-                        int(source_time) or self._clock.now().nanoseconds, SECOND)
+                        int(source_time) or self._clock.now().nanoseconds, SECOND
+                    )
                 yield message
 
     def __call__(self, message: Any) -> float:

@@ -14,10 +14,10 @@ from flex_robot_sim.ros.endpoints import advertise, make_timer
 from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
-POLL_PERIOD_S = 0.1         # of polls for events
-REPEAT_PERIOD_S = 10.0    # minimum between two equal lines in the log
+POLL_PERIOD_S = 0.1  # of polls for events
+REPEAT_PERIOD_S = 10.0  # minimum between two equal lines in the log
 DIAGNOSTICS_PERIOD_S = 1.0
-PARTICIPANT = slice(0, 12)      # of a DDS GID; common to all endpoints of a process
+PARTICIPANT = slice(0, 12)  # of a DDS GID; common to all endpoints of a process
 
 
 def refuse(node: Node, error: Exception) -> None:
@@ -50,8 +50,8 @@ class RepeatFilter:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._logged: dict[str, float] = {}         # time of the last log                  [s]
-        self._counts: Counter[str] = Counter()      # suppressed lines since then
+        self._logged: dict[str, float] = {}  # time of the last log                  [s]
+        self._counts: Counter[str] = Counter()  # suppressed lines since then
 
     def passed(self, line: str) -> str:
         """Return the line with the count of suppressed repetitions, or '' to suppress it."""
@@ -59,8 +59,11 @@ class RepeatFilter:
         if now < self._logged.get(line, -math.inf) + REPEAT_PERIOD_S:
             self._counts[line] += 1
             return ''
-        self._logged = {old_line: logged_at for old_line, logged_at in self._logged.items()
-                        if now < logged_at + REPEAT_PERIOD_S or self._counts[old_line]}
+        self._logged = {
+            old_line: logged_at
+            for old_line, logged_at in self._logged.items()
+            if now < logged_at + REPEAT_PERIOD_S or self._counts[old_line]
+        }
         self._logged[line] = now
         count = self._counts.pop(line, 0)
         return f'{line} ({count} times more since the last line)' if count else line
@@ -69,8 +72,13 @@ class RepeatFilter:
 class Reporter:
     """Publishes one status in /diagnostics and polls for events, by the steady clock."""
 
-    def __init__(self, node: Node, subject: str, poll: Callable[[], object],
-                 figures: Callable[[], tuple[str, str, str, Mapping[str, object]]]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        subject: str,
+        poll: Callable[[], object],
+        figures: Callable[[], tuple[str, str, str, Mapping[str, object]]],
+    ) -> None:
         """
         Start the timers of `node`.
 
@@ -101,8 +109,11 @@ class SenderWatch:
         """Return the problem, or ''; a change is logged."""
         names = senders_of(self._node, self._topics)
         topics = ' or '.join(topic.name for topic in self._topics)
-        line = '' if len(names) < 2 else (
-            f'{len(names)} nodes send {topics}: {", ".join(names)}. Stop all but one')
+        line = (
+            ''
+            if len(names) < 2
+            else (f'{len(names)} nodes send {topics}: {", ".join(names)}. Stop all but one')
+        )
         if line and line != self._warned:
             log(self._node, 'warning', line)
         self._warned = line
@@ -111,8 +122,12 @@ class SenderWatch:
 
 def senders_of(node: Node, topics: Sequence[Topic]) -> list[str]:
     """Return sorted full names of the publishing nodes; nodes of equal name are listed each."""
-    senders = {(f'{sender.node_namespace.rstrip("/")}/{sender.node_name}',
-                bytes(sender.endpoint_gid[PARTICIPANT]))
-               for topic in topics for sender in node.get_publishers_info_by_topic(
-                   node.resolve_topic_name(topic.name))}
+    senders = {
+        (
+            f'{sender.node_namespace.rstrip("/")}/{sender.node_name}',
+            bytes(sender.endpoint_gid[PARTICIPANT]),
+        )
+        for topic in topics
+        for sender in node.get_publishers_info_by_topic(node.resolve_topic_name(topic.name))
+    }
     return sorted(name for name, _ in senders)

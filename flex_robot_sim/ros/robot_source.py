@@ -17,11 +17,12 @@ from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
-POLL_PERIOD_S = 0.5     # of the topic of the description
+POLL_PERIOD_S = 0.5  # of the topic of the description
 
 
-def when_arm_is_known(node: Any, settings: RobotSettings,
-                      start: Callable[[ArmModel], object]) -> None:
+def when_arm_is_known(
+    node: Any, settings: RobotSettings, start: Callable[[ArmModel], object]
+) -> None:
     """
     Call start(arm) with the ArmModel: at once, or when its description arrives.
 
@@ -38,22 +39,34 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
         start(arm)
 
     if settings.robot:
-        begin(load(settings.robot, coupling=settings.coupling, gravity=settings.gravity,
-                   xacro_arguments=xacro_arguments(settings.xacro_arguments), tool=settings.tool))
+        begin(
+            load(
+                settings.robot,
+                coupling=settings.coupling,
+                gravity=settings.gravity,
+                xacro_arguments=xacro_arguments(settings.xacro_arguments),
+                tool=settings.tool,
+            )
+        )
         return
     received_texts: list[str] = []
 
     def on_description(message):
         if is_display_description(message.data):
-            node.get_logger().warning('robot_description is a display description, made for '
-                                      'drawing: send the original, or give the parameter "robot"',
-                                      once=True)
+            node.get_logger().warning(
+                'robot_description is a display description, made for '
+                'drawing: send the original, or give the parameter "robot"',
+                once=True,
+            )
         elif not received_texts:
             received_texts.append(message.data)
             try:
-                begin(build_arm(read_text(message.data, settings.tool), settings.coupling,
-                                settings.gravity))
-            except Exception as error:      # any error at the start ends the node
+                begin(
+                    build_arm(
+                        read_text(message.data, settings.tool), settings.coupling, settings.gravity
+                    )
+                )
+            except Exception as error:  # any error at the start ends the node
                 node.failure = error
         elif message.data not in received_texts:
             received_texts.append(message.data)

@@ -8,14 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:               # `missing_security` works without ROS
+if TYPE_CHECKING:  # `missing_security` works without ROS
     from rclpy.node import Node
 
 ENABLE_VARIABLE, STRATEGY_VARIABLE, KEYSTORE_VARIABLE = (
-    f'ROS_SECURITY_{word}' for word in ('ENABLE', 'STRATEGY', 'KEYSTORE'))
-REQUIRED = {ENABLE_VARIABLE: 'true', STRATEGY_VARIABLE: 'Enforce'}      # case-sensitive in rcl
-ENCLAVE_FILES = ('identity_ca.cert.pem', 'cert.pem', 'key.pem', 'permissions_ca.cert.pem',
-                 'governance.p7s', 'permissions.p7s')
+    f'ROS_SECURITY_{word}' for word in ('ENABLE', 'STRATEGY', 'KEYSTORE')
+)
+REQUIRED = {ENABLE_VARIABLE: 'true', STRATEGY_VARIABLE: 'Enforce'}  # case-sensitive in rcl
+ENCLAVE_FILES = (
+    'identity_ca.cert.pem',
+    'cert.pem',
+    'key.pem',
+    'permissions_ca.cert.pem',
+    'governance.p7s',
+    'permissions.p7s',
+)
 GOVERNANCE = {'allow_unauthenticated_participants': 'false', 'enable_join_access_control': 'true'}
 
 
@@ -54,5 +61,11 @@ def is_security_enabled(environment: Mapping[str, str] = os.environ) -> bool:
 def enclave_of(node: Node) -> str:
     """Return the enclave of `node`; / if it has none."""
     own_name = node.get_name(), node.get_namespace()
-    return next((enclave for *name, enclave in node.get_node_names_and_namespaces_with_enclaves()
-                 if tuple(name) == own_name), '/')
+    return next(
+        (
+            enclave
+            for *name, enclave in node.get_node_names_and_namespaces_with_enclaves()
+            if tuple(name) == own_name
+        ),
+        '/',
+    )

@@ -25,24 +25,40 @@ class Service(NamedTuple):
         return self._replace(name=f'~/{self.name.partition("/")[2]}')
 
 
-RESET = Service('dynamics/reset', TRIGGER,
-                'the arm is where it started, at rest and without efforts; time runs on, because '
-                'a clock that jumps back breaks TF and controllers')
+RESET = Service(
+    'dynamics/reset',
+    TRIGGER,
+    'the arm is where it started, at rest and without efforts; time runs on, because '
+    'a clock that jumps back breaks TF and controllers',
+)
 PAUSE = Service('dynamics/pause', SET_BOOL, 'true stops, false goes on')
-STEP = Service('dynamics/step', TRIGGER,
-               'one `period`, while paused or in lockstep; it ends when the command that answers '
-               'the new state has arrived')
+STEP = Service(
+    'dynamics/step',
+    TRIGGER,
+    'one `period`, while paused or in lockstep; it ends when the command that answers '
+    'the new state has arrived',
+)
 HOLD = Service('controller/hold', TRIGGER, 'every motion ends, the arm is held where it is')
-ENABLE = Service('bridge/enable', SET_BOOL, 'arm or disarm; off at the start; the answer names '
-                                            'joints that are not homed')
-ZERO = Service('bridge/zero', TRIGGER,
-               'the joints stand at `zero_pose`, which makes them homed; while disarmed, once '
-               'they are at rest')
-CLEAR = Service('bridge/clear', TRIGGER,
-                'forget latched faults whose cause is gone, or take the board back from '
-                'another host; stays disarmed')
-START_PROFILE = Service('bridge/start_profile', TRIGGER,
-                        'play the profile that was sent; while armed and homed')
+ENABLE = Service(
+    'bridge/enable',
+    SET_BOOL,
+    'arm or disarm; off at the start; the answer names joints that are not homed',
+)
+ZERO = Service(
+    'bridge/zero',
+    TRIGGER,
+    'the joints stand at `zero_pose`, which makes them homed; while disarmed, once '
+    'they are at rest',
+)
+CLEAR = Service(
+    'bridge/clear',
+    TRIGGER,
+    'forget latched faults whose cause is gone, or take the board back from '
+    'another host; stays disarmed',
+)
+START_PROFILE = Service(
+    'bridge/start_profile', TRIGGER, 'play the profile that was sent; while armed and homed'
+)
 
 SERVICES = tuple(item for item in [*globals().values()] if isinstance(item, Service))
 """All services, in the order of the tables."""

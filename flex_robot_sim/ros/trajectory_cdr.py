@@ -14,40 +14,40 @@ import numpy as np
 from flex_robot_sim.ros.cdr import ENCAPSULATION_SIZE, LITTLE_ENDIAN, MessageError, byte_order
 
 FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
-DURATION_SIZE = 8           # time_from_start                                            [bytes]
-MAX_TRAILING_BYTES = 4096   # padding that some middlewares append to a message          [bytes]
-MIN_POINT_SIZE = 24         # four empty sequences and time_from_start                   [bytes]
+DURATION_SIZE = 8  # time_from_start                                            [bytes]
+MAX_TRAILING_BYTES = 4096  # padding that some middlewares append to a message          [bytes]
+MIN_POINT_SIZE = 24  # four empty sequences and time_from_start                   [bytes]
 NANOSECONDS_PER_SECOND = 1_000_000_000
-MAX_TEXT_SIZE = 4096        # a frame or a name                                          [bytes]
-MAX_MEAN_NAME_SIZE = 512    # mean over all names of a message                           [bytes]
-VALUES_PER_JOINT = len(FIELDS)      # of a point
-MAX_POINT_PADDING = 16      # of a point: numbers lie at multiples of 8                  [bytes]
-MIN_ASSUMED_JOINTS = 7      # for the size limit of a point; messages may name fewer joints
-INITIAL_BLOCK_POINTS = 16   # points compared at once after a change of fields
+MAX_TEXT_SIZE = 4096  # a frame or a name                                          [bytes]
+MAX_MEAN_NAME_SIZE = 512  # mean over all names of a message                           [bytes]
+VALUES_PER_JOINT = len(FIELDS)  # of a point
+MAX_POINT_PADDING = 16  # of a point: numbers lie at multiples of 8                  [bytes]
+MIN_ASSUMED_JOINTS = 7  # for the size limit of a point; messages may name fewer joints
+INITIAL_BLOCK_POINTS = 16  # points compared at once after a change of fields
 
 
 class TrajectoryHeader(NamedTuple):
     """Fields of a message before its points, and the offset of the points."""
 
-    stamp: int              # [ns]
+    stamp: int  # [ns]
     frame: str
     names: tuple[str, ...]
-    points: int             # number of points
-    offset: int             # of the first point, behind the 4 bytes of the encapsulation [bytes]
+    points: int  # number of points
+    offset: int  # of the first point, behind the 4 bytes of the encapsulation [bytes]
 
 
 class Rows(NamedTuple):
     """One field of all points, zero where a point has none."""
 
-    values: np.ndarray      # (k, m)
-    is_given: np.ndarray    # (k,)
+    values: np.ndarray  # (k, m)
+    is_given: np.ndarray  # (k,)
 
 
 class TrajectoryPoints(NamedTuple):
     """Points of a message."""
 
-    times: np.ndarray       # (k,) from the start                                           [s]
-    rows: dict[str, Rows]   # by field
+    times: np.ndarray  # (k,) from the start                                           [s]
+    rows: dict[str, Rows]  # by field
 
 
 def read_header(data: bytes, max_names: int) -> TrajectoryHeader:
@@ -75,16 +75,19 @@ def read_header(data: bytes, max_names: int) -> TrajectoryHeader:
         raise MessageError('the message is cut off') from error
     if points * MIN_POINT_SIZE > size - offset:
         raise MessageError('the message is cut off')
-    max_point_size = MIN_POINT_SIZE + MAX_POINT_PADDING + 8 * VALUES_PER_JOINT * max(
-        count, MIN_ASSUMED_JOINTS)
+    max_point_size = (
+        MIN_POINT_SIZE + MAX_POINT_PADDING + 8 * VALUES_PER_JOINT * max(count, MIN_ASSUMED_JOINTS)
+    )
     if size - offset > points * max_point_size + MAX_TRAILING_BYTES:
         raise MessageError(f'its points have more than {max_point_size} bytes each')
-    return TrajectoryHeader(seconds * NANOSECONDS_PER_SECOND + nanoseconds, frame, tuple(names),
-                            points, offset)
+    return TrajectoryHeader(
+        seconds * NANOSECONDS_PER_SECOND + nanoseconds, frame, tuple(names), points, offset
+    )
 
 
-def read_points(data: bytes, header: TrajectoryHeader,
-                fields: Iterable[str] = FIELDS[:3]) -> TrajectoryPoints:
+def read_points(
+    data: bytes, header: TrajectoryHeader, fields: Iterable[str] = FIELDS[:3]
+) -> TrajectoryPoints:
     """
     Return the points of a message; MessageError if it is damaged.
 
@@ -98,18 +101,25 @@ def read_points(data: bytes, header: TrajectoryHeader,
         counts, offsets, end = _point_layout(data, order, offset)
         for field, count in zip(FIELDS, counts):
             if field in rows and count not in (0, m):
-                raise MessageError(f'point {first + 1} of the trajectory has {count} {field} for '
-                                   f'{m} joints')
+                raise MessageError(
+                    f'point {first + 1} of the trajectory has {count} {field} for {m} joints'
+                )
         run = 1
         # the layout repeats if the next point starts at the same offset modulo 8
         if (end - offset) % 8 == 0:
-            run = _count_equal_points(data, order, offset, end - offset, counts, offsets,
-                                      k - first)
+            run = _count_equal_points(
+                data, order, offset, end - offset, counts, offsets, k - first
+            )
         stride, points = end - offset, slice(first, first + run)
 
         def column(kind, start, *shape, stride=stride, run=run):
-            return np.ndarray((run, *shape), f'{order}{kind}', data, ENCAPSULATION_SIZE + start,
-                              (stride, *(8 for _ in shape)))
+            return np.ndarray(
+                (run, *shape),
+                f'{order}{kind}',
+                data,
+                ENCAPSULATION_SIZE + start,
+                (stride, *(8 for _ in shape)),
+            )
 
         for field, count, start in zip(FIELDS, counts, offsets):
             if field in rows and count:
@@ -135,7 +145,7 @@ def _read_text(data, uint32, offset):
     if ENCAPSULATION_SIZE + offset + length > len(data):
         raise MessageError('the message is cut off')
     start = ENCAPSULATION_SIZE + offset
-    return str(data[start:start + max(length - 1, 0)], 'utf-8', 'replace'), offset + length
+    return str(data[start : start + max(length - 1, 0)], 'utf-8', 'replace'), offset + length
 
 
 def _point_layout(data, order, offset):
@@ -160,24 +170,34 @@ def _count_equal_points(data, order, offset, stride, counts, offsets, max_points
     """Return how many points from an offset on have the same counts, at most `max_points`."""
     max_points = min(max_points, (len(data) - ENCAPSULATION_SIZE - offset) // stride)
     # the count of a field comes before its values and their padding to a multiple of 8
-    count_offsets = [offset, *(start + 8 * count
-                               for start, count in zip(offsets[:-1], counts[:-1]))]
+    count_offsets = [
+        offset,
+        *(start + 8 * count for start, count in zip(offsets[:-1], counts[:-1])),
+    ]
     run, block = 1, INITIAL_BLOCK_POINTS
     while run < max_points:
         size = min(block, max_points - run)
         is_equal = np.ones(size, bool)
         for count, begin in zip(counts, count_offsets):
-            is_equal &= np.ndarray(size, f'{order}u4', data,
-                                   ENCAPSULATION_SIZE + begin + run * stride,
-                                   (stride,)) == count
+            is_equal &= (
+                np.ndarray(
+                    size, f'{order}u4', data, ENCAPSULATION_SIZE + begin + run * stride, (stride,)
+                )
+                == count
+            )
         if not is_equal.all():
             return run + int(np.argmin(is_equal))
         run, block = run + size, 4 * block
     return run
 
 
-def write_trajectory(stamp: int, frame: str, names: Sequence[str], times: np.ndarray,
-                     fields: Mapping[str, np.ndarray]) -> bytes:
+def write_trajectory(
+    stamp: int,
+    frame: str,
+    names: Sequence[str],
+    times: np.ndarray,
+    fields: Mapping[str, np.ndarray],
+) -> bytes:
     """
     Return the message of a trajectory whose points all have the same fields.
 
@@ -197,8 +217,9 @@ def write_trajectory(stamp: int, frame: str, names: Sequence[str], times: np.nda
         points = np.zeros(count, _point_type(len(data) - ENCAPSULATION_SIZE, len(names), fields))
         for field, values in fields.items():
             points[f'{field}_count'], points[field] = len(names), values[rows]
-        points['seconds'], points['nanoseconds'] = np.divmod(nanoseconds[rows],
-                                                             NANOSECONDS_PER_SECOND)
+        points['seconds'], points['nanoseconds'] = np.divmod(
+            nanoseconds[rows], NANOSECONDS_PER_SECOND
+        )
         data += points.tobytes()
     return bytes(data)
 
@@ -215,8 +236,14 @@ def _point_type(offset, m, fields):
             offset += 8 * m
     parts['seconds'], parts['nanoseconds'] = (offset - begin, '<i4'), (offset - begin + 4, '<u4')
     offsets, formats = zip(*parts.values())
-    return np.dtype({'names': list(parts), 'formats': formats, 'offsets': offsets,
-                     'itemsize': offset - begin + DURATION_SIZE})
+    return np.dtype(
+        {
+            'names': list(parts),
+            'formats': formats,
+            'offsets': offsets,
+            'itemsize': offset - begin + DURATION_SIZE,
+        }
+    )
 
 
 def _append_count(data, count):

@@ -31,20 +31,24 @@ def read_trajectory_header(data: bytes, limits: MessageSettings) -> TrajectoryHe
 def refuse_many_points(count: int, limits: MessageSettings) -> None:
     """Raise CommandError if a trajectory has too many points."""
     if count > limits.max_trajectory_points:
-        raise CommandError(f'the trajectory has {count} points, more than max_trajectory_points = '
-                           f'{limits.max_trajectory_points}. Send it in parts')
+        raise CommandError(
+            f'the trajectory has {count} points, more than max_trajectory_points = '
+            f'{limits.max_trajectory_points}. Send it in parts'
+        )
 
 
-def read_trajectory(data: bytes, header: TrajectoryHeader,
-                    joint_names: Sequence[str] | None = None) -> Trajectory:
+def read_trajectory(
+    data: bytes, header: TrajectoryHeader, joint_names: Sequence[str] | None = None
+) -> Trajectory:
     """Return the Trajectory of a message; SettingError if invalid, or of other joints."""
     joint_rows(header.names, header.names if joint_names is None else joint_names)
     try:
         points = read_points(data, header)
     except MessageError as error:
         raise SettingError(str(error)) from error
-    return Trajectory.of_tables(header.names, points.times, *(
-        Table(*rows) for rows in points.rows.values()))
+    return Trajectory.of_tables(
+        header.names, points.times, *(Table(*rows) for rows in points.rows.values())
+    )
 
 
 def start_of(header: TrajectoryHeader) -> float | None:
@@ -56,9 +60,14 @@ def trajectory_status(event: TrajectoryEvent) -> DiagnosticStatus:
     """Return the status message of a TrajectoryEvent, whose identifier is the stamp [ns]."""
     level = DiagnosticStatus.ERROR if event.state == REFUSED else DiagnosticStatus.OK
     return DiagnosticStatus(
-        level=level, name='joint_trajectory', message=plain(event.reason or event.state),
-        values=[KeyValue(key='stamp', value=str(event.identifier)),
-                KeyValue(key='state', value=event.state)])
+        level=level,
+        name='joint_trajectory',
+        message=plain(event.reason or event.state),
+        values=[
+            KeyValue(key='stamp', value=str(event.identifier)),
+            KeyValue(key='state', value=event.state),
+        ],
+    )
 
 
 def read_trajectory_status(message: DiagnosticStatus) -> TrajectoryEvent | None:
@@ -70,8 +79,9 @@ def read_trajectory_status(message: DiagnosticStatus) -> TrajectoryEvent | None:
     return TrajectoryEvent(int(stamp), values['state'], message.message)
 
 
-def read_effort_profile(data: bytes, limits: MessageSettings, joint_names: Sequence[str],
-                        ) -> tuple[np.ndarray, np.ndarray]:
+def read_effort_profile(
+    data: bytes, limits: MessageSettings, joint_names: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Return times (k,) [s] at which efforts end, and efforts (k, joints) [N m, N].
 
@@ -86,8 +96,9 @@ def read_effort_profile(data: bytes, limits: MessageSettings, joint_names: Seque
         raise CommandError(str(error)) from error
     values, is_given = points.rows['effort']
     if not is_given.all():
-        raise CommandError(f'0 efforts for {len(columns)} joints. Fill the field effort of each '
-                           'point [N m, N]')
+        raise CommandError(
+            f'0 efforts for {len(columns)} joints. Fill the field effort of each point [N m, N]'
+        )
     efforts = np.zeros((header.points, len(joint_names)))
     efforts[:, columns] = values
     return points.times, efforts

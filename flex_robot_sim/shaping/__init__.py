@@ -9,7 +9,7 @@ In short::
 
 from flex_robot_sim.util.lazy_names import lazy_names
 
-TYPE_CHECKING = False       # True for static tools, as `typing` has it
+TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.shaping.impulses import Shaper
     from flex_robot_sim.shaping.online_shaper import OnlineShaper
@@ -25,19 +25,35 @@ if TYPE_CHECKING:
     from flex_robot_sim.shaping.textbook_shapers import ei, ei2, zv, zvd, zvdd
 
 __all__ = [
-    'Band', 'OnlineShaper', 'Recommendation', 'ShapedPositions', 'Shaper',
-    'ShaperSpecification', 'design_for_arm', 'design_for_pose', 'ei', 'ei2', 'recommend',
-    'shaped_motion', 'si', 'zv', 'zvd', 'zvdd',
+    'Band',
+    'OnlineShaper',
+    'Recommendation',
+    'ShapedPositions',
+    'Shaper',
+    'ShaperSpecification',
+    'design_for_arm',
+    'design_for_pose',
+    'ei',
+    'ei2',
+    'recommend',
+    'shaped_motion',
+    'si',
+    'zv',
+    'zvd',
+    'zvdd',
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_names(__name__, {
-        'shaping.impulses': ('Shaper',),
-        'shaping.online_shaper': ('OnlineShaper',),
-        'shaping.recommendation': ('Recommendation', 'recommend'),
-        'shaping.sampled_positions': ('ShapedPositions',),
-        'shaping.shaped_samples': ('shaped_motion',),
-        'shaping.shaper_design': ('ShaperSpecification', 'design_for_arm', 'design_for_pose'),
-        'shaping.specified_insensitivity': ('Band', 'si'),
-        'shaping.textbook_shapers': ('ei', 'ei2', 'zv', 'zvd', 'zvdd'),
-    })
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            'shaping.impulses': ('Shaper',),
+            'shaping.online_shaper': ('OnlineShaper',),
+            'shaping.recommendation': ('Recommendation', 'recommend'),
+            'shaping.sampled_positions': ('ShapedPositions',),
+            'shaping.shaped_samples': ('shaped_motion',),
+            'shaping.shaper_design': ('ShaperSpecification', 'design_for_arm', 'design_for_pose'),
+            'shaping.specified_insensitivity': ('Band', 'si'),
+            'shaping.textbook_shapers': ('ei', 'ei2', 'zv', 'zvd', 'zvdd'),
+        },
+    )

@@ -19,9 +19,9 @@ MAX_RESPONSE_ERROR = 1e-10  # of the response at a mode
 WHOLE_SAMPLE_TOLERANCE = 1e-9  # of a sample: closer impulses lie on it
 
 
-def fir_coefficients(times: np.ndarray, amplitudes: np.ndarray,
-                     modes: Iterable[tuple[float, float]], period: float,
-                     ) -> tuple[np.ndarray, np.ndarray]:
+def fir_coefficients(
+    times: np.ndarray, amplitudes: np.ndarray, modes: Iterable[tuple[float, float]], period: float
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Delays in samples (k,) and weights (k,), positive, of sum 1.
 
@@ -46,7 +46,7 @@ def fir_coefficients(times: np.ndarray, amplitudes: np.ndarray,
         used = np.unique(np.concatenate([previous + k for k in range(-extra, extra + 2)]))
         used = used[used >= 0]
         line = np.zeros(used[-1] + 1)
-        line[:interpolated.size] = interpolated[:line.size]
+        line[: interpolated.size] = interpolated[: line.size]
         weights = _corrected_weights(used, line[used], poles * period, wanted)
         if weights is not None:
             return _nonzero_taps(used, weights)
@@ -73,15 +73,24 @@ def _corrected_weights(delays, interpolated, pole_steps, wanted):
     A = np.vstack([np.ones((1, size)), columns.real, columns.imag])
     b = np.concatenate([[1.0], wanted.real, wanted.imag])
     # weights = interpolated + up - down, with the least sum of both
-    solution = linprog(np.ones(2 * size), A_eq=np.hstack([A, -A]), b_eq=b - A @ interpolated,
-                       A_ub=np.hstack([-np.eye(size), np.eye(size)]), b_ub=interpolated,
-                       method='highs')
+    solution = linprog(
+        np.ones(2 * size),
+        A_eq=np.hstack([A, -A]),
+        b_eq=b - A @ interpolated,
+        A_ub=np.hstack([-np.eye(size), np.eye(size)]),
+        b_ub=interpolated,
+        method='highs',
+    )
     # the solver may fail for tiny corrections; the least squares below then suffice
-    weights = interpolated if solution.status else np.maximum(
-        interpolated + solution.x[:size] - solution.x[size:], 0.0)
-    scaled = A * weights        # residual of the solver, distributed by weight
+    weights = (
+        interpolated
+        if solution.status
+        else np.maximum(interpolated + solution.x[:size] - solution.x[size:], 0.0)
+    )
+    scaled = A * weights  # residual of the solver, distributed by weight
     weights = weights + weights * (
-        A.T @ np.linalg.lstsq(scaled @ A.T, b - A @ weights, rcond=1e-12)[0])
+        A.T @ np.linalg.lstsq(scaled @ A.T, b - A @ weights, rcond=1e-12)[0]
+    )
     is_exact = np.abs(A @ weights - b).max() < MAX_RESPONSE_ERROR and weights.min() >= 0.0
     return weights if is_exact else None
 

@@ -30,13 +30,13 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
 NO_SHAPER, SI, AUTO = 'none', 'si', 'auto'  # SI: for bands of frequencies; AUTO: the recommended
-TOLERANCE = 0.05            # residual vibration of extra insensitive shapers, the usual value
-DAMPING_STEP = 0.03         # of damping ratios in the continuation of (S4)
-MAX_DAMPING = 0.3           # damping ratio up to which extra insensitive shapers exist
-MIN_AMPLITUDE = 1e-12       # smaller impulses are removed
-MAX_IMPULSES = 100_000      # of shapers in series, whose numbers of impulses multiply
+TOLERANCE = 0.05  # residual vibration of extra insensitive shapers, the usual value
+DAMPING_STEP = 0.03  # of damping ratios in the continuation of (S4)
+MAX_DAMPING = 0.3  # damping ratio up to which extra insensitive shapers exist
+MIN_AMPLITUDE = 1e-12  # smaller impulses are removed
+MAX_IMPULSES = 100_000  # of shapers in series, whose numbers of impulses multiply
 
-Impulses = tuple[np.ndarray, np.ndarray]    # times [s] and amplitudes, (k,) each
+Impulses = tuple[np.ndarray, np.ndarray]  # times [s] and amplitudes, (k,) each
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,9 @@ class Shaper:
     """
 
     name: str
-    times: np.ndarray           # (k,) rising from 0                                        [s]
-    amplitudes: np.ndarray      # (k,) positive, of sum 1
-    modes: tuple = ()           # of the design: (frequency [Hz], damping ratio) each
+    times: np.ndarray  # (k,) rising from 0                                        [s]
+    amplitudes: np.ndarray  # (k,) positive, of sum 1
+    modes: tuple = ()  # of the design: (frequency [Hz], damping ratio) each
 
     @property
     def duration(self) -> float:
@@ -112,8 +112,8 @@ NONE = Shaper(NO_SHAPER, np.zeros(1), np.ones(1))
 class ShaperKind:
     """A kind of shapers of one mode."""
 
-    has_tolerance = False       # whether it may leave some vibration
-    max_damping = math.inf      # damping ratio up to which it exists; `check_mode` has a limit too
+    has_tolerance = False  # whether it may leave some vibration
+    max_damping = math.inf  # damping ratio up to which it exists; `check_mode` has a limit too
 
     def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
         """
@@ -143,7 +143,7 @@ class ZeroVibration(ShaperKind):
 class ExtraInsensitive(ShaperKind):
     """Shapers of a wide band, with the tolerance at its middle, or at two humps (S4)."""
 
-    humps: int                  # 1 for EI, 2 for two-hump EI
+    humps: int  # 1 for EI, 2 for two-hump EI
     has_tolerance = True
     max_damping = MAX_DAMPING
 
@@ -152,8 +152,10 @@ class ExtraInsensitive(ShaperKind):
         if not 0.0 < tolerance < 0.5:
             raise SettingError(f'tolerance = {tolerance!r} of a shaper must lie between 0 and 0.5')
         if ratio > MAX_DAMPING:
-            raise SettingError(f'an extra insensitive shaper takes damping up to {MAX_DAMPING:g}, '
-                               f'not {ratio:g}: such a mode hardly rings. Take zv or zvd')
+            raise SettingError(
+                f'an extra insensitive shaper takes damping up to {MAX_DAMPING:g}, '
+                f'not {ratio:g}: such a mode hardly rings. Take zv or zvd'
+            )
         unknown = self._undamped(tolerance)
         if ratio > 0.0:
             from scipy.optimize import root  # a tenth of a start, and rarely needed
@@ -165,7 +167,8 @@ class ExtraInsensitive(ShaperKind):
                     raise SettingError(
                         f'no {"two-hump" if self.humps == 2 else "such"} shaper leaves '
                         f'{tolerance:g} of a mode damped by {ratio:g}: take a smaller tolerance, '
-                        'or ei')
+                        'or ei'
+                    )
         amplitudes, times, *_ = self._parts(unknown)
         return times / frequency, amplitudes
 
@@ -177,7 +180,7 @@ class ExtraInsensitive(ShaperKind):
             zero = math.acos(-amplitudes[1] / (2 * amplitudes[0])) / math.pi
             still, tops = [zero, 2 - zero], []
         else:
-            X = (V**2 * (math.sqrt(1 - V**2) + 1))**(1 / 3)
+            X = (V**2 * (math.sqrt(1 - V**2) + 1)) ** (1 / 3)
             first = (3 * X**2 + 2 * X + 3 * V**2) / (16 * X)
             amplitudes = [first, 0.5 - first, 0.5 - first, first]
             # response 2 A1 cos(3 x) + 2 A2 cos(x) = c (8 A1 c^2 - 6 A1 + 2 A2), x = pi f / 2
@@ -193,8 +196,9 @@ class ExtraInsensitive(ShaperKind):
         amplitudes, times, still, tops = np.split(unknown, [k, 2 * k - 1, 2 * k + 1])
         # the mode itself is where the one hump is, or between the two
         middle = np.ones(1)
-        still, tops = (still, middle) if self.humps == 1 else (np.concatenate([still, middle]),
-                                                               tops)
+        still, tops = (
+            (still, middle) if self.humps == 1 else (np.concatenate([still, middle]), tops)
+        )
         return amplitudes, np.concatenate([[0.0], times]), still, tops
 
     def _residual(self, unknown, ratio, V):
@@ -206,10 +210,17 @@ class ExtraInsensitive(ShaperKind):
         response = shaper.response(s)
         # slope of log vibration with the frequency: the humps are largest there
         slope = np.exp(-s[:, None] * times) @ (amplitudes * -times) / response + (
-            shaper.duration * (np.real(s) / s))
-        return np.concatenate([[amplitudes.sum() - 1], zeros.real, zeros.imag,
-                               np.abs(response) * np.exp(s.real * shaper.duration) - V,
-                               np.real(slope * s / tops) * V])
+            shaper.duration * (np.real(s) / s)
+        )
+        return np.concatenate(
+            [
+                [amplitudes.sum() - 1],
+                zeros.real,
+                zeros.imag,
+                np.abs(response) * np.exp(s.real * shaper.duration) - V,
+                np.real(slope * s / tops) * V,
+            ]
+        )
 
 
 # shapers of one mode; commands, nodes and pages take their choices from here
@@ -229,22 +240,39 @@ class ShapingSettings(Settings):
     """What an input shaper makes of all that moves the target."""
 
     shaper: str = setting(
-        NO_SHAPER, 'input shaper of targets, trajectories and profiles, for residual vibration as '
-        'the servo holds it', choices=CONTROLLER_SHAPERS, live=True)
+        NO_SHAPER,
+        'input shaper of targets, trajectories and profiles, for residual vibration as '
+        'the servo holds it',
+        choices=CONTROLLER_SHAPERS,
+        live=True,
+    )
     shaper_tolerance: float = setting(
-        TOLERANCE, 'share of the vibration that '
+        TOLERANCE,
+        'share of the vibration that '
         f'{", ".join(name for name, kind in KINDS.items() if kind.has_tolerance)} and {SI} may '
-        'leave', above=0.0, at_most=0.4, live=True)
+        'leave',
+        above=0.0,
+        at_most=0.4,
+        live=True,
+    )
     shaper_uncertainty: float = setting(
-        0.1, 'share by which frequencies may be wrong, for si', at_least=0.0, at_most=0.4,
-        live=True)
+        0.1,
+        'share by which frequencies may be wrong, for si',
+        at_least=0.0,
+        at_most=0.4,
+        live=True,
+    )
     shaper_by_pose: bool = setting(
-        True, 'whether delays follow the pose; false: they are those of the pose in which the '
-        'target is when the shaper is made', live=True)
+        True,
+        'whether delays follow the pose; false: they are those of the pose in which the '
+        'target is when the shaper is made',
+        live=True,
+    )
 
 
-def of_kind(kind: str, frequency: float, ratio: float = 0.0,
-            tolerance: float = TOLERANCE) -> Shaper:
+def of_kind(
+    kind: str, frequency: float, ratio: float = 0.0, tolerance: float = TOLERANCE
+) -> Shaper:
     """Shaper of one of KINDS for a mode [Hz]."""
     if not is_known(kind, KINDS):
         raise SettingError(f'no shaper "{kind}" of one mode. Known: {", ".join(KINDS)}')
@@ -263,19 +291,25 @@ def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
     shapers = [*shapers]
     count = math.prod(len(shaper.times) for shaper in shapers)
     if count > MAX_IMPULSES:
-        raise SettingError(f'{len(shapers)} shapers in series have {count:.3g} impulses, more '
-                           f'than {MAX_IMPULSES}: take fewer modes, or bands of si')
+        raise SettingError(
+            f'{len(shapers)} shapers in series have {count:.3g} impulses, more '
+            f'than {MAX_IMPULSES}: take fewer modes, or bands of si'
+        )
     times, amplitudes = np.zeros(1), np.ones(1)
     for shaper in shapers:
         times = np.add.outer(times, shaper.times).ravel()
         amplitudes = np.multiply.outer(amplitudes, shaper.amplitudes).ravel()
     return merged_impulses(
-        name or '+'.join(dict.fromkeys(s.name for s in shapers)), times, amplitudes,
-        [mode for shaper in shapers for mode in shaper.modes])
+        name or '+'.join(dict.fromkeys(s.name for s in shapers)),
+        times,
+        amplitudes,
+        [mode for shaper in shapers for mode in shaper.modes],
+    )
 
 
-def merged_impulses(name: str, times: np.ndarray, amplitudes: np.ndarray,
-           modes: Iterable[tuple[float, float]] = ()) -> Shaper:
+def merged_impulses(
+    name: str, times: np.ndarray, amplitudes: np.ndarray, modes: Iterable[tuple[float, float]] = ()
+) -> Shaper:
     """Shaper of impulses in any order: equal times are merged, zero amplitudes removed."""
     order = np.argsort(times, kind='stable')
     times, amplitudes = np.asarray(times)[order], np.asarray(amplitudes)[order]

@@ -27,10 +27,10 @@ from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 
-GRID = 5e-3                 # time between two samples of a known motion                    [s]
-MAX_SET_POINT = 1e9         # larger set points are refused                           [rad, m]
-SPARE_SAMPLES = 8           # of the ring, beyond the longest delay
-MAX_SAMPLES = 2**20         # length of the ring
+GRID = 5e-3  # time between two samples of a known motion                    [s]
+MAX_SET_POINT = 1e9  # larger set points are refused                           [rad, m]
+SPARE_SAMPLES = 8  # of the ring, beyond the longest delay
+MAX_SAMPLES = 2**20  # length of the ring
 
 
 class OnlineShaper(Serializable):
@@ -48,8 +48,15 @@ class OnlineShaper(Serializable):
             shaped = shaper.step(target)            # also shaper.velocity
     """
 
-    def __init__(self, joints: int, period: float, *, shaper: Shaper = NONE,
-                 table: ModeTable | None = None, stages: Iterable[ShaperStage] = ()) -> None:
+    def __init__(
+        self,
+        joints: int,
+        period: float,
+        *,
+        shaper: Shaper = NONE,
+        table: ModeTable | None = None,
+        stages: Iterable[ShaperStage] = (),
+    ) -> None:
         """
         Allocate the ring buffer and the tables.
 
@@ -60,39 +67,63 @@ class OnlineShaper(Serializable):
         check_period(period)
         joints = whole('joints', joints)
         if table is not None and max(table.joints, default=-1) >= joints:
-            raise SettingError(f'joints = {joints} of a shaper are too few for its table, which '
-                               f'looks at joint {max(table.joints) + 1}: give the number of '
-                               'joints of the arm that the table is of')
+            raise SettingError(
+                f'joints = {joints} of a shaper are too few for its table, which '
+                f'looks at joint {max(table.joints) + 1}: give the number of '
+                'joints of the arm that the table is of'
+            )
         self.period, self.joints = period, joints
         # fastest stage first: the following ones are slow in comparison
         stages = sorted(stages, key=lambda stage: -stage.frequencies.mean())
-        delays = [shaper.duration, *(stage.cycles[-1] / stage.frequencies.min()
-                                     for stage in stages)]
-        self.duration = sum(delays)     # at most [s]
+        delays = [
+            shaper.duration,
+            *(stage.cycles[-1] / stage.frequencies.min() for stage in stages),
+        ]
+        self.duration = sum(delays)  # at most [s]
         count = math.ceil(max(delays) / period) + SPARE_SAMPLES
         if count > MAX_SAMPLES:
-            raise SettingError(f'a shaper of {count} samples is too long: send set points less '
-                               'often, or leave slow modes out')
+            raise SettingError(
+                f'a shaper of {count} samples is too long: send set points less '
+                'often, or leave slow modes out'
+            )
         for stage in stages:
             check_mode(float(stage.frequencies.max()), 0.0, period)
         delays, weights = shaper.fir(period)
-        self.refused = 0                                # count of invalid samples
-        self.position, self.velocity = np.zeros((2, joints))    # shaped [rad, m, per s]
+        self.refused = 0  # count of invalid samples
+        self.position, self.velocity = np.zeros((2, joints))  # shaped [rad, m, per s]
         s, max_impulses = len(stages), max([1, *(stage.cycles.size for stage in stages)])
         cycles, amplitude = np.zeros((2, s, max_impulses))
         for i, stage in enumerate(stages):
-            cycles[i, :stage.cycles.size] = stage.cycles
-            amplitude[i, :stage.cycles.size] = stage.amplitudes
-        self._arrays = kernel.ShaperArrays(np.array([float(period)]), np.asarray(delays, int),
-                                           np.asarray(weights, float), cycles, amplitude)
-        rows = np.column_stack([stage.frequencies for stage in stages]) if stages else (
-            np.zeros((1, 0)))
-        self._frequencies = (table.pose_table(rows) if table is not None and stages
-                             else PoseTable.of((), (), rows[0]))
+            cycles[i, : stage.cycles.size] = stage.cycles
+            amplitude[i, : stage.cycles.size] = stage.amplitudes
+        self._arrays = kernel.ShaperArrays(
+            np.array([float(period)]),
+            np.asarray(delays, int),
+            np.asarray(weights, float),
+            cycles,
+            amplitude,
+        )
+        rows = (
+            np.column_stack([stage.frequencies for stage in stages])
+            if stages
+            else (np.zeros((1, 0)))
+        )
+        self._frequencies = (
+            table.pose_table(rows)
+            if table is not None and stages
+            else PoseTable.of((), (), rows[0])
+        )
         self._state = kernel.ShaperState(
-            np.full(1, kernel.EMPTY), np.zeros((count, joints)), np.zeros((s, count, joints)),
-            np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, max_impulses), int),
-            self.position, np.zeros((3, joints)), np.zeros(s))
+            np.full(1, kernel.EMPTY),
+            np.zeros((count, joints)),
+            np.zeros((s, count, joints)),
+            np.zeros((s, count)),
+            np.zeros((s, count)),
+            np.zeros((s, max_impulses), int),
+            self.position,
+            np.zeros((3, joints)),
+            np.zeros(s),
+        )
         self._sample, self._previous = np.zeros((2, joints))
         # compile or load now, not in the first step of a real-time loop
         kernel.shaper_tick(self._arrays, self._frequencies, self._state, self._sample)
@@ -103,7 +134,7 @@ class OnlineShaper(Serializable):
         self._arrays = kernel.ShaperArrays(*map(writable, self._arrays))
         self._frequencies = PoseTable(*map(writable, self._frequencies))
         self._state = kernel.ShaperState(*map(writable, self._state))
-        self.position = self._state.output      # one array, written by each step
+        self.position = self._state.output  # one array, written by each step
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -134,18 +165,23 @@ class OnlineShaper(Serializable):
         try:
             count = len(target)
         except TypeError as error:
-            raise SettingError(f'a set point of {target!r} goes to a shaper of {self.joints}: '
-                               'give a sequence, one number per joint') from error
+            raise SettingError(
+                f'a set point of {target!r} goes to a shaper of {self.joints}: '
+                'give a sequence, one number per joint'
+            ) from error
         if count != self.joints:
-            raise SettingError(f'a set point of {count} numbers goes to a shaper of '
-                               f'{self.joints}: give one per joint')
+            raise SettingError(
+                f'a set point of {count} numbers goes to a shaper of '
+                f'{self.joints}: give one per joint'
+            )
         if math.hypot(*target) < MAX_SET_POINT:
             self._sample[:] = target
         else:
             self.refused += 1
             if state.ticks[0] == kernel.EMPTY:
-                raise SettingError('the first set point of a shaper must be finite: reset it to '
-                                   'where the arm is')
+                raise SettingError(
+                    'the first set point of a shaper must be finite: reset it to where the arm is'
+                )
         is_first = state.ticks[0] == kernel.EMPTY
         self._previous[:] = self.position
         kernel.shaper_tick(self._arrays, self._frequencies, state, self._sample)
@@ -158,8 +194,9 @@ class OnlineShaper(Serializable):
         """Shape set points (k, joints) [rad, m] until they arrive at the last one: (m, joints)."""
         samples = checked_samples(samples)
         out = [self.step(sample).copy() for sample in samples]
-        for _ in range(math.ceil(self.duration / self.period)
-                       + SPARE_SAMPLES * len(self._arrays.cycles)):
+        for _ in range(
+            math.ceil(self.duration / self.period) + SPARE_SAMPLES * len(self._arrays.cycles)
+        ):
             if self.is_settled:
                 break
             out.append(self.step(samples[-1]).copy())

@@ -13,31 +13,31 @@ import numpy as np
 from flex_robot_sim.analysis.pose_table import interpolate
 from flex_robot_sim.jit.compiled import compiled
 
-EMPTY = -1                  # tick count before the first sample
+EMPTY = -1  # tick count before the first sample
 
 
 class ShaperArrays(NamedTuple):
     """Constants of a shaper: n joints, rings of r samples, s stages."""
 
-    period: np.ndarray          # (1,)       of the samples                                 [s]
-    delay: np.ndarray           # (k,)       of the taps, whole samples
-    weight: np.ndarray          # (k,)       their sum is one
-    cycles: np.ndarray          # (s, i)     delays of the impulses of a stage          [cycles]
-    amplitude: np.ndarray       # (s, i)     0 where a stage has fewer
+    period: np.ndarray  # (1,)       of the samples                                 [s]
+    delay: np.ndarray  # (k,)       of the taps, whole samples
+    weight: np.ndarray  # (k,)       their sum is one
+    cycles: np.ndarray  # (s, i)     delays of the impulses of a stage          [cycles]
+    amplitude: np.ndarray  # (s, i)     0 where a stage has fewer
 
 
 class ShaperState(NamedTuple):
     """State of a shaper."""
 
-    ticks: np.ndarray           # (1,)       samples so far, EMPTY before the first
-    first: np.ndarray           # (r, n)     input of the taps
-    ring: np.ndarray            # (s, r, n)  input of each stage
-    phase: np.ndarray           # (s, r)     of its mode at that time                  [cycles]
-    rate: np.ndarray            # (s, r)     its frequency at that time                    [Hz]
-    place: np.ndarray           # (s, i)     tick at or before the delayed input of an impulse
-    output: np.ndarray          # (n,)       the newest shaped sample                  [rad, m]
-    work: np.ndarray            # (3, n)
-    now: np.ndarray             # (s,)       frequencies now                               [Hz]
+    ticks: np.ndarray  # (1,)       samples so far, EMPTY before the first
+    first: np.ndarray  # (r, n)     input of the taps
+    ring: np.ndarray  # (s, r, n)  input of each stage
+    phase: np.ndarray  # (s, r)     of its mode at that time                  [cycles]
+    rate: np.ndarray  # (s, r)     its frequency at that time                    [Hz]
+    place: np.ndarray  # (s, i)     tick at or before the delayed input of an impulse
+    output: np.ndarray  # (n,)       the newest shaped sample                  [rad, m]
+    work: np.ndarray  # (3, n)
+    now: np.ndarray  # (s,)       frequencies now                               [Hz]
 
 
 @compiled
@@ -75,7 +75,8 @@ def shaper_tick(arrays, frequencies, state, sample):
         rate = state.now[s]
         state.rate[s, row] = rate
         state.phase[s, row] = state.phase[s, last] + 0.5 * arrays.period[0] * (
-            rate + state.rate[s, last])
+            rate + state.rate[s, last]
+        )
         for j in range(n):
             state.ring[s, row, j] = flow[j]
         _shape_by_phase(arrays, state, s, tick, flow, mean)
@@ -115,8 +116,9 @@ def _shape_by_phase(arrays, state, s, tick, flow, mean):
         here, after = place % length, min(place + 1, tick) % length
         share = 0.0
         if here != after and wanted > state.phase[s, here]:
-            share = (wanted - state.phase[s, here]) / (state.phase[s, after]
-                                                       - state.phase[s, here])
+            share = (wanted - state.phase[s, here]) / (
+                state.phase[s, after] - state.phase[s, here]
+            )
         # the amplitude of a vibration depends on the frequency at its start (S8)
         rate = state.rate[s, here] + share * (state.rate[s, after] - state.rate[s, here])
         weight *= np.sqrt(rate / state.rate[s, tick % length])
@@ -129,7 +131,7 @@ def _shape_by_phase(arrays, state, s, tick, flow, mean):
             if has_neighbours:
                 # cubic through four samples, clipped to its two neighbours
                 z, c = state.ring[s, previous_row, j], state.ring[s, next_row, j]
-                bend = ((share - 2.0) * (z - 2.0 * a + b) - (1.0 + share) * (a - 2.0 * b + c))
+                bend = (share - 2.0) * (z - 2.0 * a + b) - (1.0 + share) * (a - 2.0 * b + c)
                 value += share * (1.0 - share) * bend / 6.0
                 value = min(max(value, min(a, b)), max(a, b))
             mean[j] += weight * (value - flow[j])

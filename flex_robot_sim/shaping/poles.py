@@ -30,15 +30,23 @@ def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> Non
     """Refuse a mode without shaper; period of the set points [s], 0: continuous motion."""
     for name, value in (('frequency', frequency), ('damping', ratio)):
         if not isinstance(value, Real):
-            raise SettingError(f'{name} = {shortened(repr(value), 60)} of a mode must be a '
-                               'number: give the frequency [Hz] and the damping ratio')
+            raise SettingError(
+                f'{name} = {shortened(repr(value), 60)} of a mode must be a '
+                'number: give the frequency [Hz] and the damping ratio'
+            )
     if not 0.0 < frequency < math.inf:
-        raise SettingError(f'frequency = {frequency!r} of a mode must be above 0 and finite: give '
-                           'what the arm rings with [Hz]')
+        raise SettingError(
+            f'frequency = {frequency!r} of a mode must be above 0 and finite: give '
+            'what the arm rings with [Hz]'
+        )
     if not 0.0 <= ratio < 1.0:
-        raise SettingError(f'damping = {ratio!r} of a mode must be >= 0 and below 1: what is '
-                           'damped more does not ring and needs no shaper')
+        raise SettingError(
+            f'damping = {ratio!r} of a mode must be >= 0 and below 1: what is '
+            'damped more does not ring and needs no shaper'
+        )
     if period > 0.0 and not frequency * period < 0.5:
-        raise SettingError(f'frequency = {frequency:.6g} Hz of a mode is not below half of the '
-                           f'{1 / period:.6g} set points per second: send them more often, or '
-                           'leave this mode out')
+        raise SettingError(
+            f'frequency = {frequency:.6g} Hz of a mode is not below half of the '
+            f'{1 / period:.6g} set points per second: send them more often, or '
+            'leave this mode out'
+        )

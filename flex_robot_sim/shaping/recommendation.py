@@ -31,8 +31,8 @@ from flex_robot_sim.shaping.validation_moves import ValidationMoves
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-DEFAULT_POSES = 6           # number of poses if none are given
-DEFAULT_UNCERTAINTY = 0.1   # relative error of model frequencies
+DEFAULT_POSES = 6  # number of poses if none are given
+DEFAULT_UNCERTAINTY = 0.1  # relative error of model frequencies
 
 
 @summarized
@@ -47,11 +47,11 @@ class Recommendation(NamedTuple):
         found.choice.shaper.times
     """
 
-    cases: list                 # [ModeCase]; empty: no vibration
-    found: list                 # [ShaperCandidate], the unshaped motion first
-    best: int                   # row of the recommended one; 0: no shaper helps
-    moves: int                  # number of trial moves; 0 for a single pose
-    why: str = ''               # why no shaper meets the tolerance, if known
+    cases: list  # [ModeCase]; empty: no vibration
+    found: list  # [ShaperCandidate], the unshaped motion first
+    best: int  # row of the recommended one; 0: no shaper helps
+    moves: int  # number of trial moves; 0 for a single pose
+    why: str = ''  # why no shaper meets the tolerance, if known
 
     @property
     def choice(self) -> ShaperCandidate:
@@ -65,16 +65,22 @@ class Recommendation(NamedTuple):
             raise SettingError(f'nothing of {name} rings: it needs no shaper')
         if self.best == 0:
             why = f', as {self.why}' if self.why else ''
-            raise SettingError(f'no shaper helps {name}: each leaves as much as none or more'
-                               f'{why}. Take none')
+            raise SettingError(
+                f'no shaper helps {name}: each leaves as much as none or more{why}. Take none'
+            )
 
 
-def recommend(arm: ArmModel, poses: ArrayLike | None = None, *,
-              payloads: Sequence[tuple | None] = (None,),
-              gains: tuple[ArrayLike, ArrayLike] | None = None,
-              uncertainty: float = DEFAULT_UNCERTAINTY,
-              tolerance: float = TOLERANCE, allowed: float = 5e-4,
-              fixed: bool = False) -> Recommendation:
+def recommend(
+    arm: ArmModel,
+    poses: ArrayLike | None = None,
+    *,
+    payloads: Sequence[tuple | None] = (None,),
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+    uncertainty: float = DEFAULT_UNCERTAINTY,
+    tolerance: float = TOLERANCE,
+    allowed: float = 5e-4,
+    fixed: bool = False,
+) -> Recommendation:
     """
     Return the Recommendation for an arm: candidates, their duration and vibration, and the best.
 
@@ -95,8 +101,9 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None, *,
         found.choice.name, found.choice.added, found.choice.vibration
         shaped = found.choice.shaper.shape([0.0, 1e-3, 2e-3], [0.0, 0.1, 0.2])
     """
-    chosen = None if poses is None or not np.size(poses) else np.atleast_2d(
-        np.asarray(poses, float))
+    chosen = (
+        None if poses is None or not np.size(poses) else np.atleast_2d(np.asarray(poses, float))
+    )
     payloads = tuple(payloads) or (None,)
     poses = poses_within(arm, DEFAULT_POSES)[:DEFAULT_POSES] if chosen is None else chosen
     cases = cases_of(arm, poses, payloads, gains)
@@ -104,50 +111,85 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None, *,
         return Recommendation([], [], 0, 0)
     moves = None
     if chosen is None or len(chosen) > 1:
-        moves = ValidationMoves(arm, chosen, payloads, uncertainty, cases[0].frequencies.size,
-                                gains)
-    candidates, best = compare_shapers(cases, uncertainty, tolerance, allowed, fixed,
-                                       None if moves is None else moves.residual_vibration)
-    why = '' if meets_tolerance(candidates[best], tolerance) else slow_servo_diagnosis(
-        arm, poses[0], gains)
+        moves = ValidationMoves(
+            arm, chosen, payloads, uncertainty, cases[0].frequencies.size, gains
+        )
+    candidates, best = compare_shapers(
+        cases,
+        uncertainty,
+        tolerance,
+        allowed,
+        fixed,
+        None if moves is None else moves.residual_vibration,
+    )
+    why = (
+        ''
+        if meets_tolerance(candidates[best], tolerance)
+        else slow_servo_diagnosis(arm, poses[0], gains)
+    )
     return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), why)
 
 
-def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
-             payloads: Sequence[tuple | None] = (None,),
-             gains: tuple[ArrayLike, ArrayLike] | None = None) -> list[ModeCase]:
+def cases_of(
+    arm: ArmModel,
+    poses: Iterable[np.ndarray],
+    payloads: Sequence[tuple | None] = (None,),
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+) -> list[ModeCase]:
     """Return the ModeCases of an arm, with all modes that any of them excites; [] without any."""
     modes, names, indices = [], [], []
     for payload in payloads:
         loaded_arm = mode_table.loaded(arm, payload)
         for k, pose in enumerate(poses):
             modes.append(mode_table.excited_modes(loaded_arm, pose, gains))
-            names.append(' '.join(f'{value:.3g}' for value in pose)
-                         + (f', {payload[1]:g} kg at {payload[0]}' if payload else ''))
+            names.append(
+                ' '.join(f'{value:.3g}' for value in pose)
+                + (f', {payload[1]:g} kg at {payload[0]}' if payload else '')
+            )
             indices.append(k)
-    count = max(1 + max(np.flatnonzero(found.shares >= mode_table.SHARE), default=-1)
-                for found in modes)
+    count = max(
+        1 + max(np.flatnonzero(found.shares >= mode_table.SHARE), default=-1) for found in modes
+    )
     count = min([count, *(found.frequencies.size for found in modes)])
-    return [ModeCase(found.frequencies[:count], found.ratios[:count], found.sizes[:count], name,
-                     index)
-            for found, name, index in zip(modes, names, indices)] if count else []
+    return (
+        [
+            ModeCase(
+                found.frequencies[:count], found.ratios[:count], found.sizes[:count], name, index
+            )
+            for found, name, index in zip(modes, names, indices)
+        ]
+        if count
+        else []
+    )
 
 
-def following(arm: ArmModel, design: StageDesign, payloads: Sequence[tuple | None] = (None,),
-              gains: tuple[ArrayLike, ArrayLike] | None = None,
-              progress: Callable[[int, int], object] | None = None,
-              count: int | None = None) -> tuple[mode_table.ModeTable, list[ShaperStage]]:
+def following(
+    arm: ArmModel,
+    design: StageDesign,
+    payloads: Sequence[tuple | None] = (None,),
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    count: int | None = None,
+) -> tuple[mode_table.ModeTable, list[ShaperStage]]:
     """ModeTable and stages of a StageDesign, for payloads of which any may be the real one."""
     tables: list[mode_table.ModeTable] = []
     for payload in tuple(payloads) or (None,):
-        tables.append(mode_table.mode_table(
-            arm, gains, payload, like=tables[0] if tables else None, progress=progress,
-            count=count))
+        tables.append(
+            mode_table.mode_table(
+                arm,
+                gains,
+                payload,
+                like=tables[0] if tables else None,
+                progress=progress,
+                count=count,
+            )
+        )
     return tables[0], stages_of(tables, *design)
 
 
-def slow_servo_diagnosis(arm: ArmModel, position: ArrayLike,
-                         gains: tuple[ArrayLike, ArrayLike] | None) -> str:
+def slow_servo_diagnosis(
+    arm: ArmModel, position: ArrayLike, gains: tuple[ArrayLike, ArrayLike] | None
+) -> str:
     """
     Describe the slowest mode if it is well damped, a servo mode; else ''.
 
@@ -165,5 +207,7 @@ def slow_servo_diagnosis(arm: ArmModel, position: ArrayLike,
     if not rows.size or found.damping_ratios[rows[0]] < mode_table.RINGS:
         return ''
     frequency, ratio = found.frequencies[rows[0]], found.damping_ratios[rows[0]]
-    return (f'the servo is soft and comes to rest slowly by itself, at {frequency:.2g} Hz with '
-            f'{ratio:.0%} of critical damping')
+    return (
+        f'the servo is soft and comes to rest slowly by itself, at {frequency:.2g} Hz with '
+        f'{ratio:.0%} of critical damping'
+    )

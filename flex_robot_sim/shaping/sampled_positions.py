@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.util.exceptions import SettingError
 
-MAX_PERIOD_CHANGE = 1e-6    # of evenly spaced times, over their period
+MAX_PERIOD_CHANGE = 1e-6  # of evenly spaced times, over their period
 
 
 class ShapedPositions(NamedTuple):
@@ -20,16 +20,18 @@ class ShapedPositions(NamedTuple):
         times, positions = frs.shaping.zv(2.5).shape([0.0, 0.1, 0.2], [0.0, 0.5, 1.0])
     """
 
-    times: np.ndarray           # (m,)                                                      [s]
-    positions: np.ndarray       # (m, n) or (m,), as the unshaped ones                  [rad, m]
+    times: np.ndarray  # (m,)                                                      [s]
+    positions: np.ndarray  # (m, n) or (m,), as the unshaped ones                  [rad, m]
 
 
 def checked_samples(samples: ArrayLike) -> np.ndarray:
     """Set points as an array (k, n); SettingError if they are invalid."""
     samples = array_or_nan(samples)
     if samples.ndim != 2 or not samples.size or not np.isfinite(samples).all():
-        raise SettingError('set points must be finite numbers in rows, one row per sample and one '
-                           'column per joint')
+        raise SettingError(
+            'set points must be finite numbers in rows, one row per sample and one '
+            'column per joint'
+        )
     return samples
 
 
@@ -38,13 +40,19 @@ def checked_times(times: ArrayLike, positions: ArrayLike) -> tuple[float, np.nda
     times, positions = array_or_nan(times), array_or_nan(positions)
     samples = checked_samples(positions[:, None] if positions.ndim == 1 else positions)
     if times.shape != samples.shape[:1] or times.size < 2:
-        raise SettingError(f'times must be 2 numbers or more, one per position, and there are '
-                           f'{len(samples)} positions')
+        raise SettingError(
+            f'times must be 2 numbers or more, one per position, and there are '
+            f'{len(samples)} positions'
+        )
     period = (times[-1] - times[0]) / (times.size - 1)
-    if not 0.0 < period < np.inf or not (
-            np.abs(np.diff(times) - period) <= MAX_PERIOD_CHANGE * period).all():
-        raise SettingError('times must rise in even steps: interpolate the positions, or use the '
-                           'times numpy.arange(0.0, duration, period)')
+    if (
+        not 0.0 < period < np.inf
+        or not (np.abs(np.diff(times) - period) <= MAX_PERIOD_CHANGE * period).all()
+    ):
+        raise SettingError(
+            'times must rise in even steps: interpolate the positions, or use the '
+            'times numpy.arange(0.0, duration, period)'
+        )
     return float(period), samples
 
 

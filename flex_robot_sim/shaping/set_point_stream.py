@@ -20,16 +20,22 @@ from flex_robot_sim.shaping.shaped_reference import ShapedReference
 from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 
-MAX_INTERVAL_S = 0.25       # longest time between two set points for interpolation           [s]
-INTERVAL_SMOOTHING = 0.8    # weight of the past, in the mean time between set points
-MAX_STAMP_SETBACK_S = 5.0   # larger jumps of stamps restart their time base                  [s]
+MAX_INTERVAL_S = 0.25  # longest time between two set points for interpolation           [s]
+INTERVAL_SMOOTHING = 0.8  # weight of the past, in the mean time between set points
+MAX_STAMP_SETBACK_S = 5.0  # larger jumps of stamps restart their time base                  [s]
 
 
 class SetPointStream:
     """Shapes streamed set points of joints, tick by tick."""
 
-    def __init__(self, names: Sequence[str], period: float, specification: ShaperSpecification,
-                 arm: ArmModel | None = None, tolerance: float = 0.1) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        period: float,
+        specification: ShaperSpecification,
+        arm: ArmModel | None = None,
+        tolerance: float = 0.1,
+    ) -> None:
         """
         Begin; the start position is the measured one, or the first set point.
 
@@ -42,17 +48,17 @@ class SetPointStream:
         n = len(names)
         self.names, self.period, self.tolerance = tuple(names), period, tolerance
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
-        self.rates = np.full(n, np.inf)             # velocity limits
+        self.rates = np.full(n, np.inf)  # velocity limits
         # units for messages; unknown without a robot
         self._units = [''] * n if arm is None else [f' {unit}' for unit in arm.units]
         if arm is not None:
             self.lower, self.upper = arm.arrays.lower, arm.arrays.upper
             self.rates = rate_limits(arm)
-        self.position, self.velocity = np.zeros((2, n))     # shaped [rad, m, per s]
-        self.measured: dict[str, float] = {}        # positions by joint              [rad, m]
+        self.position, self.velocity = np.zeros((2, n))  # shaped [rad, m, per s]
+        self.measured: dict[str, float] = {}  # positions by joint              [rad, m]
         self.has_begun = False
-        self.omitted_modes = ''     # line about modes that are too fast for the period
-        self.ignored = self.limited = 0     # count of late or repeated, and of clipped set points
+        self.omitted_modes = ''  # line about modes that are too fast for the period
+        self.ignored = self.limited = 0  # count of late or repeated, and of clipped set points
         self._target = _StreamReference(n, self.rates)
         self._shaped = ShapedReference(self._target, self.rates)
         self._stamp: float | None = None
@@ -70,11 +76,19 @@ class SetPointStream:
     @property
     def is_settled(self) -> bool:
         """Whether the outgoing set points rest at the last one of the source."""
-        return (self._target.has_arrived and not self._shaped.is_arriving
-                and (self.position == self._target.position).all())
+        return (
+            self._target.has_arrived
+            and not self._shaped.is_arriving
+            and (self.position == self._target.position).all()
+        )
 
-    def receive(self, positions: ArrayLike, names: Sequence[str] | None = None,
-                stamp: float | None = None, now: float = 0.0) -> bool:
+    def receive(
+        self,
+        positions: ArrayLike,
+        names: Sequence[str] | None = None,
+        stamp: float | None = None,
+        now: float = 0.0,
+    ) -> bool:
         """
         Receive a set point; SettingError if it is invalid.
 
@@ -89,8 +103,11 @@ class SetPointStream:
             raise SettingError(f'{values.size} positions for {len(rows)} joints: send one each')
         if not (np.abs(values) < MAX_SET_POINT).all():
             raise SettingError('set points must be finite')
-        if stamp is not None and self._stamp is not None and (
-                self._stamp - MAX_STAMP_SETBACK_S < stamp <= self._stamp):
+        if (
+            stamp is not None
+            and self._stamp is not None
+            and (self._stamp - MAX_STAMP_SETBACK_S < stamp <= self._stamp)
+        ):
             self.ignored += 1
             return False
         if not self.has_begun:
@@ -100,8 +117,11 @@ class SetPointStream:
         self._refuse_step(goal)
         self.limited += int((goal[rows] != values).any())
         self._stamp = stamp
-        since = MAX_INTERVAL_S if self._last_receipt is None else min(
-            now - self._last_receipt, MAX_INTERVAL_S)
+        since = (
+            MAX_INTERVAL_S
+            if self._last_receipt is None
+            else min(now - self._last_receipt, MAX_INTERVAL_S)
+        )
         self._last_receipt = now
         self._target.set_goal(goal, max(since, self.period), self._time)
         return True
@@ -116,8 +136,9 @@ class SetPointStream:
         previous = self.position.copy()
         self.position[:] = source.position
         # rounding must not exceed the velocity limits
-        self.velocity[:] = np.clip((self.position - previous) / self.period,
-                                   -self.rates, self.rates)
+        self.velocity[:] = np.clip(
+            (self.position - previous) / self.period, -self.rates, self.rates
+        )
 
     def forget(self) -> None:
         """Restart with the next set point, after another controller has moved the arm."""
@@ -135,13 +156,16 @@ class SetPointStream:
             elif j in rows:
                 start[j] = values[rows.index(j)]
             else:
-                raise SettingError(f'the position of "{name}" is unknown: send joint_states, or '
-                                   'all joints in the first set point')
+                raise SettingError(
+                    f'the position of "{name}" is unknown: send joint_states, or '
+                    'all joints in the first set point'
+                )
         for j, value in zip(rows, values):
             if abs(value - start[j]) > self.tolerance:
                 raise SettingError(
                     f'the set points begin with "{self.names[j]}" at {value:.6g}, but it is at '
-                    f'{start[j]:.6g}{self._units[j]}: let them begin where the arm is')
+                    f'{start[j]:.6g}{self._units[j]}: let them begin where the arm is'
+                )
         start = np.clip(start, self.lower, self.upper)
         self._target.reset_to(start, self._time)
         self._shaped.reset()
@@ -155,13 +179,14 @@ class SetPointStream:
             raise SettingError(
                 f'the set points leap with "{self.names[j]}" from {self._target.goal[j]:.6g} to '
                 f'{goal[j]:.6g}{self._units[j]}, and its velocity limit is unknown: send '
-                'smaller steps, or name a robot whose URDF limits velocities')
+                'smaller steps, or name a robot whose URDF limits velocities'
+            )
 
 
 class _StreamReference:
     """Reference that follows set points, for a ShapedReference."""
 
-    doublet = None              # of profiles, which streams have not
+    doublet = None  # of profiles, which streams have not
 
     def __init__(self, n, rates):
         self.position, self.velocity, self.goal = np.zeros((3, n))
@@ -193,7 +218,8 @@ class _StreamReference:
         max_change = self._rates * step
         change = np.clip((self.goal - self.position) * (step / remaining), -max_change, max_change)
         is_reached = (remaining <= step * (1 + 1e-9)) & (
-            np.abs(self.goal - self.position) <= max_change)
+            np.abs(self.goal - self.position) <= max_change
+        )
         previous = self.position.copy()
         self.position[:] = np.where(is_reached, self.goal, self.position + change)
         self.velocity[:] = (self.position - previous) / step

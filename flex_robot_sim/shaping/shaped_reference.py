@@ -19,17 +19,17 @@ import numpy as np
 from flex_robot_sim.motion.rate_limiter import RateLimiter
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 
-FADE_DURATIONS = 1.5        # duration of a fade, over that of the longer shaper
-MIN_FADE_S = 0.1            # minimum duration of a fade                                    [s]
-MAX_LATE_SHARE = 1e-3       # delay of a state after its sample, over the period
+FADE_DURATIONS = 1.5  # duration of a fade, over that of the longer shaper
+MIN_FADE_S = 0.1  # minimum duration of a fade                                    [s]
+MAX_LATE_SHARE = 1e-3  # delay of a state after its sample, over the period
 
 
 class Targets(Protocol):
     """Unshaped input: a Reference, or the reference of a set-point stream."""
 
-    position: np.ndarray        # (joints,)                                            [rad, m]
-    velocity: np.ndarray        # (joints,)                                        [rad/s, m/s]
-    doublet: Any                # effort doublet that replaces them, or None
+    position: np.ndarray  # (joints,)                                            [rad, m]
+    velocity: np.ndarray  # (joints,)                                        [rad/s, m/s]
+    doublet: Any  # effort doublet that replaces them, or None
 
 
 class ShapedReference:
@@ -39,13 +39,13 @@ class ShapedReference:
         """Pass a Reference through until `use`, within rates (joints,) [rad/s, m/s]."""
         n = reference.position.size
         self._rates = np.full(n, np.inf) if rates is None else rates
-        self._limiter = RateLimiter(self._rates, 1.0)             # at the period in use
-        self.is_shaped = False          # whether set points differ from the reference
-        self.position, self.velocity = np.zeros((2, n))         # [rad, m; per s]
+        self._limiter = RateLimiter(self._rates, 1.0)  # at the period in use
+        self.is_shaped = False  # whether set points differ from the reference
+        self.position, self.velocity = np.zeros((2, n))  # [rad, m; per s]
         self._reference, self._stages = reference, [_Stage(None, reference)]
-        self._sample = np.zeros(2 * n)                          # positions, integrated velocities
+        self._sample = np.zeros(2 * n)  # positions, integrated velocities
         self._sampled_position, self._travel = self._sample[:n], self._sample[n:]
-        self._rate = np.zeros(n)                                # of the reference, last sample
+        self._rate = np.zeros(n)  # of the reference, last sample
         self._newest, self._previous, self._part = np.zeros((3, 2, n))  # positions, velocities
         self._period, self._count = 0.0, 0
         self._origin: float | None = None
@@ -65,12 +65,18 @@ class ShapedReference:
         if not self.is_shaped:
             self._restart(self._reference.position, self._reference.velocity)
         while len(self._stages) > 1 and self._stages[-1].age <= 0.0:
-            del self._stages[-1]            # has not begun to fade in
+            del self._stages[-1]  # has not begun to fade in
         if shaper is None and self._stages[-1].shaper is None:
             return
-        stage = _Stage(shaper, self._reference, max(
-            MIN_FADE_S, FADE_DURATIONS * self.duration,
-            FADE_DURATIONS * (0.0 if shaper is None else shaper.duration)))
+        stage = _Stage(
+            shaper,
+            self._reference,
+            max(
+                MIN_FADE_S,
+                FADE_DURATIONS * self.duration,
+                FADE_DURATIONS * (0.0 if shaper is None else shaper.duration),
+            ),
+        )
         stage.reset_to(self._sample)
         if shaper is not None and shaper.period != self._period:
             # older shapers continue at the new period: they end soon
@@ -91,12 +97,15 @@ class ShapedReference:
 
     def update(self, now: float, move: Callable[[float], object]) -> None:
         """If `is_shaped`, update set points at a time [s]; `move(t)` advances the reference."""
-        if self._stages[-1].shaper is None and len(self._stages) == 1 and not (
-                self._limiter.is_behind):
+        if (
+            self._stages[-1].shaper is None
+            and len(self._stages) == 1
+            and not (self._limiter.is_behind)
+        ):
             self.is_shaped = False
             move(now)
             return
-        if self._reference.doublet is not None:         # the doublet controls the efforts
+        if self._reference.doublet is not None:  # the doublet controls the efforts
             move(now)
             self.reset()
             return
@@ -143,8 +152,9 @@ class ShapedReference:
             weight, slope = _fading(max(stage.age, 0.0))
             difference = self._newest - (stage.position, stage.velocity)
             self._newest[0] = stage.position + weight * difference[0]
-            self._newest[1] = (stage.velocity + weight * difference[1]
-                               + slope / stage.fade * difference[0])
+            self._newest[1] = (
+                stage.velocity + weight * difference[1] + slope / stage.fade * difference[0]
+            )
         self._limiter.keep(self._previous[0], *self._newest, duration)
         while len(self._stages) > 1 and self._stages[1].age >= 1.0:
             del self._stages[0]
@@ -182,4 +192,4 @@ class _Stage:
 def _fading(u):
     """Weight at a share of the fade, and its slope: 1 - 10 u^3 + 15 u^4 - 6 u^5."""
     u = min(u, 1.0)
-    return 1.0 + u**3 * (-10.0 + u * (15.0 - 6.0 * u)), -30.0 * u * u * (1.0 - u)**2
+    return 1.0 + u**3 * (-10.0 + u * (15.0 - 6.0 * u)), -30.0 * u * u * (1.0 - u) ** 2

@@ -20,8 +20,8 @@ from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.shaping.sampled_positions import checked_samples, convolved_samples
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-SAME_TIME = 1e-12           # over the duration: closer knots are merged
-MAX_PATH_SAMPLES = 150      # of each path in `path_deviation`
+SAME_TIME = 1e-12  # over the duration: closer knots are merged
+MAX_PATH_SAMPLES = 150  # of each path in `path_deviation`
 
 
 def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:
@@ -41,8 +41,10 @@ def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
         shaped.end                                  # later by the duration of the shaper
     """
     if not isinstance(motion, Motion):
-        raise SettingError(f'{shortened(repr(motion), 60)} is no Motion: set points in an array '
-                           'are shaped by shaper.shape(times, positions)')
+        raise SettingError(
+            f'{shortened(repr(motion), 60)} is no Motion: set points in an array '
+            'are shaped by shaper.shape(times, positions)'
+        )
     if shaper.times.size == 1:
         return motion
     knots, pieces, cycle = motion.knots, motion.pieces, None
@@ -80,7 +82,7 @@ def _unrolled(motion, duration):
     start = motion.repeats_from
     first = knots.index(start)
     cycle = knots[-1] - start
-    period_knots, period_pieces = np.array(knots[first + 1:]) - start, pieces[first + 1:-1]
+    period_knots, period_pieces = np.array(knots[first + 1 :]) - start, pieces[first + 1 : -1]
     pieces = pieces[:-1]
     for _ in range(1 + int(np.ceil(duration / cycle))):
         knots += list(knots[-1] + period_knots)
@@ -93,7 +95,7 @@ def _part(piece, start, length):
     out = np.zeros_like(piece)
     for i in range(6):
         for j in range(i + 1):
-            out[j] += comb(i, j) * start**(i - j) * length**j * piece[i]
+            out[j] += comb(i, j) * start ** (i - j) * length**j * piece[i]
     return out
 
 
@@ -113,15 +115,17 @@ def sampled(shaper: Shaper, motion: Motion, times: np.ndarray) -> np.ndarray:
         bends[:, 2:] = order[2:] * order[1:-1] * powers[:, :-2]
         T = lengths[rows][:, None]
         values = np.einsum(
-            'dki,kin->dkn', np.array([powers, slopes / T, bends / T**2]), pieces[rows])
+            'dki,kin->dkn', np.array([powers, slopes / T, bends / T**2]), pieces[rows]
+        )
         newest = values if newest is None else newest
         # relative to the newest one: a constant motion has no rounding errors
         total = total + amplitude * (values - newest)
-    assert newest is not None       # every shaper has an impulse
+    assert newest is not None  # every shaper has an impulse
     total = newest + total
     # differences of times are rounded; the end must be exact
     total[:, times >= knots[-1] + shaper.duration] = np.array(
-        [pieces[-1][0], 0 * pieces[-1][0], 0 * pieces[-1][0]])[:, None]
+        [pieces[-1][0], 0 * pieces[-1][0], 0 * pieces[-1][0]]
+    )[:, None]
     return total
 
 
@@ -136,11 +140,11 @@ def appended(old: Motion | None, new: Motion, cut: float, shift: float, since: f
     knots, pieces = [], [new.pieces[0]]
     if old is not None and old.knots[0] < cut:
         count = bisect_left(old.knots, cut)
-        knots, pieces = old.knots[:count], old.pieces[:count + 1]
+        knots, pieces = old.knots[:count], old.pieces[: count + 1]
         if count < len(old.knots):
             start, end = old.knots[count - 1], old.knots[count]
             # the first part of this piece, by the share of that part
-            pieces[-1] = pieces[-1] * ((cut - start) / (end - start))**np.arange(6.0)[:, None]
+            pieces[-1] = pieces[-1] * ((cut - start) / (end - start)) ** np.arange(6.0)[:, None]
         while len(knots) > 1 and knots[1] < since:
             del knots[0], pieces[0]
         pieces[0] = rest(pieces[1][0])
@@ -160,9 +164,16 @@ def path_deviation(arm: ArmModel, shaped: np.ndarray, path: np.ndarray) -> float
     """
     moves = rigid_moves(arm)
     points, corners = (
-        np.array([pose(arm, moves @ rows[k], link=arm.tool)[:3, 3] for k in np.linspace(
-            0, len(rows) - 1, min(len(rows), MAX_PATH_SAMPLES)).round().astype(int)])
-        for rows in (shaped, path))
+        np.array(
+            [
+                pose(arm, moves @ rows[k], link=arm.tool)[:3, 3]
+                for k in np.linspace(0, len(rows) - 1, min(len(rows), MAX_PATH_SAMPLES))
+                .round()
+                .astype(int)
+            ]
+        )
+        for rows in (shaped, path)
+    )
     if len(corners) == 1:
         return float(np.linalg.norm(points - corners, axis=1).max())
     starts, edges = corners[:-1], np.diff(corners, axis=0)

@@ -22,20 +22,20 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 SI_TOLERANCE_SHARES = 0.4, 0.2  # design tolerances of `si` by pose, over the tolerance
-MAX_MOVE_SHARE = 0.5        # residual vibration of a trial move, over the tolerance
-FREQUENCY_SAMPLES = 9       # number of sampled frequencies in the uncertain range
+MAX_MOVE_SHARE = 0.5  # residual vibration of a trial move, over the tolerance
+FREQUENCY_SAMPLES = 9  # number of sampled frequencies in the uncertain range
 MIN_FREQUENCY_SPREAD = 1.05  # ratio of frequencies above which delays may follow the pose
-MERGED_BAND_RATIO = 1.3     # ratio of frequencies below which bands are merged
+MERGED_BAND_RATIO = 1.3  # ratio of frequencies below which bands are merged
 
 
 class ModeCase(NamedTuple):
     """Modes of an arm in one pose with one payload, or of a log."""
 
-    frequencies: np.ndarray     # (m,) natural                                             [Hz]
-    ratios: np.ndarray          # (m,)
-    sizes: np.ndarray           # (m,) deflection of the tool over its acceleration        [s2]
+    frequencies: np.ndarray  # (m,) natural                                             [Hz]
+    ratios: np.ndarray  # (m,)
+    sizes: np.ndarray  # (m,) deflection of the tool over its acceleration        [s2]
     name: str = ''
-    pose: int = -1              # index of cases with unknown payload; -1: it is known
+    pose: int = -1  # index of cases with unknown payload; -1: it is known
 
 
 class StageDesign(NamedTuple):
@@ -52,12 +52,12 @@ class ShaperCandidate(NamedTuple):
     """A shaper, and its worst results over all cases."""
 
     shaper: impulses.Shaper
-    vibration: float            # largest residual vibration, over the unshaped one
-    acceleration: float         # of the tool at the allowed vibration                   [m/s2]
-    added: float                # time, maximum                                             [s]
-    design: StageDesign | None = None   # if delays follow the pose; `shaper` is that of the first
-    units: tuple = ()           # of a shaper by pose, as of `shaper_stages.units_of`
-    moving: float = np.nan      # largest vibration in trial moves (lower bound); nan: not tried
+    vibration: float  # largest residual vibration, over the unshaped one
+    acceleration: float  # of the tool at the allowed vibration                   [m/s2]
+    added: float  # time, maximum                                             [s]
+    design: StageDesign | None = None  # if delays follow the pose; `shaper` is that of the first
+    units: tuple = ()  # of a shaper by pose, as of `shaper_stages.units_of`
+    moving: float = np.nan  # largest vibration in trial moves (lower bound); nan: not tried
 
     @property
     def follows(self) -> bool:
@@ -70,11 +70,14 @@ class ShaperCandidate(NamedTuple):
         return f'{self.shaper.name} by pose' if self.follows else self.shaper.name
 
 
-def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
-                    tolerance: float = impulses.TOLERANCE, allowed: float = 5e-4,
-                    fixed: bool = False,
-                    trial: Callable[[ShaperCandidate, float], float] | None = None,
-                    ) -> tuple[list[ShaperCandidate], int]:
+def compare_shapers(
+    cases: Sequence[ModeCase],
+    uncertainty: float = 0.1,
+    tolerance: float = impulses.TOLERANCE,
+    allowed: float = 5e-4,
+    fixed: bool = False,
+    trial: Callable[[ShaperCandidate, float], float] | None = None,
+) -> tuple[list[ShaperCandidate], int]:
     """
     Return all candidates, the unshaped motion first, and the row of the recommended one.
 
@@ -86,16 +89,19 @@ def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
         as of `ValidationMoves.residual_vibration`.
     """
     if not 0.0 <= uncertainty < 0.5:
-        raise SettingError(f'uncertainty = {uncertainty!r} of frequencies must be at least 0 and '
-                           'below 0.5')
+        raise SettingError(
+            f'uncertainty = {uncertainty!r} of frequencies must be at least 0 and below 0.5'
+        )
     if not 0.0 < tolerance < 0.5:
         raise SettingError(f'tolerance = {tolerance!r} of vibration must lie between 0 and 0.5')
     if not 0.0 < allowed < np.inf:
         raise SettingError(f'allowed = {allowed!r} m of vibration must be above 0')
-    candidates = [evaluate_shaper(shaper, cases, uncertainty, allowed)
-                  for shaper in [impulses.NONE, *_fixed_shapers(cases, uncertainty, tolerance)]]
+    candidates = [
+        evaluate_shaper(shaper, cases, uncertainty, allowed)
+        for shaper in [impulses.NONE, *_fixed_shapers(cases, uncertainty, tolerance)]
+    ]
     frequencies = np.array([case.frequencies for case in cases])
-    spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()     # of one mode
+    spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()  # of one mode
     if spread > MIN_FREQUENCY_SPREAD and not fixed:
         candidates += _candidates_by_pose(cases, uncertainty, tolerance, allowed)
     if trial is not None:
@@ -103,8 +109,9 @@ def compare_shapers(cases: Sequence[ModeCase], uncertainty: float = 0.1,
     return candidates, recommended_row(candidates, tolerance)
 
 
-def recommended_row(candidates: Sequence[ShaperCandidate],
-                    tolerance: float = impulses.TOLERANCE) -> int:
+def recommended_row(
+    candidates: Sequence[ShaperCandidate], tolerance: float = impulses.TOLERANCE
+) -> int:
     """Row of the candidate that the rule selects; 0, no shaper, if none helps."""
     rows = _rows(candidates)
     acceptable = [k for k in rows if _is_acceptable(candidates[k], tolerance)]
@@ -114,7 +121,8 @@ def recommended_row(candidates: Sequence[ShaperCandidate],
     if acceptable:
         return min(acceptable, key=lambda k: candidates[k].added)
     vibration = {k: candidates[k].moving for k in tried} or {
-        k: candidates[k].vibration for k in rows}
+        k: candidates[k].vibration for k in rows
+    }
     best = min(vibration, key=lambda k: vibration[k])
     return best if vibration[best] < 1.0 else 0
 
@@ -124,13 +132,17 @@ def meets_tolerance(candidate: ShaperCandidate, tolerance: float = impulses.TOLE
     return _is_acceptable(candidate, tolerance) and not candidate.moving > tolerance
 
 
-def try_moves(candidates: Sequence[ShaperCandidate],
-              trial: Callable[[ShaperCandidate, float], float],
-              tolerance: float = impulses.TOLERANCE) -> list[ShaperCandidate]:
+def try_moves(
+    candidates: Sequence[ShaperCandidate],
+    trial: Callable[[ShaperCandidate, float], float],
+    tolerance: float = impulses.TOLERANCE,
+) -> list[ShaperCandidate]:
     """Return the candidates, with the vibration in trial moves of those the rule considers."""
     candidates = [*candidates]
-    order = sorted((k for k in _rows(candidates) if _is_acceptable(candidates[k], tolerance)),
-                   key=lambda k: candidates[k].added)
+    order = sorted(
+        (k for k in _rows(candidates) if _is_acceptable(candidates[k], tolerance)),
+        key=lambda k: candidates[k].added,
+    )
     limit = MAX_MOVE_SHARE * tolerance
     for k in order:
         candidates[k] = candidates[k]._replace(moving=trial(candidates[k], limit))
@@ -146,7 +158,8 @@ def try_moves(candidates: Sequence[ShaperCandidate],
 
 def _rows(candidates):
     return [k for k in range(1, len(candidates)) if candidates[k].follows] or [
-        *range(1, len(candidates))]
+        *range(1, len(candidates))
+    ]
 
 
 def _is_acceptable(candidate, tolerance):
@@ -154,8 +167,9 @@ def _is_acceptable(candidate, tolerance):
     return candidate.vibration <= 1.01 * tolerance
 
 
-def evaluate_shaper(shaper: impulses.Shaper, cases: Sequence[ModeCase], uncertainty: float,
-                    allowed: float) -> ShaperCandidate:
+def evaluate_shaper(
+    shaper: impulses.Shaper, cases: Sequence[ModeCase], uncertainty: float, allowed: float
+) -> ShaperCandidate:
     """Return the ShaperCandidate of a Shaper."""
     vibration, response = 0.0, 0.0
     for case in cases:
@@ -164,8 +178,9 @@ def evaluate_shaper(shaper: impulses.Shaper, cases: Sequence[ModeCase], uncertai
             vibration = max(vibration, float(mode_vibration.sum() / case.sizes.sum()))
             # a step of acceleration doubles the deflection
             response = max(response, float(2 * mode_vibration.sum()))
-    return ShaperCandidate(shaper, vibration, allowed / response if response > 0 else np.inf,
-                           shaper.duration)
+    return ShaperCandidate(
+        shaper, vibration, allowed / response if response > 0 else np.inf, shaper.duration
+    )
 
 
 def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
@@ -174,32 +189,46 @@ def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
     for k, case in enumerate(cases):
         poses.setdefault(case.pose if case.pose >= 0 else ~k, []).append(case)
     groups = [*poses.values()]
-    low, high = (np.array([choose([case.frequencies for case in group], axis=0)
-                           for group in groups]) for choose in (np.min, np.max))
+    low, high = (
+        np.array([choose([case.frequencies for case in group], axis=0) for group in groups])
+        for choose in (np.min, np.max)
+    )
     middles = np.sqrt(low * high)
     ratios = np.array([case.ratios for case in cases]).mean(axis=0)
-    designs = [StageDesign(kind, tolerance)
-               for kind in impulses.kinds_for(max(case.ratios.max() for case in cases))]
-    designs += [StageDesign(impulses.SI, part * tolerance, uncertainty)
-                for part in SI_TOLERANCE_SHARES]
+    designs = [
+        StageDesign(kind, tolerance)
+        for kind in impulses.kinds_for(max(case.ratios.max() for case in cases))
+    ]
+    designs += [
+        StageDesign(impulses.SI, part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES
+    ]
     for design in designs:
         try:
             units = units_of(design.kind, low, high, ratios, design.tolerance, design.uncertainty)
-        except SettingError:        # the band is too wide for one shaper
+        except SettingError:  # the band is too wide for one shaper
             continue
         name = design.kind
         if name == impulses.SI:
             name = f'{name} {100 * design.tolerance:g}%'
         candidates = [
-            evaluate_shaper(impulses.convolved([
-                for_frequency(unit, f) for unit, f in zip(units, middle)], name), group,
-                uncertainty, allowed)
-            for middle, group in zip(middles, groups)]
-        yield ShaperCandidate(candidates[0].shaper,
-                              max(candidate.vibration for candidate in candidates),
-                              min(candidate.acceleration for candidate in candidates),
-                              max(candidate.added for candidate in candidates), design,
-                              tuple(units))
+            evaluate_shaper(
+                impulses.convolved(
+                    [for_frequency(unit, f) for unit, f in zip(units, middle)], name
+                ),
+                group,
+                uncertainty,
+                allowed,
+            )
+            for middle, group in zip(middles, groups)
+        ]
+        yield ShaperCandidate(
+            candidates[0].shaper,
+            max(candidate.vibration for candidate in candidates),
+            min(candidate.acceleration for candidate in candidates),
+            max(candidate.added for candidate in candidates),
+            design,
+            tuple(units),
+        )
 
 
 def _fixed_shapers(cases, uncertainty, tolerance):
@@ -214,9 +243,8 @@ def _fixed_shapers(cases, uncertainty, tolerance):
         robust = impulses.of_kind('zvd', *modes[0])
         yield impulses.convolved([robust, for_modes('zv', modes[1:])], 'zvd, zv')
     try:
-        yield si(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios,
-                              tolerance))
-    except SettingError:        # the band is too wide for one shaper
+        yield si(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios, tolerance))
+    except SettingError:  # the band is too wide for one shaper
         return
 
 
@@ -226,8 +254,9 @@ def _bands(low, high, ratios, tolerance):
     for k in np.argsort(low):
         if bands and low[k] < max(bands[-1].high, MERGED_BAND_RATIO * bands[-1].low):
             last = bands.pop()
-            bands.append(Band(last.low, max(last.high, high[k]), min(last.ratio, ratios[k]),
-                              tolerance))
+            bands.append(
+                Band(last.low, max(last.high, high[k]), min(last.ratio, ratios[k]), tolerance)
+            )
         else:
             bands.append(Band(float(low[k]), float(high[k]), float(ratios[k]), tolerance))
     return bands

@@ -21,25 +21,26 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.poles import check_mode
-from flex_robot_sim.shaping.sampled_positions import (
-    ShapedPositions,
-    checked_times,
-    extended_times,
-)
+from flex_robot_sim.shaping.sampled_positions import ShapedPositions, checked_times, extended_times
 from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError
 
-MODE_POSES = 6                  # number of poses for the shares of modes
-MAX_CYCLES_PER_SAMPLE = 0.49    # highest mode that a sampled shaper can cancel
-DEFAULT_SET_POINT_PERIOD_S = 1e-3                                                       # [s]
+MODE_POSES = 6  # number of poses for the shares of modes
+MAX_CYCLES_PER_SAMPLE = 0.49  # highest mode that a sampled shaper can cancel
+DEFAULT_SET_POINT_PERIOD_S = 1e-3  # [s]
 
 
-def design_shaper(arm: ArmModel, settings: impulses.ShapingSettings,
-                  gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
-                  period: float = 0.0, poses: ArrayLike | None = None,
-                  progress: Callable[[int, int], object] | None = None) -> OnlineShaper | None:
+def design_shaper(
+    arm: ArmModel,
+    settings: impulses.ShapingSettings,
+    gains: tuple[ArrayLike, ArrayLike] | None,
+    position: ArrayLike,
+    period: float = 0.0,
+    poses: ArrayLike | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> OnlineShaper | None:
     """
     Return the OnlineShaper of ShapingSettings, or None without a shaper; takes seconds.
 
@@ -55,35 +56,44 @@ def design_shaper(arm: ArmModel, settings: impulses.ShapingSettings,
         table = mode_table.mode_table(arm, gains, None, poses, progress=progress)
     else:
         table = table_of_pose(arm, gains, position)
-    stages = stages_of(table, settings.shaper, settings.shaper_tolerance,
-                       settings.shaper_uncertainty)
-    return OnlineShaper(2 * len(arm.joint_names), period or DEFAULT_SET_POINT_PERIOD_S,
-                        table=table, stages=stages)
+    stages = stages_of(
+        table, settings.shaper, settings.shaper_tolerance, settings.shaper_uncertainty
+    )
+    return OnlineShaper(
+        2 * len(arm.joint_names), period or DEFAULT_SET_POINT_PERIOD_S, table=table, stages=stages
+    )
 
 
-def refuse_shaper(arm: ArmModel, settings: impulses.ShapingSettings,
-                  gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
-                  period: float = 0.0) -> None:
+def refuse_shaper(
+    arm: ArmModel,
+    settings: impulses.ShapingSettings,
+    gains: tuple[ArrayLike, ArrayLike] | None,
+    position: ArrayLike,
+    period: float = 0.0,
+) -> None:
     """Raise SettingError if ShapingSettings are infeasible at a pose."""
     if settings.shaper == impulses.NO_SHAPER:
         return
     table = table_of_pose(arm, gains, position)
     for frequency in table.frequencies[0]:
         check_mode(float(frequency), 0.0, period or DEFAULT_SET_POINT_PERIOD_S)
-    if settings.shaper != impulses.SI:         # slow, and always feasible
+    if settings.shaper != impulses.SI:  # slow, and always feasible
         stages_of(table, settings.shaper, settings.shaper_tolerance)
 
 
-def table_of_pose(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None,
-                  position: ArrayLike) -> mode_table.ModeTable:
+def table_of_pose(
+    arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike
+) -> mode_table.ModeTable:
     """Return the ModeTable of one pose; SettingError if no mode is excited there."""
     modes = mode_table.excited_modes(arm, np.asarray(position, float), gains)
     count = 1 + max(np.flatnonzero(modes.shares >= mode_table.SHARE), default=-1)
     if count == 0:
-        raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '
-                           'shaper')
-    return mode_table.ModeTable((), (), modes.frequencies[None, :count],
-                                modes.ratios[None, :count])
+        raise SettingError(
+            f'nothing of {arm.description.name} rings in this pose: it needs no shaper'
+        )
+    return mode_table.ModeTable(
+        (), (), modes.frequencies[None, :count], modes.ratios[None, :count]
+    )
 
 
 class ShaperSpecification(NamedTuple):
@@ -101,7 +111,7 @@ class ShaperSpecification(NamedTuple):
     shaper: impulses.Shaper = impulses.NONE
     table: mode_table.ModeTable | None = None
     stages: tuple = ()
-    modes: tuple[mode_table.PoseModes, ...] = ()       # of the arm in some poses; (): unknown
+    modes: tuple[mode_table.PoseModes, ...] = ()  # of the arm in some poses; (): unknown
 
     def for_samples(self, period: float) -> tuple[ShaperSpecification, str]:
         """
@@ -114,20 +124,32 @@ class ShaperSpecification(NamedTuple):
         fastest = max((stage.frequencies.max() for stage in self.stages), default=0.0)
         if fastest <= limit or not self.modes:
             return self, ''
-        share = max((share for pose in self.modes
-                     for frequency, share in zip(pose.frequencies, pose.shares)
-                     if frequency > limit), default=0.0)
+        share = max(
+            (
+                share
+                for pose in self.modes
+                for frequency, share in zip(pose.frequencies, pose.shares)
+                if frequency > limit
+            ),
+            default=0.0,
+        )
         if share >= mode_table.SHARE:
             raise SettingError(
                 f'modes up to {fastest:.3g} Hz have {share:.0%} of the vibration at the tool, too '
                 f'fast for {1 / period:g} set points a second: set stream_rate to '
                 f'{math.ceil(fastest / MAX_CYCLES_PER_SAMPLE):g} Hz or more, if the driver takes '
-                'so many')
-        slow = tuple(stage._replace(frequencies=np.minimum(stage.frequencies, limit))
-                     for stage in self.stages if stage.frequencies.min() <= limit)
-        line = (f'modes from {limit:.3g} to {fastest:.3g} Hz are left out: too fast for '
-                f'{1 / period:g} set points a second, they have at most {share:.1%} of the '
-                'vibration at the tool')
+                'so many'
+            )
+        slow = tuple(
+            stage._replace(frequencies=np.minimum(stage.frequencies, limit))
+            for stage in self.stages
+            if stage.frequencies.min() <= limit
+        )
+        line = (
+            f'modes from {limit:.3g} to {fastest:.3g} Hz are left out: too fast for '
+            f'{1 / period:g} set points a second, they have at most {share:.1%} of the '
+            'vibration at the tool'
+        )
         return self._replace(stages=slow, table=self.table if slow else None), line
 
     def shape(self, times: ArrayLike, positions: ArrayLike) -> ShapedPositions:
@@ -142,36 +164,49 @@ class ShaperSpecification(NamedTuple):
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
         """Return the OnlineShaper for `copies` sets of all joints, the pose first; period [s]."""
-        return OnlineShaper(copies * joints, period, shaper=self.shaper, table=self.table,
-                            stages=self.stages)
+        return OnlineShaper(
+            copies * joints, period, shaper=self.shaper, table=self.table, stages=self.stages
+        )
 
 
-def design_for_modes(kind: str, frequencies: Sequence[float],
-                     ratios: Sequence[float] = ()) -> ShaperSpecification:
+def design_for_modes(
+    kind: str, frequencies: Sequence[float], ratios: Sequence[float] = ()
+) -> ShaperSpecification:
     """Return the ShaperSpecification for modes [Hz] that are independent of the pose."""
     if not len(frequencies):
-        raise SettingError('frequencies = [] must name what the arm rings with [Hz], or robot a '
-                           'URDF with <flexibility>')
+        raise SettingError(
+            'frequencies = [] must name what the arm rings with [Hz], or robot a '
+            'URDF with <flexibility>'
+        )
     if len(ratios) not in (0, len(frequencies)):
-        raise SettingError(f'damping_ratios has {len(ratios)} numbers for {len(frequencies)} '
-                           'frequencies: give one each, or none')
+        raise SettingError(
+            f'damping_ratios has {len(ratios)} numbers for {len(frequencies)} '
+            'frequencies: give one each, or none'
+        )
     ratios = ratios or [0.0] * len(frequencies)
     if kind == impulses.NO_SHAPER:
         return ShaperSpecification(impulses.NO_SHAPER)
-    shaper = for_modes('zv' if kind == impulses.AUTO else kind, zip(frequencies, ratios),
-                       joint=False)
+    shaper = for_modes(
+        'zv' if kind == impulses.AUTO else kind, zip(frequencies, ratios), joint=False
+    )
     if kind == impulses.AUTO:
         # sizes of the modes are unknown: take those of a spring-mass oscillator
         f = np.array(frequencies, float)
-        candidates, best = compare_shapers([
-            ModeCase(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
+        candidates, best = compare_shapers(
+            [ModeCase(f, np.array(ratios, float), 1 / (2 * np.pi * f) ** 2)]
+        )
         shaper = candidates[best].shaper
     return ShaperSpecification(shaper.name, shaper)
 
 
-def design_for_pose(arm: ArmModel, q: ArrayLike, *, kind: str = 'zvd',
-                    gains: tuple[ArrayLike, ArrayLike] | None = None,
-                    tolerance: float = impulses.TOLERANCE) -> impulses.Shaper:
+def design_for_pose(
+    arm: ArmModel,
+    q: ArrayLike,
+    *,
+    kind: str = 'zvd',
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+    tolerance: float = impulses.TOLERANCE,
+) -> impulses.Shaper:
     """
     Return the Shaper for the modes that a motion excites in a pose.
 
@@ -194,9 +229,14 @@ def design_for_pose(arm: ArmModel, q: ArrayLike, *, kind: str = 'zvd',
     return for_modes(kind, zip(modes.frequencies[0], modes.ratios[0]), tolerance, joint=False)
 
 
-def design_for_arm(arm: ArmModel, *, kind: str = impulses.AUTO, masses: Sequence[float] = (),
-                   gains: tuple[ArrayLike, ArrayLike] | None = None,
-                   progress: Callable[[int, int], object] | None = None) -> ShaperSpecification:
+def design_for_arm(
+    arm: ArmModel,
+    *,
+    kind: str = impulses.AUTO,
+    masses: Sequence[float] = (),
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> ShaperSpecification:
     """
     Return the ShaperSpecification for the modes of an arm, whose delays follow the pose.
 
@@ -232,7 +272,11 @@ def design_for_arm(arm: ArmModel, *, kind: str = impulses.AUTO, masses: Sequence
         if design is None:
             return ShaperSpecification(recommendation.choice.name, recommendation.choice.shaper)
     table, stages = following(arm, design, payloads, gains, progress)
-    modes = tuple(mode_table.excited_modes(mode_table.loaded(arm, payload), pose, gains)
-                  for payload in payloads for pose in poses_within(arm, MODE_POSES))
-    return ShaperSpecification(f'{design.kind} by pose', table=table, stages=tuple(stages),
-                               modes=modes)
+    modes = tuple(
+        mode_table.excited_modes(mode_table.loaded(arm, payload), pose, gains)
+        for payload in payloads
+        for pose in poses_within(arm, MODE_POSES)
+    )
+    return ShaperSpecification(
+        f'{design.kind} by pose', table=table, stages=tuple(stages), modes=modes
+    )

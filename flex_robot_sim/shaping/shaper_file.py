@@ -17,20 +17,36 @@ KIND = 'flex_robot_sim shaper 1'
 MAX_FILE_BYTES = 16 * 2**20  # of a file that is read                                       [bytes]
 
 
-def write_shaper(path: str | Path, specification: ShaperSpecification, robot: str = '',
-                joints: Sequence[str] = ()) -> None:
+def write_shaper(
+    path: str | Path,
+    specification: ShaperSpecification,
+    robot: str = '',
+    joints: Sequence[str] = (),
+) -> None:
     """Write the ShaperSpecification of a robot with these joints to a JSON file."""
     table, shaper = specification.table, specification.shaper
-    tree = {'kind': KIND, 'robot': robot, 'joints': list(joints), 'name': specification.name,
-            'shaper': {'times': shaper.times.tolist(), 'amplitudes': shaper.amplitudes.tolist(),
-                       'modes': [list(mode) for mode in shaper.modes]},
-            'stages': [{name: value.tolist() for name, value in stage._asdict().items()}
-                       for stage in specification.stages]}
+    tree = {
+        'kind': KIND,
+        'robot': robot,
+        'joints': list(joints),
+        'name': specification.name,
+        'shaper': {
+            'times': shaper.times.tolist(),
+            'amplitudes': shaper.amplitudes.tolist(),
+            'modes': [list(mode) for mode in shaper.modes],
+        },
+        'stages': [
+            {name: value.tolist() for name, value in stage._asdict().items()}
+            for stage in specification.stages
+        ],
+    }
     if table is not None:
-        tree['table'] = {'joints': list(table.joints),
-                         'axes': [axis.tolist() for axis in table.axes],
-                         'frequencies': table.frequencies.tolist(),
-                         'ratios': table.ratios.tolist()}
+        tree['table'] = {
+            'joints': list(table.joints),
+            'axes': [axis.tolist() for axis in table.axes],
+            'frequencies': table.frequencies.tolist(),
+            'ratios': table.ratios.tolist(),
+        }
     try:
         with open_atomic(path, 'w', encoding='utf-8') as file:
             json.dump({**tree, 'crc32': checksum(tree)}, file)
@@ -49,39 +65,60 @@ def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> Shaper
     if not isinstance(tree, dict) or tree.get('kind') != KIND:
         raise SettingError(f'{path}: is no shaper. Write one by flexsim shape --output')
     try:
-        if tree.pop('crc32', None) not in (None, checksum(tree)):       # optional
+        if tree.pop('crc32', None) not in (None, checksum(tree)):  # optional
             raise ValueError
         specification = _specification(tree)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError,
-            OverflowError) as error:        # the last of a number of 400 digits
-        raise SettingError(f'{path}: is damaged. Write it again by flexsim shape --output'
-                           ) from error
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+    ) as error:  # the last of a number of 400 digits
+        raise SettingError(
+            f'{path}: is damaged. Write it again by flexsim shape --output'
+        ) from error
     if specification.stages and joints is not None and list(joints) != tree['joints']:
-        raise SettingError(f'{path}: is for {tree["robot"]} with the joints '
-                           f'{", ".join(map(str, tree["joints"]))}, not for '
-                           f'{", ".join(joints)}. Write one for this robot')
+        raise SettingError(
+            f'{path}: is for {tree["robot"]} with the joints '
+            f'{", ".join(map(str, tree["joints"]))}, not for '
+            f'{", ".join(joints)}. Write one for this robot'
+        )
     return specification
 
 
 def _specification(tree):
     impulses = tree['shaper']
-    shaper = merged_impulses(str(tree['name']), _numbers(impulses['times']),
-                    _numbers(impulses['amplitudes']),
-                    [(float(f), float(ratio)) for f, ratio in impulses['modes']])
-    stages = tuple(ShaperStage(*(_numbers(stage[name]) for name in ShaperStage._fields))
-                   for stage in tree['stages'])
+    shaper = merged_impulses(
+        str(tree['name']),
+        _numbers(impulses['times']),
+        _numbers(impulses['amplitudes']),
+        [(float(f), float(ratio)) for f, ratio in impulses['modes']],
+    )
+    stages = tuple(
+        ShaperStage(*(_numbers(stage[name]) for name in ShaperStage._fields))
+        for stage in tree['stages']
+    )
     table = None
     if stages:
         table_tree = tree['table']
         joints = tuple(int(joint) for joint in table_tree['joints'])
-        table = ModeTable(joints, tuple(_numbers(axis) for axis in table_tree['axes']),
-                          _numbers(table_tree['frequencies']), _numbers(table_tree['ratios']))
+        table = ModeTable(
+            joints,
+            tuple(_numbers(axis) for axis in table_tree['axes']),
+            _numbers(table_tree['frequencies']),
+            _numbers(table_tree['ratios']),
+        )
         rows = int(np.prod([axis.size for axis in table.axes]))
         sizes = {len(table.frequencies), *(stage.frequencies.size for stage in stages)}
-        if (sizes != {rows} or len(joints) != len(table.axes)
-                or min(stage.frequencies.min() for stage in stages) <= 0.0
-                or not all(0 <= joint < len(tree['joints']) for joint in joints)
-                or not all(stage.cycles.size == stage.amplitudes.size for stage in stages)):
+        if (
+            sizes != {rows}
+            or len(joints) != len(table.axes)
+            or min(stage.frequencies.min() for stage in stages) <= 0.0
+            or not all(0 <= joint < len(tree['joints']) for joint in joints)
+            or not all(stage.cycles.size == stage.amplitudes.size for stage in stages)
+        ):
             raise ValueError
     if min([*shaper.amplitudes, *(a for stage in stages for a in stage.amplitudes)]) <= 0.0:
         raise ValueError

@@ -12,19 +12,24 @@ from flex_robot_sim.shaping.impulses import SI, Shaper, of_kind
 from flex_robot_sim.shaping.specified_insensitivity import Band, si
 from flex_robot_sim.util.exceptions import SettingError
 
-MAX_GROUP_RATIO = 1.5       # ratio of frequencies of modes that share a stage
+MAX_GROUP_RATIO = 1.5  # ratio of frequencies of modes that share a stage
 
 
 class ShaperStage(NamedTuple):
     """A part of a shaper whose delays follow the phase of a mode, or of a group of close ones."""
 
-    cycles: np.ndarray          # (k,) delays of the impulses
-    amplitudes: np.ndarray      # (k,)
-    frequencies: np.ndarray     # (rows of the table,) damped                              [Hz]
+    cycles: np.ndarray  # (k,) delays of the impulses
+    amplitudes: np.ndarray  # (k,)
+    frequencies: np.ndarray  # (rows of the table,) damped                              [Hz]
 
 
-def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: float = 0.05,
-              uncertainty: float = 0.0, grouped: bool = True) -> list[ShaperStage]:
+def stages_of(
+    tables: ModeTable | Sequence[ModeTable],
+    kind: str,
+    tolerance: float = 0.05,
+    uncertainty: float = 0.0,
+    grouped: bool = True,
+) -> list[ShaperStage]:
     """
     Return the Stages of a shaper that follows the modes of a ModeTable.
 
@@ -40,8 +45,10 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
     low, high = frequencies.min(axis=0), frequencies.max(axis=0)
     if kind == SI and grouped:
         groups = groups_of(tables[0])
-        low, high = (np.column_stack([choose(table[:, group], axis=1) for group in groups])
-                     for choose, table in ((np.min, low), (np.max, high)))
+        low, high = (
+            np.column_stack([choose(table[:, group], axis=1) for group in groups])
+            for choose, table in ((np.min, low), (np.max, high))
+        )
         ratios = np.array([ratios[group].mean() for group in groups])
     units = units_of(kind, low, high, ratios, tolerance, uncertainty)
     return _scaled(units, low, high)
@@ -53,18 +60,29 @@ def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[
     return _scaled(units, frequencies.min(axis=0), frequencies.max(axis=0))
 
 
-def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
-             tolerance: float = 0.05, uncertainty: float = 0.0) -> list[Shaper]:
+def units_of(
+    kind: str,
+    low: np.ndarray,
+    high: np.ndarray,
+    ratios: np.ndarray,
+    tolerance: float = 0.05,
+    uncertainty: float = 0.0,
+) -> list[Shaper]:
     """Unit-frequency Shaper of each mode; low, high: (poses, modes) [Hz]; ratios: (modes,)."""
     if kind != SI:
         return [of_kind(kind, 1.0, float(ratio), tolerance) for ratio in ratios]
     middle = np.sqrt(low * high)
     # one damping ratio for all: equal bands then have the same shaper
     ratio = round(float(np.mean(ratios)), 3)
-    return [_insensitive_shaper(round(float(below * (1 - uncertainty)), 6),
-                                round(float(above * (1 + uncertainty)), 6), ratio,
-                                float(tolerance))
-            for below, above in zip((low / middle).min(axis=0), (high / middle).max(axis=0))]
+    return [
+        _insensitive_shaper(
+            round(float(below * (1 - uncertainty)), 6),
+            round(float(above * (1 + uncertainty)), 6),
+            ratio,
+            float(tolerance),
+        )
+        for below, above in zip((low / middle).min(axis=0), (high / middle).max(axis=0))
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -75,13 +93,17 @@ def _insensitive_shaper(low, high, ratio, tolerance):
     except SettingError as error:
         raise SettingError(
             f'no shaper leaves {tolerance:g} of modes from {low:.3g} to {high:.3g} times their '
-            'frequency: take a larger tolerance, fewer payloads, or grouped=False') from error
+            'frequency: take a larger tolerance, fewer payloads, or grouped=False'
+        ) from error
 
 
 def for_frequency(unit: Shaper, frequency: float) -> Shaper:
     """Scale a shaper for unit frequency to a frequency [Hz]."""
-    return replace(unit, times=unit.times / frequency, modes=tuple(
-        (frequency * mode, ratio) for mode, ratio in unit.modes))
+    return replace(
+        unit,
+        times=unit.times / frequency,
+        modes=tuple((frequency * mode, ratio) for mode, ratio in unit.modes),
+    )
 
 
 def groups_of(table: ModeTable) -> list[list[int]]:
@@ -99,6 +121,6 @@ def _scaled(units, low, high):
     """Stages of shapers for unit frequency, for bands (poses, modes) [Hz]."""
     stages = []
     for unit, frequencies in zip(units, np.sqrt(low * high).T):
-        damped = np.sqrt(1 - unit.modes[0][1]**2)
+        damped = np.sqrt(1 - unit.modes[0][1] ** 2)
         stages.append(ShaperStage(unit.times * damped, unit.amplitudes, frequencies * damped))
     return stages

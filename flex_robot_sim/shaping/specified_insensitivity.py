@@ -17,11 +17,11 @@ from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.poles import check_mode, pole_of
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-TIMES_PER_PERIOD = 24       # grid times in a period of the fastest mode
-MAX_TIMES = 160             # number of grid times
-POLYGON_CORNERS = 16     # of the polygon that replaces the circle of the tolerance
-BISECTIONS = 7              # of the range of durations
-MIN_GRID_AMPLITUDE = 1e-5   # smaller amplitudes of the linear program are noise
+TIMES_PER_PERIOD = 24  # grid times in a period of the fastest mode
+MAX_TIMES = 160  # number of grid times
+POLYGON_CORNERS = 16  # of the polygon that replaces the circle of the tolerance
+BISECTIONS = 7  # of the range of durations
+MIN_GRID_AMPLITUDE = 1e-5  # smaller amplitudes of the linear program are noise
 
 
 class Band(NamedTuple):
@@ -34,10 +34,10 @@ class Band(NamedTuple):
         band.middle                                 # 2.9 Hz
     """
 
-    low: float                  # natural frequencies                                      [Hz]
+    low: float  # natural frequencies                                      [Hz]
     high: float
-    ratio: float = 0.0          # of damping
-    tolerance: float = impulses.TOLERANCE    # largest vibration over the unshaped one; 0: a zero
+    ratio: float = 0.0  # of damping
+    tolerance: float = impulses.TOLERANCE  # largest vibration over the unshaped one; 0: a zero
 
     @property
     def middle(self) -> float:
@@ -45,23 +45,30 @@ class Band(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def for_modes(kind: str, modes: Iterable[tuple[float, float]],
-              tolerance: float = impulses.TOLERANCE, joint: bool = True) -> impulses.Shaper:
+def for_modes(
+    kind: str,
+    modes: Iterable[tuple[float, float]],
+    tolerance: float = impulses.TOLERANCE,
+    joint: bool = True,
+) -> impulses.Shaper:
     """Shaper for modes (frequency [Hz], ratio); `joint`: search for a shorter one for `zv`."""
     try:
         modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
     except (TypeError, ValueError):
-        raise SettingError(f'modes = {shortened(repr(modes), 60)} must be pairs of a frequency '
-                           '[Hz] and a damping ratio: write [(2.7, 0.006)] for one') from None
+        raise SettingError(
+            f'modes = {shortened(repr(modes), 60)} must be pairs of a frequency '
+            '[Hz] and a damping ratio: write [(2.7, 0.006)] for one'
+        ) from None
     if not modes:
         raise SettingError('there is no mode to shape for')
-    product = impulses.convolved([impulses.of_kind(kind, frequency, ratio, tolerance)
-                                  for frequency, ratio in modes], kind)
+    product = impulses.convolved(
+        [impulses.of_kind(kind, frequency, ratio, tolerance) for frequency, ratio in modes], kind
+    )
     if kind != 'zv' or len(modes) == 1 or not joint:
         return product
     try:
         direct = si([Band(f, f, ratio, 0.0) for f, ratio in modes], name=kind)
-    except SettingError:        # not found: the convolution is used
+    except SettingError:  # not found: the convolution is used
         return product
     return direct if direct.duration < product.duration else product
 
@@ -81,8 +88,10 @@ def si(bands: Sequence[Band], *, name: str = impulses.SI) -> impulses.Shaper:
     try:
         bands = [Band(*band) for band in bands]
     except TypeError:
-        raise SettingError(f'bands = {shortened(repr(bands), 60)} must be a list of Bands: write '
-                           '[Band(2.5, 3.3)] for one') from None
+        raise SettingError(
+            f'bands = {shortened(repr(bands), 60)} must be a list of Bands: write '
+            '[Band(2.5, 3.3)] for one'
+        ) from None
     if not bands:
         raise SettingError('bands = [] must name what is to be kept still: give [Band(low, high)]')
     for band in bands:
@@ -93,8 +102,9 @@ def si(bands: Sequence[Band], *, name: str = impulses.SI) -> impulses.Shaper:
     while (found := conditions.on_grid(high, fastest)) is None:
         low, high = high, 1.4 * high
         if high > 12.0 / slowest + 4 * len(bands) / slowest:
-            raise SettingError('no shaper was found for these bands: take narrower ones or a '
-                               'larger tolerance')
+            raise SettingError(
+                'no shaper was found for these bands: take narrower ones or a larger tolerance'
+            )
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         shorter = conditions.on_grid(middle, fastest)
@@ -106,11 +116,14 @@ def _check(band):
     check_mode(band.low, band.ratio)
     check_mode(band.high, band.ratio)
     if not band.low <= band.high:
-        raise SettingError(f'a band from {band.low:g} to {band.high:g} Hz is none: give the lower '
-                           'frequency first')
+        raise SettingError(
+            f'a band from {band.low:g} to {band.high:g} Hz is none: give the lower frequency first'
+        )
     if not 0.0 <= number_or_nan(band.tolerance) < 0.5:
-        raise SettingError(f'tolerance = {shortened(repr(band.tolerance), 60)} of a shaper must '
-                           'be at least 0 and below 0.5')
+        raise SettingError(
+            f'tolerance = {shortened(repr(band.tolerance), 60)} of a shaper must '
+            'be at least 0 and below 0.5'
+        )
     if band.tolerance == 0.0 and band.low < band.high:
         raise SettingError('no shaper leaves nothing over a whole band: give a tolerance above 0')
 
@@ -141,15 +154,22 @@ class _Constraints:
         soft = columns[~self.is_zero]
         A_ub = np.real(self._rotations[:, None, None] * soft).reshape(-1, times.size)
         # a polygon inside the circle of the tolerance
-        b_ub = np.tile(np.cos(np.pi / POLYGON_CORNERS) * self.limits[~self.is_zero],
-                       POLYGON_CORNERS)
+        b_ub = np.tile(
+            np.cos(np.pi / POLYGON_CORNERS) * self.limits[~self.is_zero], POLYGON_CORNERS
+        )
         zeros = columns[self.is_zero]
         A_eq = np.vstack([np.ones((1, times.size)), zeros.real, zeros.imag])
         b_eq = np.zeros(len(A_eq))
         b_eq[0] = 1.0
         # among the feasible ones, prefer early impulses
-        solution = linprog(times, A_ub if len(A_ub) else None, b_ub if len(A_ub) else None, A_eq,
-                           b_eq, method='highs')
+        solution = linprog(
+            times,
+            A_ub if len(A_ub) else None,
+            b_ub if len(A_ub) else None,
+            A_eq,
+            b_eq,
+            method='highs',
+        )
         return (times, solution.x) if solution.status == 0 else None
 
     def refined(self, name, times, amplitudes):
@@ -173,21 +193,26 @@ class _Constraints:
         def below(x):
             a, t = split(x)
             vibration = self._columns(t)[~self.is_zero] @ a
-            return np.concatenate([self.limits[~self.is_zero]**2 - np.abs(vibration)**2,
-                                   np.diff(t) / scale])
+            return np.concatenate(
+                [self.limits[~self.is_zero] ** 2 - np.abs(vibration) ** 2, np.diff(t) / scale]
+            )
 
-        solution = minimize(lambda x: x[-1], start, method='SLSQP',
-                            bounds=[(0.0, 1.0)] * k + [(0.0, 1.2)] * (k - 1),
-                            constraints=[{'type': 'eq', 'fun': equal},
-                                         {'type': 'ineq', 'fun': below}],
-                            options={'maxiter': 300, 'ftol': 1e-12})
+        solution = minimize(
+            lambda x: x[-1],
+            start,
+            method='SLSQP',
+            bounds=[(0.0, 1.0)] * k + [(0.0, 1.2)] * (k - 1),
+            constraints=[{'type': 'eq', 'fun': equal}, {'type': 'ineq', 'fun': below}],
+            options={'maxiter': 300, 'ftol': 1e-12},
+        )
         # fall back to the shaper on the grid
         for times, amplitudes in (split(solution.x)[::-1], on_grid):
             shaper = self._with_exact_zeros(name, times, amplitudes)
             if shaper is not None:
                 return shaper
-        raise SettingError('no shaper was found for these bands: take narrower ones or a larger '
-                           'tolerance')
+        raise SettingError(
+            'no shaper was found for these bands: take narrower ones or a larger tolerance'
+        )
 
     def _with_exact_zeros(self, name, times, amplitudes):
         """Shaper with exact zeros, or None if it violates a limit."""
@@ -200,8 +225,11 @@ class _Constraints:
             return None
         shaper = impulses.merged_impulses(name, times, np.maximum(amplitudes, 0.0), self.modes)
         vibration = np.abs(self._columns(shaper.times) @ shaper.amplitudes)
-        return shaper if (
-            vibration <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all() else None
+        return (
+            shaper
+            if (vibration <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all()
+            else None
+        )
 
     def _columns(self, times):
         """Vibration (p, k) at the end of an impulse at each time."""

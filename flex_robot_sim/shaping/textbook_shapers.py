@@ -58,8 +58,9 @@ def zvdd(frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0) -> Shaper:
     return for_modes('zvdd', _modes(frequencies, damping_ratios))
 
 
-def ei(frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0,
-       tolerance: float = TOLERANCE) -> Shaper:
+def ei(
+    frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0, tolerance: float = TOLERANCE
+) -> Shaper:
     """
     Extra insensitive (EI): one period long, with a wider band than ZVD.
 
@@ -75,8 +76,9 @@ def ei(frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0,
     return for_modes('ei', _modes(frequencies, damping_ratios), tolerance)
 
 
-def ei2(frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0,
-        tolerance: float = TOLERANCE) -> Shaper:
+def ei2(
+    frequencies: ArrayLike, *, damping_ratios: ArrayLike = 0.0, tolerance: float = TOLERANCE
+) -> Shaper:
     """
     Two-hump extra insensitive (two-hump EI): one and a half periods long, with the widest band.
 
@@ -96,10 +98,12 @@ def _modes(frequencies, damping_ratios):
     """Return (frequency [Hz], damping ratio) of each mode; `check_mode` checks their values."""
     frequencies, ratios = array_or_nan(frequencies), array_or_nan(damping_ratios)
     if frequencies.ndim > 1 or not frequencies.size or np.isnan(frequencies).any():
-        raise SettingError('frequencies must be a number, or one per mode [Hz], such as 2.7 or '
-                           '[2.7, 11.0]')
+        raise SettingError(
+            'frequencies must be a number, or one per mode [Hz], such as 2.7 or [2.7, 11.0]'
+        )
     frequencies = frequencies.reshape(-1)
     if ratios.shape not in ((), frequencies.shape) or np.isnan(ratios).any():
-        raise SettingError(f'damping_ratios must be a number, or one per mode: {frequencies.size} '
-                           'here')
+        raise SettingError(
+            f'damping_ratios must be a number, or one per mode: {frequencies.size} here'
+        )
     return [*zip(frequencies.tolist(), np.broadcast_to(ratios, frequencies.shape).tolist())]

@@ -32,10 +32,10 @@ from flex_robot_sim.util.summary import summarized
 
 MAX_POINTS_PER_TRAJECTORY = 100_000  # of an outgoing trajectory
 MAX_SAMPLES_BY_POSE = 200_000  # if delays follow the pose
-REST_VELOCITY = 1e-9        # below it a joint is at rest                              [rad/s, m/s]
-MAX_CLOCK_SETBACK_S = 5.0   # larger clock jumps discard the motion                           [s]
+REST_VELOCITY = 1e-9  # below it a joint is at rest                              [rad/s, m/s]
+MAX_CLOCK_SETBACK_S = 5.0  # larger clock jumps discard the motion                           [s]
 MIN_KNOT_DISTANCE_S = 1e-6  # closer points are merged                                          [s]
-MAX_EXCESS = 1.5            # velocity of the joining segment, over that of the trajectory
+MAX_EXCESS = 1.5  # velocity of the joining segment, over that of the trajectory
 STOP_TIME_S, MIN_STOP_TIME_S = 0.25, 1e-3  # duration of the unshaped stop, and its minimum [s]
 
 
@@ -44,11 +44,11 @@ STOP_TIME_S, MIN_STOP_TIME_S = 0.25, 1e-3  # duration of the unshaped stop, and 
 class ShapedTrajectory:
     """Outgoing trajectory, and the state of the shaper after it."""
 
-    names: tuple                # of m joints
-    start: float                # time of the first point                                      [s]
-    times: np.ndarray           # (k,) from there                                              [s]
-    positions: np.ndarray       # (k, m) [rad, m]; the other two are rates of it, (k, m),
-    velocities: np.ndarray      # or None if the input has none
+    names: tuple  # of m joints
+    start: float  # time of the first point                                      [s]
+    times: np.ndarray  # (k,) from there                                              [s]
+    positions: np.ndarray  # (k, m) [rad, m]; the other two are rates of it, (k, m),
+    velocities: np.ndarray  # or None if the input has none
     accelerations: np.ndarray
     state: _ShaperState = field(repr=False)
 
@@ -57,12 +57,12 @@ class ShapedTrajectory:
 class _ShaperState:
     """Unshaped reference received so far, and the shaper applied to it."""
 
-    joints: tuple               # joints of the motion
-    commanded_joints: tuple     # joints included in the outgoing trajectory
+    joints: tuple  # joints of the motion
+    commanded_joints: tuple  # joints included in the outgoing trajectory
     motion: Motion
-    shaper: Shaper | PoseDependentShaper   # the latter at the time `now`
-    order: int                  # highest derivative of the points: 0, 1 or 2
-    now: float                  # time of the last change                                       [s]
+    shaper: Shaper | PoseDependentShaper  # the latter at the time `now`
+    order: int  # highest derivative of the points: 0, 1 or 2
+    now: float  # time of the last change                                       [s]
 
     @property
     def end(self):
@@ -73,10 +73,15 @@ class _ShaperState:
 class TrajectoryShaper:
     """Shapes trajectories that follow or replace one another."""
 
-    def __init__(self, shaper_at: Callable[[np.ndarray], Shaper] | ShaperSpecification,
-                 period: float = 0.02, arm: ArmModel | None = None,
-                 tolerance: float = 0.1, max_points: int = MAX_POINTS_PER_TRAJECTORY,
-                 shortest_period: float = 0.0) -> None:
+    def __init__(
+        self,
+        shaper_at: Callable[[np.ndarray], Shaper] | ShaperSpecification,
+        period: float = 0.02,
+        arm: ArmModel | None = None,
+        tolerance: float = 0.1,
+        max_points: int = MAX_POINTS_PER_TRAJECTORY,
+        shortest_period: float = 0.0,
+    ) -> None:
         """
         Begin without a motion.
 
@@ -89,8 +94,9 @@ class TrajectoryShaper:
         :param shortest_period: shortest time between two points [s].
         """
         if shortest_period > period:
-            raise SettingError(f'shortest_period = {shortest_period:g} must not be above period = '
-                               f'{period:g}')
+            raise SettingError(
+                f'shortest_period = {shortest_period:g} must not be above period = {period:g}'
+            )
         self._max_points, self._shortest_period = max_points, shortest_period
         self._shaper_at, self._period = shaper_at, period
         self._arm, self.tolerance = arm, tolerance
@@ -111,8 +117,9 @@ class TrajectoryShaper:
         """Time that the shaper of the newest motion adds to it [s]."""
         return 0.0 if self._state is None else self._state.shaper.duration
 
-    def shaped(self, trajectory: Trajectory, now: float,
-               start: float | None = None) -> ShapedTrajectory:
+    def shaped(
+        self, trajectory: Trajectory, now: float, start: float | None = None
+    ) -> ShapedTrajectory:
         """
         Shape a Trajectory; SettingError if that is not possible. `keep` makes it the present one.
 
@@ -151,8 +158,9 @@ class TrajectoryShaper:
         commanded_joints = trajectory.names
         if old is not None:
             order = max(order, old.order)
-            commanded_joints += tuple(name for name in old.commanded_joints
-                                      if name not in commanded_joints)
+            commanded_joints += tuple(
+                name for name in old.commanded_joints if name not in commanded_joints
+            )
         state = _ShaperState(joints, commanded_joints, motion, shaper, order, now)
         return self._points(state, cut if old is None else now)
 
@@ -164,11 +172,16 @@ class TrajectoryShaper:
         position, velocity, _ = state.motion.sample(now)
         duration = STOP_TIME_S
         if self._arm is not None:
-            distance = np.where(velocity > 0.0, self._arm.arrays.upper - position,
-                                position - self._arm.arrays.lower)
+            distance = np.where(
+                velocity > 0.0,
+                self._arm.arrays.upper - position,
+                position - self._arm.arrays.lower,
+            )
             is_moving = np.abs(velocity) > REST_VELOCITY
-            duration = max(min([STOP_TIME_S, *(
-                2 * distance[is_moving] / np.abs(velocity[is_moving]))]), MIN_STOP_TIME_S)
+            duration = max(
+                min([STOP_TIME_S, *(2 * distance[is_moving] / np.abs(velocity[is_moving]))]),
+                MIN_STOP_TIME_S,
+            )
         # constant deceleration, which a cubic represents exactly
         end = position + velocity * duration / 2
         if self._arm is not None:
@@ -218,27 +231,32 @@ class TrajectoryShaper:
         measured = self.measured.get(name)
         known = measured if measured is not None else first
         if goal is not None and (known is None or abs(goal - known) <= self.tolerance):
-            return goal         # held position of the controller: no step by gravity sag
+            return goal  # held position of the controller: no step by gravity sag
         if known is None:
-            raise SettingError(f'the position of "{name}" is unknown: send joint_states, or a '
-                               'first point at time 0')
+            raise SettingError(
+                f'the position of "{name}" is unknown: send joint_states, or a '
+                'first point at time 0'
+            )
         if first is None:
             return measured
         if abs(first - known) > self.tolerance:
             has_unit = self._arm is not None and name in self._arm.joint_names
             unit = f' {self._arm.units[self._arm.joint_names.index(name)]}' if has_unit else ''
-            raise SettingError(f'the trajectory begins with "{name}" at {first:.6g}, but it is at '
-                               f'{known:.6g}{unit}: let it begin where the arm is')
+            raise SettingError(
+                f'the trajectory begins with "{name}" at {first:.6g}, but it is at '
+                f'{known:.6g}{unit}: let it begin where the arm is'
+            )
         return first
 
     def _with_new_joints(self, old, trajectory, joints):
         """Return the previous motion, with new joints at rest."""
-        new_joints = joints[len(old.joints):]
+        new_joints = joints[len(old.joints) :]
         if not new_joints:
             return old.motion
         start = self._start(trajectory, new_joints)
-        return Motion(old.motion.knots, [np.hstack([piece, rest(start)])
-                                         for piece in old.motion.pieces])
+        return Motion(
+            old.motion.knots, [np.hstack([piece, rest(start)]) for piece in old.motion.pieces]
+        )
 
     def _joining_point(self, pieces, present, elapsed, joints):
         """
@@ -251,12 +269,19 @@ class TrajectoryShaper:
         times = pieces.trajectory.times
         if times[0] > elapsed or len(times) < 2:
             return None
-        limits = VELOCITY_MARGIN * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
-                                              np.abs(present[1])) + REST_VELOCITY
+        limits = (
+            VELOCITY_MARGIN
+            * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0), np.abs(present[1]))
+            + REST_VELOCITY
+        )
         if elapsed >= times[-1]:
-            return None             # `Interpolation.motion` raises
+            return None  # `Interpolation.motion` raises
         first, step, lowest, best = (
-            int(np.searchsorted(times, elapsed, side='right')), 1, np.inf, 0)
+            int(np.searchsorted(times, elapsed, side='right')),
+            1,
+            np.inf,
+            0,
+        )
         while first < len(times):
             ratios = pieces.first_piece(present, elapsed, first).fastest()[0] / limits
             if ratios.max() < lowest:
@@ -270,19 +295,22 @@ class TrajectoryShaper:
         raise SettingError(
             f'the trajectory begins with "{name}" at {begin:.6g}, but it moves at '
             f'{present[0][joints.index(name)]:.6g} then: to get there, it would be faster than '
-            'the trajectory. Let it begin where the arm is, or give it more time')
+            'the trajectory. Let it begin where the arm is, or give it more time'
+        )
 
     def _refuse_if_left_moving(self, velocity, trajectory, joints):
         for name, rate in zip(joints, velocity):
             if abs(rate) > REST_VELOCITY and name not in trajectory.names:
-                raise SettingError(f'"{name}" is moving and not in the new trajectory: name all '
-                                   'joints that move')
+                raise SettingError(
+                    f'"{name}" is moving and not in the new trajectory: name all joints that move'
+                )
 
     def _refuse_beyond_limits(self, trajectory, motion):
         if self._arm is None:
             return
-        refuse_beyond_stops(self._arm, trajectory.rows(self._arm.joint_names),
-                            trajectory.positions)
+        refuse_beyond_stops(
+            self._arm, trajectory.rows(self._arm.joint_names), trajectory.positions
+        )
         refuse_curve_beyond_limits(self._arm, motion)
 
     def _shaper(self, end, start, begin):
@@ -300,15 +328,19 @@ class TrajectoryShaper:
             return self._points_by_pose(state, columns)
         times = self._times(state, begin)
         tables = shaped_samples.sampled(state.shaper, state.motion, times)
-        tables = [*tables[:state.order + 1, :, columns]] + [None] * (2 - state.order)
+        tables = [*tables[: state.order + 1, :, columns]] + [None] * (2 - state.order)
         return ShapedTrajectory(state.commanded_joints, begin, times - begin, *tables, state)
 
     def _points_by_pose(self, state, columns):
         remaining = state.end - state.shaper.time
-        if (remaining / self._period + 2 > self._max_points
-                or remaining / GRID > MAX_SAMPLES_BY_POSE):
-            raise SettingError(f'shaped, the trajectory would take {remaining:.6g} s: give a '
-                               'longer period, or send it in parts')
+        if (
+            remaining / self._period + 2 > self._max_points
+            or remaining / GRID > MAX_SAMPLES_BY_POSE
+        ):
+            raise SettingError(
+                f'shaped, the trajectory would take {remaining:.6g} s: give a '
+                'longer period, or send it in parts'
+            )
         times, positions, rates = state.shaper.run(state.motion)
         limits = VELOCITY_MARGIN * rate_limits(self._arm)
         if (np.abs(rates) > limits).any():
@@ -316,33 +348,52 @@ class TrajectoryShaper:
             raise SettingError(
                 f'shaped by pose, the trajectory moves "{self._arm.joint_names[j]}" at '
                 f'{abs(rates[k, j]):.6g} after {times[k] - times[0]:.6g} s, faster than its '
-                f'{limits[j] / VELOCITY_MARGIN:.6g} {self._arm.units[j]}/s: give it more time')
-        stride = max(1, int(self._period / GRID + 1e-9),
-                     math.ceil(self._shortest_period / GRID - 1e-9))
-        rows = np.unique([*range(0, len(times) - (stride if self._shortest_period else 0), stride),
-                          len(times) - 1])
+                f'{limits[j] / VELOCITY_MARGIN:.6g} {self._arm.units[j]}/s: give it more time'
+            )
+        stride = max(
+            1, int(self._period / GRID + 1e-9), math.ceil(self._shortest_period / GRID - 1e-9)
+        )
+        rows = np.unique(
+            [
+                *range(0, len(times) - (stride if self._shortest_period else 0), stride),
+                len(times) - 1,
+            ]
+        )
         velocities = rates[rows][:, columns] if state.order else None
-        return ShapedTrajectory(state.commanded_joints, times[0], times[rows] - times[0],
-                                positions[rows][:, columns], velocities, None, state)
+        return ShapedTrajectory(
+            state.commanded_joints,
+            times[0],
+            times[rows] - times[0],
+            positions[rows][:, columns],
+            velocities,
+            None,
+            state,
+        )
 
     def _times(self, state, begin):
         """Knots of the shaped motion, and intermediate times for the period (k,)."""
         knots = np.add.outer(state.shaper.times, state.motion.knots).ravel()
         knots = np.unique(knots[knots > begin + MIN_KNOT_DISTANCE_S])
         # of two close knots keep the later one: the last point is the end
-        knots = np.concatenate([
-            [begin], knots[np.append(np.diff(knots) > MIN_KNOT_DISTANCE_S, True)]])
+        knots = np.concatenate(
+            [[begin], knots[np.append(np.diff(knots) > MIN_KNOT_DISTANCE_S, True)]]
+        )
         knots = self._thinned(knots)
         counts = np.ceil(np.diff(knots) / self._period * (1 - 1e-9))
         if self._shortest_period > 0.0:  # it also holds for the points between two knots
-            counts = np.minimum(counts, np.floor(
-                np.diff(knots) / self._shortest_period * (1 + 1e-9)))
+            counts = np.minimum(
+                counts, np.floor(np.diff(knots) / self._shortest_period * (1 + 1e-9))
+            )
         points = 1 + counts.sum()
         if points > self._max_points:
-            raise SettingError(f'shaped, the trajectory would have {points:.0f} points, more than '
-                               f'{self._max_points}: give a longer period, or send it in parts')
-        parts = [np.linspace(start, end, 1 + max(int(count), 1))[1:]
-                 for start, end, count in zip(knots, knots[1:], counts)]
+            raise SettingError(
+                f'shaped, the trajectory would have {points:.0f} points, more than '
+                f'{self._max_points}: give a longer period, or send it in parts'
+            )
+        parts = [
+            np.linspace(start, end, 1 + max(int(count), 1))[1:]
+            for start, end, count in zip(knots, knots[1:], counts)
+        ]
         return np.concatenate([[begin], *parts])
 
     def _thinned(self, knots):

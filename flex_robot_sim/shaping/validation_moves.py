@@ -29,37 +29,43 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import summarized
 
-MIN_MOVES = 16              # number of moves
-MAX_SPEED_SHARE = 0.6       # peak velocity, over the limit of the description
-MAX_JOINT_TRAVEL = 1.5      # of a joint between automatic poses  [rad, m]
+MIN_MOVES = 16  # number of moves
+MAX_SPEED_SHARE = 0.6  # peak velocity, over the limit of the description
+MAX_JOINT_TRAVEL = 1.5  # of a joint between automatic poses  [rad, m]
 PEAK_TO_MEAN_VELOCITY = 1.5  # of a trapezoid of three equal parts
-MIN_PERIODS = 1.0           # of the slowest mode, in a move
+MIN_PERIODS = 1.0  # of the slowest mode, in a move
 PERIODS_WITHOUT_LIMITS = 2.0  # the same without velocity limits
-STEPS_PER_PERIOD = 16       # steps in the period of the fastest mode
-MIN_STEP_S, MAX_STEP_S = 5e-4, 4e-3                                                     # [s]
+STEPS_PER_PERIOD = 16  # steps in the period of the fastest mode
+MIN_STEP_S, MAX_STEP_S = 5e-4, 4e-3  # [s]
 
 
 @summarized
 class ValidationMove(NamedTuple):
     """A move of an arm with varied stiffness and payload."""
 
-    arm: object                 # ArmModel
-    start: np.ndarray           # (joints,) [rad, m]
+    arm: object  # ArmModel
+    start: np.ndarray  # (joints,) [rad, m]
     end: np.ndarray
-    rests: tuple[Equilibrium, Equilibrium]      # at start and end
-    tool: np.ndarray            # (3, n) Jacobian of the tool at the end
-    share: np.ndarray           # (k,) unshaped path parameter, by sample
-    tables: tuple               # ModeTable along the path, for each payload of the design
-    window: float               # one period of the slowest mode                            [s]
-    step: float                 # of set points and of the simulation                       [s]
+    rests: tuple[Equilibrium, Equilibrium]  # at start and end
+    tool: np.ndarray  # (3, n) Jacobian of the tool at the end
+    share: np.ndarray  # (k,) unshaped path parameter, by sample
+    tables: tuple  # ModeTable along the path, for each payload of the design
+    window: float  # one period of the slowest mode                            [s]
+    step: float  # of set points and of the simulation                       [s]
 
 
 class ValidationMoves:
     """Moves of an arm, and the residual vibration of its tool with a shaper."""
 
-    def __init__(self, arm: ArmModel, poses: np.ndarray | None = None,
-                 payloads: Sequence[tuple | None] = (None,), uncertainty: float = 0.1,
-                 count: int = 1, gains: tuple[ArrayLike, ArrayLike] | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        poses: np.ndarray | None = None,
+        payloads: Sequence[tuple | None] = (None,),
+        uncertainty: float = 0.1,
+        count: int = 1,
+        gains: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> None:
         """
         Choose the moves.
 
@@ -73,15 +79,17 @@ class ValidationMoves:
         self._payloads, self._tool = tuple(payloads), arm.tool
         stiffness_errors = (0.0, -uncertainty, uncertainty) if uncertainty else (0.0,)
         # soft and heavy is the same error as stiff and light
-        self._variants = [(error, payload) for payload in self._payloads
-                          for error in stiffness_errors]
+        self._variants = [
+            (error, payload) for payload in self._payloads for error in stiffness_errors
+        ]
         number = max(MIN_MOVES, 2 * len(self._variants))
         self._pairs = _start_goal_pairs(arm, number) if poses is None else _between(poses, number)
         self._order = [*range(len(self._pairs))]
         # built on demand: the first ones reject a poor shaper
         self._move = lru_cache(maxsize=None)(self._build_move)
         self._unshaped = lru_cache(maxsize=None)(
-            lambda k: self._vibration(self._move(k), self._move(k).share))
+            lambda k: self._vibration(self._move(k), self._move(k).share)
+        )
 
     @cached_property
     def _median_unshaped(self):
@@ -100,38 +108,51 @@ class ValidationMoves:
             unshaped = max(self._unshaped(k), self._median_unshaped)
             worst = max(worst, self._vibration(move, shaped) / unshaped)
             if worst > limit:
-                self._order.remove(k)       # a critical move: the next shaper has to pass it first
+                self._order.remove(k)  # a critical move: the next shaper has to pass it first
                 self._order.insert(0, k)
                 break
         return worst
 
     def _build_move(self, k):
         start, end = self._pairs[k]
-        tables = tuple(path_table(self._arm, start, end, self._count, self._gains, payload)
-                       for payload in self._payloads)
+        tables = tuple(
+            path_table(self._arm, start, end, self._count, self._gains, payload)
+            for payload in self._payloads
+        )
         error, payload = self._variants[k % len(self._variants)]
-        arm = with_stiffness(loaded(self._arm, payload), (1 + error)**2)
+        arm = with_stiffness(loaded(self._arm, payload), (1 + error) ** 2)
         slowest = min(table.frequencies.min() for table in tables)
         fastest = max(table.frequencies.max() for table in tables)
         step = float(np.clip(1 / (STEPS_PER_PERIOD * fastest), MIN_STEP_S, MAX_STEP_S))
-        duration = max(PEAK_TO_MEAN_VELOCITY / MAX_SPEED_SHARE * float(
-            (np.abs(end - start) / rate_limits(arm)).max()),
-                       MIN_PERIODS / slowest)
+        duration = max(
+            PEAK_TO_MEAN_VELOCITY
+            / MAX_SPEED_SHARE
+            * float((np.abs(end - start) / rate_limits(arm)).max()),
+            MIN_PERIODS / slowest,
+        )
         if not np.isfinite(rate_limits(arm)).any():
             duration = max(duration, PERIODS_WITHOUT_LIMITS / slowest)
         rests = equilibrium(arm, start), equilibrium(arm, end)
         return ValidationMove(
-            arm, start, end, rests,
+            arm,
+            start,
+            end,
+            rests,
             jacobian(arm, rests[1].q, link=self._tool, representation='mixed')[3:],
-            trapezoid(max(int(np.ceil(duration / step)), 6)), tables, 1 / slowest, step)
+            trapezoid(max(int(np.ceil(duration / step)), 6)),
+            tables,
+            1 / slowest,
+            step,
+        )
 
     def _shaped(self, move, candidate):
         """Shaped path parameter, by sample."""
         samples = move.share[:, None]
         if not candidate.units:
             return shaped_samples(candidate.shaper, samples, move.step)[:, 0]
-        shaper = OnlineShaper(1, move.step, table=move.tables[0],
-                              stages=scaled_stages(candidate.units, move.tables))
+        shaper = OnlineShaper(
+            1, move.step, table=move.tables[0], stages=scaled_stages(candidate.units, move.tables)
+        )
         return shaper.run(samples)[:, 0]
 
     def _vibration(self, move, share):
@@ -149,8 +170,9 @@ class ValidationMoves:
         if self._gains is None:
             coordinates = simulation.follow(positions, np.vstack([rates, 0 * held]))
         else:
-            coordinates = self._servo_response(simulation, positions, start.effort, end.effort,
-                                               share)
+            coordinates = self._servo_response(
+                simulation, positions, start.effort, end.effort, share
+            )
         swing = (coordinates[-window:] - end.q) @ move.tool.T
         return float(np.linalg.norm(swing, axis=1).max())
 
@@ -164,21 +186,28 @@ class ValidationMoves:
             simulation.hold(position, *self._gains, rate)
             return start + fraction * (end - start)
 
-        log = rollout(simulation, controller=servo, record='q',
-                      duration=len(positions) * simulation.settings.time_step)
+        log = rollout(
+            simulation,
+            controller=servo,
+            record='q',
+            duration=len(positions) * simulation.settings.time_step,
+        )
         return log.q[1:]
 
 
 def trapezoid(count: int) -> np.ndarray:
     """Path parameter (count + 1,) of a trapezoid: accelerate, cruise, brake, a third each."""
     t, rise = np.arange(count + 1) / count, 1 / 3
-    return np.where(t < rise, t**2 / (2 * rise), np.where(
-        t < 1 - rise, t - rise / 2, 1 - rise - (1 - t)**2 / (2 * rise))) / (1 - rise)
+    return np.where(
+        t < rise,
+        t**2 / (2 * rise),
+        np.where(t < 1 - rise, t - rise / 2, 1 - rise - (1 - t) ** 2 / (2 * rise)),
+    ) / (1 - rise)
 
 
 def _start_goal_pairs(arm, number):
     """Pairs of poses in the joint range, with at most MAX_JOINT_TRAVEL between them."""
-    poses = poses_within(arm, number + 1)[-number - 1:]
+    poses = poses_within(arm, number + 1)[-number - 1 :]
     pairs = []
     for start, end in zip(poses, poses[1:]):
         travel = np.abs(end - start).max()

@@ -5,7 +5,6 @@ The stability bound covers a few poses with straight links. Elsewhere, the energ
 an instability long before the state becomes non-finite.
 """
 
-
 import numpy as np
 
 from flex_robot_sim.dynamics.stability import longest_step, longest_steps, rounded_down
@@ -15,8 +14,8 @@ from flex_robot_sim.util.settings import SimulationSettings
 
 EXPLICIT_SCHEMES = ('rk4', 'semi_implicit_euler', 'forward_euler')
 STOP_DAMPING_FACTORS = (1.0, 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 1024, 1 / 4096)
-ENERGY_CHECK_STEPS = 100            # between two checks of the energy balance
-MAX_RELATIVE_ENERGY_GAIN = 0.05     # of the energy that has flowed through the arm
+ENERGY_CHECK_STEPS = 100  # between two checks of the energy balance
+MAX_RELATIVE_ENERGY_GAIN = 0.05  # of the energy that has flowed through the arm
 MAX_RELATIVE_POTENTIAL_GAIN = 1e-6  # of the potential energy, most of which may be constant
 
 
@@ -38,16 +37,24 @@ class StepLimits:
         if self._scheme not in EXPLICIT_SCHEMES:
             return []
         # less stop damping permits longer steps, but the stops rebound more
-        steps = longest_steps(self._arrays, self._scheme, stiffness, damping, (
-            factor * self._full_stop_damping for factor in STOP_DAMPING_FACTORS))
+        steps = longest_steps(
+            self._arrays,
+            self._scheme,
+            stiffness,
+            damping,
+            (factor * self._full_stop_damping for factor in STOP_DAMPING_FACTORS),
+        )
         longest = next(steps)
         if self._time_step > longest:
-            remedy = (f'with straight links, in the poses looked at, the longest step that works '
-                      f'is {rounded_down(longest):.3g} s' if longest
-                      else 'no step works, because some mode is undamped')
-            raise SettingError(f'time_step = {self._time_step:g} s is too long for '
-                               f'{self._scheme}: '
-                               f'{remedy}')
+            remedy = (
+                f'with straight links, in the poses looked at, the longest step that works '
+                f'is {rounded_down(longest):.3g} s'
+                if longest
+                else 'no step works, because some mode is undamped'
+            )
+            raise SettingError(
+                f'time_step = {self._time_step:g} s is too long for {self._scheme}: {remedy}'
+            )
         return self._soften_stops(steps)
 
     def remedy(self, position: np.ndarray, stiffness: np.ndarray, damping: np.ndarray) -> str:
@@ -56,8 +63,10 @@ class StepLimits:
         if self._scheme in EXPLICIT_SCHEMES and ((position > upper) | (position < lower)).any():
             longest = longest_step(self._arrays, self._scheme, stiffness, damping, in_stops=True)
             if longest < self._time_step:
-                return (f'A joint leans on its stop, where {self._scheme} takes steps of '
-                        f'{rounded_down(longest):.3g} s at most')
+                return (
+                    f'A joint leans on its stop, where {self._scheme} takes steps of '
+                    f'{rounded_down(longest):.3g} s at most'
+                )
         return ''
 
     def _soften_stops(self, steps):
@@ -69,9 +78,11 @@ class StepLimits:
         if self.is_reported:
             return []
         self.is_reported = True
-        return [f'time_step = {self._time_step:g} s is too long for {self._scheme} where joints '
-                'lean on their stops, even without damping: it takes '
-                f'{rounded_down(longest):.3g} s at most there']
+        return [
+            f'time_step = {self._time_step:g} s is too long for {self._scheme} where joints '
+            'lean on their stops, even without damping: it takes '
+            f'{rounded_down(longest):.3g} s at most there'
+        ]
 
 
 class EnergyGain:
@@ -91,8 +102,14 @@ class EnergyGain:
         self._steps += steps
         return self._steps >= ENERGY_CHECK_STEPS and not self.is_reported
 
-    def report(self, energies: np.ndarray, flow: np.ndarray, start: float, time: float,
-             settings: SimulationSettings) -> list[str]:
+    def report(
+        self,
+        energies: np.ndarray,
+        flow: np.ndarray,
+        start: float,
+        time: float,
+        settings: SimulationSettings,
+    ) -> list[str]:
         """Line about excess (kinetic, strain, potential) energy [J] at a time [s], if any."""
         kinetic, strain, potential = energies
         work, dissipated = flow[:2]
@@ -100,15 +117,21 @@ class EnergyGain:
         # at a turning point the kinetic energy is zero
         self._most = max(self._most, kinetic + strain + dissipated + abs(work))
         is_excessive = bool(
-            gain > MAX_RELATIVE_ENERGY_GAIN * self._most
-            + MAX_RELATIVE_POTENTIAL_GAIN * (abs(potential) + abs(start)))
+            gain
+            > MAX_RELATIVE_ENERGY_GAIN * self._most
+            + MAX_RELATIVE_POTENTIAL_GAIN * (abs(potential) + abs(start))
+        )
         self.is_reported = is_excessive and self._was_seen
         self._steps, self._was_seen = 0, is_excessive
         is_explicit = settings.scheme in EXPLICIT_SCHEMES
-        name, remedy = ((settings.scheme, 'the scheme implicit_midpoint') if is_explicit else
-                        (settings.formulation, 'the formulation recursion'))
+        name, remedy = (
+            (settings.scheme, 'the scheme implicit_midpoint')
+            if is_explicit
+            else (settings.formulation, 'the formulation recursion')
+        )
         return self.is_reported * [
             f'by {time:.4g} s {name} has made {gain:.3g} J out of nothing: time_step = '
             f'{settings.time_step:g} s is too long for it here'
             f'{"" if is_explicit else ", or the arm bends too far"}. Take a shorter one, or '
-            f'{remedy}']
+            f'{remedy}'
+        ]

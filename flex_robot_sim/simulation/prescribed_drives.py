@@ -17,8 +17,8 @@ from flex_robot_sim.motion.prescribed_motion import PrescribedMotion, as_motion
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
 
-JUMP_TOLERANCE = 1e-6       # larger jumps of a drive are reported                [rad, m]
-MAX_CURVATURE_SHARE = 0.1   # largest deviation from even acceleration, over the travel of a step
+JUMP_TOLERANCE = 1e-6  # larger jumps of a drive are reported                [rad, m]
+MAX_CURVATURE_SHARE = 0.1  # largest deviation from even acceleration, over the travel of a step
 
 
 class PrescribedDrives:
@@ -28,8 +28,8 @@ class PrescribedDrives:
         """Prescribe no motion yet."""
         self._simulated = simulated
         self.motions: dict[int, Callable[[float], tuple[float, float]]] = {}  # by row of the joint
-        self._ends: dict[int, tuple[float, float]] = {}     # of these, at the end of the step
-        self._jumped: set[int] = set()                      # joints whose jump was reported
+        self._ends: dict[int, tuple[float, float]] = {}  # of these, at the end of the step
+        self._jumped: set[int] = set()  # joints whose jump was reported
 
     def saved(self) -> tuple:
         """Return what the next step depends on."""
@@ -62,8 +62,9 @@ class PrescribedDrives:
         work.step[:] = 0.0
         return lines
 
-    def follow(self, places: ArrayLike, rates: ArrayLike,
-               efforts: np.ndarray | None) -> tuple[np.ndarray, int]:
+    def follow(
+        self, places: ArrayLike, rates: ArrayLike, efforts: np.ndarray | None
+    ) -> tuple[np.ndarray, int]:
         """Move all drives along samples; return all coordinates (k, n), and the steps taken."""
         places, rates = (np.ascontiguousarray(array_or_nan(table)) for table in (places, rates))
         simulated = self._simulated
@@ -71,19 +72,34 @@ class PrescribedDrives:
         if places.ndim != 2 or places.shape != (len(places), size) or rates.shape != places.shape:
             raise SettingError(f'places and rates of drives to follow must be (k, {size}) each')
         if not np.isfinite([places, rates]).all() or not len(places):
-            raise SettingError('places and rates of drives to follow must be finite, one row at '
-                               'least')
-        if (settings.formulation != 'recursion' or settings.scheme != 'implicit_midpoint'
-                or self.motions):
-            raise SettingError('drives that follow samples need the recursion, the scheme '
-                               'implicit_midpoint, and no other motion that is prescribed')
+            raise SettingError(
+                'places and rates of drives to follow must be finite, one row at least'
+            )
+        if (
+            settings.formulation != 'recursion'
+            or settings.scheme != 'implicit_midpoint'
+            or self.motions
+        ):
+            raise SettingError(
+                'drives that follow samples need the recursion, the scheme '
+                'implicit_midpoint, and no other motion that is prescribed'
+            )
         self._set_drives(enumerate(zip(places[0], rates[0])))
         trajectory = np.tile(simulated.state.q, (len(places), 1))
         work.prescribed[:] = 1.0
         completed = advance_prescribed(
-            simulated.arrays, simulated.loads, simulated.step_settings, simulated.state,
-            simulated.watch, work, simulated.motor_q, places, rates, trajectory,
-            np.empty(places.shape) if efforts is None else efforts)
+            simulated.arrays,
+            simulated.loads,
+            simulated.step_settings,
+            simulated.state,
+            simulated.watch,
+            work,
+            simulated.motor_q,
+            places,
+            rates,
+            trajectory,
+            np.empty(places.shape) if efforts is None else efforts,
+        )
         work.prescribed[:] = work.prescribed_effort[:] = 0.0
         simulated.clear_step_history()
         return trajectory, completed
@@ -97,11 +113,13 @@ class PrescribedDrives:
             self._simulated.work.prescribed_acceleration[row] = change / h
             predicted = position + 0.5 * h * (velocity + target[1])
             # a change of velocity may happen at either end of the step
-            tolerance = h * (0.5 * abs(change)
-                             + MAX_CURVATURE_SHARE * max(abs(velocity), abs(target[1])))
+            tolerance = h * (
+                0.5 * abs(change) + MAX_CURVATURE_SHARE * max(abs(velocity), abs(target[1]))
+            )
             if row not in self._jumped:
-                for line in self._jump(row, end, predicted, target[0], 'its velocity leads to',
-                                       tolerance):
+                for line in self._jump(
+                    row, end, predicted, target[0], 'its velocity leads to', tolerance
+                ):
                     self._jumped.add(row)
                     yield line
 
@@ -110,8 +128,9 @@ class PrescribedDrives:
         self._set_drives(self._ends.items())
         self._simulated.work.step[0] = 0.0
 
-    def put_on_motions(self, q: np.ndarray, qd: np.ndarray, is_straight: Sequence[bool],
-                       time: float) -> Iterator[str]:
+    def put_on_motions(
+        self, q: np.ndarray, qd: np.ndarray, is_straight: Sequence[bool], time: float
+    ) -> Iterator[str]:
         """Move the drives onto their motions; is_straight: so do link sides, in q and in qd."""
         for row, motion in self.motions.items():
             k, target = self._simulated.motor_q[row], motion(time)
@@ -126,9 +145,11 @@ class PrescribedDrives:
         arm = self._simulated.arm
         if abs(target - position) > tolerance + JUMP_TOLERANCE:
             unit, name = arm.units[row], arm.joint_names[row]
-            yield (f'the motion of "{name}" is at {target:.6g} {unit} at {time:.6g} s, where '
-                   f'{origin} {position:.6g} {unit}: the drive jumps. Prescribe a motion that '
-                   'goes on from there')
+            yield (
+                f'the motion of "{name}" is at {target:.6g} {unit} at {time:.6g} s, where '
+                f'{origin} {position:.6g} {unit}: the drive jumps. Prescribe a motion that '
+                'goes on from there'
+            )
 
     def _set_drives(self, states):
         """Set positions and velocities of drives (by row); the change of energy is their work."""

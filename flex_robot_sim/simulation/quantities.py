@@ -12,20 +12,34 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-Quantity = Callable[[Any], Any]     # function of a Simulation or a Batch
+Quantity = Callable[[Any], Any]  # function of a Simulation or a Batch
 
 DEFAULT_QUANTITIES = ('q', 'v', 'applied_effort')
-UNITS = {'q': 'rad, m', 'v': 'rad/s, m/s', 'position': 'rad, m', 'velocity': 'rad/s, m/s',
-         'motor_position': 'rad, m', 'motor_velocity': 'rad/s, m/s', 'effort': 'N m, N',
-         'applied_effort': 'N m, N', 'mean_effort': 'N m, N', 'deflection': 'm, rad',
-         'curvature': '1/m', 'energy': 'J', 'pose': 'm', 'twist': 'rad/s, m/s',
-         'twist_rate': 'rad/s2, m/s2', 'wrench': 'N m, N'}
-BY_NAME = ('pose', 'twist', 'twist_rate', 'wrench')     # queries of a link or a joint
+UNITS = {
+    'q': 'rad, m',
+    'v': 'rad/s, m/s',
+    'position': 'rad, m',
+    'velocity': 'rad/s, m/s',
+    'motor_position': 'rad, m',
+    'motor_velocity': 'rad/s, m/s',
+    'effort': 'N m, N',
+    'applied_effort': 'N m, N',
+    'mean_effort': 'N m, N',
+    'deflection': 'm, rad',
+    'curvature': '1/m',
+    'energy': 'J',
+    'pose': 'm',
+    'twist': 'rad/s, m/s',
+    'twist_rate': 'rad/s2, m/s2',
+    'wrench': 'N m, N',
+}
+BY_NAME = ('pose', 'twist', 'twist_rate', 'wrench')  # queries of a link or a joint
 AXES = ('x', 'y', 'z')
-COMPONENTS = {                      # of the last axes of a quantity
+COMPONENTS = {  # of the last axes of a quantity
     'deflection': (*(f'tip_{axis}' for axis in AXES), *(f'tip_turn_{axis}' for axis in AXES)),
     'twist': (*(f'angular_{axis}' for axis in AXES), *(f'linear_{axis}' for axis in AXES)),
-    'wrench': (*(f'moment_{axis}' for axis in AXES), *(f'force_{axis}' for axis in AXES))}
+    'wrench': (*(f'moment_{axis}' for axis in AXES), *(f'force_{axis}' for axis in AXES)),
+}
 COMPONENTS['twist_rate'] = COMPONENTS['twist']
 
 
@@ -82,8 +96,10 @@ def _name_of(item):
     if not callable(item):
         raise _unusable(item)
     if name is None or name == '<lambda>':
-        raise SettingError("record has a function without a name: give it one, as in record="
-                           "{'tip': lambda simulation: ...}")
+        raise SettingError(
+            'record has a function without a name: give it one, as in record='
+            "{'tip': lambda simulation: ...}"
+        )
     return name
 
 
@@ -104,10 +120,13 @@ def _quantity(item):
             raise SettingError(f'a {type(simulation).__name__} has no {query} to record')
         found = getattr(simulation, query)
         return found(*([name] if name else [])) if callable(found) else found
+
     return value
 
 
 def _unusable(item):
     names = (f'{name}:NAME' if name in BY_NAME else name for name in UNITS)
-    return SettingError(f'record = {shortened(repr(item), 60)} is no quantity. Known: '
-                        f'{", ".join(names)}, and functions of the simulation')
+    return SettingError(
+        f'record = {shortened(repr(item), 60)} is no quantity. Known: '
+        f'{", ".join(names)}, and functions of the simulation'
+    )

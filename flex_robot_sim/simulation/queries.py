@@ -21,10 +21,10 @@ class Energy(NamedTuple):
     """Where the energy is [J]."""
 
     kinetic: float
-    strain: float           # in elastic links, gears and stops
+    strain: float  # in elastic links, gears and stops
     gravity: float
-    work: float             # done by motors and loads since the start
-    dissipated: float       # since the start
+    work: float  # done by motors and loads since the start
+    dissipated: float  # since the start
     # of these: zero except for rounding; for the errors of explicit schemes, formulations and
     # steps with prescribed drives; and for uncorrected losses of coarse implicit steps (T44, T46)
     balance: float
@@ -49,20 +49,23 @@ def accelerations(simulated: SimulatedArm) -> np.ndarray:
     """Accelerations of all coordinates (n,) at this instant."""
     arrays, (q, qd, qdd, effort, *_) = simulated.arrays, simulated.state
     qdd, work = qdd.copy(), simulated.query_work
-    is_sticky = (simulated.settings.scheme == 'implicit_midpoint'
-                 and has_dry_friction(arrays.friction))
+    is_sticky = simulated.settings.scheme == 'implicit_midpoint' and has_dry_friction(
+        arrays.friction
+    )
     work.joint_force[:] = simulated.work.joint_force
     work.own_inertia[:] = simulated.work.own_inertia
-    set_instant_accelerations(arrays, simulated.loads, q, qd, effort, is_sticky, work,
-                              np.empty(q.size), qdd)
+    set_instant_accelerations(
+        arrays, simulated.loads, q, qd, effort, is_sticky, work, np.empty(q.size), qdd
+    )
     return qdd
 
 
 def carried_body(arm: ArmModel, joint: str) -> tuple[int, Frame]:
     """Return the body that a joint carries, and the Frame of its link there."""
     if not is_known(joint, arm.carried_bodies):
-        raise SettingError(f'no joint "{joint}" carries a body. Known: '
-                           f'{", ".join(arm.carried_bodies)}')
+        raise SettingError(
+            f'no joint "{joint}" carries a body. Known: {", ".join(arm.carried_bodies)}'
+        )
     return arm.carried_bodies[joint]
 
 
@@ -70,7 +73,8 @@ def wrench(simulated: SimulatedArm, joint: str) -> np.ndarray:
     """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
     arm, state, work = simulated.arm, simulated.state, simulated.query_work
     body, frame = carried_body(arm, joint)
-    inverse_dynamics(simulated.arrays, state.q, state.qd, accelerations(simulated), work,
-                     np.zeros(arm.size))
+    inverse_dynamics(
+        simulated.arrays, state.q, state.qd, accelerations(simulated), work, np.zeros(arm.size)
+    )
     moment, force = work.F[body, :3], work.F[body, 3:]
     return np.concatenate([frame.R.T @ (moment - np.cross(frame.p, force)), frame.R.T @ force])

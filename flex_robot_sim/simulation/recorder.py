@@ -41,7 +41,7 @@ class Recorder:
     def _step_and_record(self, steps):
         """Take steps, and sample each log when it is due."""
         logs = tuple(log for log in self._logs if log.is_recording)
-        self._logs = ()         # the steps between two samples are plain ones
+        self._logs = ()  # the steps between two samples are plain ones
         try:
             while steps:
                 count = min([steps, *(log.steps_to_sample for log in logs)])

@@ -35,9 +35,14 @@ Controller = Callable[..., 'ArrayLike | None']
 class ControlLoop:
     """Steps a Simulation or a Batch with a sampled controller, and records it."""
 
-    def __init__(self, simulation: Any, controller: Controller | None = None,
-                 timing: LoopTiming | None = None, record: Callable[[Any], object] | None = None,
-                 record_period: float | None = None) -> None:
+    def __init__(
+        self,
+        simulation: Any,
+        controller: Controller | None = None,
+        timing: LoopTiming | None = None,
+        record: Callable[[Any], object] | None = None,
+        record_period: float | None = None,
+    ) -> None:
         """
         Start now.
 
@@ -48,19 +53,28 @@ class ControlLoop:
         h = simulation.settings.time_step
         timing = LoopTiming(h, 0.0) if timing is None else checked_timing(timing)
         steps = np.array([seconds / h for seconds in timing])
-        if not np.isfinite(steps).all() or (
-                np.abs(steps - np.round(steps)) > STEP_TOLERANCE).any():
-            raise SettingError(f'period and delay of a loop, {timing.period:g} and '
-                               f'{timing.delay:g} s, must be whole numbers of time steps of {h:g} '
-                               's')
+        if (
+            not np.isfinite(steps).all()
+            or (np.abs(steps - np.round(steps)) > STEP_TOLERANCE).any()
+        ):
+            raise SettingError(
+                f'period and delay of a loop, {timing.period:g} and '
+                f'{timing.delay:g} s, must be whole numbers of time steps of {h:g} '
+                's'
+            )
         if controller is not None and not callable(controller):
-            raise SettingError(f'controller = {shortened(repr(controller), 60)} must be a '
-                               'function of time and simulation that returns efforts')
+            raise SettingError(
+                f'controller = {shortened(repr(controller), 60)} must be a '
+                'function of time and simulation that returns efforts'
+            )
         self.simulation, self.controller, self._record = simulation, controller, record
         self._period, self._delay = (int(step) for step in np.round(steps))
-        self._record_period = (self._period if record_period is None
-                               else whole_steps('record_period', record_period, h))
-        self._pending: deque[tuple[int, np.ndarray]] = deque()      # (step, efforts)
+        self._record_period = (
+            self._period
+            if record_period is None
+            else whole_steps('record_period', record_period, h)
+        )
+        self._pending: deque[tuple[int, np.ndarray]] = deque()  # (step, efforts)
         self._step = 0
 
     def advance(self, steps: int) -> None:
@@ -69,10 +83,14 @@ class ControlLoop:
         while self._step < end:
             self._sample()
             events = [end, *(step for step, _ in self._pending)]
-            events += [self._step + period - self._step % period
-                       for call, period in ((self.controller, self._period),
-                                            (self._record, self._record_period))
-                       if call is not None]
+            events += [
+                self._step + period - self._step % period
+                for call, period in (
+                    (self.controller, self._period),
+                    (self._record, self._record_period),
+                )
+                if call is not None
+            ]
             count = min(events) - self._step
             self.simulation.step(count)
             self._step += count
@@ -98,14 +116,22 @@ class ControlLoop:
                 f'the controller "{_name_of(self.controller)}" returned '
                 f'{shortened(repr(effort), 100)} at {simulation.time:.6g} s: it must return '
                 f'{" x ".join(map(str, shape))} finite efforts '
-                f'({", ".join(simulation.arm.joint_names)}), or None')
+                f'({", ".join(simulation.arm.joint_names)}), or None'
+            )
         return efforts
 
 
-def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller | None = None,
-            trajectory: Any = None, record: Any = DEFAULT_QUANTITIES,
-            period: float | None = None, delay: float = 0.0,
-            record_period: float | None = None) -> SimulationLog:
+def rollout(
+    arm_or_simulation: Any,
+    *,
+    duration: float,
+    controller: Controller | None = None,
+    trajectory: Any = None,
+    record: Any = DEFAULT_QUANTITIES,
+    period: float | None = None,
+    delay: float = 0.0,
+    record_period: float | None = None,
+) -> SimulationLog:
     """
     Run a simulation for a time; return the SimulationLog of the recorded quantities.
 
@@ -140,15 +166,22 @@ def rollout(arm_or_simulation: Any, *, duration: float, controller: Controller |
     h = simulation.settings.time_step
     steps = number_or_nan(duration) / h
     if not isfinite(steps) or not steps >= 0.5:
-        raise SettingError(f'duration = {shortened(repr(duration), 60)} must be finite '
-                           f'and at least a time step of {h:g} s')
+        raise SettingError(
+            f'duration = {shortened(repr(duration), 60)} must be finite '
+            f'and at least a time step of {h:g} s'
+        )
     log, call = SimulationLog(simulation, record), controller
     if callable(controller):
         _expect_parameters(controller, follow is not None)
         if follow is not None:
             call = _TrackingController(controller, follow)
-    loop = ControlLoop(simulation, call, LoopTiming(h if period is None else period, delay),
-                       log.sample, record_period)
+    loop = ControlLoop(
+        simulation,
+        call,
+        LoopTiming(h if period is None else period, delay),
+        log.sample,
+        record_period,
+    )
     prescribed = simulation.arm.joint_names if follow is not None and controller is None else ()
     try:
         for row, joint in enumerate(prescribed):
@@ -185,8 +218,8 @@ def _expect_parameters(controller, has_trajectory):
         raise SettingError(
             f'the controller "{_name_of(controller)}" must be a function of {", ".join(words)}'
             + (': the target is the present point of the trajectory' if has_trajectory else '')
-            ) from error
-    except ValueError:      # a builtin may have no signature
+        ) from error
+    except ValueError:  # a builtin may have no signature
         pass
 
 
@@ -195,21 +228,27 @@ def _start(arm_or_simulation, trajectory, is_target):
     is_arm = isinstance(arm_or_simulation, ArmModel)
     simulation = Simulation(arm_or_simulation) if is_arm else arm_or_simulation
     if not isinstance(simulation, Recorder):
-        raise SettingError(f'{shortened(repr(simulation), 60)} is no ArmModel, Simulation or '
-                           'Batch: make one by frs.load(robot) or frs.Simulation(arm)')
+        raise SettingError(
+            f'{shortened(repr(simulation), 60)} is no ArmModel, Simulation or '
+            'Batch: make one by frs.load(robot) or frs.Simulation(arm)'
+        )
     if trajectory is None:
         return simulation, None
     position = simulation.motor_position
     if not isinstance(simulation, Simulation):
         if not is_target:
-            raise SettingError('the drives of a Batch follow no trajectory exactly: give a '
-                               'controller, which receives it as its target')
+            raise SettingError(
+                'the drives of a Batch follow no trajectory exactly: give a '
+                'controller, which receives it as its target'
+            )
         if isinstance(trajectory, Trajectory) and (position != position[0]).any():
-            raise SettingError('a Trajectory starts at the position of the drives, and those of '
-                               'the arms of this Batch differ: give a Motion or a function')
+            raise SettingError(
+                'a Trajectory starts at the position of the drives, and those of '
+                'the arms of this Batch differ: give a Motion or a function'
+            )
         position = position[0]
     follow = JointTrajectory(simulation.arm, trajectory, position, simulation.time)
-    if is_arm:      # the new simulation starts on the trajectory
+    if is_arm:  # the new simulation starts on the trajectory
         first = follow(simulation.time)
         q = equilibrium(simulation.arm, first.position).q
         v = np.zeros(simulation.arm.size)

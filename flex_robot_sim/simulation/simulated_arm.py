@@ -32,13 +32,19 @@ from flex_robot_sim.util.settings import SimulationSettings
 STEP_HISTORY_FIELDS = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step')
 SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 # inputs of the steps; the workspace of queries shares them
-INPUT_FIELDS = ('effort_limit', 'rate_limit', *SERVO_FIELDS, 'prescribed',
-                'prescribed_acceleration')
-SAVED_FIELDS = {        # of each table: what the next step depends on
+INPUT_FIELDS = (
+    'effort_limit',
+    'rate_limit',
+    *SERVO_FIELDS,
+    'prescribed',
+    'prescribed_acceleration',
+)
+SAVED_FIELDS = {  # of each table: what the next step depends on
     'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
     'work': (*STEP_HISTORY_FIELDS, *INPUT_FIELDS, 'applied', 'prescribed_effort'),
-    'arrays': ('inertia', 'stop_damping'),      # they change with payloads and servos
-    'watch': ('turn', 'bent', 'turned', 'hard', 'coarse', 'enough')}
+    'arrays': ('inertia', 'stop_damping'),  # they change with payloads and servos
+    'watch': ('turn', 'bent', 'turned', 'hard', 'coarse', 'enough'),
+}
 
 MakeFormulation = Callable[[ArmModel], Formulation]
 
@@ -46,14 +52,16 @@ MakeFormulation = Callable[[ArmModel], Formulation]
 class SimulatedArm:
     """State, loads, numbers and workspaces of one arm."""
 
-    def __init__(self, arm: ArmModel, settings: SimulationSettings,
-                 make_formulation: MakeFormulation | None) -> None:
+    def __init__(
+        self, arm: ArmModel, settings: SimulationSettings, make_formulation: MakeFormulation | None
+    ) -> None:
         """Start with straight links in the zero position, by the recursion or a formulation."""
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
-        self.arrays = arm.arrays._replace(**{
-            name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']})
+        self.arrays = arm.arrays._replace(
+            **{name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']}
+        )
         self.step_settings = make_step_settings(settings)
-        self.time_step = float(settings.time_step)      # [s]
+        self.time_step = float(settings.time_step)  # [s]
         self.state, self.watch = make_state(arm), make_watch(arm, settings)
         self.work = make_workspace(arm.arrays)
         if settings.drive_limits:
@@ -61,12 +69,13 @@ class SimulatedArm:
             self.work.rate_limit[:] = rate_limits(arm)
         # queries have their own workspace: another thread may query while this one steps
         self.query_work = make_workspace(arm.arrays)._replace(
-            **{name: getattr(self.work, name) for name in INPUT_FIELDS})
+            **{name: getattr(self.work, name) for name in INPUT_FIELDS}
+        )
         self.motor_q = arm.motor_q
         self.payloads: dict[str, Payload] = {}
         self.pushes: dict[str, Push] = {}
         self.loads = make_loads(arm)
-        self.start_energy = 0.0     # [J]
+        self.start_energy = 0.0  # [J]
         self.formulation: FormulationDynamics | None = None
         # bound to the tables of the steps
         self._advance_checked: Callable[..., tuple[int, int]] | None = None
@@ -80,10 +89,16 @@ class SimulatedArm:
 
     def saved(self) -> dict[str, Any]:
         """Return what the next step depends on; it shares only arm, settings and motions."""
-        tables = {table: {name: getattr(getattr(self, table), name).copy() for name in names}
-                  for table, names in SAVED_FIELDS.items()}
-        return {**tables, 'payloads': copy(self.payloads), 'pushes': copy(self.pushes),
-                'start_energy': self.start_energy}
+        tables = {
+            table: {name: getattr(getattr(self, table), name).copy() for name in names}
+            for table, names in SAVED_FIELDS.items()
+        }
+        return {
+            **tables,
+            'payloads': copy(self.payloads),
+            'pushes': copy(self.pushes),
+            'start_energy': self.start_energy,
+        }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `saved` returned for such an arm."""
@@ -96,12 +111,19 @@ class SimulatedArm:
 
     def has_other_gains(self, stiffness: np.ndarray, damping: np.ndarray) -> bool:
         """Whether the servo has other gains, (joints,) each."""
-        work = self.work        # plain numbers: for a few, numpy takes longer
-        return ([stiffness.tolist(), damping.tolist()]
-                != [work.servo_stiffness.tolist(), work.servo_damping.tolist()])
+        work = self.work  # plain numbers: for a few, numpy takes longer
+        return [stiffness.tolist(), damping.tolist()] != [
+            work.servo_stiffness.tolist(),
+            work.servo_damping.tolist(),
+        ]
 
-    def set_servo(self, target: np.ndarray, rate: np.ndarray | float, stiffness: np.ndarray,
-                  damping: np.ndarray) -> None:
+    def set_servo(
+        self,
+        target: np.ndarray,
+        rate: np.ndarray | float,
+        stiffness: np.ndarray,
+        damping: np.ndarray,
+    ) -> None:
         """Set targets, their rates, and gains of the servo, (joints,) each."""
         for name, values in zip(SERVO_FIELDS, (target, rate, stiffness, damping)):
             getattr(self.work, name)[:] = values
@@ -157,18 +179,28 @@ class SimulatedArm:
         It yields the number of steps taken, and that of events in `watch` (None: not counted)
         or NON_FINITE_EFFORT. With the default scheme, the call is kept in `last_call`.
         """
-        arguments = (self.arrays, self.loads, self.step_settings, self.state, steps, self.watch,
-                     self.work)
+        arguments = (
+            self.arrays,
+            self.loads,
+            self.step_settings,
+            self.state,
+            steps,
+            self.watch,
+            self.work,
+        )
         if self.formulation is not None:
-            return zip(starmap(advance_with_formulation, ((self.formulation, *arguments),)),
-                       repeat(None))
+            return zip(
+                starmap(advance_with_formulation, ((self.formulation, *arguments),)), repeat(None)
+            )
         if self.settings.scheme != 'implicit_midpoint':
             is_explicit = self.settings.scheme in EXPLICIT_SCHEMES
-            return zip(starmap(advance_explicitly if is_explicit else advance_adaptively,
-                               (arguments,)), repeat(None))
+            return zip(
+                starmap(advance_explicitly if is_explicit else advance_adaptively, (arguments,)),
+                repeat(None),
+            )
         if self._advance_checked is None:
             none = (*arguments[:4], 0, *arguments[5:])
-            bind(advance_checked, *none)(*none)     # a first call is slower
+            bind(advance_checked, *none)(*none)  # a first call is slower
             self._advance_checked = bind(advance_checked, *none)
         self.last_call = steps, arguments[1], self._advance_checked, (arguments,)
         return starmap(self._advance_checked, (arguments,))
@@ -178,4 +210,5 @@ class SimulatedArm:
         self.formulation = None
         if self._make_formulation is not None:
             self.formulation = FormulationDynamics(
-                self._make_formulation(replace(self.arm, arrays=self.arrays)), self.arrays)
+                self._make_formulation(replace(self.arm, arrays=self.arrays)), self.arrays
+            )

@@ -40,7 +40,7 @@ from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, quantities, summarized
 
-PARTS = ('_simulated', '_drives', '_monitor')   # made anew in copies, from what each has saved
+PARTS = ('_simulated', '_drives', '_monitor')  # made anew in copies, from what each has saved
 # further attributes that a SimulationState contains; copies record no logs
 STATE_ATTRIBUTES = ('arm', 'settings', 'time', 'reports', '_logs')
 
@@ -74,7 +74,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         refuse_massless(arm)
         self.arm, self.settings = arm, settings
         self.time = 0.0
-        self.reports: list[str] = []    # warnings: the state is outside the validity of the model
+        self.reports: list[str] = []  # warnings: the state is outside the validity of the model
         self._start_lines = tuple(line for line in [start_note(arm)] if line)
         self._make_parts()
         self._simulated.state.q[:] = start_coordinates(arm)
@@ -83,13 +83,20 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         self.reports += self._start_lines
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**{name: value for name, value in vars(self).items()
-                   if name not in (*PARTS, *STATE_ATTRIBUTES)}, 'state': self.save_state()}
+        return {
+            **{
+                name: value
+                for name, value in vars(self).items()
+                if name not in (*PARTS, *STATE_ATTRIBUTES)
+            },
+            'state': self.save_state(),
+        }
 
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         state = attributes['state']
-        super().__setstate__({name: value for name, value in attributes.items()
-                              if name != 'state'})
+        super().__setstate__(
+            {name: value for name, value in attributes.items() if name != 'state'}
+        )
         self.arm, self.settings, self.reports = state.arm, state.settings, []
         self._make_parts()
         self.restore_state(state)
@@ -106,8 +113,13 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
             sim.restore_state(state)
             assert sim.time == 0.0
         """
-        return SimulationState(self.time, self.arm, self.settings, [*self.reports],
-                               {name: getattr(self, name).saved() for name in PARTS})
+        return SimulationState(
+            self.time,
+            self.arm,
+            self.settings,
+            [*self.reports],
+            {name: getattr(self, name).saved() for name in PARTS},
+        )
 
     def restore_state(self, state: SimulationState) -> None:
         """
@@ -150,8 +162,9 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         :param v: rates of all coordinates, (nv,), or of the joints; default: zero.
         """
         simulated = self._simulated
-        is_by_joint = [values is None or array_or_nan(values).size != self.arm.size
-                       for values in (q, v)]
+        is_by_joint = [
+            values is None or array_or_nan(values).size != self.arm.size for values in (q, v)
+        ]
         q, v = checked_state(self.arm, q, v)
         self._report_state(q)
         self.reports += self._drives.put_on_motions(q, v, is_by_joint, self.time)
@@ -175,12 +188,17 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         simulated.set_pushes({})
         self._monitor.reset()
         self.reports.clear()
-        self._check_step_stability(0.0, 0.0)        # repeats its warning
+        self._check_step_stability(0.0, 0.0)  # repeats its warning
         self.set_state()
         self.reports += self._start_lines
 
-    def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
-             rate: ArrayLike | None = None) -> None:
+    def hold(
+        self,
+        target: ArrayLike,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        rate: ArrayLike | None = None,
+    ) -> None:
         """
         Hold `target` with a PD servo in addition to `effort`; zero gains switch it off.
 
@@ -200,9 +218,14 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         """Names of the links that are pushed."""
         return tuple(self._simulated.pushes)
 
-    def push(self, link: str, force: ArrayLike = (0.0, 0.0, 0.0),
-             moment: ArrayLike = (0.0, 0.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0),
-             follows: bool = False) -> None:
+    def push(
+        self,
+        link: str,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        follows: bool = False,
+    ) -> None:
         """
         Apply a force and a moment to a link until the next call; without both, remove them.
 
@@ -211,15 +234,22 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         :param point: where the force acts, in the link frame (3,) [m].
         """
         expect_link(self.arm, link)
-        make_loads(self.arm, [Push(link, force, moment, point, follows)])   # checks the numbers
-        pushes = {**self._simulated.pushes,     # copies: the caller may write into its own arrays
-                  link: Push(link, np.array(force), np.array(moment), np.array(point), follows)}
+        make_loads(self.arm, [Push(link, force, moment, point, follows)])  # checks the numbers
+        pushes = {
+            **self._simulated.pushes,  # copies: the caller may write into its own arrays
+            link: Push(link, np.array(force), np.array(moment), np.array(point), follows),
+        }
         if not np.any(force) and not np.any(moment):
             del pushes[link]
         self._simulated.set_pushes(pushes)
 
-    def set_payload(self, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
-                    inertia: ArrayLike | None = None) -> None:
+    def set_payload(
+        self,
+        link: str,
+        mass: float,
+        centre: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+    ) -> None:
         """
         Attach a rigid body to a link, in place of its previous payload.
 
@@ -229,11 +259,13 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         expect_payload_link(self.arm, link)
         simulated = self._simulated
         previous, energy_before = simulated.payloads, simulated.energies().sum()
-        simulated.set_payloads({**previous, link: make_payload(self.arm, link, mass, centre,
-                                                               inertia)})
+        simulated.set_payloads(
+            {**previous, link: make_payload(self.arm, link, mass, centre, inertia)}
+        )
         try:
-            self._check_step_stability(simulated.work.servo_stiffness,
-                                       simulated.work.servo_damping)
+            self._check_step_stability(
+                simulated.work.servo_stiffness, simulated.work.servo_damping
+            )
         except SettingError:
             simulated.set_payloads(previous)
             raise
@@ -255,8 +287,9 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         """
         self.reports += self._drives.prescribe(joint, motion, self.time)
 
-    def follow(self, places: ArrayLike, rates: ArrayLike,
-               efforts: np.ndarray | None = None) -> np.ndarray:
+    def follow(
+        self, places: ArrayLike, rates: ArrayLike, efforts: np.ndarray | None = None
+    ) -> np.ndarray:
         """
         Move all drives along samples, one step apart; return all coordinates (k, n).
 
@@ -285,13 +318,17 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         simulated, start = self._simulated, self.time
         # the usual case: the call of the last step still applies, so a single step is fast
         last_steps, last_loads, function, arguments = simulated.last_call
-        if (steps is not last_steps or last_loads is not simulated.loads or self._drives.motions
-                or self._logs):
+        if (
+            steps is not last_steps
+            or last_loads is not simulated.loads
+            or self._drives.motions
+            or self._logs
+        ):
             self._step_in_parts(steps)
             return
         results: list[tuple[int, int]] = []
         try:
-            results.extend(starmap(function, arguments))    # in C, see `_step_in_parts`
+            results.extend(starmap(function, arguments))  # in C, see `_step_in_parts`
         finally:
             if results:
                 completed, events = results[0]
@@ -308,8 +345,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         simulated, motions, start = self._simulated, self._drives.motions, self.time
         h = simulated.time_step
         checked('effort', self.effort, self.arm.joint_names)
-        per_call = (1 if simulated.steps_in_python or motions else
-                    self._monitor.steps_per_check)
+        per_call = 1 if simulated.steps_in_python or motions else self._monitor.steps_per_check
         for first in range(0, steps, per_call):
             requested = min(per_call, steps - first)
             if motions:
@@ -333,12 +369,17 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         if events == NON_FINITE_EFFORT:
             checked('effort', self.effort, self.arm.joint_names)
         self.reports += self._monitor.lines(
-            completed, events, self.time, lambda step: start + (first + step + 1) * h)
+            completed, events, self.time, lambda step: start + (first + step + 1) * h
+        )
         if completed < requested:
             simulated.clear_step_history()
             simulated.work.applied[:] = 0.0
-            raise non_finite_state_error(self.time, self._monitor.limits.remedy(
-                self.position, simulated.work.servo_stiffness, simulated.work.servo_damping))
+            raise non_finite_state_error(
+                self.time,
+                self._monitor.limits.remedy(
+                    self.position, simulated.work.servo_stiffness, simulated.work.servo_damping
+                ),
+            )
 
     def _report_state(self, q):
         """Report joints beyond limits in a new state (n,), and drop the line about the start."""
@@ -348,17 +389,25 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
 
     def _summary(self) -> tuple[str, SummaryRows]:
         names, units, settings = self.arm.joint_names, self.arm.units, self.settings
-        lists = (('payloads', self._simulated.payloads), ('pushes', self.pushed_links),
-                 ('prescribed', [names[row] for row in self._drives.motions]))
+        lists = (
+            ('payloads', self._simulated.payloads),
+            ('pushes', self.pushed_links),
+            ('prescribed', [names[row] for row in self._drives.motions]),
+        )
         return f'Simulation of "{self.arm.description.name}" at {self.time:.6g} s', [
             ('position', quantities(names, self.position, units)),
             ('velocity', quantities(names, self.velocity, [f'{unit}/s' for unit in units])),
             ('effort', quantities(names, self.effort, self.arm.effort_units)),
             *((label, listed(words)) for label, words in lists if words),
-            ('settings', f'{settings.scheme}, {settings.formulation}, time_step = '
-             f'{settings.time_step:g} s'),
-            *[('reports', f'{counted(len(self.reports), "line")}, the last: {line}')
-              for line in self.reports[-1:]]]
+            (
+                'settings',
+                f'{settings.scheme}, {settings.formulation}, time_step = {settings.time_step:g} s',
+            ),
+            *[
+                ('reports', f'{counted(len(self.reports), "line")}, the last: {line}')
+                for line in self.reports[-1:]
+            ],
+        ]
 
     def _check_step_stability(self, stiffness, damping):
         """Raise SettingError if an explicit scheme cannot follow the arm with such a servo."""

@@ -40,8 +40,9 @@ class SimulationLog(Serializable, Mapping):
         assert log.q.shape == (51, log.arm.nq)
     """
 
-    def __init__(self, simulation: Any, record: Any = DEFAULT_QUANTITIES,
-                 steps_per_sample: int = 1) -> None:
+    def __init__(
+        self, simulation: Any, record: Any = DEFAULT_QUANTITIES, steps_per_sample: int = 1
+    ) -> None:
         """
         Start an empty log.
 
@@ -49,12 +50,12 @@ class SimulationLog(Serializable, Mapping):
         :param steps_per_sample: between two samples of `record`.
         """
         self.arm = simulation.arm
-        self.is_recording = True        # see `stop`
+        self.is_recording = True  # see `stop`
         self._quantities = quantities_of(record)
         self._count = len(simulation) if hasattr(simulation, '__len__') else None
         self._times: list[float] = []
         self._rows: dict[str, list[Any]] = {name: [] for name in self._quantities}
-        self._arrays: dict[str, Any] = {}       # of the rows so far, by name
+        self._arrays: dict[str, Any] = {}  # of the rows so far, by name
         self.steps_per_sample = self.steps_to_sample = steps_per_sample
 
     def __getstate__(self) -> dict[str, Any]:
@@ -73,8 +74,10 @@ class SimulationLog(Serializable, Mapping):
             try:
                 self._arrays[name] = _stacked(rows)
             except ValueError as error:
-                raise SettingError(f'the samples of "{name}" have different shapes: a quantity '
-                                   'must keep its shape') from error
+                raise SettingError(
+                    f'the samples of "{name}" have different shapes: a quantity '
+                    'must keep its shape'
+                ) from error
         return self._arrays[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -90,9 +93,11 @@ class SimulationLog(Serializable, Mapping):
 
     def sample(self, simulation: Any) -> None:
         """Add a sample of the present state."""
-        values = {name: self._numbers(name, quantity(simulation), simulation.time)
-                  for name, quantity in self._quantities.items()}
-        self._times.append(simulation.time)     # all of a sample, or nothing
+        values = {
+            name: self._numbers(name, quantity(simulation), simulation.time)
+            for name, quantity in self._quantities.items()
+        }
+        self._times.append(simulation.time)  # all of a sample, or nothing
         for name, value in values.items():
             self._rows[name].append(value)
         self._arrays.clear()
@@ -117,11 +122,13 @@ class SimulationLog(Serializable, Mapping):
         The index of the log of a Batch has two levels, time and member.
         """
         from flex_robot_sim.util.table_files import data_frame
+
         levels = {'time': self.time}
         if self._count is not None:
             levels['member'] = np.arange(self._count)
-        return data_frame({label: column.ravel() for label, column in self.columns().items()},
-                          levels)
+        return data_frame(
+            {label: column.ravel() for label, column in self.columns().items()}, levels
+        )
 
     def plot(self, *names: str, path: str | Path | None = None) -> Figure:
         """
@@ -133,18 +140,26 @@ class SimulationLog(Serializable, Mapping):
         :param path: of a file .png, .pdf or .svg to write as well.
         """
         from flex_robot_sim.util.plots import Curve, Panel, draw_figure, write_figure
+
         if self._count is not None:
-            raise SettingError('the log of a Batch has no plot: draw the log of one member, '
-                               'log.member(0).plot()')
+            raise SettingError(
+                'the log of a Batch has no plot: draw the log of one member, log.member(0).plot()'
+            )
         unknown = [name for name in names if name not in self]
         if unknown:
             raise SettingError(self._unknown(unknown[0]))
         panels = []
         for name in names or self:
             unit = unit_of(name)
-            panels.append(Panel(name + (f' [{unit}]' if unit else ''), [
-                Curve(label, self.time, column, colour=k, dashes=k // 7)
-                for k, (label, column) in enumerate(self._columns_of(name))]))
+            panels.append(
+                Panel(
+                    name + (f' [{unit}]' if unit else ''),
+                    [
+                        Curve(label, self.time, column, colour=k, dashes=k // 7)
+                        for k, (label, column) in enumerate(self._columns_of(name))
+                    ],
+                )
+            )
         title = self.arm.description.name
         if path is not None:
             write_figure(path, title, panels)
@@ -153,20 +168,29 @@ class SimulationLog(Serializable, Mapping):
     def member(self, k: int) -> SimulationLog:
         """Return the log of one member of a Batch, by its row."""
         if self._count is None or not -self._count <= k < self._count:
-            raise SettingError(f'member = {k!r} must be a row of the log of a Batch'
-                               + ('' if self._count is None else f' of {self._count}'))
+            raise SettingError(
+                f'member = {k!r} must be a row of the log of a Batch'
+                + ('' if self._count is None else f' of {self._count}')
+            )
         log = SimulationLog.__new__(SimulationLog)
-        vars(log).update(self.__getstate__(), _count=None, _rows={
-            name: [_mapped(lambda array: array[k], row) for row in rows]
-            for name, rows in self._rows.items()})
+        vars(log).update(
+            self.__getstate__(),
+            _count=None,
+            _rows={
+                name: [_mapped(lambda array: array[k], row) for row in rows]
+                for name, rows in self._rows.items()
+            },
+        )
         return log
 
     def _numbers(self, name, value, time):
         try:
             return _mapped(partial(np.array, dtype=float), value)
         except (TypeError, ValueError) as error:
-            raise SettingError(f'record = "{name}" returned {shortened(repr(value), 60)} at '
-                               f'{time:.6g} s: it must return numbers') from error
+            raise SettingError(
+                f'record = "{name}" returned {shortened(repr(value), 60)} at '
+                f'{time:.6g} s: it must return numbers'
+            ) from error
 
     def _unknown(self, name):
         recorded = ', '.join(vars(self).get('_rows', ()))
@@ -177,12 +201,17 @@ class SimulationLog(Serializable, Mapping):
         if not self._times:
             return []
         values = self[name]
-        parts = (values.items() if isinstance(values, Mapping) else
-                 values._asdict().items() if hasattr(values, '_asdict') else [('', values)])
+        parts = (
+            values.items()
+            if isinstance(values, Mapping)
+            else values._asdict().items()
+            if hasattr(values, '_asdict')
+            else [('', values)]
+        )
         axes, found = 1 if self._count is None else 2, []
         for part, array in parts:
             labels = labels_of(self.arm, name, array.shape[axes:], part)
-            if name.partition(':')[0] == 'pose':        # a table of origins reads better
+            if name.partition(':')[0] == 'pose':  # a table of origins reads better
                 array, labels = array[..., :3, 3], [f'{name}/{axis}' for axis in 'xyz']
             flat = array.reshape(*array.shape[:axes], -1)
             found += zip(labels, np.moveaxis(flat, -1, 0))
@@ -191,7 +220,8 @@ class SimulationLog(Serializable, Mapping):
     def _summary(self) -> tuple[str, SummaryRows]:
         span = f', {self._times[0]:.6g} to {self._times[-1]:.6g} s' if self._times else ''
         return f'SimulationLog of {counted(len(self._times), "sample")}{span}', [
-            (name, _described(self[name])) for name in self if self._times]
+            (name, _described(self[name])) for name in self if self._times
+        ]
 
 
 def _mapped(function, value):

@@ -79,8 +79,7 @@ class SimulationQueries:
         """Mean curvature [1/m] that each flex sensor of the description measures, by name."""
         return curvatures(self.arm, self._simulated.state.q)
 
-    def pose(self, link: str | None = None, *,
-             station: float | str | None = None) -> np.ndarray:
+    def pose(self, link: str | None = None, *, station: float | str | None = None) -> np.ndarray:
         """
         Pose (4, 4) of a link in the base frame, deflections included [-, m].
 
@@ -88,35 +87,74 @@ class SimulationQueries:
         :param station: None: the frame of the link. A distance from the root along a flexible
             link [m], or 'tip': its section there, x along the beam.
         """
-        return pose(self.arm, self._simulated.state.q, link=link, station=station,
-                    work=self._simulated.query_work)
+        return pose(
+            self.arm,
+            self._simulated.state.q,
+            link=link,
+            station=station,
+            work=self._simulated.query_work,
+        )
 
-    def jacobian(self, link: str | None = None, *, representation: str = 'body',
-                 station: float | str | None = None) -> np.ndarray:
+    def jacobian(
+        self,
+        link: str | None = None,
+        *,
+        representation: str = 'body',
+        station: float | str | None = None,
+    ) -> np.ndarray:
         """
         Jacobian (6, nv) from the rates of all coordinates to the twist of a link.
 
         :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see `convert_twist`.
         :param link, station: see `pose`.
         """
-        return jacobian(self.arm, self._simulated.state.q, link=link,
-                        representation=representation, station=station,
-                        work=self._simulated.query_work)
+        return jacobian(
+            self.arm,
+            self._simulated.state.q,
+            link=link,
+            representation=representation,
+            station=station,
+            work=self._simulated.query_work,
+        )
 
-    def twist(self, link: str | None = None, *, representation: str = 'body',
-              station: float | str | None = None) -> np.ndarray:
+    def twist(
+        self,
+        link: str | None = None,
+        *,
+        representation: str = 'body',
+        station: float | str | None = None,
+    ) -> np.ndarray:
         """Angular and linear velocity (6,) [rad/s, m/s] of a link; see `jacobian`."""
         simulated, (q, qd, *_) = self._simulated, self._simulated.state
-        return twist(self.arm, q, qd, link=link, representation=representation, station=station,
-                     work=simulated.query_work)
+        return twist(
+            self.arm,
+            q,
+            qd,
+            link=link,
+            representation=representation,
+            station=station,
+            work=simulated.query_work,
+        )
 
-    def twist_rate(self, link: str | None = None, *, representation: str = 'body',
-                   station: float | str | None = None) -> np.ndarray:
+    def twist_rate(
+        self,
+        link: str | None = None,
+        *,
+        representation: str = 'body',
+        station: float | str | None = None,
+    ) -> np.ndarray:
         """Rate (6,) [rad/s2, m/s2] of the twist of a link under the present efforts and pushes."""
         simulated, (q, qd, *_) = self._simulated, self._simulated.state
-        return twist_rate(self.arm, q, qd, queries.accelerations(simulated), link=link,
-                          representation=representation, station=station,
-                          work=simulated.query_work)
+        return twist_rate(
+            self.arm,
+            q,
+            qd,
+            queries.accelerations(simulated),
+            link=link,
+            representation=representation,
+            station=station,
+            work=simulated.query_work,
+        )
 
     def wrench(self, joint: str) -> np.ndarray:
         """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""

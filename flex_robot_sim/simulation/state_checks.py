@@ -11,21 +11,31 @@ from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 
-def checked_state(arm: ArmModel, q: ArrayLike | None,
-                  v: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+def checked_state(
+    arm: ArmModel, q: ArrayLike | None, v: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return all coordinates and their rates (n,); see Simulation.set_state."""
-    return (start_coordinates(arm) if q is None else joints_or_coordinates(arm, 'q', q),
-            np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v))
+    return (
+        start_coordinates(arm) if q is None else joints_or_coordinates(arm, 'q', q),
+        np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v),
+    )
 
 
-def checked_servo(arm: ArmModel, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
-                  rate: ArrayLike | None) -> tuple[list[np.ndarray], np.ndarray,
-                                                   np.ndarray | float]:
+def checked_servo(
+    arm: ArmModel,
+    target: ArrayLike,
+    stiffness: ArrayLike,
+    damping: ArrayLike,
+    rate: ArrayLike | None,
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray | float]:
     """Return stiffness and damping, target and its rate, (joints,) each; see Simulation.hold."""
     names = arm.joint_names
     gains = [positive('stiffness', stiffness, names), positive('damping', damping, names)]
-    return gains, checked('target', target, names), (
-        0.0 if rate is None else checked('rate', rate, names))
+    return (
+        gains,
+        checked('target', target, names),
+        (0.0 if rate is None else checked('rate', rate, names)),
+    )
 
 
 def steps_until(time: float, now: float, step: float) -> int:

@@ -26,7 +26,7 @@ class StepMonitor:
         self._simulated = simulated
         self.limits = StepLimits(simulated.arrays, simulated.settings)
         self._watch, self.gain = simulated.watch, EnergyGain()
-        self.reported: set[object] = set()      # events
+        self.reported: set[object] = set()  # events
         self._is_explicit = simulated.settings.scheme in EXPLICIT_SCHEMES
         self.steps_per_check = ENERGY_CHECK_STEPS if self._is_explicit else MAX_STEPS_PER_CALL
 
@@ -46,8 +46,9 @@ class StepMonitor:
         self.gain = EnergyGain()
         self.limits.forget()
 
-    def lines(self, completed: int, events: int | None, time: float,
-              end_time: Callable[[int], float]) -> Iterator[str]:
+    def lines(
+        self, completed: int, events: int | None, time: float, end_time: Callable[[int], float]
+    ) -> Iterator[str]:
         """
         Yield a line for each new event of the completed steps.
 
@@ -58,16 +59,23 @@ class StepMonitor:
         if events is None:
             events = count_events(self._watch)
         if events != len(self.reported):
-            yield from report_lines(simulated.arm, simulated.settings, self._watch, self.reported,
-                                    end_time)
+            yield from report_lines(
+                simulated.arm, simulated.settings, self._watch, self.reported, end_time
+            )
         if (self._is_explicit or simulated.formulation) and self.gain.is_due(completed):
             corrected = simulated.work.step[3] if simulated.formulation else 0.0
             yield from self.gain.report(
-                simulated.energies_between_steps(), simulated.state.flow,
-                simulated.start_energy - corrected, time, simulated.settings)
+                simulated.energies_between_steps(),
+                simulated.state.flow,
+                simulated.start_energy - corrected,
+                time,
+                simulated.settings,
+            )
 
 
 def non_finite_state_error(time: float, remedy: str = '') -> SimulationError:
     """Return the error for a state that is not finite after a time [s]."""
-    return SimulationError(f'the state is not finite after {time:.6g} s; the last good one is '
-                           f'kept. {remedy or DEFAULT_REMEDY}')
+    return SimulationError(
+        f'the state is not finite after {time:.6g} s; the last good one is '
+        f'kept. {remedy or DEFAULT_REMEDY}'
+    )

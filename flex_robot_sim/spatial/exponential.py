@@ -24,8 +24,9 @@ from numpy import sin, sqrt  # return nan where those of math raise
 from flex_robot_sim.jit.compiled import compiled
 
 # coefficients 1/(k + 2j)! of c_k, j = 0, 1, ...
-_C2, _C3, _C4, _C5, _C6, _C7 = (tuple(1.0 / factorial(k + 2 * j) for j in range(14))
-                                for k in (2, 3, 4, 5, 6, 7))
+_C2, _C3, _C4, _C5, _C6, _C7 = (
+    tuple(1.0 / factorial(k + 2 * j) for j in range(14)) for k in (2, 3, 4, 5, 6, 7)
+)
 
 
 @compiled
@@ -35,16 +36,16 @@ def stumpff(t):
 
     c1 = sin(angle)/angle, c2 = (1 - cos(angle))/t, c3 = (1 - c1)/t, ...
     """
-    if t < 10.0:            # series to full precision; above it, the recurrence is exact
+    if t < 10.0:  # series to full precision; above it, the recurrence is exact
         c4 = c5 = 0.0
         for j in range(3 if t < 0.01 else 7 if t < 0.5 else 13, -1, -1):
             c4, c5 = _C4[j] - t * c4, _C5[j] - t * c5
-        c3, c2 = _C3[0] - t * c5, _C2[0] - t * c4                                    # (3)
+        c3, c2 = _C3[0] - t * c5, _C2[0] - t * c4  # (3)
         c1 = 1.0 - t * c3
     else:
         angle = sqrt(t)
-        c1, c2 = sin(angle) / angle, 2.0 * sin(0.5 * angle)**2 / t
-        c3, c4 = (1.0 - c1) / t, (_C2[0] - c2) / t                                   # (3)
+        c1, c2 = sin(angle) / angle, 2.0 * sin(0.5 * angle) ** 2 / t
+        c3, c4 = (1.0 - c1) / t, (_C2[0] - c2) / t  # (3)
         c5 = (_C3[0] - c3) / t
     return c1, c2, c3, c4, c5
 
@@ -59,7 +60,7 @@ def stumpff_123(t):
         c1 = 1.0 - t * c3
     else:
         angle = sqrt(t)
-        c1, c2 = sin(angle) / angle, 2.0 * sin(0.5 * angle)**2 / t
+        c1, c2 = sin(angle) / angle, 2.0 * sin(0.5 * angle) ** 2 / t
         c3 = (1.0 - c1) / t
     return c1, c2, c3
 
@@ -91,13 +92,13 @@ def set_rotation(phi, R):
 def set_rotation_vector(R, phi):
     """Logarithm of a rotation matrix, of an angle up to pi [rad], through the quaternion of R."""
     trace = R[0, 0] + R[1, 1] + R[2, 2]
-    i = 0                                   # the largest of the diagonal
+    i = 0  # the largest of the diagonal
     if R[1, 1] > R[i, i]:
         i = 1
     if R[2, 2] > R[i, i]:
         i = 2
     j, k = (i + 1) % 3, (i + 2) % 3
-    if trace > R[i, i]:                     # quaternion times a common factor
+    if trace > R[i, i]:  # quaternion times a common factor
         w = 1.0 + trace
         phi[0], phi[1], phi[2] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
     else:
@@ -129,7 +130,7 @@ def set_turn(phi, dphi, R, G, alpha):
     _set_polynomial(c1, c2, phi, R)
     _set_polynomial(c2, c3, phi, G)
     dt = 2.0 * _dot3(phi, dphi)
-    x, y = (c4 - 0.5 * c3) * dt, (1.5 * c5 - 0.5 * c4) * dt                    # (4)
+    x, y = (c4 - 0.5 * c3) * dt, (1.5 * c5 - 0.5 * c4) * dt  # (4)
     p0, p1, p2, d0, d1, d2 = phi[0], phi[1], phi[2], dphi[0], dphi[1], dphi[2]
     a0, a1, a2 = p1 * d2 - p2 * d1, p2 * d0 - p0 * d2, p0 * d1 - p1 * d0
     v0, v1, v2 = y * p0 + c3 * d0, y * p1 + c3 * d1, y * p2 + c3 * d2
@@ -145,12 +146,12 @@ def _stumpff_rates(t):
         c6 = c7 = 0.0
         for j in range(3 if t < 0.01 else 7 if t < 0.5 else 13, -1, -1):
             c6, c7 = _C6[j] - t * c6, _C7[j] - t * c7
-        c5, c4 = _C5[0] - t * c7, _C4[0] - t * c6                                    # (3)
+        c5, c4 = _C5[0] - t * c7, _C4[0] - t * c6  # (3)
         c3, c2 = _C3[0] - t * c5, _C2[0] - t * c4
     else:
         _, c2, c3, c4, c5 = stumpff(t)
-        c6, c7 = (_C4[0] - c4) / t, (_C5[0] - c5) / t                                # (3)
-    first2, first3 = c4 - 0.5 * c3, 1.5 * c5 - 0.5 * c4                              # (4)
+        c6, c7 = (_C4[0] - c4) / t, (_C5[0] - c5) / t  # (3)
+    first2, first3 = c4 - 0.5 * c3, 1.5 * c5 - 0.5 * c4  # (4)
     first4, first5 = 2.0 * c6 - 0.5 * c5, 2.5 * c7 - 0.5 * c6
     return c2, c3, first2, first3, first4 - 0.5 * first3, 1.5 * first5 - 0.5 * first4
 
@@ -174,7 +175,7 @@ def set_turn_rates(phi, dphi, ddphi, first, second):
     for i in range(3):
         p, v, a = phi[i], dphi[i], ddphi[i]
         for k in range(3):
-            square = p * phi[k]                             # of [phi]^2, and its rates      (6)
+            square = p * phi[k]  # of [phi]^2, and its rates      (6)
             rate = p * dphi[k] + v * phi[k]
             acceleration = p * ddphi[k] + a * phi[k] + 2.0 * v * dphi[k]
             if i == k:
@@ -183,7 +184,7 @@ def set_turn_rates(phi, dphi, ddphi, first, second):
                 acceleration -= ddt
             first[i, k] = y1 * square + c3 * rate
             second[i, k] = y2 * square + 2.0 * y1 * rate + c3 * acceleration
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):       # component i of [phi] and its rates
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # component i of [phi] and its rates
         rate = x1 * phi[i] + c2 * dphi[i]
         acceleration = x2 * phi[i] + 2.0 * x1 * dphi[i] + c2 * ddphi[i]
         first[k, j] += rate
@@ -201,14 +202,17 @@ def set_turn_curvature(phi, y, out):
     """
     c2, c3, first2, first3, _, _ = _stumpff_rates(_dot3(phi, phi))
     t, along = _dot3(phi, phi), _dot3(phi, y)
-    p0, p1, p2 = y[1] * phi[2] - y[2] * phi[1], y[2] * phi[0] - y[0] * phi[2], (
-        y[0] * phi[1] - y[1] * phi[0])
+    p0, p1, p2 = (
+        y[1] * phi[2] - y[2] * phi[1],
+        y[2] * phi[0] - y[0] * phi[2],
+        (y[0] * phi[1] - y[1] * phi[0]),
+    )
     for b in range(3):
         p = p0 if b == 0 else p1 if b == 1 else p2
         slope = 2.0 * (first2 * p + first3 * (along * phi[b] - t * y[b]))
         for a in range(3):
             out[a, b] = phi[a] * slope + c3 * (y[a] * phi[b] - 2.0 * phi[a] * y[b])
         out[b, b] += c3 * along
-    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):       # components b and c of y x e_a
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # components b and c of y x e_a
         out[a, b] += c2 * y[c]
         out[a, c] -= c2 * y[b]

@@ -96,7 +96,7 @@ def set_pose(home_R, home_p, A, q, R, p):
     """
     x, y, z = A[0], A[1], A[2]
     half_sin, half_cos = sin(0.5 * q), cos(0.5 * q)
-    s, u = 2.0 * half_sin * half_cos, 2.0 * half_sin * half_sin        # sin q and 1 - cos q
+    s, u = 2.0 * half_sin * half_cos, 2.0 * half_sin * half_sin  # sin q and 1 - cos q
     # exp([omega] q) = 1 + s [omega] + u [omega]^2 (3.51), by columns
     xx, xy, xz = 1.0 - u * (y * y + z * z), u * x * y + s * z, u * x * z - s * y
     yx, yy, yz = u * x * y - s * z, 1.0 - u * (x * x + z * z), u * y * z + s * x
@@ -154,7 +154,7 @@ def add_bracket(factor, V, W, out):
 @compiled
 def add_turning_wrench(G, V, out):
     """Wrench that a rigid body of inertia G needs at constant V: -ad_V^T G V (8.40)."""
-    P0 = P1 = P2 = P3 = P4 = P5 = 0.0                       # momentum G V
+    P0 = P1 = P2 = P3 = P4 = P5 = 0.0  # momentum G V
     for j in range(6):
         P0 += G[0, j] * V[j]
         P1 += G[1, j] * V[j]
@@ -170,8 +170,9 @@ def add_turning_wrench(G, V, out):
     out[5] += V[0] * P4 - V[1] * P3
 
 
-def set_body_inertia(mass: float, centre: np.ndarray, inertia: np.ndarray,
-                     out: np.ndarray) -> None:
+def set_body_inertia(
+    mass: float, centre: np.ndarray, inertia: np.ndarray, out: np.ndarray
+) -> None:
     """
     Inertia (6, 6) of a rigid body about its frame, moved from the centre of mass; not compiled.
 
@@ -193,18 +194,32 @@ def _rotated(R, S):
     r00, r01, r02 = R[0, 0], R[0, 1], R[0, 2]
     r10, r11, r12 = R[1, 0], R[1, 1], R[1, 2]
     r20, r21, r22 = R[2, 0], R[2, 1], R[2, 2]
-    a0, a1, a2 = (r00 * s00 + r01 * s10 + r02 * s20, r00 * s01 + r01 * s11 + r02 * s21,
-                  r00 * s02 + r01 * s12 + r02 * s22)
-    b0, b1, b2 = (r10 * s00 + r11 * s10 + r12 * s20, r10 * s01 + r11 * s11 + r12 * s21,
-                  r10 * s02 + r11 * s12 + r12 * s22)
-    c0, c1, c2 = (r20 * s00 + r21 * s10 + r22 * s20, r20 * s01 + r21 * s11 + r22 * s21,
-                  r20 * s02 + r21 * s12 + r22 * s22)
-    return (a0 * r00 + a1 * r01 + a2 * r02, a0 * r10 + a1 * r11 + a2 * r12,
-            a0 * r20 + a1 * r21 + a2 * r22,
-            b0 * r00 + b1 * r01 + b2 * r02, b0 * r10 + b1 * r11 + b2 * r12,
-            b0 * r20 + b1 * r21 + b2 * r22,
-            c0 * r00 + c1 * r01 + c2 * r02, c0 * r10 + c1 * r11 + c2 * r12,
-            c0 * r20 + c1 * r21 + c2 * r22)
+    a0, a1, a2 = (
+        r00 * s00 + r01 * s10 + r02 * s20,
+        r00 * s01 + r01 * s11 + r02 * s21,
+        r00 * s02 + r01 * s12 + r02 * s22,
+    )
+    b0, b1, b2 = (
+        r10 * s00 + r11 * s10 + r12 * s20,
+        r10 * s01 + r11 * s11 + r12 * s21,
+        r10 * s02 + r11 * s12 + r12 * s22,
+    )
+    c0, c1, c2 = (
+        r20 * s00 + r21 * s10 + r22 * s20,
+        r20 * s01 + r21 * s11 + r22 * s21,
+        r20 * s02 + r21 * s12 + r22 * s22,
+    )
+    return (
+        a0 * r00 + a1 * r01 + a2 * r02,
+        a0 * r10 + a1 * r11 + a2 * r12,
+        a0 * r20 + a1 * r21 + a2 * r22,
+        b0 * r00 + b1 * r01 + b2 * r02,
+        b0 * r10 + b1 * r11 + b2 * r12,
+        b0 * r20 + b1 * r21 + b2 * r22,
+        c0 * r00 + c1 * r01 + c2 * r02,
+        c0 * r10 + c1 * r11 + c2 * r12,
+        c0 * r20 + c1 * r21 + c2 * r22,
+    )
 
 
 @compiled
@@ -218,12 +233,15 @@ def add_inertia_to_parent(R, p, G, out):
     :param out: symmetric; the result is added to it.
     """
     x, y, z = p[0], p[1], p[2]
-    j00, j01, j02, _, j11, j12, _, _, j22 = _rotated(R, (
-        G[0, 0], G[0, 1], G[0, 2], G[0, 1], G[1, 1], G[1, 2], G[0, 2], G[1, 2], G[2, 2]))
-    m00, m01, m02, _, m11, m12, _, _, m22 = _rotated(R, (
-        G[3, 3], G[3, 4], G[3, 5], G[3, 4], G[4, 4], G[4, 5], G[3, 5], G[4, 5], G[5, 5]))
-    c00, c01, c02, c10, c11, c12, c20, c21, c22 = _rotated(R, (
-        G[0, 3], G[0, 4], G[0, 5], G[1, 3], G[1, 4], G[1, 5], G[2, 3], G[2, 4], G[2, 5]))
+    j00, j01, j02, _, j11, j12, _, _, j22 = _rotated(
+        R, (G[0, 0], G[0, 1], G[0, 2], G[0, 1], G[1, 1], G[1, 2], G[0, 2], G[1, 2], G[2, 2])
+    )
+    m00, m01, m02, _, m11, m12, _, _, m22 = _rotated(
+        R, (G[3, 3], G[3, 4], G[3, 5], G[3, 4], G[4, 4], G[4, 5], G[3, 5], G[4, 5], G[5, 5])
+    )
+    c00, c01, c02, c10, c11, c12, c20, c21, c22 = _rotated(
+        R, (G[0, 3], G[0, 4], G[0, 5], G[1, 3], G[1, 4], G[1, 5], G[2, 3], G[2, 4], G[2, 5])
+    )
     # D = C + [p] M; its columns are those of C plus p x (columns of M)
     d00, d10, d20 = c00 + y * m02 - z * m01, c10 + z * m00 - x * m02, c20 + x * m01 - y * m00
     d01, d11, d21 = c01 + y * m12 - z * m11, c11 + z * m01 - x * m12, c21 + x * m11 - y * m01

@@ -9,21 +9,22 @@ In short::
 
 from flex_robot_sim.util.lazy_names import lazy_names
 
-TYPE_CHECKING = False       # True for static tools, as `typing` has it
+TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.sweeps.case import Case
     from flex_robot_sim.sweeps.execution import sweep
     from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
     from flex_robot_sim.sweeps.pools import processes
 
-__all__ = [
-    'Case', 'Manoeuvre', 'processes', 'sweep',
-]
+__all__ = ['Case', 'Manoeuvre', 'processes', 'sweep']
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_names(__name__, {
-        'sweeps.case': ('Case',),
-        'sweeps.execution': ('sweep',),
-        'sweeps.manoeuvre': ('Manoeuvre',),
-        'sweeps.pools': ('processes',),
-    })
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            'sweeps.case': ('Case',),
+            'sweeps.execution': ('sweep',),
+            'sweeps.manoeuvre': ('Manoeuvre',),
+            'sweeps.pools': ('processes',),
+        },
+    )

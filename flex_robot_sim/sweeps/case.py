@@ -23,13 +23,13 @@ class Case(NamedTuple):
             return {'frequency': frs.frequencies(loaded, [0.0])[0]}
     """
 
-    run: int                        # from 0
-    arm: ArmModel                   # with the numbers of the run
-    values: Mapping[str, float]     # varied numbers, by name
-    rng: np.random.Generator        # of this run, independent of the executor
+    run: int  # from 0
+    arm: ArmModel  # with the numbers of the run
+    values: Mapping[str, float]  # varied numbers, by name
+    rng: np.random.Generator  # of this run, independent of the executor
 
 
-Figures = Mapping[str, Any]         # results of a run: numbers by name
+Figures = Mapping[str, Any]  # results of a run: numbers by name
 Run = Callable[[Case], Figures]
 
 
@@ -37,7 +37,7 @@ class RunResult(NamedTuple):
     """A finished run."""
 
     run: int
-    figures: Figures                # with `note`: '' or remarks
+    figures: Figures  # with `note`: '' or remarks
 
 
 def run_function(run: Run, case: Case) -> RunResult:
@@ -47,22 +47,29 @@ def run_function(run: Run, case: Case) -> RunResult:
         return RunResult(case.run, {'note': '', **_checked(run(case), reserved_names)})
     except FlexRobotSimError as error:
         return RunResult(case.run, {'note': str(error)})
-    except (Exception, SystemExit) as error:        # user code may raise anything
+    except (Exception, SystemExit) as error:  # user code may raise anything
         return RunResult(case.run, {'note': _error_line(error)})
 
 
 def _checked(figures, reserved_names):
     """Figures as numbers and text, with unique names."""
     try:
-        out = {name: value.encode('utf-8', 'backslashreplace').decode()
-               if isinstance(value, str) else float(value) for name, value in figures.items()}
+        out = {
+            name: value.encode('utf-8', 'backslashreplace').decode()
+            if isinstance(value, str)
+            else float(value)
+            for name, value in figures.items()
+        }
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise SettingError(f'run returned {figures!r:.200}: it must be a dict from names to '
-                           'numbers or text') from error
+        raise SettingError(
+            f'run returned {figures!r:.200}: it must be a dict from names to numbers or text'
+        ) from error
     for name in out:
         if not isinstance(name, str) or name in reserved_names:
-            raise SettingError(f'run returned a figure with the name {name!r}. Give it a text '
-                               'that is not "run" and not what varies')
+            raise SettingError(
+                f'run returned a figure with the name {name!r}. Give it a text '
+                'that is not "run" and not what varies'
+            )
     return out
 
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
-REQUIREMENT = 'distributed>=2022.2'     # as in setup.py
-CONNECT_TIMEOUT_S = 10.0    # for an answer of the scheduler               [s]
+REQUIREMENT = 'distributed>=2022.2'  # as in setup.py
+CONNECT_TIMEOUT_S = 10.0  # for an answer of the scheduler               [s]
 TIMEOUT_ERRORS = (OSError, TimeoutError, asyncio.TimeoutError)  # three types before 3.11
-WORKER_TIMEOUT_S = 60.0     # without any worker                            [s]
+WORKER_TIMEOUT_S = 60.0  # without any worker                            [s]
 
 
 class Cluster(NamedTuple):
@@ -27,7 +27,7 @@ class Cluster(NamedTuple):
 
     executor: Executor
     workers: int
-    watch: Callable[[], None]   # raises SweepError if all workers are gone
+    watch: Callable[[], None]  # raises SweepError if all workers are gone
 
 
 @contextlib.contextmanager
@@ -36,21 +36,24 @@ def cluster(address: str) -> Iterator[Cluster]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise UsageError('a cluster needs Dask, which is not installed. Install it by '
-                         f'{sys.executable} -m pip install "{REQUIREMENT}"') from error
-    for name in ('distributed', 'tornado'):     # a lost peer is reported in one line instead
+        raise UsageError(
+            'a cluster needs Dask, which is not installed. Install it by '
+            f'{sys.executable} -m pip install "{REQUIREMENT}"'
+        ) from error
+    for name in ('distributed', 'tornado'):  # a lost peer is reported in one line instead
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         _expect_scheduler(address)
         client = Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
-    except Exception as error:          # sockets, addresses and TLS raise different types
-        raise UsageError(f'no scheduler of Dask answers at {address or "an empty address"}. Start '
-                         'one by `dask scheduler`, and workers by `dask worker ADDRESS`.'
-                         ) from error
+    except Exception as error:  # sockets, addresses and TLS raise different types
+        raise UsageError(
+            f'no scheduler of Dask answers at {address or "an empty address"}. Start '
+            'one by `dask scheduler`, and workers by `dask worker ADDRESS`.'
+        ) from error
     try:
         yield _watched(client, address)
     finally:
-        with contextlib.suppress(Exception):    # the scheduler may be gone
+        with contextlib.suppress(Exception):  # the scheduler may be gone
             client.close(timeout=1)
 
 
@@ -81,8 +84,9 @@ def _watched(client, address):
     try:
         client.wait_for_workers(1, timeout=WORKER_TIMEOUT_S)
     except TIMEOUT_ERRORS as error:
-        raise UsageError(f'the scheduler at {address} has no workers. Start some by `dask worker '
-                         f'{address}`.') from error
+        raise UsageError(
+            f'the scheduler at {address} has no workers. Start some by `dask worker {address}`.'
+        ) from error
     _refuse_wrong_versions(client, address)
     # all threads: each of them gets a running and a waiting part
     workers = sum(client.nthreads().values())
@@ -94,6 +98,7 @@ def _watched(client, address):
             client.wait_for_workers(1, timeout=WORKER_TIMEOUT_S)
         except TIMEOUT_ERRORS as error:
             raise SweepError(f'all workers of the scheduler at {address} are gone.') from error
+
     return Cluster(client.get_executor(pure=False, retries=2), workers, watch)
 
 
@@ -103,9 +108,11 @@ def _refuse_wrong_versions(client, address):
 
     for worker, version in client.run(_version, on_error='return').items():
         if version != __version__:
-            raise UsageError(f'the worker {worker} of {address} has no flex_robot_sim '
-                             f'{__version__}. Install it there, for the Python that runs '
-                             '`dask worker`.')
+            raise UsageError(
+                f'the worker {worker} of {address} has no flex_robot_sim '
+                f'{__version__}. Install it there, for the Python that runs '
+                '`dask worker`.'
+            )
 
 
 def _version():

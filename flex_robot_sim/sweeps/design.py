@@ -18,8 +18,9 @@ MAX_RUNS = 10_000_000
 VALUES_BRANCH, RUNS_BRANCH = 0, 1  # branches of the seed tree
 
 
-def runs_of(forms: Sequence[Form], names: Sequence[str], method: str, count: int | None,
-            seed: int) -> np.ndarray:
+def runs_of(
+    forms: Sequence[Form], names: Sequence[str], method: str, count: int | None, seed: int
+) -> np.ndarray:
     """
     Return the values of all runs, (runs, forms).
 
@@ -32,13 +33,18 @@ def runs_of(forms: Sequence[Form], names: Sequence[str], method: str, count: int
         raise UsageError(f'seed = {seed!r} must be a whole number, 0 or more.')
     if method == 'grid':
         return _grid(forms, names, count)
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not (
-            1 <= count <= MAX_RUNS):
-        raise UsageError(f'count = {count!r} of the runs must be a whole number from 1 to '
-                         f'{MAX_RUNS}.')
+    if (
+        isinstance(count, bool)
+        or not isinstance(count, (int, np.integer))
+        or not (1 <= count <= MAX_RUNS)
+    ):
+        raise UsageError(
+            f'count = {count!r} of the runs must be a whole number from 1 to {MAX_RUNS}.'
+        )
     shares = (_latin if method == 'latin' else _random)(len(forms), int(count), int(seed))
-    return np.column_stack([form.quantile(column) for form, column in zip(forms, shares.T)]
-                           or [np.zeros((count, 0))])
+    return np.column_stack(
+        [form.quantile(column) for form, column in zip(forms, shares.T)] or [np.zeros((count, 0))]
+    )
 
 
 def generator_of_run(seed: int, run: int) -> np.random.Generator:
@@ -51,12 +57,16 @@ def _grid(forms, names, count):
         raise UsageError('a grid has as many runs as it has: give no count.')
     for form, name in zip(forms, names):
         if form.kind != 'values':
-            raise UsageError(f'{name} of a grid must be values or even:FROM,TO,COUNT. For '
-                             f'{form.kind} take a Latin hypercube or draw at random.')
+            raise UsageError(
+                f'{name} of a grid must be values or even:FROM,TO,COUNT. For '
+                f'{form.kind} take a Latin hypercube or draw at random.'
+            )
     total = prod(len(form.numbers) for form in forms)
     if total > MAX_RUNS:
-        raise UsageError(f'the grid has {total} runs, and {MAX_RUNS} are the most. Take fewer '
-                         'values, or a Latin hypercube.')
+        raise UsageError(
+            f'the grid has {total} runs, and {MAX_RUNS} are the most. Take fewer '
+            'values, or a Latin hypercube.'
+        )
     axes = np.meshgrid(*(form.numbers for form in forms), indexing='ij')
     return np.column_stack([axis.ravel() for axis in axes] or [np.zeros((1, 0))])
 
@@ -64,8 +74,9 @@ def _grid(forms, names, count):
 def _latin(columns, count, seed):
     """Latin hypercube: each column has one share in each of `count` equal slices."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(VALUES_BRANCH,)))
-    slices = np.column_stack([rng.permutation(count) for _ in range(columns)]
-                             or [np.zeros((count, 0))])
+    slices = np.column_stack(
+        [rng.permutation(count) for _ in range(columns)] or [np.zeros((count, 0))]
+    )
     return (slices + rng.uniform(size=slices.shape)) / count
 
 

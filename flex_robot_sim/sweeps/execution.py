@@ -27,21 +27,32 @@ from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
 from flex_robot_sim.sweeps.plan import SweepPlan, Words, make_plan, run_part
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
-PART_DURATION_S = 1.0       # target duration of a part of the runs                [s]
-MAX_RUNS_PER_PART = 1024    # limit of its size
+PART_DURATION_S = 1.0  # target duration of a part of the runs                [s]
+MAX_RUNS_PER_PART = 1024  # limit of its size
 MAX_PARTS_PER_SECOND = 100  # limit of a scheduler and this process: docs/scale.md
-PARTS_PER_WORKER = 2        # submitted parts: one runs, one waits
-WATCH_PERIOD_S = 5.0        # between two checks of the workers                     [s]
+PARTS_PER_WORKER = 2  # submitted parts: one runs, one waits
+WATCH_PERIOD_S = 5.0  # between two checks of the workers                     [s]
 
 Progress = Callable[[int, int], object]
 
 
-def sweep(robot: str | Path | RobotDescription, *, vary: Words | None = None,
-          scale: Words | None = None, run: Manoeuvre | Run | None = None, method: str = 'grid',
-          count: int | None = None, seed: int = 0, folder: str | Path | None = None,
-          executor: futures.Executor | None = None, workers: int | None = None,
-          progress: Progress | None = None, watch: Callable[[], object] | None = None,
-          coupling: str = 'shortening', gravity: ArrayLike = GRAVITY) -> dict[str, np.ndarray]:
+def sweep(
+    robot: str | Path | RobotDescription,
+    *,
+    vary: Words | None = None,
+    scale: Words | None = None,
+    run: Manoeuvre | Run | None = None,
+    method: str = 'grid',
+    count: int | None = None,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    executor: futures.Executor | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    watch: Callable[[], object] | None = None,
+    coupling: str = 'shortening',
+    gravity: ArrayLike = GRAVITY,
+) -> dict[str, np.ndarray]:
     """
     Run many simulations; return their table, by column, with a row for each run in order.
 
@@ -67,22 +78,39 @@ def sweep(robot: str | Path | RobotDescription, *, vary: Words | None = None,
         assert (np.diff(table['first']) > 0).all()
     """
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
-    plan = make_plan(description, vary or {}, scale or {}, Manoeuvre() if run is None else run,
-                     method, count, seed, coupling, tuple(array_or_nan(gravity).ravel()))
+    plan = make_plan(
+        description,
+        vary or {},
+        scale or {},
+        Manoeuvre() if run is None else run,
+        method,
+        count,
+        seed,
+        coupling,
+        tuple(array_or_nan(gravity).ravel()),
+    )
     if plan.note:
         warnings.warn(plan.note, RuntimeWarning, stacklevel=2)
     table = run_plan(plan, folder, executor, workers, progress, watch)
     noted = np.flatnonzero(table['note'] != '')
     if noted.size:
-        warnings.warn(f'{noted.size} of {len(table["run"])} runs have a note; run {noted[0]}: '
-                      f'{table["note"][noted[0]]}', RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f'{noted.size} of {len(table["run"])} runs have a note; run {noted[0]}: '
+            f'{table["note"][noted[0]]}',
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return table
 
 
-def run_plan(plan: SweepPlan, folder: str | Path | None = None,
-             executor: futures.Executor | None = None, workers: int | None = None,
-             progress: Progress | None = None,
-             watch: Callable[[], object] | None = None) -> dict[str, np.ndarray]:
+def run_plan(
+    plan: SweepPlan,
+    folder: str | Path | None = None,
+    executor: futures.Executor | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    watch: Callable[[], object] | None = None,
+) -> dict[str, np.ndarray]:
     """Run a SweepPlan, see `sweep`."""
     count = len(os.sched_getaffinity(0)) if workers is None else whole('workers', workers)
     if executor is not None and not isinstance(plan.run, Manoeuvre):
@@ -104,9 +132,14 @@ def run_plan(plan: SweepPlan, folder: str | Path | None = None,
             journal.write_tables(columns)
         return columns
     except SweepError as error:
-        saved = '' if journal is None else (
-            f' {len(journal.done)} of {len(plan)} runs are kept in {folder}, and the same call '
-            'goes on.')
+        saved = (
+            ''
+            if journal is None
+            else (
+                f' {len(journal.done)} of {len(plan)} runs are kept in {folder}, and the same '
+                'call goes on.'
+            )
+        )
         raise SweepError(f'{error}{saved}') from error
     finally:
         if journal is not None:
@@ -123,17 +156,21 @@ def _expect_sendable(plan, executor, watch):
                 watch()
         future.result()
     except futures.BrokenExecutor as error:
-        raise UsageError('no process can begin with the function of the runs. Define it in a '
-                         'module, or in a program that begins the sweep below `if __name__ == '
-                         '"__main__":`.') from error
+        raise UsageError(
+            'no process can begin with the function of the runs. Define it in a '
+            'module, or in a program that begins the sweep below `if __name__ == '
+            '"__main__":`.'
+        ) from error
     except Exception as error:
         if isinstance(error, (futures.CancelledError, SweepError)) or _is_dask_error(error):
             raise
         # Dask wraps the reason in a message
         why = error.__cause__ if isinstance(error.__cause__, (TypeError, ImportError)) else error
-        raise UsageError('the function of the runs cannot be sent to the workers '
-                         f'({type(why).__name__}: {why}). Define it in a module that they can '
-                         'import, and let it hold nothing that is open here.') from error
+        raise UsageError(
+            'the function of the runs cannot be sent to the workers '
+            f'({type(why).__name__}: {why}). Define it in a module that they can '
+            'import, and let it hold nothing that is open here.'
+        ) from error
     finally:
         if future is not None:
             future.cancel()
@@ -176,15 +213,17 @@ def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except futures.BrokenExecutor as error:
-        raise SweepError('a worker died: it was killed, had no memory left, or could not '
-                         'begin.') from error
+        raise SweepError(
+            'a worker died: it was killed, had no memory left, or could not begin.'
+        ) from error
     except futures.CancelledError as error:
-        raise SweepError('the executor has cancelled the runs: it was stopped, or it is out of '
-                         'reach.') from error
+        raise SweepError(
+            'the executor has cancelled the runs: it was stopped, or it is out of reach.'
+        ) from error
     except Exception as error:
         if not _is_dask_error(error):
             raise
-        reason = str(error).split('. ')[0]      # Dask appends four lines of advice
+        reason = str(error).split('. ')[0]  # Dask appends four lines of advice
         raise SweepError(f'the cluster has given a part up: {reason}.') from error
 
 
@@ -200,13 +239,13 @@ class _Parts:
         self._todo, self._part, self._next, self._size = todo, part, 0, 1
 
     def next(self) -> list[int]:
-        runs = [*self._todo[self._next:self._next + self._size]]
+        runs = [*self._todo[self._next : self._next + self._size]]
         self._next += len(runs)
         return runs
 
     def learn(self, count: int, seconds: float) -> None:
         size = max(1, min(MAX_RUNS_PER_PART, int(self._part / max(seconds / count, 1e-6))))
-        self._size = min(size, 4 * count)           # the first ones may include compilation
+        self._size = min(size, 4 * count)  # the first ones may include compilation
 
 
 def _columns(plan, done):
@@ -217,8 +256,10 @@ def _columns(plan, done):
     for name in names:
         column = [run_result.figures.get(name, np.nan) for run_result in done]
         is_text = any(isinstance(value, str) for value in column)
-        columns[name] = np.array(['' if value != value else str(value) for value in column]
-                                 if is_text else column)
-    columns['note'] = np.array([str(run_result.figures.get('note', '')) for run_result in done],
-                               dtype=str)
+        columns[name] = np.array(
+            ['' if value != value else str(value) for value in column] if is_text else column
+        )
+    columns['note'] = np.array(
+        [str(run_result.figures.get('note', '')) for run_result in done], dtype=str
+    )
     return columns

@@ -22,7 +22,7 @@ MAX_EVEN_VALUES = 1_000_000
 class Form(NamedTuple):
     """Variation of one number."""
 
-    kind: str                   # 'values', or one of DRAWN
+    kind: str  # 'values', or one of DRAWN
     numbers: tuple[float, ...]
 
     def quantile(self, share: np.ndarray) -> np.ndarray:
@@ -33,6 +33,7 @@ class Form(NamedTuple):
             return np.array(self.numbers)[index]
         if self.kind == 'normal':
             from scipy.special import ndtri  # a fifth of a start, and rarely needed
+
             return first + second * ndtri(share)
         if self.kind == 'log':
             return np.exp(np.log(first) + share * (np.log(second) - np.log(first)))
@@ -48,8 +49,12 @@ def form_of(name: str, words: str | float | Sequence[float]) -> Form:
     numbers = _numbers(name, tail.split(','))
     if not kind:
         return Form('values', numbers)
-    if kind == 'even' and len(numbers) == 3 and numbers[2] == int(numbers[2]) and (
-            1 <= numbers[2] <= MAX_EVEN_VALUES):
+    if (
+        kind == 'even'
+        and len(numbers) == 3
+        and numbers[2] == int(numbers[2])
+        and (1 <= numbers[2] <= MAX_EVEN_VALUES)
+    ):
         even = np.linspace(numbers[0], numbers[1], int(numbers[2]))
         return Form('values', tuple(even.tolist()))
     if kind in DISTRIBUTIONS and len(numbers) == 2:
@@ -58,16 +63,20 @@ def form_of(name: str, words: str | float | Sequence[float]) -> Form:
             return Form(kind, numbers)
         if low <= high and (kind == 'uniform' or kind == 'log' and low > 0.0):
             return Form(kind, numbers)
-    raise UsageError(f'{name} = "{words}" is none of 0.8,1.0,1.2, even:FROM,TO,COUNT, '
-                     'uniform:LOW,HIGH, log:LOW,HIGH with LOW above 0, normal:MEAN,DEVIATION.')
+    raise UsageError(
+        f'{name} = "{words}" is none of 0.8,1.0,1.2, even:FROM,TO,COUNT, '
+        'uniform:LOW,HIGH, log:LOW,HIGH with LOW above 0, normal:MEAN,DEVIATION.'
+    )
 
 
 def _numbers(name, parts):
     try:
         numbers = tuple(float(part) for part in parts)
     except (TypeError, ValueError) as error:
-        raise UsageError(f'{name} = "{",".join(map(str, parts))}" is not numbers with commas. '
-                         'Write 0.8,1.0,1.2 or uniform:0.8,1.2.') from error
+        raise UsageError(
+            f'{name} = "{",".join(map(str, parts))}" is not numbers with commas. '
+            'Write 0.8,1.0,1.2 or uniform:0.8,1.2.'
+        ) from error
     if not numbers or not np.isfinite(numbers).all():
         raise UsageError(f'{name} must be finite numbers, one at least.')
     return numbers

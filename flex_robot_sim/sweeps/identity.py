@@ -13,7 +13,7 @@ import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
 
-ADDRESS = re.compile(r' at 0x[0-9a-fA-F]+')     # differs between processes
+ADDRESS = re.compile(r' at 0x[0-9a-fA-F]+')  # differs between processes
 
 
 def robot_identity(description: RobotDescription) -> str:

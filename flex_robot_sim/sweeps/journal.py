@@ -40,23 +40,26 @@ class Journal:
         try:
             self.folder.mkdir(exist_ok=True)
             is_new = not (self.folder / RUNS_FILE).exists()
-            self._file = open(self.folder / RUNS_FILE, 'ab')    # noqa: SIM115
+            self._file = open(self.folder / RUNS_FILE, 'ab')  # noqa: SIM115
         except OSError as error:
-            raise UsageError(f'{folder} cannot hold the runs: {error.strerror}. Name another '
-                             'folder.') from error
+            raise UsageError(
+                f'{folder} cannot hold the runs: {error.strerror}. Name another folder.'
+            ) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._claim(dict(identity))
             self._read()
         except BlockingIOError as error:
             self._file.close()
-            raise UsageError(f'{folder}: another program writes runs there. Wait for it, or name '
-                             'another folder.') from error
+            raise UsageError(
+                f'{folder}: another program writes runs there. Wait for it, or name '
+                'another folder.'
+            ) from error
         except OSError as error:
             self._file.close()
             raise self._write_error(error) from error
         except UsageError:
-            if is_new:          # in a folder with other content
+            if is_new:  # in a folder with other content
                 (self.folder / RUNS_FILE).unlink(missing_ok=True)
             self._file.close()
             raise
@@ -64,8 +67,9 @@ class Journal:
     def add(self, runs: Iterable[RunResult]) -> None:
         """Write finished runs; they survive a crash of this process."""
         runs = [*runs]
-        lines = b''.join(_with_checksum({'run': record.run, 'numbers': {**record.figures}})
-                         for record in runs)
+        lines = b''.join(
+            _with_checksum({'run': record.run, 'numbers': {**record.figures}}) for record in runs
+        )
         try:
             start = self._file.tell()
             _write_all(self._file, lines)
@@ -98,32 +102,40 @@ class Journal:
         try:
             written = _verified(path.read_bytes())
         except FileNotFoundError:
-            other_files = [entry.name for entry in self.folder.iterdir()
-                           if entry.name != RUNS_FILE]
+            other_files = [
+                entry.name for entry in self.folder.iterdir() if entry.name != RUNS_FILE
+            ]
             if other_files or self._file.tell():
-                raise UsageError(f'{self.folder}: there is '
-                                 f'{min(other_files, default=RUNS_FILE)} and no '
-                                 f'{IDENTITY_FILE}: it is not of a sweep. Name another '
-                                 'folder.') from None
+                raise UsageError(
+                    f'{self.folder}: there is '
+                    f'{min(other_files, default=RUNS_FILE)} and no '
+                    f'{IDENTITY_FILE}: it is not of a sweep. Name another '
+                    'folder.'
+                ) from None
             with open_atomic(path, 'wb') as file:
                 file.write(_with_checksum(identity, indent=1))
             return
         except ValueError as error:
-            raise UsageError(f'{path} is damaged, so it is unknown of which sweep the runs there '
-                             'are. Name another folder, or delete this one.') from error
+            raise UsageError(
+                f'{path} is damaged, so it is unknown of which sweep the runs there '
+                'are. Name another folder, or delete this one.'
+            ) from error
         if written != identity:
-            differing = next((name for name in identity if written.get(name) != identity[name]),
-                             'version')
-            raise UsageError(f'{self.folder} holds another sweep, with another '
-                             f'"{differing}" in its '
-                             f'{IDENTITY_FILE}. Name another folder, or delete this one.')
+            differing = next(
+                (name for name in identity if written.get(name) != identity[name]), 'version'
+            )
+            raise UsageError(
+                f'{self.folder} holds another sweep, with another '
+                f'"{differing}" in its '
+                f'{IDENTITY_FILE}. Name another folder, or delete this one.'
+            )
 
     def _read(self):
         """Read the finished runs; runs of damaged lines are repeated."""
         good, damaged = 0, []
         with open(self.folder / RUNS_FILE, 'rb') as file:
             for number, line in enumerate(file, 1):
-                if not line.endswith(b'\n'):        # incomplete
+                if not line.endswith(b'\n'):  # incomplete
                     break
                 good += len(line)
                 try:
@@ -134,13 +146,18 @@ class Journal:
         os.ftruncate(self._file.fileno(), good)
         self._file.seek(0, os.SEEK_END)
         if damaged and len(self.done) < self._total:
-            log.warning('%s: damaged: line %s. Runs that are not in it are made again.',
-                        self.folder / RUNS_FILE, ', '.join(map(str, damaged)))
+            log.warning(
+                '%s: damaged: line %s. Runs that are not in it are made again.',
+                self.folder / RUNS_FILE,
+                ', '.join(map(str, damaged)),
+            )
 
     def _write_error(self, error):
-        return UsageError(f'{self.folder}: cannot be written: {error.strerror or error}. '
-                          f'{len(self.done)} of {self._total} runs are kept; make room, and the '
-                          'same call goes on.')
+        return UsageError(
+            f'{self.folder}: cannot be written: {error.strerror or error}. '
+            f'{len(self.done)} of {self._total} runs are kept; make room, and the '
+            'same call goes on.'
+        )
 
 
 def count_written_runs(folder: Path) -> int:
@@ -170,4 +187,4 @@ def _write_all(file, data):
     """Write bytes without a buffer, so that they survive the end of this process."""
     view = memoryview(data)
     while view:
-        view = view[os.write(file.fileno(), view):]
+        view = view[os.write(file.fileno(), view) :]

@@ -31,7 +31,7 @@ from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 JOINT_FIELDS = ('to', 'start', 'servo_stiffness', 'servo_damping')
 RUN_FIELDS = ('within', 'payload', 'servo')
 SHAPERS = (NO_SHAPER, *KINDS)
-MAX_STEPS = 1e7             # in one run
+MAX_STEPS = 1e7  # in one run
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,18 @@ class Manoeuvre(Settings):
     """
 
     to: tuple = setting((), 'pose to go to; empty: where arms start', 'rad, m')
-    start: tuple = setting((), 'pose at the start; empty: zero, or the nearest pose within limits',
-                           'rad, m')
+    start: tuple = setting(
+        (), 'pose at the start; empty: zero, or the nearest pose within limits', 'rad, m'
+    )
     within: float = setting(0.0, 'of a minimum-jerk motion; 0: at once', 's', at_least=0.0)
     seconds: float = setting(5.0, 'duration of a run', 's', above=0.0)
     payload: float = setting(0.0, 'fixed to the tool', 'kg', at_least=0.0)
-    at_rest: bool = setting(True, 'whether links sag at the start as they do at rest; or they are '
-                            'straight')
+    at_rest: bool = setting(
+        True, 'whether links sag at the start as they do at rest; or they are straight'
+    )
     shaper: str = setting('none', 'of the set points, for the pose to go to', choices=SHAPERS)
     stiffness: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm', 'N m/rad')
-    damping: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm',
-                             'N m s/rad')
+    damping: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm', 'N m s/rad')
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     rate: float = setting(100.0, 'looks at the tips per second', 'Hz', above=0.0)
 
@@ -63,10 +64,10 @@ class Manoeuvre(Settings):
 class ManoeuvreController(NamedTuple):
     """Controller of a Manoeuvre for an arm."""
 
-    to: np.ndarray              # (joints,)                                         [rad, m]
-    start: np.ndarray           # (joints,)                                         [rad, m]
-    stiffness: np.ndarray       # (joints,)                                         [N m/rad, N/m]
-    damping: np.ndarray         # (joints,)
+    to: np.ndarray  # (joints,)                                         [rad, m]
+    start: np.ndarray  # (joints,)                                         [rad, m]
+    stiffness: np.ndarray  # (joints,)                                         [N m/rad, N/m]
+    damping: np.ndarray  # (joints,)
     shaper: Shaper
 
 
@@ -78,8 +79,9 @@ def words_of(joint_names: Sequence[str]) -> list[str]:
 def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> ManoeuvreController:
     """Return the ManoeuvreController for the nominal arm; it takes up to a few seconds."""
     if manoeuvre.seconds > MAX_STEPS * manoeuvre.time_step:
-        raise UsageError(f'seconds hold more than {MAX_STEPS:g} steps of time_step. Take fewer '
-                         'or longer ones.')
+        raise UsageError(
+            f'seconds hold more than {MAX_STEPS:g} steps of time_step. Take fewer or longer ones.'
+        )
     if manoeuvre.seconds < manoeuvre.time_step:
         raise UsageError('seconds must be at least one time_step.')
     nominal = _with_payload(arm, manoeuvre.payload)
@@ -90,16 +92,21 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> ManoeuvreController:
         damping = servo.damping if damping is None else damping
     if min(stiffness.min(initial=0.0), damping.min(initial=0.0)) < 0.0:
         raise UsageError('stiffness and damping of the servos must be >= 0.')
-    to, start = (start_position(arm) if values is None else values for values in (
-        _by_joint(arm, manoeuvre, name, is_broadcast=False) for name in ('to', 'start')))
+    to, start = (
+        start_position(arm) if values is None else values
+        for values in (
+            _by_joint(arm, manoeuvre, name, is_broadcast=False) for name in ('to', 'start')
+        )
+    )
     shaper = NONE
     if manoeuvre.shaper != NO_SHAPER:
         shaper = design_for_pose(nominal, to, kind=manoeuvre.shaper, gains=(stiffness, damping))
     return ManoeuvreController(to, start, stiffness, damping, shaper)
 
 
-def nominal_value(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
-                  controller: ManoeuvreController) -> float:
+def nominal_value(
+    word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre, controller: ManoeuvreController
+) -> float:
     """Nominal value of one of `words_of`; 1 for the factor `servo`."""
     if word in RUN_FIELDS:
         return 1.0 if word == 'servo' else getattr(manoeuvre, word)
@@ -107,9 +114,13 @@ def nominal_value(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
     return float(getattr(controller, field.removeprefix('servo_'))[[*joint_names].index(joint)])
 
 
-def run_manoeuvres(nominal: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuvre,
-                   controller: ManoeuvreController, values: Sequence[Mapping[str, float]],
-                   ) -> list[dict[str, float | str]]:
+def run_manoeuvres(
+    nominal: ArmModel,
+    arms: Sequence[ArmModel],
+    manoeuvre: Manoeuvre,
+    controller: ManoeuvreController,
+    values: Sequence[Mapping[str, float]],
+) -> list[dict[str, float | str]]:
     """Results of each run by name, with `note`; arms[k] is simulated with values[k]."""
     joints = nominal.joint_names
     setups = [_run_setup(controller, manoeuvre, joints, row) for row in values]
@@ -117,25 +128,32 @@ def run_manoeuvres(nominal: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoe
     members = [_with_payload(arm, setup['payload']) for arm, setup in zip(arms, setups)]
     batch = Batch(members, settings=SimulationSettings(time_step=manoeuvre.time_step), threads=1)
     if manoeuvre.at_rest:
-        batch.set_state(q=[equilibrium(arm, setup['start']).q
-                                     for arm, setup in zip(members, setups)])
+        batch.set_state(
+            q=[equilibrium(arm, setup['start']).q for arm, setup in zip(members, setups)]
+        )
     else:
         batch.set_state(q=[setup['start'] for setup in setups])
-    batch.hold([setup['start'] for setup in setups], [setup['stiffness'] for setup in setups],
-               [setup['damping'] for setup in setups])
+    batch.hold(
+        [setup['start'] for setup in setups],
+        [setup['stiffness'] for setup in setups],
+        [setup['damping'] for setup in setups],
+    )
     batch.effort[:] = [carrying_efforts(nominal, setup['to']) for setup in setups]
     motions = [_motion(setup, controller.shaper) for setup in setups]
     states, times = _simulate(batch, motions, manoeuvre)
-    return [_figures(batch, k, states[:, k], times, motions[k].end, setup['to'])
-            for k, setup in enumerate(setups)]
+    return [
+        _figures(batch, k, states[:, k], times, motions[k].end, setup['to'])
+        for k, setup in enumerate(setups)
+    ]
 
 
 def _motion(setup, shaper):
     start, to, within = setup['start'], setup['to'], setup['within']
     if not within > 0.0:
         return shaped_motion(shaper, Motion([0.0], [rest(start), rest(to)]))
-    return shaped_motion(shaper, Motion([0.0, within], [
-        rest(start), minimum_jerk(start, to), rest(to)]))
+    return shaped_motion(
+        shaper, Motion([0.0, within], [rest(start), minimum_jerk(start, to), rest(to)])
+    )
 
 
 def _simulate(batch, motions, manoeuvre):
@@ -172,8 +190,11 @@ def _figures(batch, k, states, times, arrival, to):
     for link in arm.tips:
         tips = tip_translations(arm, link, states)
         out[f'{link}.bent'] = np.nan if lost else float(np.linalg.norm(tips, axis=1).max())
-        out[f'{link}.swing'] = (np.nan if lost or after.sum() < 2 else float(
-            np.linalg.norm(np.ptp(tips[after], axis=0))) / 2)
+        out[f'{link}.swing'] = (
+            np.nan
+            if lost or after.sum() < 2
+            else float(np.linalg.norm(np.ptp(tips[after], axis=0))) / 2
+        )
     out['arrival'] = float(arrival)
     out['note'] = '; '.join(line for row, line in batch.reports if row == k)
     return out
@@ -181,15 +202,25 @@ def _figures(batch, k, states, times, arrival, to):
 
 def _run_setup(controller, manoeuvre, joints, values):
     """Settings of a run, by name."""
-    out = {'within': values.get('within', manoeuvre.within),
-           'payload': values.get('payload', manoeuvre.payload)}
+    out = {
+        'within': values.get('within', manoeuvre.within),
+        'payload': values.get('payload', manoeuvre.payload),
+    }
     for word in ('to', 'start'):
-        out[word] = np.array([values.get(f'{joint}.{word}', fixed) for joint, fixed in
-                              zip(joints, getattr(controller, word))])
+        out[word] = np.array(
+            [
+                values.get(f'{joint}.{word}', fixed)
+                for joint, fixed in zip(joints, getattr(controller, word))
+            ]
+        )
     factor = values.get('servo', 1.0)
     for word, power in (('stiffness', 2), ('damping', 1)):
-        out[word] = np.array([values.get(f'{joint}.servo_{word}', factor**power * fixed)
-                              for joint, fixed in zip(joints, getattr(controller, word))])
+        out[word] = np.array(
+            [
+                values.get(f'{joint}.servo_{word}', factor**power * fixed)
+                for joint, fixed in zip(joints, getattr(controller, word))
+            ]
+        )
     return out
 
 
@@ -203,6 +234,8 @@ def _by_joint(arm, manoeuvre, name, is_broadcast=True):
     if not values:
         return None
     if len(values) not in ((1, n) if is_broadcast else (n,)):
-        raise UsageError(f'{name} takes {"1 or " if is_broadcast and n > 1 else ""}{n} '
-                         f'numbers for {", ".join(arm.joint_names)}, not {len(values)}.')
+        raise UsageError(
+            f'{name} takes {"1 or " if is_broadcast and n > 1 else ""}{n} '
+            f'numbers for {", ".join(arm.joint_names)}, not {len(values)}.'
+        )
     return np.broadcast_to(np.array(values, float), n)

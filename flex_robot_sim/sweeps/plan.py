@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.description.robot_parameters import (
-    near,
-    parameters_of,
-    with_parameters,
-)
+from flex_robot_sim.description.robot_parameters import near, parameters_of, with_parameters
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import start_note
@@ -40,10 +36,12 @@ Words = Mapping[str, 'str | float | Sequence[float]']
 _NOMINAL_ARM: list[tuple[str, ArmModel]] = []
 # errors that affect a single run; all other runs continue
 RUN_ERRORS = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
-COLUMNS = ('run', 'note')           # of every table
-NO_MOTION_NOTE = ('no run goes anywhere, as "to" is where it starts: figures tell at most how a '
-                  'load sags. Give "to", or vary JOINT.to.')
-ROUNDING = 1e-9     # of a limit with few digits                       [rad, m]
+COLUMNS = ('run', 'note')  # of every table
+NO_MOTION_NOTE = (
+    'no run goes anywhere, as "to" is where it starts: figures tell at most how a '
+    'load sags. Give "to", or vary JOINT.to.'
+)
+ROUNDING = 1e-9  # of a limit with few digits                       [rad, m]
 NON_NEGATIVE = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
 
@@ -55,15 +53,15 @@ class SweepPlan:
     description: RobotDescription
     coupling: str
     gravity: tuple[float, ...]
-    names: tuple[str, ...]                  # of the varied numbers
-    is_parameter: tuple[bool, ...]          # whether they are numbers of the URDF
-    values: np.ndarray                      # (runs, names)
+    names: tuple[str, ...]  # of the varied numbers
+    is_parameter: tuple[bool, ...]  # whether they are numbers of the URDF
+    values: np.ndarray  # (runs, names)
     seed: int
     run: Manoeuvre | Run
-    controller: ManoeuvreController | None           # of a Manoeuvre
-    key: str                                # of the nominal robot, for caching
-    identity: Mapping[str, Any] = field(repr=False)     # of the sweep, by name
-    note: str = ''                          # remarks about all runs
+    controller: ManoeuvreController | None  # of a Manoeuvre
+    key: str  # of the nominal robot, for caching
+    identity: Mapping[str, Any] = field(repr=False)  # of the sweep, by name
+    note: str = ''  # remarks about all runs
 
     def __len__(self) -> int:
         return len(self.values)
@@ -77,9 +75,17 @@ class SweepPlan:
         return replace(self, values=self.values[list(runs)], identity={})
 
 
-def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Manoeuvre | Run,
-              method: str, count: int | None, seed: int, coupling: str,
-              gravity: Sequence[float]) -> SweepPlan:
+def make_plan(
+    description: RobotDescription,
+    vary: Words,
+    scale: Words,
+    run: Manoeuvre | Run,
+    method: str,
+    count: int | None,
+    seed: int,
+    coupling: str,
+    gravity: Sequence[float],
+) -> SweepPlan:
     """Return the SweepPlan of a sweep; errors in any run are raised before the first run."""
     _refuse_wrong_kinds(vary, scale, run)
     arm = build_arm(description, coupling, gravity)
@@ -94,7 +100,7 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
             raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
         forms[name] = form_of(name, form)
     controller = controller_of(arm, run) if isinstance(run, Manoeuvre) else None
-    with np.errstate(over='ignore', invalid='ignore'):      # non-finite values are refused below
+    with np.errstate(over='ignore', invalid='ignore'):  # non-finite values are refused below
         values = runs_of([*forms.values()], [*forms], method, count, seed)
         for column, name in enumerate(forms):
             if name in scale:
@@ -103,17 +109,31 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
     if controller is not None:
         _refuse_beyond_stops(arm, controller.to, [*forms], values)
     identity = {
-        'version': __version__, 'robot': robot_identity(description), 'coupling': coupling,
-        'gravity': [float(g) for g in gravity], 'method': method,
-        'count': count and int(count), 'seed': int(seed),
+        'version': __version__,
+        'robot': robot_identity(description),
+        'coupling': coupling,
+        'gravity': [float(g) for g in gravity],
+        'method': method,
+        'count': count and int(count),
+        'seed': int(seed),
         'vary': {name: list(forms[name]) for name in vary},
         'scale': {name: list(forms[name]) for name in scale},
-        'run': asdict(run) if isinstance(run, Manoeuvre) else function_identity(run)}
-    return SweepPlan(description, coupling, tuple(map(float, gravity)), tuple(forms),
-                     tuple(name in known for name in forms), values, int(seed), run, controller,
-                     json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
-                     json.loads(json.dumps(identity)),
-                     ' '.join(_notes(arm, run, controller, [*forms], values)))
+        'run': asdict(run) if isinstance(run, Manoeuvre) else function_identity(run),
+    }
+    return SweepPlan(
+        description,
+        coupling,
+        tuple(map(float, gravity)),
+        tuple(forms),
+        tuple(name in known for name in forms),
+        values,
+        int(seed),
+        run,
+        controller,
+        json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
+        json.loads(json.dumps(identity)),
+        ' '.join(_notes(arm, run, controller, [*forms], values)),
+    )
 
 
 def _notes(arm, run, controller, names, values):
@@ -133,26 +153,30 @@ def run_part(plan: SweepPlan, runs: Sequence[int]) -> tuple[list[RunResult], flo
         return done, time.perf_counter() - start
     arms: list[ArmModel | str] = [builder.arm_or_error(k) for k in range(len(runs))]
     valid = [k for k, arm in enumerate(arms) if not isinstance(arm, str)]
-    figures: dict[int, Figures] = {k: {'note': arm} for k, arm in enumerate(arms)
-                                   if isinstance(arm, str)}
+    figures: dict[int, Figures] = {
+        k: {'note': arm} for k, arm in enumerate(arms) if isinstance(arm, str)
+    }
     try:
         figures.update(zip(valid, _manoeuvres(plan, builder.nominal, arms, valid)))
     except RUN_ERRORS:
         # one of them fails: run them one by one
         for k in valid:
             try:
-                figures[k], = _manoeuvres(plan, builder.nominal, arms, [k])
+                (figures[k],) = _manoeuvres(plan, builder.nominal, arms, [k])
             except RUN_ERRORS as error:
                 figures[k] = {'note': _error_line(error)}
-    return ([RunResult(int(run), figures[k]) for k, run in enumerate(runs)],
-            time.perf_counter() - start)
+    return (
+        [RunResult(int(run), figures[k]) for k, run in enumerate(runs)],
+        time.perf_counter() - start,
+    )
 
 
 def _manoeuvres(plan, nominal, arms, rows):
     if not rows:
         return []
-    return run_manoeuvres(nominal, [arms[k] for k in rows], plan.run, plan.controller,
-                          [plan.row(k) for k in rows])
+    return run_manoeuvres(
+        nominal, [arms[k] for k in rows], plan.run, plan.controller, [plan.row(k) for k in rows]
+    )
 
 
 def _run_function(plan, builder, k, run):
@@ -164,8 +188,11 @@ def _run_function(plan, builder, k, run):
 
 def _error_line(error):
     """Line about one of RUN_ERRORS."""
-    return str(error) if isinstance(error, FlexRobotSimError) else (
-        f'cannot be computed: {error.args[-1] if error.args else type(error).__name__}')
+    return (
+        str(error)
+        if isinstance(error, FlexRobotSimError)
+        else (f'cannot be computed: {error.args[-1] if error.args else type(error).__name__}')
+    )
 
 
 class _Builder:
@@ -180,8 +207,13 @@ class _Builder:
 
     def arm_or_error(self, k):
         plan = self._plan
-        values = {name: value for name, value, is_parameter in zip(
-            plan.names, plan.values[k].tolist(), plan.is_parameter) if is_parameter}
+        values = {
+            name: value
+            for name, value, is_parameter in zip(
+                plan.names, plan.values[k].tolist(), plan.is_parameter
+            )
+            if is_parameter
+        }
         if not values:
             return self.nominal
         key = tuple(values.values())
@@ -198,11 +230,13 @@ class _Builder:
 def _refuse_wrong_kinds(vary, scale, run):
     for argument, words in (('vary', vary), ('scale', scale)):
         if not isinstance(words, Mapping) or not all(isinstance(name, str) for name in words):
-            raise SettingError(f'{argument} = {shortened(repr(words), 60)} must be a dict from '
-                               'names to values')
+            raise SettingError(
+                f'{argument} = {shortened(repr(words), 60)} must be a dict from names to values'
+            )
     if not callable(run) and not isinstance(run, Manoeuvre):
-        raise SettingError(f'run = {shortened(repr(run), 60)} must be a Manoeuvre, or a function '
-                           'of a Case')
+        raise SettingError(
+            f'run = {shortened(repr(run), 60)} must be a Manoeuvre, or a function of a Case'
+        )
 
 
 def _nominal_value(name, arm, known, run, controller):
@@ -212,34 +246,44 @@ def _nominal_value(name, arm, known, run, controller):
     elif controller is not None:
         value = nominal_value(name, arm.joint_names, run, controller)
     else:
-        raise UsageError(f'{name} is a word of your own function: nothing is described that a '
-                         'multiple could be of. Vary it by values.')
+        raise UsageError(
+            f'{name} is a word of your own function: nothing is described that a '
+            'multiple could be of. Vary it by values.'
+        )
     if not value:
-        raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. Vary '
-                         'it by values.')
+        raise UsageError(
+            f'{name} is 0 as described, and no multiple of it is anything else. Vary it by values.'
+        )
     return value
 
 
 def _refuse_beyond_stops(arm, to, names, values):
     """Raise UsageError, with the number of the run, about a goal beyond the stops."""
-    for joint, fixed, unit, *limits in zip(arm.joint_names, to, arm.units, arm.arrays.lower,
-                                           arm.arrays.upper):
+    for joint, fixed, unit, *limits in zip(
+        arm.joint_names, to, arm.units, arm.arrays.lower, arm.arrays.upper
+    ):
         name = f'{joint}.to'
         goals = values[:, names.index(name)] if name in names else np.full(len(values), fixed)
         beyond = (goals < limits[0] - ROUNDING) | (goals > limits[1] + ROUNDING)
         if beyond.any():
             k = int(np.argmax(beyond))
-            raise UsageError(f'run {k}: {name} = {goals[k]:g} cannot be: the limits of "{joint}" '
-                             f'are {limits[0]:g} to {limits[1]:g} {unit}.')
+            raise UsageError(
+                f'run {k}: {name} = {goals[k]:g} cannot be: the limits of "{joint}" '
+                f'are {limits[0]:g} to {limits[1]:g} {unit}.'
+            )
 
 
 def _has_no_motion(arm, run, controller, names, values):
     """Whether all runs of a Manoeuvre start at rest in their goal pose."""
     if controller is None or not run.at_rest:
         return False
-    poses = {word: [values[:, names.index(f'{joint}.{word}')] if f'{joint}.{word}' in names
-                    else fixed for joint, fixed in zip(arm.joint_names, getattr(controller, word))]
-             for word in ('to', 'start')}
+    poses = {
+        word: [
+            values[:, names.index(f'{joint}.{word}')] if f'{joint}.{word}' in names else fixed
+            for joint, fixed in zip(arm.joint_names, getattr(controller, word))
+        ]
+        for word in ('to', 'start')
+    }
     return all(np.all(to == start) for to, start in zip(poses['to'], poses['start']))
 
 
@@ -252,10 +296,15 @@ def _refuse_wrong_values(description, names, known, values):
             raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be finite.')
         if name not in known:
             k = int(np.argmin(rows))
-            if name.rpartition('.')[2] in NON_NEGATIVE and rows[k] < 0.0 or (
-                    name == 'servo' and rows[k] <= 0.0):
-                raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be '
-                                 f'{"above" if name == "servo" else "at least"} 0.')
+            if (
+                name.rpartition('.')[2] in NON_NEGATIVE
+                and rows[k] < 0.0
+                or (name == 'servo' and rows[k] <= 0.0)
+            ):
+                raise UsageError(
+                    f'run {k}: {name} = {rows[k]:g} cannot be: it must be '
+                    f'{"above" if name == "servo" else "at least"} 0.'
+                )
             continue
         for k in {int(np.argmin(rows)), int(np.argmax(rows))}:
             try:

@@ -18,7 +18,11 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from flex_robot_sim.jit.deferred_signals import deferred_signals
 
 THREAD_VARIABLES = (
-    'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
+    'OPENBLAS_NUM_THREADS',
+    'OMP_NUM_THREADS',
+    'MKL_NUM_THREADS',
+    'NUMBA_NUM_THREADS',
+)
 
 
 @contextlib.contextmanager
@@ -65,4 +69,5 @@ def _begin():
     def exit_with_parent():
         parent.join()
         os._exit(1)
+
     threading.Thread(target=exit_with_parent, daemon=True).start()

@@ -36,9 +36,15 @@ BOOLEANS = {'true': True, 'false': False, 'True': True, 'False': False}
 
 def declare_arguments(kind: type[Settings]) -> list[DeclareLaunchArgument]:
     """Return a DeclareLaunchArgument per field of a settings class."""
-    return [DeclareLaunchArgument(
-        item.name, default_value=launch_text(item.default), description=item.metadata['help'],
-        choices=choices_of(item)) for item in fields(kind)]
+    return [
+        DeclareLaunchArgument(
+            item.name,
+            default_value=launch_text(item.default),
+            description=item.metadata['help'],
+            choices=choices_of(item),
+        )
+        for item in fields(kind)
+    ]
 
 
 def choices_of(item: Field) -> list[str] | None:
@@ -78,8 +84,10 @@ def _refuse_unknown(known: list[str], context: LaunchContext) -> None:
     for name in context.launch_configurations:
         if name not in known:
             matches = get_close_matches(name, known, 1)
-            raise SettingError(f'there is no launch argument "{name}". ' + (
-                f'Did you mean "{matches[0]}"' if matches else f'Known: {", ".join(known)}'))
+            raise SettingError(
+                f'there is no launch argument "{name}". '
+                + (f'Did you mean "{matches[0]}"' if matches else f'Known: {", ".join(known)}')
+            )
 
 
 def value_of(item: Field, text: str) -> bool | int | float | str:
@@ -90,7 +98,7 @@ def value_of(item: Field, text: str) -> bool | int | float | str:
         try:
             return type(item.default)(text)
         except ValueError:
-            return text             # the settings report the mistake
+            return text  # the settings report the mistake
     return text.lower() if text in BOOLEANS and text.lower() in item.metadata['choices'] else text
 
 
@@ -102,13 +110,17 @@ def actions_of(arguments: SimulationArguments | HilArguments | ShaperArguments) 
     """
     environment = dict(os.environ)
     (use_network if arguments.network else prepare_network)(environment)
-    changes = {name: value for name, value in environment.items()
-               if os.environ.get(name) != value}
+    changes = {name: value for name, value in environment.items() if os.environ.get(name) != value}
     # launch only adds: set removed variables to an empty text
     changes.update({name: '' for name in os.environ if name not in environment})
-    return [_node(program, changes) if program.is_needed or _is_installed(program) else LogInfo(
-        msg=f'{program.package} is not installed, so {program.executable} is left out')
-        for program in arguments.programs()]
+    return [
+        _node(program, changes)
+        if program.is_needed or _is_installed(program)
+        else LogInfo(
+            msg=f'{program.package} is not installed, so {program.executable} is left out'
+        )
+        for program in arguments.programs()
+    ]
 
 
 def _is_installed(program):
@@ -123,21 +135,31 @@ def _node(program, environment):
     parameters = {name: _parameter(value) for name, value in program.parameters.items()}
     layout = ('-d', _write_layout(program.layout)) if program.layout else ()
     return Node(
-        package=program.package, executable=program.executable, namespace=program.namespace,
+        package=program.package,
+        executable=program.executable,
+        namespace=program.namespace,
         parameters=[*filter(None, [program.params_file]), parameters],
-        remappings=program.remappings, arguments=(*layout, *program.arguments),
+        remappings=program.remappings,
+        arguments=(*layout, *program.arguments),
         # an enclave has an effect with ROS security only: docs/security.md
-        ros_arguments=['--log-level', program.log_level,
-                       '--enclave', f'/{NAME}/{program.executable}'],
-        output='screen', emulate_tty=True,
+        ros_arguments=[
+            '--log-level',
+            program.log_level,
+            '--enclave',
+            f'/{NAME}/{program.executable}',
+        ],
+        output='screen',
+        emulate_tty=True,
         additional_env=environment,
-        on_exit=_shut_down if program.is_needed else None)
+        on_exit=_shut_down if program.is_needed else None,
+    )
 
 
 def _write_layout(text):
     """Write a text to a temporary file that is not deleted, as launch does with parameters."""
-    with tempfile.NamedTemporaryFile('w', prefix='launch_layout_', suffix='.rviz', delete=False,
-                                     encoding='utf-8') as file:
+    with tempfile.NamedTemporaryFile(
+        'w', prefix='launch_layout_', suffix='.rviz', delete=False, encoding='utf-8'
+    ) as file:
         file.write(text)
     return file.name
 
@@ -146,8 +168,9 @@ def _shut_down(event, context):
     """End the launch when a required program ends; raise RuntimeError if it has failed."""
     if event.returncode and not context.is_shutdown:
         # launch exits with 1 after an exception, and with 0 after any Shutdown
-        raise RuntimeError(f'{event.process_name} has failed, and without it the others are of '
-                           'no use')
+        raise RuntimeError(
+            f'{event.process_name} has failed, and without it the others are of no use'
+        )
     return Shutdown(reason=f'{event.process_name} has ended')
 
 

@@ -26,9 +26,16 @@ DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'br
 SHAPER, VIEW, RECORDER, DRIFT = 'shaper', 'view', 'recorder', 'drift'
 TRAJECTORY_ACTION = 'trajectory_action'
 EXECUTABLES = {
-    DYNAMICS: 'DynamicsNode', CONTROLLER: 'ControllerNode', BOTH: 'make_nodes',
-    BRIDGE: 'BridgeNode', SHAPER: 'ShaperNode', RECORDER: 'RecorderNode', VIEW: 'ViewNode',
-    DRIFT: 'DriftNode', TRAJECTORY_ACTION: 'TrajectoryActionNode'}
+    DYNAMICS: 'DynamicsNode',
+    CONTROLLER: 'ControllerNode',
+    BOTH: 'make_nodes',
+    BRIDGE: 'BridgeNode',
+    SHAPER: 'ShaperNode',
+    RECORDER: 'RecorderNode',
+    VIEW: 'ViewNode',
+    DRIFT: 'DriftNode',
+    TRAJECTORY_ACTION: 'TrajectoryActionNode',
+}
 """Executables, each a module of `nodes`, and what makes their nodes; BOTH are one process."""
 
 CONTROLLERS = {'auto': 'auto', 'true': 'process', 'inside': 'inside', 'false': 'none'}
@@ -47,25 +54,35 @@ class Program(NamedTuple):
     """A program of a system, with its parameters and remappings."""
 
     executable: str
-    parameters: dict[str, Any]          # {name: value}; they win over those of params_file
+    parameters: dict[str, Any]  # {name: value}; they win over those of params_file
     package: str = NAME
-    namespace: str = ''                 # of all its names
-    params_file: str = ''               # YAML; '' for none
-    remappings: tuple[tuple[str, str], ...] = ()    # (from, to)
-    arguments: tuple[str, ...] = ()     # before --ros-args
-    layout: str = ''                    # text of a file that is named to it by -d
+    namespace: str = ''  # of all its names
+    params_file: str = ''  # YAML; '' for none
+    remappings: tuple[tuple[str, str], ...] = ()  # (from, to)
+    arguments: tuple[str, ...] = ()  # before --ros-args
+    layout: str = ''  # text of a file that is named to it by -d
     log_level: str = 'info'
-    is_needed: bool = True              # without it, the others are of no use
+    is_needed: bool = True  # without it, the others are of no use
 
 
-def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace: str = '',
-                      controller: str = 'process', use_sim_time: bool = False,
-                      params_file: str = '', log_level: str = 'info', display: bool = True,
-                      rviz: bool = False, rviz_config_file: str = '',
-                      settings: Mapping[str, Mapping[str, Any]] | None = None,
-                      view: bool = False, record: str | None = None,
-                      drift: bool = False, tool: str = '',
-                      trajectory_action: bool = False) -> list[Program]:
+def simulation_system(
+    robot: str | Path,
+    xacro_arguments: Sequence[str] = (),
+    namespace: str = '',
+    controller: str = 'process',
+    use_sim_time: bool = False,
+    params_file: str = '',
+    log_level: str = 'info',
+    display: bool = True,
+    rviz: bool = False,
+    rviz_config_file: str = '',
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    view: bool = False,
+    record: str | None = None,
+    drift: bool = False,
+    tool: str = '',
+    trajectory_action: bool = False,
+) -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
@@ -92,42 +109,75 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     params_file = params_file and config_file('params_file', params_file)
     known, settings = robot_parameters(robot, xacro_arguments, tool), settings or {}
     programs = _own_programs(known, controller, use_sim_time, settings, shared)
-    programs += _optional({VIEW: view, DRIFT: drift, TRAJECTORY_ACTION: trajectory_action},
-                          {**known, 'use_sim_time': use_sim_time}, settings, shared)
+    programs += _optional(
+        {VIEW: view, DRIFT: drift, TRAJECTORY_ACTION: trajectory_action},
+        {**known, 'use_sim_time': use_sim_time},
+        settings,
+        shared,
+    )
     programs = [program._replace(params_file=params_file) for program in programs]
-    return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
-                                        use_sim_time, shared, tool) + _recorder(record, shared)
+    return (
+        programs
+        + _display_programs(
+            robot, xacro_arguments, display, rviz, rviz_config_file, use_sim_time, shared, tool
+        )
+        + _recorder(record, shared)
+    )
 
 
-def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace: str = '',
-               controller: bool = True, params_file: str = '', log_level: str = 'info',
-               display: bool = True, rviz: bool = False, rviz_config_file: str = '',
-               settings: Mapping[str, Mapping[str, Any]] | None = None,
-               view: bool = False, record: str | None = None,
-               drift: bool = False, tool: str = '',
-               trajectory_action: bool = False) -> list[Program]:
+def hil_system(
+    robot: str | Path,
+    xacro_arguments: Sequence[str] = (),
+    namespace: str = '',
+    controller: bool = True,
+    params_file: str = '',
+    log_level: str = 'info',
+    display: bool = True,
+    rviz: bool = False,
+    rviz_config_file: str = '',
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    view: bool = False,
+    record: str | None = None,
+    drift: bool = False,
+    tool: str = '',
+    trajectory_action: bool = False,
+) -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
     shared: dict[str, Any] = {
-        'namespace': namespace, 'log_level': log_level,
-        'params_file': params_file and config_file('params_file', params_file)}
+        'namespace': namespace,
+        'log_level': log_level,
+        'params_file': params_file and config_file('params_file', params_file),
+    }
     known = robot_parameters(robot, xacro_arguments, tool)
     settings = settings or {}
     programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
     if controller:
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
-    programs += _optional({VIEW: view, DRIFT: drift, TRAJECTORY_ACTION: trajectory_action}, known,
-                          settings, shared)
+    programs += _optional(
+        {VIEW: view, DRIFT: drift, TRAJECTORY_ACTION: trajectory_action}, known, settings, shared
+    )
     del shared['params_file']
-    return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
-                                        False, shared, tool) + _recorder(record, shared)
+    return (
+        programs
+        + _display_programs(
+            robot, xacro_arguments, display, rviz, rviz_config_file, False, shared, tool
+        )
+        + _recorder(record, shared)
+    )
 
 
 def command(program: Program) -> list[str]:
     """Return the words that start a Program of this package, for machines without ros2 launch."""
-    words = [*run_module(f'{NAME}.nodes'), program.executable, *program.arguments, '--ros-args',
-             '--log-level', program.log_level]
+    words = [
+        *run_module(f'{NAME}.nodes'),
+        program.executable,
+        *program.arguments,
+        '--ros-args',
+        '--log-level',
+        program.log_level,
+    ]
     if program.namespace:
         words += ['-r', f'__ns:=/{program.namespace.strip("/")}']
     for source, target in program.remappings:
@@ -162,8 +212,9 @@ def robot_settings(robot: str) -> dict[str, Any]:
     return read_yaml(path)['/**']['ros__parameters']
 
 
-def robot_parameters(robot: str | Path, xacro_arguments: Sequence[str],
-                     tool: str) -> dict[str, Any]:
+def robot_parameters(
+    robot: str | Path, xacro_arguments: Sequence[str], tool: str
+) -> dict[str, Any]:
     """Return the parameters of a node that say which robot it has."""
     parameters: dict[str, Any] = {'robot': str(robot)} if robot else {}
     if tool:
@@ -181,16 +232,22 @@ def _recorder(path, shared):
         raise SettingError(f'record_file = "{path}" exists already: name a new one')
     problem = why_unwritable(path or 'record.mcap')
     if problem:
-        raise SettingError(f'record_file = "{path}" cannot be written: {problem}. Name a file '
-                           'in a folder of yours')
+        raise SettingError(
+            f'record_file = "{path}" cannot be written: {problem}. Name a file '
+            'in a folder of yours'
+        )
     return [Program(RECORDER, {'output': path} if path else {}, is_needed=False, **shared)]
 
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
     """Programs of this package: the dynamics, and the controller beside or inside them."""
     # hold the arm until the controller has started; otherwise it would fall
-    dynamics = {**robot, 'publish_clock': use_sim_time,
-                'wait_for_command': controller == 'process', **settings.get(DYNAMICS, {})}
+    dynamics = {
+        **robot,
+        'publish_clock': use_sim_time,
+        'wait_for_command': controller == 'process',
+        **settings.get(DYNAMICS, {}),
+    }
     control = {**robot, 'use_sim_time': use_sim_time, **settings.get(CONTROLLER, {})}
     if controller == 'inside':
         # the controller is called by the simulation, so its time is that of the arm anyway
@@ -204,14 +261,21 @@ def _own_programs(robot, controller, use_sim_time, settings, shared):
 def _optional(chosen, robot, settings, shared):
     """Return the chosen Programs; the others run without them, too."""
     # ordinary priority: dynamics and controller run first
-    return [Program(name, {**robot, 'thread_priority': 0, **settings.get(name, {})},
-                    is_needed=False, **shared)
-            for name, is_chosen in chosen.items()
-            if is_chosen and (name != TRAJECTORY_ACTION or has_control_msgs())]
+    return [
+        Program(
+            name,
+            {**robot, 'thread_priority': 0, **settings.get(name, {})},
+            is_needed=False,
+            **shared,
+        )
+        for name, is_chosen in chosen.items()
+        if is_chosen and (name != TRAJECTORY_ACTION or has_control_msgs())
+    ]
 
 
-def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared,
-                      tool):
+def _display_programs(
+    robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared, tool
+):
     """Programs that draw a robot: TF, and rviz2 if it is asked for."""
     if not robot or not (display or rviz):
         return []
@@ -226,12 +290,25 @@ def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_si
 
 def _robot_state_publisher(arm, time, shared):
     # it sends 20 Hz otherwise and drops what comes between, and falls silent if stamps jump back
-    parameters = {**time, TOPIC: display_description(arm),
-                  'publish_frequency': 1000.0, 'ignore_timestamp': True}
-    remappings = ((topics.JOINT_STATES.name, topics.DISPLAY_JOINT_STATES.name),
-                  (TOPIC, 'display_description'), *TF_OF_THE_NAMESPACE)
-    return Program('robot_state_publisher', parameters, 'robot_state_publisher',
-                   remappings=remappings, is_needed=False, **shared)
+    parameters = {
+        **time,
+        TOPIC: display_description(arm),
+        'publish_frequency': 1000.0,
+        'ignore_timestamp': True,
+    }
+    remappings = (
+        (topics.JOINT_STATES.name, topics.DISPLAY_JOINT_STATES.name),
+        (TOPIC, 'display_description'),
+        *TF_OF_THE_NAMESPACE,
+    )
+    return Program(
+        'robot_state_publisher',
+        parameters,
+        'robot_state_publisher',
+        remappings=remappings,
+        is_needed=False,
+        **shared,
+    )
 
 
 def _rviz(arm, config, time, shared):
@@ -239,6 +316,13 @@ def _rviz(arm, config, time, shared):
     arguments, layout = ('-d', path), ''
     if not config:
         arguments, layout = (), fitted_layout(read_yaml(path), arm)
-    return Program('rviz2', time, 'rviz2', remappings=TF_OF_THE_NAMESPACE,
-                   arguments=(*arguments, '-f', arm.description.links[0].name), layout=layout,
-                   is_needed=False, **shared)
+    return Program(
+        'rviz2',
+        time,
+        'rviz2',
+        remappings=TF_OF_THE_NAMESPACE,
+        arguments=(*arguments, '-f', arm.description.links[0].name),
+        layout=layout,
+        is_needed=False,
+        **shared,
+    )

@@ -21,15 +21,16 @@ class BackgroundTask:
         """Wait for requests; `what` names the result in log lines."""
         self._what, self._lock = what, threading.Lock()
         self._request: _Request | None = None
-        self._done: tuple[Any, Exception | None] | None = None      # result, or error
+        self._done: tuple[Any, Exception | None] | None = None  # result, or error
 
     @property
     def is_busy(self) -> bool:
         """Whether a computation runs, or its result has not been taken yet."""
         return self._request is not None
 
-    def make(self, function: Callable[[Callable[[int, int], object]], Any],
-             take: Callable[[Any], str]) -> None:
+    def make(
+        self, function: Callable[[Callable[[int, int], object]], Any], take: Callable[[Any], str]
+    ) -> None:
         """
         Start a computation; it replaces an earlier one.
 

@@ -46,8 +46,9 @@ def why_unwritable(path: str | Path) -> str:
         return os.strerror(errno.ENOTDIR)
     if target.is_dir():
         return os.strerror(errno.EISDIR)
-    if not (os.access(target, os.W_OK) if target.exists() else
-            os.access(folder, os.W_OK | os.X_OK)):
+    if not (
+        os.access(target, os.W_OK) if target.exists() else os.access(folder, os.W_OK | os.X_OK)
+    ):
         return os.strerror(errno.EACCES)
     return ''
 
@@ -58,8 +59,9 @@ def checksum(tree: Any) -> str:
 
 
 @contextlib.contextmanager
-def open_atomic(path: str | Path, mode: str = 'w', is_new: bool = False,
-                **options: Any) -> Iterator[IO[Any]]:
+def open_atomic(
+    path: str | Path, mode: str = 'w', is_new: bool = False, **options: Any
+) -> Iterator[IO[Any]]:
     """
     Open a file for writing; it appears under its name once it is complete.
 
@@ -76,8 +78,8 @@ def open_atomic(path: str | Path, mode: str = 'w', is_new: bool = False,
         with open(path, mode, **options) as file:
             yield file
         return
-    target = os.path.realpath(path)         # keep a link and replace its target
-    if os.path.exists(target) and not os.access(target, os.W_OK):   # a rename ignores it
+    target = os.path.realpath(path)  # keep a link and replace its target
+    if os.path.exists(target) and not os.access(target, os.W_OK):  # a rename ignores it
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     try:
         with open(draft, mode.replace('w', 'x'), **options) as file:
@@ -95,10 +97,11 @@ def open_atomic(path: str | Path, mode: str = 'w', is_new: bool = False,
 
 def draft_of(path: str | Path) -> Path | None:
     """Return a free name in the same folder; None if the file can only be written directly."""
-    if os.path.abspath(path).startswith(('/dev/', '/proc/')):       # `> file` keeps its file, too
+    if os.path.abspath(path).startswith(('/dev/', '/proc/')):  # `> file` keeps its file, too
         return None
     if os.path.exists(path) and not (
-            os.path.isfile(path) and os.access(os.path.dirname(os.path.realpath(path)), os.W_OK)):
+        os.path.isfile(path) and os.access(os.path.dirname(os.path.realpath(path)), os.W_OK)
+    ):
         return None
     return Path(os.path.realpath(path)).with_name(f'.{secrets.token_hex(8)}.part')
 
@@ -106,10 +109,10 @@ def draft_of(path: str | Path) -> Path | None:
 def _rename_new(draft, target):
     """Rename a file; FileExistsError if another program has created the target meanwhile."""
     try:
-        os.link(draft, target)              # never replaces a file
+        os.link(draft, target)  # never replaces a file
     except FileExistsError:
         raise
-    except OSError:                         # a file system without hard links
+    except OSError:  # a file system without hard links
         os.rename(draft, target)
     else:
         draft.unlink()

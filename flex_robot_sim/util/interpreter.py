@@ -12,14 +12,20 @@ _PACKAGES = str(Path(__file__).resolve().parents[1])
 
 # runs before any import, because the standard library is searched in the current folder, too; the
 # folder of the package is appended, because it may be the current folder
-_SAFE_PATH = (f'import sys; sys.path[:] = [folder for folder in sys.path if folder] + '
-              f'[{_PACKAGES!r}]; ')
+_SAFE_PATH = (
+    f'import sys; sys.path[:] = [folder for folder in sys.path if folder] + [{_PACKAGES!r}]; '
+)
 
 
 def run_module(name: str, *words: str) -> list[str]:
     """Return the command line that runs a module of this package as a program."""
-    return [sys.executable, '-c', f'{_SAFE_PATH}import runpy; runpy.run_module({name!r}, '
-            "run_name='__main__', alter_sys=True)", *words]
+    return [
+        sys.executable,
+        '-c',
+        f'{_SAFE_PATH}import runpy; runpy.run_module({name!r}, '
+        "run_name='__main__', alter_sys=True)",
+        *words,
+    ]
 
 
 def run_text(program: str, *words: str) -> list[str]:

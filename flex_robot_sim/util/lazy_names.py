@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 
 
-def lazy_names(package: str, names_by_module: Mapping[str, Iterable[str]],
-               packages: Iterable[str] = ()) -> tuple[Callable[[str], object],
-                                                      Callable[[], list[str]]]:
+def lazy_names(
+    package: str, names_by_module: Mapping[str, Iterable[str]], packages: Iterable[str] = ()
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """
     Return `__getattr__` and `__dir__` of a package.
 
@@ -21,8 +21,9 @@ def lazy_names(package: str, names_by_module: Mapping[str, Iterable[str]],
     :param packages: packages below `package` that are imported on first use.
     """
     root = package.partition('.')[0]
-    module_of = {name: f'{root}.{module}' for module, names in names_by_module.items()
-                 for name in names}
+    module_of = {
+        name: f'{root}.{module}' for module, names in names_by_module.items() for name in names
+    }
 
     def get(name: str) -> object:
         if name in module_of or name in packages:
@@ -32,7 +33,7 @@ def lazy_names(package: str, names_by_module: Mapping[str, Iterable[str]],
                 if name in packages:
                     return import_module(f'{package}.{name}')
                 value = getattr(import_module(module_of[name]), name)
-            setattr(sys.modules[package], name, value)      # later accesses find it there
+            setattr(sys.modules[package], name, value)  # later accesses find it there
             return value
         raise AttributeError(f'module {package!r} has no attribute {name!r}')
 

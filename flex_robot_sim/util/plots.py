@@ -24,10 +24,10 @@ MAX_DRAWN_VALUE = 1e100  # of drawn numbers: the ticks of an axis are sums of th
 # colours of Okabe and Ito, distinguishable with colour blindness; without yellow, pale on paper
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#000000', '#56B4E9', '#E69F00')
 DASHES = ('-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-WIDTH, PANEL_HEIGHT, DPI = 10.0, 2.1, 120            # [inch, inch, dots per inch]
+WIDTH, PANEL_HEIGHT, DPI = 10.0, 2.1, 120  # [inch, inch, dots per inch]
 CHART_WIDTH, CHART_HEIGHT, CHART_DPI = 4.4, 2.9, 90  # the same of charts
 PAGE_DPI = 100  # of figures for a page, for high-resolution screens
-CHART_MARGINS = 1.5                                  # of a chart by itself: labels, legend [inch]
+CHART_MARGINS = 1.5  # of a chart by itself: labels, legend [inch]
 WIDE = 2.6
 GRID_HEX = '#e0e0e0'
 PAGE_SCALE = 1.15  # of charts on a page, legible on narrow screens
@@ -46,18 +46,18 @@ class Curve(NamedTuple):
     """One line of a panel."""
 
     label: str
-    time: np.ndarray            # (k,) [s]
-    values: np.ndarray          # (k,), nan leaves a gap
-    colour: int = 0             # row of COLOURS; related curves share a colour
-    dashes: int = 0             # row of DASHES
-    has_marks: bool = False     # for curves of few points
-    width: float = 1.1          # WIDE for a curve below others                 [points]
+    time: np.ndarray  # (k,) [s]
+    values: np.ndarray  # (k,), nan leaves a gap
+    colour: int = 0  # row of COLOURS; related curves share a colour
+    dashes: int = 0  # row of DASHES
+    has_marks: bool = False  # for curves of few points
+    width: float = 1.1  # WIDE for a curve below others                 [points]
 
 
 class Panel(NamedTuple):
     """A pair of axes."""
 
-    label: str                  # of the values, with their unit
+    label: str  # of the values, with their unit
     curves: Sequence[Curve]
     is_logarithmic: bool = False
 
@@ -66,12 +66,12 @@ class Chart(NamedTuple):
     """A separate pair of axes; `time` of its curves is the abscissa."""
 
     title: str
-    across: str                 # label of the abscissa, with its unit
-    label: str                  # of the values, with their unit
+    across: str  # label of the abscissa, with its unit
+    label: str  # of the values, with their unit
     curves: Sequence[Curve]
     is_logarithmic: bool = False
-    has_equal_scales: bool = False      # of both axes, for positions
-    has_whole_ticks: bool = False       # of the abscissa, for counts
+    has_equal_scales: bool = False  # of both axes, for positions
+    has_whole_ticks: bool = False  # of the abscissa, for counts
 
 
 def check_figure_path(path: str | Path) -> None:
@@ -81,8 +81,9 @@ def check_figure_path(path: str | Path) -> None:
         raise SettingError(f'{path}: a figure ends in one of {", ".join(KINDS)}')
     problem = why_unwritable(path)
     if problem:
-        raise SettingError(f'{path}: cannot be written: {problem}. Name a file in a folder of '
-                           'yours')
+        raise SettingError(
+            f'{path}: cannot be written: {problem}. Name a file in a folder of yours'
+        )
 
 
 def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
@@ -95,8 +96,13 @@ def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns:
     _write([Path(path)], lambda: draw_charts(title, charts, columns), CHART_DPI)
 
 
-def write_charts_of_both_kinds(stem: str | Path, title: str, charts: Sequence[Chart],
-                               columns: int = 2, width: float | None = None) -> list[str]:
+def write_charts_of_both_kinds(
+    stem: str | Path,
+    title: str,
+    charts: Sequence[Chart],
+    columns: int = 2,
+    width: float | None = None,
+) -> list[str]:
     """
     Draw Charts into `stem`.png and `stem`.svg; return these; errors as for `write_charts`.
 
@@ -105,8 +111,11 @@ def write_charts_of_both_kinds(stem: str | Path, title: str, charts: Sequence[Ch
     """
     paths = [Path(f'{stem}{kind}') for kind in ('.png', '.svg')]
     scale = width and width / (CHART_WIDTH * min(columns, len(charts)))
-    _write(paths, lambda: draw_charts(title, charts, columns, scale, width is not None),
-           CHART_DPI if width is None else PAGE_DPI)
+    _write(
+        paths,
+        lambda: draw_charts(title, charts, columns, scale, width is not None),
+        CHART_DPI if width is None else PAGE_DPI,
+    )
     return [str(path) for path in paths]
 
 
@@ -135,7 +144,7 @@ def _escape(text):
 
 def _lay_out(figure):
     """Compute the layout once without drawing, which saves half of the time."""
-    if hasattr(figure, 'set_layout_engine'):            # matplotlib 3.6
+    if hasattr(figure, 'set_layout_engine'):  # matplotlib 3.6
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine(None)
 
@@ -159,7 +168,7 @@ def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[f
 
 def _for_page(text, key):
     """Adapt an SVG to a page: flexible size, colours of the page, unique names."""
-    text = text[text.index('<svg'):]
+    text = text[text.index('<svg') :]
     text = re.sub(r'<metadata>.*?</metadata>', '', text, flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r'\1', text, count=1)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1', text, count=1)
@@ -170,8 +179,13 @@ def _for_page(text, key):
     return text.replace(GRID_HEX, 'var(--plot-grid)')
 
 
-def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
-                scale: float | None = None, has_all_legends: bool = False) -> Figure:
+def draw_charts(
+    title: str,
+    charts: Sequence[Chart],
+    columns: int = 2,
+    scale: float | None = None,
+    has_all_legends: bool = False,
+) -> Figure:
     """
     Return the matplotlib Figure of Charts in a number of `columns`.
 
@@ -194,32 +208,41 @@ def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
         axes.set_xlabel(_escape(chart.across))
         if chart.has_whole_ticks:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.margins(x=0.03)            # the label of the last tick stays within the picture
+        axes.margins(x=0.03)  # the label of the last tick stays within the picture
         if chart.has_equal_scales:
             axes.set_aspect('equal', adjustable='box')
         if len(chart.curves) > (0 if has_all_legends else 1):
             # below the axes, in as many columns as fit
             widest = max(len(curve.label) for curve in chart.curves)
-            axes.legend(loc='upper center', bbox_to_anchor=(0.5, 0.0), borderaxespad=4.4,
-                        frameon=False, fontsize=7.5,
-                        ncol=max(1, min(4, int(66 * min(scale, 1.0)) // (widest + 8))),
-                        handlelength=2.4, columnspacing=1.0)
-    for axes in all_axes[len(charts):]:
+            axes.legend(
+                loc='upper center',
+                bbox_to_anchor=(0.5, 0.0),
+                borderaxespad=4.4,
+                frameon=False,
+                fontsize=7.5,
+                ncol=max(1, min(4, int(66 * min(scale, 1.0)) // (widest + 8))),
+                handlelength=2.4,
+                columnspacing=1.0,
+            )
+    for axes in all_axes[len(charts) :]:
         axes.set_axis_off()
     return figure
 
 
 def _aspect_ratio(chart: Chart) -> float:
     """Width over height of the data of a chart."""
-    width, height = (float(np.ptp(np.concatenate([np.ravel(values) for values in part])))
-                     for part in zip(*((curve.time, curve.values) for curve in chart.curves)))
+    width, height = (
+        float(np.ptp(np.concatenate([np.ravel(values) for values in part])))
+        for part in zip(*((curve.time, curve.values) for curve in chart.curves))
+    )
     return width / height if height > 0.0 else 1.0
 
 
 def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
     """Return the matplotlib Figure of Panels."""
-    figure = NotebookFigure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), dpi=DPI,
-                            layout='constrained')
+    figure = NotebookFigure(
+        figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), dpi=DPI, layout='constrained'
+    )
     FigureCanvasAgg(figure)
     figure.suptitle(_escape(title), x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
@@ -243,21 +266,27 @@ def _drawable(values):
 
 def _draw_curves(axes, panel):
     for curve in panel.curves:
-        axes.plot(_drawable(curve.time), _drawable(curve.values),
-                  label=_escape(curve.label), linewidth=curve.width,
-                  color=COLOURS[curve.colour % len(COLOURS)],
-                  linestyle=DASHES[curve.dashes % len(DASHES)],
-                  marker='o' if curve.has_marks else None, markersize=3.5)
+        axes.plot(
+            _drawable(curve.time),
+            _drawable(curve.values),
+            label=_escape(curve.label),
+            linewidth=curve.width,
+            color=COLOURS[curve.colour % len(COLOURS)],
+            linestyle=DASHES[curve.dashes % len(DASHES)],
+            marker='o' if curve.has_marks else None,
+            markersize=3.5,
+        )
     axes.set_ylabel(_escape(panel.label))
     axes.margins(x=0.01)
     axes.grid(True, color=GRID_HEX, linewidth=0.6)
     axes.spines[['top', 'right']].set_visible(False)
     if panel.is_logarithmic:
-        values = np.concatenate([np.ravel(_drawable(curve.values)) for curve in panel.curves]
-                                or [[]])
+        values = np.concatenate(
+            [np.ravel(_drawable(curve.values)) for curve in panel.curves] or [[]]
+        )
         values = values[values > 0.0]
         # a logarithmic axis of less than a decade has no useful ticks
         if values.size and values.max() >= 10.0 * values.min():
             axes.set_yscale('log', nonpositive='mask')
         elif values.size:
-            axes.set_ylim(0.0, 1.1 * values.max())      # do not zoom into a constant
+            axes.set_ylim(0.0, 1.1 * values.max())  # do not zoom into a constant

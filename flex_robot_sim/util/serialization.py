@@ -16,7 +16,7 @@ import numpy as np
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.version import __version__
 
-FORMAT = 4      # of the states; raise it when fields of a state or their meaning change
+FORMAT = 4  # of the states; raise it when fields of a state or their meaning change
 
 Object = TypeVar('Object')
 
@@ -37,7 +37,8 @@ def expect_same_format(format_number: int, version: str) -> FormatStamp:
         raise SettingError(
             f'this pickle was written by flex_robot_sim {version} (format {format_number}), and '
             f'this is flex_robot_sim {__version__} (format {FORMAT}): write it again with this '
-            'version')
+            'version'
+        )
     return STAMP
 
 
@@ -68,8 +69,12 @@ class Serializable:
         return dict(vars(self))
 
     def __setstate__(self, state: Any) -> None:
-        vars(self).update({name: writable(value) if isinstance(value, np.ndarray) else value
-                           for name, value in state.items()})
+        vars(self).update(
+            {
+                name: writable(value) if isinstance(value, np.ndarray) else value
+                for name, value in state.items()
+            }
+        )
 
     def __reduce__(self) -> Any:
         return make_blank, (STAMP, type(self)), self.__getstate__()
@@ -83,5 +88,5 @@ class CopiedByState(Serializable):
 
     def __copy__(self: Object) -> Object:
         other: Any = make_blank(STAMP, type(self))
-        other.__setstate__(self.__getstate__())     # type: ignore[attr-defined]
+        other.__setstate__(self.__getstate__())  # type: ignore[attr-defined]
         return other

@@ -20,13 +20,21 @@ FORMULATIONS = ('recursion', 'dual_screw', 'element_sum', 'wrench_dae', 'stiffen
 AnySettings = TypeVar('AnySettings', bound='Settings')
 
 INT, FLOAT = 'tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'
-MAX_NUMBER_LENGTH = 1000     # characters of a number in YAML
+MAX_NUMBER_LENGTH = 1000  # characters of a number in YAML
 MAX_FILE_BYTES = 16 * 2**20  # of YAML; calibrations with all their readings are below 1 MB
 
 
-def setting(default: object, about: str, unit: str = '', above: float | None = None,
-            at_least: float | None = None, at_most: float | None = None,
-            choices: Sequence[str] = (), of: type | None = None, live: bool = False) -> Any:
+def setting(
+    default: object,
+    about: str,
+    unit: str = '',
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    choices: Sequence[str] = (),
+    of: type | None = None,
+    live: bool = False,
+) -> Any:
     """
     Return a field of a settings class.
 
@@ -36,10 +44,19 @@ def setting(default: object, about: str, unit: str = '', above: float | None = N
         empty is fixed.
     :param live: whether it may be changed while the program runs.
     """
-    return field(default=default, metadata={
-        'help': about, 'unit': unit, 'above': above, 'at_least': at_least, 'at_most': at_most,
-        'choices': choices, 'of': of or (float if isinstance(default, tuple) else None),
-        'live': live})
+    return field(
+        default=default,
+        metadata={
+            'help': about,
+            'unit': unit,
+            'above': above,
+            'at_least': at_least,
+            'at_most': at_most,
+            'choices': choices,
+            'of': of or (float if isinstance(default, tuple) else None),
+            'live': live,
+        },
+    )
 
 
 @dataclass(frozen=True)
@@ -69,17 +86,24 @@ class SimulationSettings(Settings):
 
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)
-    iterations: int = setting(2, 'of the implicit scheme in a step, at least', at_least=1,
-                              at_most=1000)
-    formulation: str = setting('recursion', 'equations of motion; all but the recursion are slow',
-                               choices=FORMULATIONS)
+    iterations: int = setting(
+        2, 'of the implicit scheme in a step, at least', at_least=1, at_most=1000
+    )
+    formulation: str = setting(
+        'recursion', 'equations of motion; all but the recursion are slow', choices=FORMULATIONS
+    )
     drive_limits: bool = setting(
-        False, 'whether motors keep to the effort and velocity of their <limit>')
+        False, 'whether motors keep to the effort and velocity of their <limit>'
+    )
     deflection_limit: float = setting(
-        0.1, 'tip deflection of a segment over its length, beyond which it is reported', above=0.0)
+        0.1, 'tip deflection of a segment over its length, beyond which it is reported', above=0.0
+    )
     turn_rate_limit: float = setting(
-        0.3, 'turn rate over the first natural rate of a link, beyond which it is reported where '
-        'shortening is left out', above=0.0)
+        0.3,
+        'turn rate over the first natural rate of a link, beyond which it is reported where '
+        'shortening is left out',
+        above=0.0,
+    )
 
 
 def settings_from(kind: type[AnySettings], values: object, where: str | Path) -> AnySettings:
@@ -92,8 +116,12 @@ def settings_from(kind: type[AnySettings], values: object, where: str | Path) ->
             raise SettingError(f'{where}: no setting "{name}". Known: {", ".join(known)}')
     try:
         # YAML reads 1e-3 as text and 2 as an integer
-        return kind(**{name: _number(value) if type(known[name].default) is float else value
-                       for name, value in values.items()})
+        return kind(
+            **{
+                name: _number(value) if type(known[name].default) is float else value
+                for name, value in values.items()
+            }
+        )
     except SettingError as error:
         raise SettingError(f'{where}: {error}') from error
 
@@ -110,8 +138,9 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
         mark = getattr(error, 'problem_mark', None)
         place = f'{path}:{mark.line + 1}' if mark else path
-        raise SettingError(f'{place}: is no YAML: {getattr(error, "problem", None) or "text"}'
-                           ) from error
+        raise SettingError(
+            f'{place}: is no YAML: {getattr(error, "problem", None) or "text"}'
+        ) from error
     if not isinstance(tree, dict):
         raise SettingError(f'{path}: must hold names with values')
     return tree
@@ -133,16 +162,22 @@ def _load_without_aliases(text):
             if self.check_event(yaml.AliasEvent):
                 event = self.peek_event()
                 raise yaml.composer.ComposerError(
-                    None, None, f'the alias *{event.anchor} is not read. Write the value out',
-                    event.start_mark)
+                    None,
+                    None,
+                    f'the alias *{event.anchor} is not read. Write the value out',
+                    event.start_mark,
+                )
             return super().compose_node(parent, index)
 
         def construct_scalar(self, node):
             # 1:59:59 is a number of base 60; its parsing time grows with the square of its length
             if node.tag in (INT, FLOAT) and len(node.value) > MAX_NUMBER_LENGTH:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f'a number has more than {MAX_NUMBER_LENGTH} letters',
-                    node.start_mark)
+                    None,
+                    None,
+                    f'a number has more than {MAX_NUMBER_LENGTH} letters',
+                    node.start_mark,
+                )
             return super().construct_scalar(node)
 
     return yaml.load(text, PlainLoader)
@@ -168,9 +203,12 @@ def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) 
 
 def _number(value):
     try:
-        return float(value) if isinstance(value, (int, str)) and not isinstance(value, bool) \
+        return (
+            float(value)
+            if isinstance(value, (int, str)) and not isinstance(value, bool)
             else value
-    except (ValueError, OverflowError):     # text, or an integer of 400 digits
+        )
+    except (ValueError, OverflowError):  # text, or an integer of 400 digits
         return value
 
 

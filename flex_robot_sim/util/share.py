@@ -31,4 +31,4 @@ def shipped_robots() -> dict[str, Path]:
     return {path.stem: path for path in sorted(share_folder().glob('urdf/*.urdf'))}
 
 
-robots = shipped_robots     # the name in the public API
+robots = shipped_robots  # the name in the public API

@@ -14,9 +14,9 @@ import numpy as np
 
 from flex_robot_sim.util.exceptions import plain, shortened
 
-MAX_ROWS = 19          # below the heading
-MAX_CHARACTERS = 160   # in a row
-MAX_LIST_ITEMS = 8     # in a list
+MAX_ROWS = 19  # below the heading
+MAX_CHARACTERS = 160  # in a row
+MAX_LIST_ITEMS = 8  # in a list
 
 SummaryRows: TypeAlias = 'list[tuple[str, str]]'
 Class = TypeVar('Class', bound=type)
@@ -44,8 +44,9 @@ def numbers(values: Sequence[float] | np.ndarray) -> str:
     return listed([*first, *[''] * (np.size(values) - len(first))])
 
 
-def quantities(names: Sequence[str], values: Sequence[float] | np.ndarray,
-               units: Sequence[str]) -> str:
+def quantities(
+    names: Sequence[str], values: Sequence[float] | np.ndarray, units: Sequence[str]
+) -> str:
     """Return names with numbers and units, and the number of omitted ones."""
     return listed(f'{name} {value:.4g} {unit}' for name, value, unit in zip(names, values, units))
 
@@ -64,8 +65,11 @@ def _fields_of(self):
 def _one_row(value):
     """Return a value as text of one row."""
     if isinstance(value, np.ndarray):
-        return numbers(value) if value.ndim < 2 and value.dtype.kind in 'fiu' else (
-            f'array {value.shape}')
+        return (
+            numbers(value)
+            if value.ndim < 2 and value.dtype.kind in 'fiu'
+            else (f'array {value.shape}')
+        )
     if hasattr(value, '_summary'):
         return value._summary()[0]
     if isinstance(value, Mapping):
@@ -83,9 +87,11 @@ def _text(self):
 
 def _html(self):
     heading, rows = _shortened(self)
-    cells = ''.join(f'<tr><th style="text-align: left">{escape(label)}</th>'
-                    f'<td style="text-align: left">{escape(text)}</td></tr>'
-                    for label, text in rows)
+    cells = ''.join(
+        f'<tr><th style="text-align: left">{escape(label)}</th>'
+        f'<td style="text-align: left">{escape(text)}</td></tr>'
+        for label, text in rows
+    )
     return f'<div><b>{escape(heading)}</b><table>{cells}</table></div>'
 
 
@@ -93,6 +99,7 @@ def _shortened(thing):
     """Return heading and rows of an object, limited in number and length."""
     heading, rows = thing._summary()
     if len(rows) > MAX_ROWS:
-        rows = [*rows[:MAX_ROWS - 1], ('...', f'and {len(rows) - MAX_ROWS + 1} more')]
+        rows = [*rows[: MAX_ROWS - 1], ('...', f'and {len(rows) - MAX_ROWS + 1} more')]
     return shortened(heading, MAX_CHARACTERS), [
-        (plain(label), shortened(text, MAX_CHARACTERS)) for label, text in rows]
+        (plain(label), shortened(text, MAX_CHARACTERS)) for label, text in rows
+    ]

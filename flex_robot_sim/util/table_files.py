@@ -18,16 +18,24 @@ def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
         writer = csv.writer(file)
         writer.writerow(map(_text, columns))
         # numbers in full precision; nan is an empty cell, as spreadsheets expect
-        writer.writerows(zip(*(map(_text, column.tolist()) if column.dtype.kind in 'UO' else [
-            '' if value != value else repr(value) for value in column.tolist()]
-            for column in columns.values())))
+        writer.writerows(
+            zip(
+                *(
+                    map(_text, column.tolist())
+                    if column.dtype.kind in 'UO'
+                    else ['' if value != value else repr(value) for value in column.tolist()]
+                    for column in columns.values()
+                )
+            )
+        )
 
 
 def write_parquet(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     """Write columns of the same length, by name, as Parquet; OSError if that fails."""
     pyarrow, parquet = _parquet()
-    table = pyarrow.table({name: pyarrow.array(column.tolist())
-                           for name, column in columns.items()})
+    table = pyarrow.table(
+        {name: pyarrow.array(column.tolist()) for name, column in columns.items()}
+    )
     # a Python file object, for the plain system error of a full disk
     with open_atomic(path, 'wb') as file:
         parquet.write_table(table, file)
@@ -41,8 +49,10 @@ def has_parquet() -> bool:
 def refuse_without_parquet(instead: str) -> None:
     """Raise a UsageError with the installation command; `instead`: an alternative."""
     if not has_parquet():
-        raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
-                         f'or {instead}.')
+        raise UsageError(
+            'Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
+            f'or {instead}.'
+        )
 
 
 def data_frame(columns: Mapping[str, np.ndarray], levels: Mapping[str, np.ndarray]) -> Any:
@@ -56,8 +66,11 @@ def data_frame(columns: Mapping[str, np.ndarray], levels: Mapping[str, np.ndarra
     import pandas
 
     names, values = [*levels], [*levels.values()]
-    index = (pandas.Index(values[0], name=names[0]) if len(names) == 1 else
-             pandas.MultiIndex.from_product(values, names=names))
+    index = (
+        pandas.Index(values[0], name=names[0])
+        if len(names) == 1
+        else pandas.MultiIndex.from_product(values, names=names)
+    )
     return pandas.DataFrame(dict(columns), index=index)
 
 

@@ -29,8 +29,11 @@ class DeflectionScaler:
 
     def __init__(self, arm: ArmModel) -> None:
         self.arm = arm
-        self.linear = arm if arm.coupling == 'zero_order' else build_arm(
-            arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0)
+        self.linear = (
+            arm
+            if arm.coupling == 'zero_order'
+            else build_arm(arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0)
+        )
 
     def scaled(self, q: np.ndarray, factor: float) -> np.ndarray:
         """Return coordinates (n,) with deflections of links and joints times `factor`."""
@@ -44,9 +47,14 @@ class DeflectionScaler:
 class ArmPicture:
     """One drawing of an arm; a page may have several."""
 
-    def __init__(self, page: Page, scaler: DeflectionScaler, drawn_solids: Sequence[Solid],
-                 name: str, style: tuple[tuple[float, float, float], float] | None = None
-                 ) -> None:
+    def __init__(
+        self,
+        page: Page,
+        scaler: DeflectionScaler,
+        drawn_solids: Sequence[Solid],
+        name: str,
+        style: tuple[tuple[float, float, float], float] | None = None,
+    ) -> None:
         """
         Draw the arm in its zero pose.
 
@@ -58,22 +66,37 @@ class ArmPicture:
         self._attachments = attachments = Attachments(scaler.arm, bends=style is None)
         if style:
             # a translucent fixed part would only tint the arm behind it
-            drawn_solids = [solid for solid in (*drawn_solids, *straight_links(scaler.arm))
-                            if attachments.attachment_of(solid.link)[0].body >= 0]
-        self._shapes = {is_linear: BendingShape(arm) for is_linear, arm in (
-            (False, scaler.arm), (True, scaler.linear))}
+            drawn_solids = [
+                solid
+                for solid in (*drawn_solids, *straight_links(scaler.arm))
+                if attachments.attachment_of(solid.link)[0].body >= 0
+            ]
+        self._shapes = {
+            is_linear: BendingShape(arm)
+            for is_linear, arm in ((False, scaler.arm), (True, scaler.linear))
+        }
         page.frame(name)
         groups = _merge_solids(self._attachments, drawn_solids, style[0] if style else None)
         frames = [*dict.fromkeys(attachment for attachment, _, _ in groups)]
-        self._movers = {attachment: page.frame(f'{name}/{k}')
-                        for k, attachment in enumerate(frames)}
+        self._movers = {
+            attachment: page.frame(f'{name}/{k}') for k, attachment in enumerate(frames)
+        }
         for k, ((attachment, colour, is_smooth), (vertices, faces)) in enumerate(groups.items()):
-            page.solid(f'{name}/{frames.index(attachment)}/{k}', vertices, faces, colour,
-                       style[1] if style else None, is_smooth)
+            page.solid(
+                f'{name}/{frames.index(attachment)}/{k}',
+                vertices,
+                faces,
+                colour,
+                style[1] if style else None,
+                is_smooth,
+            )
         self._pieces = []
         for shape in ('box', 'cylinder'):
-            parts = [np.arange(link.pieces.start, link.pieces.stop)
-                     for link in self._shapes[False].links if link.shape == shape]
+            parts = [
+                np.arange(link.pieces.start, link.pieces.stop)
+                for link in self._shapes[False].links
+                if link.shape == shape
+            ]
             if parts and not style:
                 indices = np.concatenate(parts)
                 self._pieces.append((indices, page.pieces(f'{name}/{shape}', shape, len(indices))))
@@ -92,12 +115,14 @@ class ArmPicture:
             bent = shape.bent(scaled_q)
             colours = self._shapes[False].bent(q).rgba if is_linear else bent.rgba
             for rows, change in self._pieces:
-                change(bent.position[rows], bent.orientation[rows], bent.scale[rows],
-                       colours[rows])
+                change(
+                    bent.position[rows], bent.orientation[rows], bent.scale[rows], colours[rows]
+                )
         else:
             shape.posture.take(scaled_q)
-        poses = [self._attachments.pose_of(attachment, shape.posture)
-                 for attachment in self._movers]
+        poses = [
+            self._attachments.pose_of(attachment, shape.posture) for attachment in self._movers
+        ]
         if poses:
             turns = quaternions(np.array([R for R, _ in poses]))
             for move, (_, p), turn in zip(self._movers.values(), poses, turns):
@@ -121,8 +146,15 @@ def straight_links(arm: ArmModel) -> list[Solid]:
         vertices, faces = UNIT_BOX if link.shape == 'box' else CYLINDER
         for k in range(link.pieces.start, link.pieces.stop):
             turn = rotation(bent.orientation[k])
-            links.append(Solid(link.link, vertices * bent.scale[k] @ turn.T + bent.position[k],
-                               faces, DEFAULT_COLOUR, False))
+            links.append(
+                Solid(
+                    link.link,
+                    vertices * bent.scale[k] @ turn.T + bent.position[k],
+                    faces,
+                    DEFAULT_COLOUR,
+                    False,
+                )
+            )
     return links
 
 
@@ -132,11 +164,13 @@ def _merge_solids(attachments, visible_solids, colour):
     for solid in visible_solids:
         attachment, R, p = attachments.attachment_of(solid.link)
         groups.setdefault((attachment, colour or solid.colour, solid.is_smooth), []).append(
-            (solid.vertices @ R.T + p, solid.faces))
+            (solid.vertices @ R.T + p, solid.faces)
+        )
     merged = {}
     for key, parts in groups.items():
         offsets = np.cumsum([0, *(len(vertices) for vertices, _ in parts)])
-        merged[key] = (np.concatenate([vertices for vertices, _ in parts]),
-                       np.concatenate([faces + offset for offset, (_, faces) in
-                                       zip(offsets, parts)]))
+        merged[key] = (
+            np.concatenate([vertices for vertices, _ in parts]),
+            np.concatenate([faces + offset for offset, (_, faces) in zip(offsets, parts)]),
+        )
     return merged

@@ -58,7 +58,8 @@ class Page:
         self.set_dark(False)
         self._add_common_parts(title)
         self._server._websock_server.queue_message(
-            viser_messages.RunJavascriptMessage(COLLAPSE_ON_NARROW_SCREENS))
+            viser_messages.RunJavascriptMessage(COLLAPSE_ON_NARROW_SCREENS)
+        )
 
     @property
     def browser_count(self) -> int:
@@ -87,8 +88,12 @@ class Page:
     def set_dark(self, is_dark: bool) -> None:
         """Set a dark or a bright background."""
         self._server.gui.configure_theme(
-            control_width='medium', dark_mode=is_dark, show_logo=False, show_share_button=False,
-            brand_color=(43, 108, 176))
+            control_width='medium',
+            dark_mode=is_dark,
+            show_logo=False,
+            show_share_button=False,
+            brand_color=(43, 108, 176),
+        )
 
     def react(self) -> None:
         """Handle user input since the last call; errors are shown on the page."""
@@ -105,10 +110,10 @@ class Page:
             act()
         except FlexRobotSimError as error:
             self.show_message(str(error))
-        except Exception as error:      # a bug
+        except Exception as error:  # a bug
             line = f'{type(error).__name__}: {error}'
             self.show_message(f'this did not work: {line}')
-            if self._last_error != line:    # an error of drawing repeats 30 times a second
+            if self._last_error != line:  # an error of drawing repeats 30 times a second
                 self._last_error = line
                 log = logging.getLogger(__name__)
                 log.error('the page goes on after %s', line)
@@ -134,17 +139,29 @@ class Page:
         with self._server.gui.add_folder(plain(title), expand_by_default=is_open):
             yield
 
-    def slider(self, label: str, low: float, high: float, step: float, value: float,
-               reaction: Reaction, hint: str = '') -> Control:
+    def slider(
+        self,
+        label: str,
+        low: float,
+        high: float,
+        step: float,
+        value: float,
+        reaction: Reaction,
+        hint: str = '',
+    ) -> Control:
         """Add a slider."""
-        handle = self._server.gui.add_slider(plain(label), low, high, step, value,
-                                             hint=plain(hint) or None)
+        handle = self._server.gui.add_slider(
+            plain(label), low, high, step, value, hint=plain(hint) or None
+        )
         return self._control(handle, reaction, slider_value(low, high, handle.precision))
 
     def checkbox(self, label: str, value: bool, reaction: Reaction, hint: str = '') -> Control:
         """Add a checkbox."""
-        return self._control(self._server.gui.add_checkbox(
-            plain(label), value, hint=plain(hint) or None), reaction, switch_value)
+        return self._control(
+            self._server.gui.add_checkbox(plain(label), value, hint=plain(hint) or None),
+            reaction,
+            switch_value,
+        )
 
     def button(self, label: str, reaction: Callable[[], object], hint: str = '') -> Control:
         """Add a button."""
@@ -156,24 +173,33 @@ class Page:
             with self._lock:
                 self._presses += 1
                 self._pending[self._presses] = lambda _: reaction(), None
+
         self._offer(handle, control, button_value)
         return control
 
-    def dropdown(self, label: str, options: Sequence[str], value: str, reaction: Reaction,
-                 hint: str = '') -> Control:
+    def dropdown(
+        self, label: str, options: Sequence[str], value: str, reaction: Reaction, hint: str = ''
+    ) -> Control:
         """Add a dropdown."""
-        return self._control(self._server.gui.add_dropdown(
-            plain(label), options, initial_value=value, hint=plain(hint) or None),
-            reaction, one_of(options))
+        return self._control(
+            self._server.gui.add_dropdown(
+                plain(label), options, initial_value=value, hint=plain(hint) or None
+            ),
+            reaction,
+            one_of(options),
+        )
 
     def text(self, content: str = '') -> Callable[[str], None]:
         """Add a piece of HTML; return a function that changes it, '' removes it."""
-        handle = self._server.gui.add_html(f'<div style="{_BOX_STYLE}">{content}</div>',
-                                           visible=bool(content))
+        handle = self._server.gui.add_html(
+            f'<div style="{_BOX_STYLE}">{content}</div>', visible=bool(content)
+        )
 
         def change(new: str) -> None:
-            set_changed(handle, visible=bool(new),
-                        content=f'<div style="{_BOX_STYLE}">{new}</div>')
+            set_changed(
+                handle, visible=bool(new), content=f'<div style="{_BOX_STYLE}">{new}</div>'
+            )
+
         return change
 
     @contextlib.contextmanager
@@ -185,18 +211,25 @@ class Page:
         panel.dock_left()
         panel.set_width(SIDE_PANEL_WIDTH_PX)
 
-    def plot(self, title: str, lines: Sequence[PlotLine], height: int = 150,
-             note: str = '') -> Callable[[np.ndarray, np.ndarray], None]:
+    def plot(
+        self, title: str, lines: Sequence[PlotLine], height: int = 150, note: str = ''
+    ) -> Callable[[np.ndarray, np.ndarray], None]:
         """Add a plot; return its setter of increasing abscissae (k,) and values (k, lines)."""
         self.text(heading(title, lines, note))
         series: tuple[Any, ...] = ({}, *(line.uplot_series for line in lines))
         handle = self._server.gui.add_uplot(
-            tuple(np.zeros((len(series), 2))), series, height=height,
-            scales={'x': {'time': False}}, legend={'show': False}, padding=(8, 10, 0, 0),
-            axes=({'size': 30}, {'size': 46}))
+            tuple(np.zeros((len(series), 2))),
+            series,
+            height=height,
+            scales={'x': {'time': False}},
+            legend={'show': False},
+            padding=(8, 10, 0, 0),
+            axes=({'size': 30}, {'size': 46}),
+        )
 
         def change(x: np.ndarray, values: np.ndarray) -> None:
             handle.data = (x, *np.ascontiguousarray(values.T))
+
         return change
 
     # scene
@@ -211,83 +244,147 @@ class Page:
         for client in self._server.get_clients().values():
             with client.atomic():
                 for message in (
-                        viser_messages.SetCameraPositionMessage(tuple(camera.position)),
-                        viser_messages.SetCameraLookAtMessage(tuple(at)),
-                        viser_messages.SetCameraNearMessage(camera.near),
-                        viser_messages.SetCameraFarMessage(camera.far)):
+                    viser_messages.SetCameraPositionMessage(tuple(camera.position)),
+                    viser_messages.SetCameraLookAtMessage(tuple(at)),
+                    viser_messages.SetCameraNearMessage(camera.near),
+                    viser_messages.SetCameraFarMessage(camera.far),
+                ):
                     client._websock_connection.queue_message(message)
 
     def grid(self, cell: float, size: float) -> None:
         """Draw a floor grid through the origin, with cells of `cell` [m] and a `size` [m]."""
         self._server.scene.add_grid(
-            '/floor', size, size, cell_size=cell, section_size=cell, cell_thickness=0.5,
-            section_thickness=0.5, cell_color=(150, 155, 160), section_color=(150, 155, 160),
-            fade_distance=3 * size, shadow_opacity=0.0)
+            '/floor',
+            size,
+            size,
+            cell_size=cell,
+            section_size=cell,
+            cell_thickness=0.5,
+            section_thickness=0.5,
+            cell_color=(150, 155, 160),
+            section_color=(150, 155, 160),
+            fade_distance=3 * size,
+            shadow_opacity=0.0,
+        )
 
     def frame(self, name: str) -> Callable[[np.ndarray, np.ndarray], None]:
         """Add a frame, the parent of all names NAME/...; return the setter of its pose."""
         return _pose_setter(self._server.scene.add_frame(name, show_axes=False))
 
-    def solid(self, name: str, vertices: np.ndarray, faces: np.ndarray, colour: Sequence[float],
-              opacity: float | None, is_smooth: bool) -> None:
+    def solid(
+        self,
+        name: str,
+        vertices: np.ndarray,
+        faces: np.ndarray,
+        colour: Sequence[float],
+        opacity: float | None,
+        is_smooth: bool,
+    ) -> None:
         """Add a triangle mesh; the frame that its name begins with moves it."""
         self._server.scene.add_mesh_simple(
-            name, vertices, faces, color=_rgb_bytes(colour), opacity=opacity, side='double',
-            flat_shading=not is_smooth, cast_shadow=False, receive_shadow=False)
+            name,
+            vertices,
+            faces,
+            color=_rgb_bytes(colour),
+            opacity=opacity,
+            side='double',
+            flat_shading=not is_smooth,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
 
-    def pieces(self, name: str, shape: str, count: int
-               ) -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
+    def pieces(
+        self, name: str, shape: str, count: int
+    ) -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
         """Add boxes or cylinders; return a setter of positions, quaternions, sizes and colours."""
         vertices, faces = UNIT_BOX if shape == 'box' else CYLINDER
         handle = self._server.scene.add_batched_meshes_simple(
-            name, vertices, faces, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
-            np.zeros((count, 3)), batched_scales=np.ones((count, 3)),
-            batched_colors=np.zeros((count, 3), np.uint8), lod='off',
-            flat_shading=True, cast_shadow=False, receive_shadow=False)
+            name,
+            vertices,
+            faces,
+            np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+            np.zeros((count, 3)),
+            batched_scales=np.ones((count, 3)),
+            batched_colors=np.zeros((count, 3), np.uint8),
+            lod='off',
+            flat_shading=True,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
 
-        def change(positions: np.ndarray, quaternions: np.ndarray, sizes: np.ndarray,
-                   colours: np.ndarray) -> None:
-            _send(handle, viser_messages.SceneNodeUpdateMessage(name, {
-                'batched_positions': positions.astype(np.float32),
-                'batched_wxyzs': quaternions[:, _XYZW_TO_WXYZ].astype(np.float32),
-                'batched_scales': sizes.astype(np.float32),
-                'batched_colors': (255 * colours[:, :3]).astype(np.uint8)}))
+        def change(
+            positions: np.ndarray, quaternions: np.ndarray, sizes: np.ndarray, colours: np.ndarray
+        ) -> None:
+            _send(
+                handle,
+                viser_messages.SceneNodeUpdateMessage(
+                    name,
+                    {
+                        'batched_positions': positions.astype(np.float32),
+                        'batched_wxyzs': quaternions[:, _XYZW_TO_WXYZ].astype(np.float32),
+                        'batched_scales': sizes.astype(np.float32),
+                        'batched_colors': (255 * colours[:, :3]).astype(np.uint8),
+                    },
+                ),
+            )
+
         return change
 
     def line(self, name: str, colour: Sequence[float]) -> Callable[[np.ndarray], None]:
         """Add a line; return the setter of its points (k, 3) [m]."""
         handle = self._server.scene.add_line_segments(
-            name, np.zeros((1, 2, 3)), _rgb_bytes(colour), thickness=2.0, thickness_units='screen',
-            visible=False)
+            name,
+            np.zeros((1, 2, 3)),
+            _rgb_bytes(colour),
+            thickness=2.0,
+            thickness_units='screen',
+            visible=False,
+        )
 
         def change(points: np.ndarray) -> None:
             if len(points) > 1:
-                _send(handle, viser_messages.SceneNodeUpdateMessage(name, {
-                    'points': np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)}))
+                _send(
+                    handle,
+                    viser_messages.SceneNodeUpdateMessage(
+                        name,
+                        {'points': np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)},
+                    ),
+                )
             set_changed(handle, visible=len(points) > 1)
+
         return change
 
-    def arrow(self, name: str, colour: Sequence[float],
-              size: float) -> Callable[[np.ndarray, np.ndarray], None]:
+    def arrow(
+        self, name: str, colour: Sequence[float], size: float
+    ) -> Callable[[np.ndarray, np.ndarray], None]:
         """Add an arrow; return the setter of its foot and head (3,) [m]; equal ones hide it."""
         handle = self._server.scene.add_arrows(
-            name, np.array([[[0, 0, 0], [0, 0, size]]], float), _rgb_bytes(colour),
-            shaft_radius=size / 16, head_radius=size / 7, head_length=size / 3.5, visible=False)
+            name,
+            np.array([[[0, 0, 0], [0, 0, size]]], float),
+            _rgb_bytes(colour),
+            shaft_radius=size / 16,
+            head_radius=size / 7,
+            head_length=size / 3.5,
+            visible=False,
+        )
 
         def change(foot: np.ndarray, head: np.ndarray) -> None:
             is_visible = bool(np.any(foot != head))
             if is_visible:
                 handle.points = np.array([[foot, head]], np.float32)
             set_changed(handle, visible=is_visible)
+
         return change
 
     def label(self, name: str, place: np.ndarray) -> Callable[[str], None]:
         """Add a text at a point (3,) [m]; return its setter, '' hides it."""
-        handle = self._server.scene.add_label(name, '', position=place, visible=False,
-                                              anchor='center-center')
+        handle = self._server.scene.add_label(
+            name, '', position=place, visible=False, anchor='center-center'
+        )
 
         def change(text: str) -> None:
             set_changed(handle, text=plain(text), visible=bool(text))
+
         return change
 
     def show(self, name: str, is_shown: bool) -> None:
@@ -305,25 +402,31 @@ class Page:
     def _control(self, handle, reaction, check):
         control = Control(handle)
         self._controls -= 1
-        number = self._controls         # presses of buttons count upwards
+        number = self._controls  # presses of buttons count upwards
 
         @handle.on_update
         def _(event: Any) -> None:
-            if event.client is not None:        # by a user, not by `show`
+            if event.client is not None:  # by a user, not by `show`
                 with self._lock:
                     self._pending[number] = reaction, handle.value
+
         self._offer(handle, control, check)
         return control
 
     def _offer(self, handle, control, check):
         """Accept messages of browsers for a widget."""
         uuid = handle._impl.uuid
-        self._filter.offer(uuid, check, lambda: control.is_usable, lambda: (
-            self._server._websock_server.queue_message(
-                viser_messages.GuiUpdateMessage(uuid, {'value': handle.value}))))
+        self._filter.offer(
+            uuid,
+            check,
+            lambda: control.is_usable,
+            lambda: self._server._websock_server.queue_message(
+                viser_messages.GuiUpdateMessage(uuid, {'value': handle.value})
+            ),
+        )
 
 
-SIDE_PANEL_WIDTH_PX = 330   # [px]
+SIDE_PANEL_WIDTH_PX = 330  # [px]
 # Below 500 px viser shows the panel as a sheet that covers half of the arm, and has no option for
 # its first state. Each browser collapses it once, by a click on its title as soon as it is there.
 COLLAPSE_ON_NARROW_SCREENS = """if (innerWidth < 500 && !window.hasCollapsed) {
@@ -349,7 +452,7 @@ def _listen(title, requested, message_filter):
             server = viser.ViserServer(HOST, port, label=title, verbose=False)
             if server.get_port() == port:
                 return server, access
-            server.stop()       # another program took the port, and viser chose the next one
+            server.stop()  # another program took the port, and viser chose the next one
         if requested:
             break
     raise port_taken_error(port)
@@ -361,11 +464,16 @@ def _pose_setter(handle):
     def move(position, quaternion):
         x, y, z, w = quaternion.tolist()
         position = tuple(position.tolist())
-        for k, (kind, new) in enumerate(((viser_messages.SetPositionMessage, position),
-                                         (viser_messages.SetOrientationMessage, (w, x, y, z)))):
+        for k, (kind, new) in enumerate(
+            (
+                (viser_messages.SetPositionMessage, position),
+                (viser_messages.SetOrientationMessage, (w, x, y, z)),
+            )
+        ):
             if sent[k] != new:
                 sent[k] = new
                 _send(handle, kind(handle.name, new))
+
     return move
 
 

@@ -14,7 +14,7 @@ from flex_robot_sim.model.start_pose import start_position
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
-FREE_HALF_RANGE = {'rad': np.pi, 'm': 1.0}     # of joints without stops, by their unit
+FREE_HALF_RANGE = {'rad': np.pi, 'm': 1.0}  # of joints without stops, by their unit
 SLIDER_STEPS = 400
 
 
@@ -33,8 +33,9 @@ def ranges(arm: ArmModel) -> np.ndarray:
 class JointSliders:
     """One slider per joint."""
 
-    def __init__(self, page: Page, arm: ArmModel,
-                 reaction: Callable[[np.ndarray, int], object]) -> None:
+    def __init__(
+        self, page: Page, arm: ArmModel, reaction: Callable[[np.ndarray, int], object]
+    ) -> None:
         """Add the sliders; a change calls reaction(all positions [rad, m], changed joint)."""
         self.ranges = ranges(arm)
         self.values = start_position(arm)
@@ -42,9 +43,17 @@ class JointSliders:
         for k, name in enumerate(arm.joint_names):
             low, high = map(float, self.ranges[k])
             step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / SLIDER_STEPS)))
-            self.controls.append(page.slider(
-                f'{name} [{arm.units[k]}]', low, high, step, float(self.values[k]),
-                partial(self._change, k), f'{low:g} to {high:g}'))
+            self.controls.append(
+                page.slider(
+                    f'{name} [{arm.units[k]}]',
+                    low,
+                    high,
+                    step,
+                    float(self.values[k]),
+                    partial(self._change, k),
+                    f'{low:g} to {high:g}',
+                )
+            )
 
     def show(self, values: np.ndarray) -> None:
         """Set the shown positions (joints,) [rad, m]."""

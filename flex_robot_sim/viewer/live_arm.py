@@ -8,9 +8,9 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.viewer.joint_sliders import ranges
 
-PAUSE_PERIODS = 5.0         # pause at either end of a swing, in units of 1 / rate of the drives
-MIN_PAUSE_S = 4.0           # shortest pause
-MAX_RATE = 6.0              # of the approach of a drive to its target                     [1/s]
+PAUSE_PERIODS = 5.0  # pause at either end of a swing, in units of 1 / rate of the drives
+MIN_PAUSE_S = 4.0  # shortest pause
+MAX_RATE = 6.0  # of the approach of a drive to its target                     [1/s]
 
 
 class Live:
@@ -80,8 +80,9 @@ class FollowedTargets:
         self.position, self.velocity = np.array(position, float), np.zeros(len(position))
         self.target = self.position.copy()
         first = next((f for f in frequencies(arm, position) if f > 0.0), np.inf)
-        self.rate = float(min(
-            2 * np.pi * first * np.sqrt(MAX_BENDING_RATIO / max(travel, 1e-3)), MAX_RATE))
+        self.rate = float(
+            min(2 * np.pi * first * np.sqrt(MAX_BENDING_RATIO / max(travel, 1e-3)), MAX_RATE)
+        )
 
     def samples(self, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """
@@ -102,5 +103,5 @@ def swing_poses(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Return two poses (2, joints) around a position, within the joint ranges [rad, m]."""
     low, high = ranges(arm).T
     reach = np.minimum([MAX_SWING[unit] for unit in arm.units], SWING_SHARE * (high - low) / 2)
-    reach[2::3] *= -1.0         # elbows fold back
+    reach[2::3] *= -1.0  # elbows fold back
     return np.clip([position + reach, position - reach], low, high)

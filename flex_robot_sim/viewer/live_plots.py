@@ -14,16 +14,16 @@ from flex_robot_sim.viewer.plot_lines import PlotLine
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
-MAX_POINTS = 240             # across a plot
-MAX_TIP_RATE_HZ = 120.0      # of the tip history
-SPECTRUM_PERIODS = 12.0      # of the slowest predicted mode in the span of a spectrum, which is
+MAX_POINTS = 240  # across a plot
+MAX_TIP_RATE_HZ = 120.0  # of the tip history
+SPECTRUM_PERIODS = 12.0  # of the slowest predicted mode in the span of a spectrum, which is
 SPECTRUM_SPAN_S = 8.0, 60.0  # between these limits                                          [s]
-SPECTRUM_RANGE_RATIO = 1.5   # end of the spectra over the highest predicted frequency
-DEFAULT_SPECTRUM_HZ = 10.0   # end of the spectra without a prediction
-NEW_RUN_JUMP_S = 1.0         # stamps that jump back further belong to a new run
-MIN_SAMPLES = 32             # of a spectrum
-MAX_GAP_PERIODS = 5.0        # longest gap to interpolate, in sampling periods
-ENERGY_KEY = 'energy [J]'    # key in the diagnostics of the node dynamics
+SPECTRUM_RANGE_RATIO = 1.5  # end of the spectra over the highest predicted frequency
+DEFAULT_SPECTRUM_HZ = 10.0  # end of the spectra without a prediction
+NEW_RUN_JUMP_S = 1.0  # stamps that jump back further belong to a new run
+MIN_SAMPLES = 32  # of a spectrum
+MAX_GAP_PERIODS = 5.0  # longest gap to interpolate, in sampling periods
+ENERGY_KEY = 'energy [J]'  # key in the diagnostics of the node dynamics
 
 
 class LivePlots:
@@ -36,7 +36,8 @@ class LivePlots:
         # positions, targets, efforts, and deflections of flexible joints against their motors
         self._joint_history = History(3 * joints + len(arm.motor_names), span, rate)
         self._flexible_rows = np.array(
-            [arm.joint_names.index(name) for name in arm.motor_names], int)
+            [arm.joint_names.index(name) for name in arm.motor_names], int
+        )
         self._motors = slice(joints, joints + len(arm.motor_names))
         self._tip_history = History(len(self._tips.names), SPECTRUM_SPAN_S[1], MAX_TIP_RATE_HZ)
         self._energy_history = History(1, span, rate)
@@ -44,25 +45,46 @@ class LivePlots:
         self._predicted = np.zeros(0)
         names = [f'{name} [{unit}]' for name, unit in zip(arm.joint_names, arm.units)]
         if joints:
-            self._draw_joints = page.plot('joints', [
-                *(PlotLine(name, k) for k, name in enumerate(names)),
-                *(PlotLine('', k, True) for k in range(joints))], note='dashed: targets')
+            self._draw_joints = page.plot(
+                'joints',
+                [
+                    *(PlotLine(name, k) for k, name in enumerate(names)),
+                    *(PlotLine('', k, True) for k in range(joints)),
+                ],
+                note='dashed: targets',
+            )
         if self._tips.names:
-            self._draw_tips = page.plot('tip deflection [mm]', [
-                PlotLine(name, k) for k, name in enumerate(self._tips.names)])
-            self._draw_spectrum = page.plot('spectrum of the tips [mm]', [
-                *(PlotLine(link, k) for k, link in enumerate(arm.tips)),
-                PlotLine('predicted', -1)], note='over frequency [Hz]')
+            self._draw_tips = page.plot(
+                'tip deflection [mm]',
+                [PlotLine(name, k) for k, name in enumerate(self._tips.names)],
+            )
+            self._draw_spectrum = page.plot(
+                'spectrum of the tips [mm]',
+                [
+                    *(PlotLine(link, k) for k, link in enumerate(arm.tips)),
+                    PlotLine('predicted', -1),
+                ],
+                note='over frequency [Hz]',
+            )
         if arm.motor_names:
-            self._draw_twists = page.plot('joints against their motors', [
-                PlotLine(f'{name} [m{arm.units[row]}]', k)
-                for k, (name, row) in enumerate(zip(arm.motor_names, self._flexible_rows))])
+            self._draw_twists = page.plot(
+                'joints against their motors',
+                [
+                    PlotLine(f'{name} [m{arm.units[row]}]', k)
+                    for k, (name, row) in enumerate(zip(arm.motor_names, self._flexible_rows))
+                ],
+            )
         if joints:
-            self._draw_efforts = page.plot('efforts', [
-                PlotLine(f'{name} [{unit}]', k)
-                for k, (name, unit) in enumerate(zip(arm.joint_names, arm.effort_units))])
-        self._draw_energy = page.plot(ENERGY_KEY, [PlotLine('')], 110,
-                                      'once a second, from the diagnostics')
+            self._draw_efforts = page.plot(
+                'efforts',
+                [
+                    PlotLine(f'{name} [{unit}]', k)
+                    for k, (name, unit) in enumerate(zip(arm.joint_names, arm.effort_units))
+                ],
+            )
+        self._draw_energy = page.plot(
+            ENERGY_KEY, [PlotLine('')], 110, 'once a second, from the diagnostics'
+        )
 
     def predict(self, frequencies: np.ndarray) -> None:
         """Set the natural frequencies (m,) [Hz] of the arm at its present pose."""
@@ -86,33 +108,44 @@ class LivePlots:
             target = np.where(np.isfinite(observed.target), observed.target, position)
             twist = position[self._flexible_rows] - observed.coordinates[self._motors]
             self._joint_history.add(
-                now, np.concatenate([position, target, observed.effort, twist]))
+                now, np.concatenate([position, target, observed.effort, twist])
+            )
         for stamp, q in observed.flex_samples:
             if _is_new(stamp - self._paused_time, self._tip_history, 1 / MAX_TIP_RATE_HZ):
                 self._tip_history.add(stamp - self._paused_time, self._tips.matrix @ q)
         observed.flex_samples.clear()
         status = observed.status.get('dynamics')
-        if status is not None and status.received_at > self._energy_received_at and (
-                ENERGY_KEY in status.figures):
+        if (
+            status is not None
+            and status.received_at > self._energy_received_at
+            and (ENERGY_KEY in status.figures)
+        ):
             self._energy_received_at = status.received_at
             self._energy_history.add(now, [float(status.figures[ENERGY_KEY])])
 
     def tip_rows(self) -> dict[str, str]:
         """Return the tip deflections as text."""
         _, rows = self._tip_history.last(0.0)
-        return {} if not len(rows) else {'tips': ', '.join(
-            f'{link} {1e3 * np.linalg.norm(rows[-1][self._tips.links == k]):.3g} mm'
-            for k, link in enumerate(self._arm.tips))}
+        return (
+            {}
+            if not len(rows)
+            else {
+                'tips': ', '.join(
+                    f'{link} {1e3 * np.linalg.norm(rows[-1][self._tips.links == k]):.3g} mm'
+                    for k, link in enumerate(self._arm.tips)
+                )
+            }
+        )
 
     def draw(self) -> None:
         """Update the plots."""
         joints = len(self._arm.joint_names)
         times, rows = self._joint_history.last(self._span, MAX_POINTS)
         if joints and len(times) > 1:
-            self._draw_joints(times - times[-1], rows[:, :2 * joints])
-            self._draw_efforts(times - times[-1], rows[:, 2 * joints:3 * joints])
+            self._draw_joints(times - times[-1], rows[:, : 2 * joints])
+            self._draw_efforts(times - times[-1], rows[:, 2 * joints : 3 * joints])
             if len(self._flexible_rows):
-                self._draw_twists(times - times[-1], 1e3 * rows[:, 3 * joints:])
+                self._draw_twists(times - times[-1], 1e3 * rows[:, 3 * joints :])
         if self._tips.names:
             times, rows = self._tip_history.last(self._span, MAX_POINTS)
             if len(times) > 1:
@@ -125,17 +158,24 @@ class LivePlots:
     def _draw_spectra(self):
         slowest = min(self._predicted, default=np.inf)
         times, rows = self._tip_history.last(
-            float(np.clip(SPECTRUM_PERIODS / slowest, *SPECTRUM_SPAN_S)))
+            float(np.clip(SPECTRUM_PERIODS / slowest, *SPECTRUM_SPAN_S))
+        )
         frequencies, parts = spectrum(times, rows)
-        highest = SPECTRUM_RANGE_RATIO * self._predicted.max() if (
-            len(self._predicted)) else DEFAULT_SPECTRUM_HZ
+        highest = (
+            SPECTRUM_RANGE_RATIO * self._predicted.max()
+            if (len(self._predicted))
+            else DEFAULT_SPECTRUM_HZ
+        )
         is_shown = frequencies <= highest
         if is_shown.sum() < 2:
             return
         # norm over both planes of a link
-        amplitudes = np.column_stack([
-            np.sqrt((parts[is_shown][:, self._tips.links == k]**2).sum(axis=1))
-            for k in range(len(self._arm.tips))])
+        amplitudes = np.column_stack(
+            [
+                np.sqrt((parts[is_shown][:, self._tips.links == k] ** 2).sum(axis=1))
+                for k in range(len(self._arm.tips))
+            ]
+        )
         self._draw_spectrum(*with_comb(frequencies[is_shown], 1e3 * amplitudes, self._predicted))
 
 
@@ -168,8 +208,9 @@ def spectrum(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndar
     return np.arange(len(amplitudes)) / (count * (uniform_times[1] - uniform_times[0])), amplitudes
 
 
-def with_comb(frequencies: np.ndarray, amplitudes: np.ndarray,
-              predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def with_comb(
+    frequencies: np.ndarray, amplitudes: np.ndarray, predicted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Return a spectrum with another column, zero except for a spike at each prediction.
 

@@ -14,9 +14,9 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 class Mesh(NamedTuple):
     """Triangle mesh of a file."""
 
-    vertices: np.ndarray        # (k, 3)  [m]
-    faces: np.ndarray           # (f, 3)
-    colour: tuple[float, ...] | None    # red, green, blue from 0 to 1, if the file has one
+    vertices: np.ndarray  # (k, 3)  [m]
+    faces: np.ndarray  # (f, 3)
+    colour: tuple[float, ...] | None  # red, green, blue from 0 to 1, if the file has one
 
 
 def read_mesh(name: str, source: str) -> Mesh:
@@ -31,8 +31,10 @@ def read_mesh(name: str, source: str) -> Mesh:
             raise ValueError('it has no triangles')
     # readers of some formats raise arbitrary exceptions
     except Exception as error:
-        raise SettingError(f'mesh {shortened(path, 200)} cannot be read: '
-                           f'{shortened(error, 200) or type(error).__name__}') from error
+        raise SettingError(
+            f'mesh {shortened(path, 200)} cannot be read: '
+            f'{shortened(error, 200) or type(error).__name__}'
+        ) from error
     return Mesh(vertices, faces, _colour(loaded.visual))
 
 
@@ -44,32 +46,41 @@ def find_mesh(name: str, source: str) -> Path:
     """
     scheme, has_scheme, location = name.partition('://')
     if source == TEXT_SOURCE and scheme != 'package':
-        raise SettingError(f'mesh {shortened(name, 200)} is left out: a robot from a message or a '
-                           'recording may only name meshes by package://')
+        raise SettingError(
+            f'mesh {shortened(name, 200)} is left out: a robot from a message or a '
+            'recording may only name meshes by package://'
+        )
     if not has_scheme:
         candidates = [Path(source).parent / name]
     elif scheme == 'file':
         candidates = [Path(unquote(location))]
     elif scheme == 'package':
         package, _, relative_path = location.partition('/')
-        candidates = [folder / relative_path for folder in _package_folders(package, source)
-                      if not {'', '.', '..'} & {package, *relative_path.split('/')}]
+        candidates = [
+            folder / relative_path
+            for folder in _package_folders(package, source)
+            if not {'', '.', '..'} & {package, *relative_path.split('/')}
+        ]
     else:
         raise SettingError(f'mesh {shortened(name, 200)} is not on this machine: it is left out')
     for path in candidates:
         if path.is_file():
             return path
-    raise SettingError(f'mesh {shortened(name, 200)} is not found: it is left out. Give its path '
-                       'from the folder of the URDF, or source the workspace of its package')
+    raise SettingError(
+        f'mesh {shortened(name, 200)} is not found: it is left out. Give its path '
+        'from the folder of the URDF, or source the workspace of its package'
+    )
 
 
 def _loader():
     try:
         import trimesh
-    except (ImportError, TypeError) as error:       # TypeError: NumPy is too old for it
-        raise SettingError('meshes are left out: trimesh, which reads them, is not installed or '
-                           f'needs a newer NumPy than {np.__version__}: pip install --upgrade '
-                           'trimesh numpy') from error
+    except (ImportError, TypeError) as error:  # TypeError: NumPy is too old for it
+        raise SettingError(
+            'meshes are left out: trimesh, which reads them, is not installed or '
+            f'needs a newer NumPy than {np.__version__}: pip install --upgrade '
+            'trimesh numpy'
+        ) from error
     return trimesh.load
 
 
@@ -99,6 +110,6 @@ def _colour(visual):
             colour = visual.vertex_colors if visual.vertex_colors.ndim == 1 else None
         colour = visual.main_color if colour is None else colour
         red, green, blue = (float(part) / 255 for part in colour[:3])
-    except Exception:       # draw the mesh even if its colour is unreadable
+    except Exception:  # draw the mesh even if its colour is unreadable
         return None
     return red, green, blue

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from flex_robot_sim.util.exceptions import UsageError
 
-REQUIREMENT = 'viser>=1.1.1,<1.2'       # as in setup.py
+REQUIREMENT = 'viser>=1.1.1,<1.2'  # as in setup.py
 
 
 def has_view() -> bool:
@@ -16,5 +16,7 @@ def has_view() -> bool:
 def refuse_without_view() -> None:
     """Raise a UsageError with the installation command if viser is missing."""
     if not has_view():
-        raise UsageError('the browser view needs viser, which is not installed. Install it by '
-                         f'{sys.executable} -m pip install "{REQUIREMENT}" "pycollada>=0.7"')
+        raise UsageError(
+            'the browser view needs viser, which is not installed. Install it by '
+            f'{sys.executable} -m pip install "{REQUIREMENT}" "pycollada>=0.7"'
+        )

@@ -6,10 +6,10 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.model.arm_model import ArmModel
 
-MODE_AMPLITUDE = 0.07       # of the point that moves most, in reaches of the arm
-LEVER_ARM = 0.15            # for rotations, in reaches
-DIFFERENCE_STEP = 1e-6      # of the amplitude measurement, in reaches
-MAX_SHOWN_HZ = 0.6          # faster modes are slowed down to it
+MODE_AMPLITUDE = 0.07  # of the point that moves most, in reaches of the arm
+LEVER_ARM = 0.15  # for rotations, in reaches
+DIFFERENCE_STEP = 1e-6  # of the amplitude measurement, in reaches
+MAX_SHOWN_HZ = 0.6  # faster modes are slowed down to it
 
 
 class ModeMotion:
@@ -18,8 +18,11 @@ class ModeMotion:
     def __init__(self, arm: ArmModel, q: np.ndarray, reach: float) -> None:
         """Compute the modes about a rest at `q` (n,), with locked drives; reach [m]."""
         mode_set = modes(arm, q, joints='locked')
-        is_oscillating = (mode_set.damping_ratios > -1.0) & (mode_set.damping_ratios < 1.0) & (
-            mode_set.frequencies > 0.0)
+        is_oscillating = (
+            (mode_set.damping_ratios > -1.0)
+            & (mode_set.damping_ratios < 1.0)
+            & (mode_set.frequencies > 0.0)
+        )
         self._arm, self._q, self._reach = arm, np.array(q, float), reach
         self.frequencies = mode_set.frequencies[is_oscillating]
         self.ratios = mode_set.damping_ratios[is_oscillating]

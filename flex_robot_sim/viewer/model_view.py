@@ -20,10 +20,10 @@ from flex_robot_sim.viewer.stage import ArmStage, table
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
-MAX_CATCH_UP_S = 0.1        # simulated time per picture
-STEP_S = 0.01               # time step of the button
-TEXT_PERIOD_S = 0.1         # between updates of the text
-MAX_MODES = 20              # on the slider
+MAX_CATCH_UP_S = 0.1  # simulated time per picture
+STEP_S = 0.01  # time step of the button
+TEXT_PERIOD_S = 0.1  # between updates of the text
+MAX_MODES = 20  # on the slider
 
 
 class ModelView:
@@ -43,13 +43,17 @@ class ModelView:
                 page.button('all to zero', self._to_zero)
         if arm.tips or arm.motor_names:
             with page.folder('Natural modes'):
-                self._mode_slider = page.slider('mode', 0, MAX_MODES, 1, 0, self._choose_mode,
-                                                '0: none; drives are locked')
+                self._mode_slider = page.slider(
+                    'mode', 0, MAX_MODES, 1, 0, self._choose_mode, '0: none; drives are locked'
+                )
         if arm.size:
             with page.folder('Motion'):
                 page.button('drop', lambda: self._start(False), 'Motors off, from this pose')
-                page.button('swing', lambda: self._start(True),
-                            'Drives swing the arm about this pose; its links vibrate')
+                page.button(
+                    'swing',
+                    lambda: self._start(True),
+                    'Drives swing the arm about this pose; its links vibrate',
+                )
                 self._pause_button = page.button('pause', self._pause)
                 page.button(f'step {1e3 * STEP_S:g} ms', self._step)
                 page.button('reset', self._reset, 'Restart the motion, or return to the pose')
@@ -60,7 +64,7 @@ class ModelView:
 
     def warm_up(self) -> None:
         """Load or compile the functions of the buttons, so that the first press is fast."""
-        if not self._arm.size:      # without joints, the page has no such buttons
+        if not self._arm.size:  # without joints, the page has no such buttons
             return
         ModeMotion(self._arm, self._rest, self._stage.reach)
         live = Live(self._arm)
@@ -92,17 +96,18 @@ class ModelView:
         if self._is_moving and self._live is not None:
             energy = self._live.simulation.energy()
             rows['time'] = f'{self._live.simulation.time:.2f} s' + (
-                ', paused' if self._is_paused else '')
+                ', paused' if self._is_paused else ''
+            )
             rows['motion'] = 'driven' if self._live.is_prescribed else 'falling'
-            rows['energy'] = (f'{energy.kinetic:.3g} J moving, '
-                              f'{energy.strain:.3g} J bending')
+            rows['energy'] = f'{energy.kinetic:.3g} J moving, {energy.strain:.3g} J bending'
             if self._lost_time > 1.0:
                 rows['too slow'] = f'{self._lost_time:.0f} s behind the clock'
             tips = self._live.simulation.deflection
         elif self._mode and self._modes is not None:
             k = self._mode - 1
-            rows[f'mode {self._mode}'] = (f'{self._modes.frequencies[k]:.4g} Hz, damping '
-                                          f'{self._modes.ratios[k]:.2%}')
+            rows[f'mode {self._mode}'] = (
+                f'{self._modes.frequencies[k]:.4g} Hz, damping {self._modes.ratios[k]:.2%}'
+            )
             rows['shown'] = f'{self._modes.slowdown(k):.3g} times slower, size not to scale'
             tips = {}
         else:
@@ -114,6 +119,7 @@ class ModelView:
 
     def _resting_tips(self):
         from flex_robot_sim.analysis.deflection import tip_deflection
+
         return {link: tip_deflection(self._arm, link, self._rest) for link in self._arm.tips}
 
     def _attempt(self, act: Callable[[], object]) -> None:
@@ -130,7 +136,7 @@ class ModelView:
             return
         self._is_moving = False
         self._rest = np.zeros(self._arm.size)
-        self._rest[:len(position)] = position
+        self._rest[: len(position)] = position
         try:
             self._rest = equilibrium(self._arm, position).q
         finally:

@@ -7,8 +7,10 @@ import webbrowser
 from pathlib import Path
 
 # redirects to an address that must not appear in a list of processes
-REDIRECT = ('<!doctype html><meta charset="utf-8"><title>flexsim</title>'
-            '<meta http-equiv="refresh" content="0; url={}">')
+REDIRECT = (
+    '<!doctype html><meta charset="utf-8"><title>flexsim</title>'
+    '<meta http-equiv="refresh" content="0; url={}">'
+)
 
 
 def open_browser(address: str) -> tempfile.TemporaryDirectory[str] | None:
@@ -20,8 +22,9 @@ def open_browser(address: str) -> tempfile.TemporaryDirectory[str] | None:
 
     :returns: the folder of this file, to be kept as long as the page; None without a display.
     """
-    if not (sys.platform == 'darwin' or os.environ.get('DISPLAY')
-            or os.environ.get('WAYLAND_DISPLAY')):
+    if not (
+        sys.platform == 'darwin' or os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')
+    ):
         return None
     folder = _private_folder()
     path = Path(folder.name) / 'page.html'

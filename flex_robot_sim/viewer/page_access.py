@@ -24,9 +24,11 @@ MAX_MESSAGE_BYTES = 16_384  # from a browser; the longest, about a camera, has a
 REFUSAL_TEXT = 'Open the address that the program has printed: it holds the token of this page.\n'
 # a redirect by status code would count as part of the navigation from elsewhere, for which
 # browsers hold back a strict cookie
-SIGN_IN_PAGE = ('<!doctype html><meta charset="utf-8">'
-                '<meta http-equiv="refresh" content="0; url=/">'
-                '<title>flexsim</title>')
+SIGN_IN_PAGE = (
+    '<!doctype html><meta charset="utf-8">'
+    '<meta http-equiv="refresh" content="0; url=/">'
+    '<title>flexsim</title>'
+)
 
 
 class PageAccess:
@@ -43,13 +45,20 @@ class PageAccess:
         if _is_equal(request.path, self.path):
             response = connection.respond(HTTPStatus.OK, SIGN_IN_PAGE)
             del response.headers['Content-Type']
-            response.headers.update({
-                'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store',
-                'Referrer-Policy': 'no-referrer',
-                'Set-Cookie': f'{self._cookie}; Path=/; HttpOnly; SameSite=Strict'})
+            response.headers.update(
+                {
+                    'Content-Type': 'text/html; charset=utf-8',
+                    'Cache-Control': 'no-store',
+                    'Referrer-Policy': 'no-referrer',
+                    'Set-Cookie': f'{self._cookie}; Path=/; HttpOnly; SameSite=Strict',
+                }
+            )
             return response
-        if any(_is_equal(cookie.strip(), self._cookie)
-               for header in request.headers.get_all('Cookie') for cookie in header.split(';')):
+        if any(
+            _is_equal(cookie.strip(), self._cookie)
+            for header in request.headers.get_all('Cookie')
+            for cookie in header.split(';')
+        ):
             return None
         return connection.respond(HTTPStatus.FORBIDDEN, REFUSAL_TEXT)
 
@@ -58,12 +67,13 @@ class PageAccess:
 def guarded(access: PageAccess, check_message: MessageCheck) -> Iterator[None]:
     """Protect the server that starts in this context; it reads checked messages only."""
     serve = websockets_server.serve
-    websockets_server.serve = functools.partial(        # type: ignore
-        _serve_guarded, serve, access, check_message)
+    websockets_server.serve = functools.partial(  # type: ignore
+        _serve_guarded, serve, access, check_message
+    )
     try:
         yield
     finally:
-        websockets_server.serve = serve                 # type: ignore
+        websockets_server.serve = serve  # type: ignore
 
 
 def _serve_guarded(serve, access, check_message, handler, host, port, process_request, **options):
@@ -74,12 +84,20 @@ def _serve_guarded(serve, access, check_message, handler, host, port, process_re
     async def handle(connection):
         connection.recv = functools.partial(_next_message, connection.recv, check_message)
         await handler(connection)
-    return serve(handle, host, port, process_request=answer, origins=access.origins,
-                 **{**options, 'max_size': MAX_MESSAGE_BYTES})
+
+    return serve(
+        handle,
+        host,
+        port,
+        process_request=answer,
+        origins=access.origins,
+        **{**options, 'max_size': MAX_MESSAGE_BYTES},
+    )
 
 
-async def _next_message(receive: Callable[[], Awaitable[Any]],
-                        check_message: MessageCheck) -> bytes:
+async def _next_message(
+    receive: Callable[[], Awaitable[Any]], check_message: MessageCheck
+) -> bytes:
     while (message := check_message(await receive())) is None:
         pass
     return message

@@ -9,8 +9,9 @@ HOST, FIRST_PORT, PORT_COUNT = '127.0.0.1', 8180, 50
 
 def free_port(requested: int | None = None) -> int:
     """Return the requested port or the first free one; SettingError if there is none."""
-    for port in [requested] if requested is not None else range(
-            FIRST_PORT, FIRST_PORT + PORT_COUNT):
+    for port in (
+        [requested] if requested is not None else range(FIRST_PORT, FIRST_PORT + PORT_COUNT)
+    ):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -23,8 +24,9 @@ def free_port(requested: int | None = None) -> int:
             except OSError:
                 if requested is not None:
                     raise port_taken_error(port) from None
-    raise SettingError(f'all ports from {FIRST_PORT} to {FIRST_PORT + PORT_COUNT - 1} are taken. '
-                       'Name another one')
+    raise SettingError(
+        f'all ports from {FIRST_PORT} to {FIRST_PORT + PORT_COUNT - 1} are taken. Name another one'
+    )
 
 
 def port_taken_error(port: int) -> SettingError:

@@ -12,8 +12,8 @@ COLOURS = ('#2b7bba', '#e07b00', '#1b9e77', '#c2408f', '#8a6fd1', '#9a8a00', '#7
 class PlotLine(NamedTuple):
     """A line of a plot."""
 
-    name: str                   # '' has no legend entry
-    colour: int = 0             # index of the colours of the page, cyclic
+    name: str  # '' has no legend entry
+    colour: int = 0  # index of the colours of the page, cyclic
     is_dashed: bool = False
 
     @property
@@ -33,6 +33,8 @@ def heading(title: str, lines: Sequence[PlotLine], note: str) -> str:
     # one entry for all lines of a colour, unlike the legend of uPlot
     legend = ' '.join(
         f'<span style="white-space:nowrap;margin-right:0.7em"><b style="color:{line.html_colour}">'
-        f'&#9644;</b> {as_html(line.name)}</span>' for line in lines if line.name)
-    return (f'<b>{as_html(title)}</b> <span style="opacity:0.65">{as_html(note)}</span><br>'
-            f'{legend}')
+        f'&#9644;</b> {as_html(line.name)}</span>'
+        for line in lines
+        if line.name
+    )
+    return f'<b>{as_html(title)}</b> <span style="opacity:0.65">{as_html(note)}</span><br>{legend}'

@@ -8,14 +8,17 @@ from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.rviz_layout import round_length
 from flex_robot_sim.model.arm_model import ArmModel
 
-PUSH_DEFLECTION = 0.05      # deflection by the largest push, in reaches
-DIFFERENCE_STEP = 1e-5      # of finite differences
+PUSH_DEFLECTION = 0.05  # deflection by the largest push, in reaches
+DIFFERENCE_STEP = 1e-5  # of finite differences
 RIGID_ARM_PUSH_RATIO = 0.5  # largest push of a rigid arm over its weight
-PAYLOAD_MASS_RATIO = 0.3    # largest payload over the moving mass
-EARTH_GRAVITY = 9.81        # [m/s2]
-MAX_FORCE_N = 1e6           # of a push                                                      [N]
-PUSH_DIRECTIONS = {f'{sign}{axis}': {'+': 1.0, '-': -1.0}[sign] * np.eye(3)[k]
-              for k, axis in enumerate('xyz') for sign in '+-'}
+PAYLOAD_MASS_RATIO = 0.3  # largest payload over the moving mass
+EARTH_GRAVITY = 9.81  # [m/s2]
+MAX_FORCE_N = 1e6  # of a push                                                      [N]
+PUSH_DIRECTIONS = {
+    f'{sign}{axis}': {'+': 1.0, '-': -1.0}[sign] * np.eye(3)[k]
+    for k, axis in enumerate('xyz')
+    for sign in '+-'
+}
 """Unit vectors in the base frame."""
 
 
@@ -31,12 +34,16 @@ def compliance(arm: ArmModel, link: str) -> np.ndarray:
     def origin(q):
         posture.take(q)
         return np.array(posture.frame(frame)[1])
+
     flexible = arm.passive_q
     if not flexible.size:
         return np.zeros(3)
-    J = np.column_stack([difference(origin, zero, DIFFERENCE_STEP * np.eye(arm.size)[k])
-                         / DIFFERENCE_STEP
-                         for k in flexible])
+    J = np.column_stack(
+        [
+            difference(origin, zero, DIFFERENCE_STEP * np.eye(arm.size)[k]) / DIFFERENCE_STEP
+            for k in flexible
+        ]
+    )
     K = spring_stiffness(arm, zero)[np.ix_(flexible, flexible)]
     return np.einsum('ak,ka->a', J, np.linalg.lstsq(K, J.T, rcond=None)[0])
 
@@ -54,8 +61,7 @@ def largest_push(arm: ArmModel, link: str) -> tuple[float, str]:
         weight = max(moving_mass(arm), 1e-3) * EARTH_GRAVITY
         return round_length(min(RIGID_ARM_PUSH_RATIO * weight, MAX_FORCE_N)), '-z'
     force = PUSH_DEFLECTION * reach(arm.description) / float(compliances.max())
-    return (round_length(min(force, MAX_FORCE_N)),
-            f'-{"xyz"[int(compliances.argmax())]}')
+    return (round_length(min(force, MAX_FORCE_N)), f'-{"xyz"[int(compliances.argmax())]}')
 
 
 def largest_payload(arm: ArmModel) -> float:

@@ -10,7 +10,7 @@ class Command:
 
     PAUSE, STEP, RESET, DISARM = 'pause', 'step', 'reset', 'disarm'
     JOINT, PUSH, PAYLOAD = 'joint', 'push', 'payload'
-    SHAPER, FEEDBACK = 'shaper', 'vibration_feedback'       # parameters of the controller
+    SHAPER, FEEDBACK = 'shaper', 'vibration_feedback'  # parameters of the controller
 
 
 class Remote(Protocol):

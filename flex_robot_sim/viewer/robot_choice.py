@@ -13,7 +13,7 @@ from flex_robot_sim.viewer.model_view import ModelView
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
-FRAME_RATE_HZ = 30.0        # of the drawing
+FRAME_RATE_HZ = 30.0  # of the drawing
 
 
 class RobotChoice:
@@ -38,9 +38,13 @@ class RobotChoice:
 
     def _show(self, arm):
         """Fill the page with an arm and warm up its buttons."""
-        self._control = self._page.dropdown('robot', self._names, self._names[self._shown],
-                                            self._request,
-                                            'Robots of the package, and your own')
+        self._control = self._page.dropdown(
+            'robot',
+            self._names,
+            self._names[self._shown],
+            self._request,
+            'Robots of the package, and your own',
+        )
         self._view = ModelView(self._page, arm)
         self._view.warm_up()
 

@@ -18,14 +18,14 @@ from flex_robot_sim.viewer.stage import ArmStage, table
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
-TARGET_STYLE = (0.20, 0.62, 0.35), 0.3     # colour and opacity of the arm at its target
-TWIN_STYLE = (0.55, 0.35, 0.80), 0.3       # of the twin of a bench
+TARGET_STYLE = (0.20, 0.62, 0.35), 0.3  # colour and opacity of the arm at its target
+TWIN_STYLE = (0.55, 0.35, 0.80), 0.3  # of the twin of a bench
 PUSH_COLOUR = (0.85, 0.20, 0.25)
-PUSH_ARROW_LENGTH = 0.25                   # in reaches
-SILENCE_TIMEOUT_S = 1.0                    # without joint states
-STALE_AFTER_S = 1.5                        # of a target or a twin, which arrive at 50 Hz
-MIN_TARGET_DISTANCE = 0.02                 # a closer target is not drawn               [rad, m]
-RESET_JUMP = 0.3            # a larger jump of the tip between two pictures is a reset, in reaches
+PUSH_ARROW_LENGTH = 0.25  # in reaches
+SILENCE_TIMEOUT_S = 1.0  # without joint states
+STALE_AFTER_S = 1.5  # of a target or a twin, which arrive at 50 Hz
+MIN_TARGET_DISTANCE = 0.02  # a closer target is not drawn               [rad, m]
+RESET_JUMP = 0.3  # a larger jump of the tip between two pictures is a reset, in reaches
 TEXT_PERIOD_S, PLOT_PERIOD_S = 0.25, 0.25  # between updates of text and plots
 NODES = 'dynamics', 'bridge', 'controller'
 
@@ -33,8 +33,15 @@ NODES = 'dynamics', 'bridge', 'controller'
 class RobotView:
     """Content of the page; it shows an ObservedArm."""
 
-    def __init__(self, page: Page, arm: ArmModel, observed: ObservedArm, remote: Remote,
-                 rate: float, span: float) -> None:
+    def __init__(
+        self,
+        page: Page,
+        arm: ArmModel,
+        observed: ObservedArm,
+        remote: Remote,
+        rate: float,
+        span: float,
+    ) -> None:
         """Fill a Page at a rate of pictures [Hz], with plots over `span` [s]."""
         self._page, self._arm, self._observed, self._remote = page, arm, observed, remote
         with page.side_panel('Plots'):
@@ -44,8 +51,9 @@ class RobotView:
         self._target = ArmPicture(page, stage.scaler, stage.solids, '/target', TARGET_STYLE)
         self._target.show(False)
         self._twin: ArmPicture | None = None
-        self._panel = RemotePanel(page, arm, remote, observed, stage.tool,
-                                  lambda: stage.pose(stage.tool)[0])
+        self._panel = RemotePanel(
+            page, arm, remote, observed, stage.tool, lambda: stage.pose(stage.tool)[0]
+        )
         self._arrows: dict[str, Callable[[np.ndarray, np.ndarray], None]] = {}
         self._text_updated_at = self._plots_updated_at = -np.inf
         self._tip = np.full(3, np.nan)
@@ -54,8 +62,9 @@ class RobotView:
     def predict(self, frequencies: np.ndarray, label: str) -> None:
         """Set natural frequencies (m,) [Hz] for the spectrum, and a label of their state."""
         self._plots.predict(frequencies)
-        self._label = f'{label}: {", ".join(f"{f:.3g}" for f in frequencies)} Hz' if len(
-            frequencies) else ''
+        self._label = (
+            f'{label}: {", ".join(f"{f:.3g}" for f in frequencies)} Hz' if len(frequencies) else ''
+        )
 
     def update(self, now: float) -> None:
         """Handle user input and draw the observations at time `now` [s]."""
@@ -82,10 +91,13 @@ class RobotView:
             stage.clear_trace()
         self._tip = tip
         drive_position = observed.coordinates[self._arm.motor_q]
-        is_prescribed = (now - observed.target_received_at < STALE_AFTER_S
-                         and np.isfinite(observed.target).all())
+        is_prescribed = (
+            now - observed.target_received_at < STALE_AFTER_S
+            and np.isfinite(observed.target).all()
+        )
         is_far = is_prescribed and bool(
-            np.abs(observed.target - drive_position).max(initial=0.0) > MIN_TARGET_DISTANCE)
+            np.abs(observed.target - drive_position).max(initial=0.0) > MIN_TARGET_DISTANCE
+        )
         self._target.show(is_far)
         if is_far:
             self._target.draw(self._rigid(observed.target))
@@ -108,19 +120,24 @@ class RobotView:
         if link not in self._arrows:
             if link not in self._arm.frames:
                 return
-            self._arrows[link] = self._page.arrow(f'/push/{len(self._arrows)}', PUSH_COLOUR,
-                                                  PUSH_ARROW_LENGTH * self._stage.reach)
+            self._arrows[link] = self._page.arrow(
+                f'/push/{len(self._arrows)}', PUSH_COLOUR, PUSH_ARROW_LENGTH * self._stage.reach
+            )
         R, p = self._stage.pose(link)
         size = float(np.linalg.norm(force))
-        along = R @ force * (PUSH_ARROW_LENGTH * self._stage.reach / size) if (
-            size > 0.0) else np.zeros(3)
+        along = (
+            R @ force * (PUSH_ARROW_LENGTH * self._stage.reach / size)
+            if (size > 0.0)
+            else np.zeros(3)
+        )
         self._arrows[link](p - along, p)
 
     def _text_rows(self, now):
         observed, rows = self._observed, {'robot': self._arm.description.name}
         rows['state'] = self._state(now)
-        rows['drawn'] = (f'deflections x {self._stage.factor:g}' + (
-            ', larger than life' if self._stage.factor != 1.0 else ''))
+        rows['drawn'] = f'deflections x {self._stage.factor:g}' + (
+            ', larger than life' if self._stage.factor != 1.0 else ''
+        )
         for part in NODES:
             status = observed.status.get(part)
             if status is not None and status.message != rows['state']:

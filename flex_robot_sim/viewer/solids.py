@@ -19,18 +19,18 @@ DEFAULT_COLOUR = (0.62, 0.64, 0.67)
 class Solid(NamedTuple):
     """A shape fixed to a link."""
 
-    link: str                   # or the place on a flexible link
-    vertices: np.ndarray        # (k, 3)  in the frame of the link                          [m]
-    faces: np.ndarray           # (f, 3)
-    colour: tuple[float, ...]   # red, green, blue from 0 to 1
+    link: str  # or the place on a flexible link
+    vertices: np.ndarray  # (k, 3)  in the frame of the link                          [m]
+    faces: np.ndarray  # (f, 3)
+    colour: tuple[float, ...]  # red, green, blue from 0 to 1
     is_smooth: bool
 
 
 class SolidAttachment(NamedTuple):
     """Frame that solids are fixed to: a body, or a cross-section of a flexible one."""
 
-    body: int               # -1: the base
-    station: int = -1       # row of ArmArrays; -1: the body itself
+    body: int  # -1: the base
+    station: int = -1  # row of ArmArrays; -1: the body itself
 
 
 class Attachments:
@@ -38,24 +38,31 @@ class Attachments:
 
     def __init__(self, arm: ArmModel, bends: bool = True) -> None:
         """Find all attachments; unless the arm `bends`, each link is fixed to its body."""
-        self._attachments = {name: (SolidAttachment(frame.body), frame.R, frame.p)
-                             for name, frame in arm.frames.items()}
+        self._attachments = {
+            name: (SolidAttachment(frame.body), frame.R, frame.p)
+            for name, frame in arm.frames.items()
+        }
         for origin in places(arm):
             axes = arm.description.beam(origin.link).axes
             self._attachments[origin.name] = (
-                SolidAttachment(origin.body, origin.station), axes.T, np.zeros(3))
+                SolidAttachment(origin.body, origin.station),
+                axes.T,
+                np.zeros(3),
+            )
         if not bends:
             straight = Posture(arm)
             straight.take(np.zeros(arm.size))
-            self._attachments = {name: _on_body(straight, *attached)
-                                 for name, attached in self._attachments.items()}
+            self._attachments = {
+                name: _on_body(straight, *attached) for name, attached in self._attachments.items()
+            }
 
     def attachment_of(self, name: str) -> tuple[SolidAttachment, np.ndarray, np.ndarray]:
         """Return the attachment of a link or place, and rotation (3, 3) and origin (3,) in it."""
         return self._attachments[name]
 
-    def pose_of(self, attachment: SolidAttachment,
-                posture: Posture) -> tuple[np.ndarray, np.ndarray]:
+    def pose_of(
+        self, attachment: SolidAttachment, posture: Posture
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of an attachment in a Posture of the arm."""
         if attachment.body < 0:
             return np.eye(3), np.zeros(3)
@@ -74,8 +81,10 @@ def _on_body(straight, attachment, R, p):
     """Return the result of `attachment_of` for a link that stays rigid in a Posture."""
     if attachment.station < 0:
         return attachment, R, p
-    rotation, origin = (straight.station_R[attachment.station],
-                        straight.station_p[attachment.station])
+    rotation, origin = (
+        straight.station_R[attachment.station],
+        straight.station_p[attachment.station],
+    )
     return SolidAttachment(attachment.body), rotation @ R, rotation @ p + origin
 
 
@@ -87,8 +96,9 @@ def solids(arm: ArmModel) -> tuple[list[Solid], list[str]]:
     for link in root.findall('link'):
         for visual in link.findall('visual'):
             try:
-                solid = _solid((link.get('name') or '').strip(), visual, materials,
-                               arm.description.source)
+                solid = _solid(
+                    (link.get('name') or '').strip(), visual, materials, arm.description.source
+                )
             except SettingError as error:
                 warnings.append(str(error))
                 continue
@@ -117,8 +127,11 @@ def _shape(geometry, source):
     if geometry.tag == 'box':
         return box(vector_of(geometry.get('size', ''))), None, False
     if geometry.tag == 'cylinder':
-        return cylinder(float(geometry.get('radius', '')),
-                        float(geometry.get('length', ''))), None, False
+        return (
+            cylinder(float(geometry.get('radius', '')), float(geometry.get('length', ''))),
+            None,
+            False,
+        )
     if geometry.tag == 'sphere':
         return sphere(float(geometry.get('radius', ''))), None, True
     from flex_robot_sim.viewer.meshes import read_mesh  # trimesh loads slowly
@@ -135,7 +148,10 @@ def _rgb(material):
 
 def _colour_numbers(text):
     try:
-        return [min(max(float(word), 0.0), 1.0) for word in text.split()[:3]] if (
-            text) else DEFAULT_COLOUR
+        return (
+            [min(max(float(word), 0.0), 1.0) for word in text.split()[:3]]
+            if (text)
+            else DEFAULT_COLOUR
+        )
     except ValueError:
         return DEFAULT_COLOUR

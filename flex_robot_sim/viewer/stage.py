@@ -20,11 +20,11 @@ from flex_robot_sim.viewer.solids import solids
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
-CAMERA_DISTANCE = 2.0                    # in reaches
+CAMERA_DISTANCE = 2.0  # in reaches
 CAMERA_DIRECTION = np.array([0.9, -1.0, 0.55])
 TRACE_POINTS, TRACE_SPACING = 300, 4e-3  # of the tip; spacing in reaches
 TRACE_COLOUR, GRAVITY_COLOUR = (0.20, 0.60, 0.86), (0.45, 0.35, 0.75)
-MAX_SCALE = 50                           # of deflections
+MAX_SCALE = 50  # of deflections
 
 
 class ArmStage:
@@ -49,12 +49,23 @@ class ArmStage:
         self._list_warnings(warnings)
         with page.folder('Picture'):
             self._factor_control = page.slider(
-                'deflections x', 1, MAX_SCALE, 1, 1, self._set_scale,
-                'Scale of the drawn deflections; colours show the true strain')
-            page.checkbox('rigid ghost', self._ghost_is_shown, self._show_ghost,
-                          'The arm without deflections')
-            self._shows_trace = page.checkbox('tip trace', True, lambda _: self.clear_trace(),
-                                              f'Where "{self.tool}" has been')
+                'deflections x',
+                1,
+                MAX_SCALE,
+                1,
+                1,
+                self._set_scale,
+                'Scale of the drawn deflections; colours show the true strain',
+            )
+            page.checkbox(
+                'rigid ghost',
+                self._ghost_is_shown,
+                self._show_ghost,
+                'The arm without deflections',
+            )
+            self._shows_trace = page.checkbox(
+                'tip trace', True, lambda _: self.clear_trace(), f'Where "{self.tool}" has been'
+            )
             page.checkbox('dark', False, page.set_dark)
 
     def draw(self, q: np.ndarray, is_traced: bool = True) -> None:
@@ -62,8 +73,7 @@ class ArmStage:
         self._picture.draw(q, self.factor)
         if self._ghost_is_shown:
             self._ghost.draw(self.scaler.scaled(q, 0.0))
-        if (is_traced and self._shows_trace.value
-                and self._path.add(self.pose(self.tool)[1])):
+        if is_traced and self._shows_trace.value and self._path.add(self.pose(self.tool)[1]):
             self._trace(self._path.points)
 
     def pose(self, link: str) -> tuple[np.ndarray, np.ndarray]:
@@ -90,8 +100,11 @@ class ArmStage:
         for line in warnings:
             logging.getLogger(__name__).warning('%s', line)
         if warnings:
-            with self.page.folder(f'{len(warnings)} meshes are not drawn' if len(warnings) > 1 else
-                                  'A mesh is not drawn'):
+            with self.page.folder(
+                f'{len(warnings)} meshes are not drawn'
+                if len(warnings) > 1
+                else 'A mesh is not drawn'
+            ):
                 self.page.text('<br>'.join(map(as_html, warnings)))
 
     def _draw_gravity(self):
@@ -109,17 +122,26 @@ def legend(is_flexible: bool) -> str:
     """Return the legend of the colours as HTML."""
     if not is_flexible:
         return 'no flexible link'
-    stops = ', '.join('rgb({:.0f} {:.0f} {:.0f})'.format(*(255 * colour[:3]))
-                      for colour in colour_ramp(9))
-    return (f'<div style="height:0.7em;border-radius:3px;background:linear-gradient(to right, '
-            f'{stops})"></div><div style="display:flex;justify-content:space-between">'
-            f'<span>straight</span><span>surface strain</span><span>full</span></div>'
-            f'<div style="opacity:0.65">full: as at the root of a link whose tip a force moves by '
-            f'{FULL_COLOUR_DEFLECTION:.0%} of its length</div>')
+    stops = ', '.join(
+        'rgb({:.0f} {:.0f} {:.0f})'.format(*(255 * colour[:3])) for colour in colour_ramp(9)
+    )
+    return (
+        f'<div style="height:0.7em;border-radius:3px;background:linear-gradient(to right, '
+        f'{stops})"></div><div style="display:flex;justify-content:space-between">'
+        f'<span>straight</span><span>surface strain</span><span>full</span></div>'
+        f'<div style="opacity:0.65">full: as at the root of a link whose tip a force moves by '
+        f'{FULL_COLOUR_DEFLECTION:.0%} of its length</div>'
+    )
 
 
 def table(rows: dict[str, str]) -> str:
     """Return an HTML table of labels and values."""
-    return '<table>' + ''.join(
-        f'<tr><td style="padding-right:0.8em;opacity:0.65">{as_html(name)}</td>'
-        f'<td>{as_html(value)}</td></tr>' for name, value in rows.items()) + '</table>'
+    return (
+        '<table>'
+        + ''.join(
+            f'<tr><td style="padding-right:0.8em;opacity:0.65">{as_html(name)}</td>'
+            f'<td>{as_html(value)}</td></tr>'
+            for name, value in rows.items()
+        )
+        + '</table>'
+    )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-MAX_CAMERA_VALUE = 1e9      # of any number of a camera
+MAX_CAMERA_VALUE = 1e9  # of any number of a camera
 # from a refused value until the page shows the present value again: a number that the user types
 # digit by digit may leave the range in between [s]
 RESTORE_DELAY_S = 1.0
@@ -58,6 +58,7 @@ def slider_value(low: float, high: float, digits: int) -> Check:
         # ends of the range may have more digits, and browsers round them
         value = min(max(value, low), high)
         return value if value in (low, high) or round(value, digits) == value else None
+
     return check
 
 
@@ -82,7 +83,7 @@ class _Widget(NamedTuple):
 
     check: Check
     is_usable: Callable[[], bool]
-    restore: Callable[[], object]       # shows its present value in all browsers again
+    restore: Callable[[], object]  # shows its present value in all browsers again
 
 
 class MessageFilter:
@@ -91,10 +92,11 @@ class MessageFilter:
     def __init__(self) -> None:
         self.dropped, self._has_warned = 0, False
         self._widgets: dict[str, _Widget] = {}
-        self._refused_at: dict[str, float] = {}        # by widget: time of its last refused value
+        self._refused_at: dict[str, float] = {}  # by widget: time of its last refused value
 
-    def offer(self, uuid: str, check: Check, is_usable: Callable[[], bool],
-              restore: Callable[[], object]) -> None:
+    def offer(
+        self, uuid: str, check: Check, is_usable: Callable[[], bool], restore: Callable[[], object]
+    ) -> None:
         """Accept those values of a widget that `check` returns."""
         self._widgets[uuid] = _Widget(check, is_usable, restore)
 
@@ -112,8 +114,9 @@ class MessageFilter:
 
     def restore(self, now: float) -> None:
         """Show the present value of widgets whose input was refused before `now` [s]."""
-        for uuid in [uuid for uuid, when in self._refused_at.copy().items()
-                     if now - when > RESTORE_DELAY_S]:
+        for uuid in [
+            uuid for uuid, when in self._refused_at.copy().items() if now - when > RESTORE_DELAY_S
+        ]:
             self._refused_at.pop(uuid, None)
             widget = self._widgets.get(uuid)
             if widget is not None:
@@ -125,7 +128,8 @@ class MessageFilter:
             if not self._has_warned:
                 self._has_warned = True
                 logging.getLogger(__name__).warning(
-                    'a browser sent an invalid message: such messages are dropped')
+                    'a browser sent an invalid message: such messages are dropped'
+                )
             return None
         if isinstance(message, ViewerCameraMessage):
             return message
@@ -153,8 +157,10 @@ def _decode(raw: object) -> GuiUpdateMessage | ViewerCameraMessage | None:
 
 def _is_valid_camera(camera: ViewerCameraMessage) -> bool:
     """Whether all numbers of a camera are bounded and its image size is not negative."""
-    return (all(abs(number) < MAX_CAMERA_VALUE for number in _numbers(camera))
-            and min(camera.image_height, camera.image_width) >= 0.0)
+    return (
+        all(abs(number) < MAX_CAMERA_VALUE for number in _numbers(camera))
+        and min(camera.image_height, camera.image_width) >= 0.0
+    )
 
 
 def _numbers(camera: ViewerCameraMessage) -> Iterator[float]:

@@ -19,15 +19,21 @@ def test_tips_of_many_states_agree_with_the_poses(robot):
         beam, found = arm.description.beam(link), tip_translations(arm, link, q)
         for row, tip in zip(q, found):
             root, end = frs.pose(arm, row, link=link), frs.pose(arm, row, link=link, station='tip')
-            place = root[:3, :3].T @ (end[:3, 3] - root[:3, 3])     # in the link frame
+            place = root[:3, :3].T @ (end[:3, 3] - root[:3, 3])  # in the link frame
             # sums of a few numbers of the length of the link
             assert tip == pytest.approx(beam.axes.T @ (place - beam.end), abs=1e-13 * beam.length)
         assert np.abs(found).max() > 1e-3
 
 
-@pytest.mark.parametrize('source', ['two_link', 'spin_up_8m', 'ella',
-                                    *(random_robot(seed, kinds=('modes', 'segments'))
-                                      for seed in range(3))])
+@pytest.mark.parametrize(
+    'source',
+    [
+        'two_link',
+        'spin_up_8m',
+        'ella',
+        *(random_robot(seed, kinds=('modes', 'segments')) for seed in range(3)),
+    ],
+)
 def test_deflections_lead_from_the_undeformed_tip_to_its_pose(source):
     arm = frs.load(source)
     states = np.array([random_state(arm, seed, turn=1.0)[0] for seed in range(5)])
@@ -42,8 +48,9 @@ def test_deflections_lead_from_the_undeformed_tip_to_its_pose(source):
             # matrix products of one state round differently
             np.testing.assert_allclose(frs.deflection(arm, q)[link], row, rtol=0, atol=1e-14)
             straight = frs.pose(arm, q, link=link)
-            straight[:3] = straight[:3] @ np.vstack([np.column_stack([beam.axes, beam.end]),
-                                                     [0.0, 0.0, 0.0, 1.0]])
+            straight[:3] = straight[:3] @ np.vstack(
+                [np.column_stack([beam.axes, beam.end]), [0.0, 0.0, 0.0, 1.0]]
+            )
             change = np.linalg.inv(straight) @ frs.pose(arm, q, link=link, station='tip')
             turn = Rotation.from_matrix(change[:3, :3]).as_rotvec()
             np.testing.assert_allclose(row, [*change[:3, 3], *turn], rtol=0, atol=1e-12)
@@ -53,8 +60,9 @@ def test_deflections_lead_from_the_undeformed_tip_to_its_pose(source):
 def test_wrong_coordinates_are_one_line(q):
     with pytest.raises(frs.SettingError) as caught:
         frs.deflection(frs.load('two_link'), q)
-    assert str(caught.value).startswith('q must be 16 finite numbers or rows of them, in this '
-                                        'order: waist, shoulder, elbow, ')
+    assert str(caught.value).startswith(
+        'q must be 16 finite numbers or rows of them, in this order: waist, shoulder, elbow, '
+    )
     with pytest.raises(frs.SettingError) as caught:
         frs.deflection('two_link', np.zeros(16))
     assert str(caught.value) == ("'two_link' is no arm: load one by flex_robot_sim.load(robot)")

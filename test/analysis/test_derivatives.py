@@ -28,31 +28,37 @@ from flex_robot_sim.util.exceptions import SettingError
 cases = pytest.mark.parametrize('case', CASES)
 # arms, hands, legs and humanoids, some with several branches
 PUBLIC_ROBOTS = [
-    'panda_description/urdf/panda.urdf', 'ur_description/urdf/ur10_robot.urdf',
-    'kinova_description/robots/kinova.urdf', 'solo_description/robots/solo12.urdf',
+    'panda_description/urdf/panda.urdf',
+    'ur_description/urdf/ur10_robot.urdf',
+    'kinova_description/robots/kinova.urdf',
+    'solo_description/robots/solo12.urdf',
     'talos_data/robots/talos_reduced.urdf',
-    'allegro_hand_description/urdf/allegro_right_hand.urdf']
+    'allegro_hand_description/urdf/allegro_right_hand.urdf',
+]
 
 
 def random_pushes(arm, rng, count=4):
     """Return dead loads and followers in turns."""
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
-    return [frs.Push(rng.choice(bodies), *rng.normal(size=(3, 3)), follows=bool(k % 2))
-            for k in range(count)]
+    return [
+        frs.Push(rng.choice(bodies), *rng.normal(size=(3, 3)), follows=bool(k % 2))
+        for k in range(count)
+    ]
 
 
 def moving_state(arm, seed):
     """Return q, v, a and effort; no joint rests, none touches a stop."""
     rng = np.random.default_rng(seed)
     q, v = random_state(arm, seed)
-    v += 0.5 * np.sign(v)       # so that smoothed friction is constant
+    v += 0.5 * np.sign(v)  # so that smoothed friction is constant
     return q, v, 5 * rng.normal(size=arm.size), rng.normal(size=len(arm.joint_names))
 
 
 def columns(function, at, step):
     """Return derivatives by differences of sixth order, (m, n)."""
-    return np.array([along(lambda t, unit=unit: function(at + t * unit), step)
-                     for unit in np.eye(at.size)]).T
+    return np.array(
+        [along(lambda t, unit=unit: function(at + t * unit), step) for unit in np.eye(at.size)]
+    ).T
 
 
 def scale_of(arm, q):
@@ -60,10 +66,16 @@ def scale_of(arm, q):
     return np.sqrt(np.diag(frs.mass_matrix(arm, q)))
 
 
-@pytest.mark.parametrize('text, coupling', [
-    (random_robot(1, 3), 'shortening'), (random_robot(4, 3), 'zero_order'),
-    (random_robot(0, 2, kinds=('segments', 'elements')), 'shortening'),
-    (robot_text('every'), 'shortening')], ids=['tree', 'zero_order', 'segments', 'every'])
+@pytest.mark.parametrize(
+    'text, coupling',
+    [
+        (random_robot(1, 3), 'shortening'),
+        (random_robot(4, 3), 'zero_order'),
+        (random_robot(0, 2, kinds=('segments', 'elements')), 'shortening'),
+        (robot_text('every'), 'shortening'),
+    ],
+    ids=['tree', 'zero_order', 'segments', 'every'],
+)
 def test_a_change_of_state_changes_the_forces_as_lagranges_equations_say(text, coupling):
     arm = arm_of(text, coupling)
     reference, rng = Reference(arm, GRAVITY), np.random.default_rng(5)
@@ -76,15 +88,22 @@ def test_a_change_of_state_changes_the_forces_as_lagranges_equations_say(text, c
         x, rate = q + t * dq, v + t * dv
         changing = along(lambda s: reference.kinetic_energy(x + s * rate, rate, along_force))
         slope = along(lambda s: reference.kinetic_energy(x + s * along_force, rate), 0.01)
-        weight, springs = (function(x + STEP * 1j * along_force).imag / STEP for function in (
-            reference.gravity_energy, reference.spring_energy))
-        return 2 * (reference.kinetic_energy(x, a, along_force) + changing) - slope + (
-            weight + springs)
+        weight, springs = (
+            function(x + STEP * 1j * along_force).imag / STEP
+            for function in (reference.gravity_energy, reference.spring_energy)
+        )
+        return (
+            2 * (reference.kinetic_energy(x, a, along_force) + changing)
+            - slope
+            + (weight + springs)
+        )
+
     found = frs.inverse_dynamics_derivatives(arm, q, v, a)
     expected = along(power, 0.01)
     parts = along_force @ found.dtau_dq * dq, along_force @ found.dtau_dv * dv
-    assert sum(map(sum, parts)) == pytest.approx(expected, abs=1e-8 * sum(
-        abs(part).sum() for part in parts))
+    assert sum(map(sum, parts)) == pytest.approx(
+        expected, abs=1e-8 * sum(abs(part).sum() for part in parts)
+    )
 
 
 @cases
@@ -131,8 +150,9 @@ def test_both_derivatives_are_those_of_inverse_functions(case):
     scale = np.outer(*2 * [scale_of(arm, q)])
     assert_same(inverse.dtau_da @ forward.da_dq, -inverse.dtau_dq, scale)
     assert_same(inverse.dtau_da @ forward.da_dv, -inverse.dtau_dv, scale)
-    np.testing.assert_allclose(inverse.dtau_da @ forward.da_deffort,
-                               np.eye(arm.size)[:, arm.motor_q], atol=1e-9)
+    np.testing.assert_allclose(
+        inverse.dtau_da @ forward.da_deffort, np.eye(arm.size)[:, arm.motor_q], atol=1e-9
+    )
 
 
 def assert_as_in_pinocchio(pin, arm, model, data, theirs, order):
@@ -142,15 +162,23 @@ def assert_as_in_pinocchio(pin, arm, model, data, theirs, order):
     back, scale = np.argsort(order), scale_of(arm, q)
 
     def assert_equal(found, theirs, scales):
-        by_coordinate, by_rate, M = (matrix[np.ix_(back, back)] for matrix in (
-            *theirs[:2], np.triu(theirs[2]) + np.triu(theirs[2], 1).T))
+        by_coordinate, by_rate, M = (
+            matrix[np.ix_(back, back)]
+            for matrix in (*theirs[:2], np.triu(theirs[2]) + np.triu(theirs[2], 1).T)
+        )
         for value, expected, scale in zip(found, (by_coordinate, by_rate, M), scales):
             assert_same(value, expected, scale)
-    assert_equal(frs.inverse_dynamics_derivatives(arm, q, v, a), pin.computeRNEADerivatives(
-        model, data, theirs, v[order], a[order]), 3 * [np.outer(scale, scale)])
-    assert_equal(frs.derivatives(arm, q, v, effort)[1:], pin.computeABADerivatives(
-        model, data, theirs, v[order], effort[order]), [
-            *2 * [np.outer(1 / scale, scale)], 1 / np.outer(scale, scale)])
+
+    assert_equal(
+        frs.inverse_dynamics_derivatives(arm, q, v, a),
+        pin.computeRNEADerivatives(model, data, theirs, v[order], a[order]),
+        3 * [np.outer(scale, scale)],
+    )
+    assert_equal(
+        frs.derivatives(arm, q, v, effort)[1:],
+        pin.computeABADerivatives(model, data, theirs, v[order], effort[order]),
+        [*2 * [np.outer(1 / scale, scale)], 1 / np.outer(scale, scale)],
+    )
 
 
 @pytest.mark.parametrize('seed', range(6))
@@ -174,10 +202,16 @@ def test_a_public_robot_has_the_derivatives_of_pinocchio(path):
 def test_the_last_joint_of_a_long_arm_keeps_its_digits():
     # a wrist of 1 kg at 20 m, so that moments about the base are 1e8 times as large
     text = robot(
-        link('boom', 300.0, '10 0 0', (1.0, 1e4, 1e4)), link('hand', 1.0, '0.02 0.01 0', (
-            1e-4, 2e-4, 2e-4)), joint('hinge', child='boom'),
-        joint('wrist', parent='boom', child='hand', inside='<origin xyz="20 0 0"/>'
-              '<axis xyz="1 0 0"/>'))
+        link('boom', 300.0, '10 0 0', (1.0, 1e4, 1e4)),
+        link('hand', 1.0, '0.02 0.01 0', (1e-4, 2e-4, 2e-4)),
+        joint('hinge', child='boom'),
+        joint(
+            'wrist',
+            parent='boom',
+            child='hand',
+            inside='<origin xyz="20 0 0"/><axis xyz="1 0 0"/>',
+        ),
+    )
     arm = arm_of(text, gravity=GRAVITY)
     found = frs.inverse_dynamics_derivatives(arm, [0.3, -0.8], [0.0, 0.0])
     y, z = np.array([[np.cos(-0.8), -np.sin(-0.8)], [np.sin(-0.8), np.cos(-0.8)]]) @ [0.01, 0.0]
@@ -188,8 +222,13 @@ def test_the_last_joint_of_a_long_arm_keeps_its_digits():
 
 def pendulum(inside='', limit='<limit lower="-1" upper="2" effort="5" velocity="9"/>'):
     """Return a rigid pendulum of 2 kg and 0.5 m, with inertia 0.8 about its horizontal axis."""
-    return arm_of(robot(link(inertia=(1e-3, 0.3, 0.3)), joint(
-        kind='revolute', inside=f'<axis xyz="0 1 0"/>{limit}{inside}')), gravity=(0.0, 0.0, -9.81))
+    return arm_of(
+        robot(
+            link(inertia=(1e-3, 0.3, 0.3)),
+            joint(kind='revolute', inside=f'<axis xyz="0 1 0"/>{limit}{inside}'),
+        ),
+        gravity=(0.0, 0.0, -9.81),
+    )
 
 
 FRICTION = '<dynamics damping="0.3" friction="0.2"/>'
@@ -197,7 +236,7 @@ FRICTION = '<dynamics damping="0.3" friction="0.2"/>'
 
 def test_a_joint_that_sticks_has_the_slopes_of_all_other_forces():
     arm = pendulum(FRICTION)
-    gravity = 2.0 * 9.81 * 0.5 * np.sin(0.4)     # at q = 0 it is level
+    gravity = 2.0 * 9.81 * 0.5 * np.sin(0.4)  # at q = 0 it is level
     slow, fast = (frs.derivatives(arm, [0.4], [v], [1.0]) for v in (0.009, 0.5))
     for found in slow, fast:
         assert found.da_dq == pytest.approx(-gravity / 0.8)
@@ -208,13 +247,14 @@ def test_a_joint_that_sticks_has_the_slopes_of_all_other_forces():
     assert frs.inverse_dynamics_derivatives(arm, [0.4], [-0.5]).is_smooth
 
 
-@pytest.mark.parametrize('q, is_smooth', [(-1.0, False), (-0.999, True), (1.9, True),
-                                          (2.0, False), (2.01, False)])
+@pytest.mark.parametrize(
+    'q, is_smooth', [(-1.0, False), (-0.999, True), (1.9, True), (2.0, False), (2.01, False)]
+)
 def test_a_joint_at_a_stop_has_the_slopes_of_all_other_forces(q, is_smooth):
     arm = pendulum()
     found = frs.derivatives(arm, [q], [0.2])
     assert found.is_smooth is is_smooth
-    assert found.a == pytest.approx(frs.forward_dynamics(arm, [q], [0.2]))     # with the stop
+    assert found.a == pytest.approx(frs.forward_dynamics(arm, [q], [0.2]))  # with the stop
     assert found.da_dq == pytest.approx(-2.0 * 9.81 * 0.5 * np.sin(q) / 0.8)
     assert found.da_dv == pytest.approx(0.0, abs=1e-12)
 
@@ -253,13 +293,16 @@ def test_invalid_states_are_one_line_errors():
     wrong = f'must be {arm.size} finite numbers, in this order: '
     q = np.zeros(arm.size)
     for call, message in (
-            (lambda: frs.derivatives('two_link', q, q, [0, 0, 0]), "'two_link' is no arm"),
-            (lambda: frs.derivatives(arm, q[:3], q), f'q {wrong}'),
-            (lambda: frs.derivatives(arm, q, [np.nan]), f'v {wrong}'),
-            (lambda: frs.derivatives(arm, q, q, [1.0]), 'effort must be 3 finite numbers'),
-            (lambda: frs.derivatives(arm, q, q, pushes=['tool']), 'must be a list of Push'),
-            (lambda: frs.inverse_dynamics_derivatives(arm, q, q, 'fast'), f'a {wrong}'),
-            (lambda: frs.inverse_dynamics_derivatives(arm, q, pushes=[frs.Push('hand')]),
-             'no link "hand" to push at')):
+        (lambda: frs.derivatives('two_link', q, q, [0, 0, 0]), "'two_link' is no arm"),
+        (lambda: frs.derivatives(arm, q[:3], q), f'q {wrong}'),
+        (lambda: frs.derivatives(arm, q, [np.nan]), f'v {wrong}'),
+        (lambda: frs.derivatives(arm, q, q, [1.0]), 'effort must be 3 finite numbers'),
+        (lambda: frs.derivatives(arm, q, q, pushes=['tool']), 'must be a list of Push'),
+        (lambda: frs.inverse_dynamics_derivatives(arm, q, q, 'fast'), f'a {wrong}'),
+        (
+            lambda: frs.inverse_dynamics_derivatives(arm, q, pushes=[frs.Push('hand')]),
+            'no link "hand" to push at',
+        ),
+    ):
         with pytest.raises(SettingError, match=re.escape(message)):
             call()

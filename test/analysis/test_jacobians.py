@@ -17,8 +17,8 @@ from flex_robot_sim.util.exceptions import SettingError
 
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists of the size 1
-DIFFERENCES = {'rtol': 0.0, 'atol': 1e-9}   # finite, of sixth order, with steps of 1e-3
+ROUNDING = {'rtol': 0.0, 'atol': 1e-12}  # of poses and twists of the size 1
+DIFFERENCES = {'rtol': 0.0, 'atol': 1e-9}  # finite, of sixth order, with steps of 1e-3
 
 
 def links_and_sections(arm):
@@ -41,8 +41,11 @@ def hybrid_rate(function):
 def test_the_jacobian_of_every_link_equals_that_of_the_reference(case, coupling):
     sample = reference_case(case, coupling)
     for link in sample.arm.frames:
-        np.testing.assert_allclose(jacobian(sample.arm, sample.q, link=link),
-                                   sample.reference.jacobian(sample.q, link), **ROUNDING)
+        np.testing.assert_allclose(
+            jacobian(sample.arm, sample.q, link=link),
+            sample.reference.jacobian(sample.q, link),
+            **ROUNDING,
+        )
 
 
 @cases
@@ -69,10 +72,12 @@ def test_the_tip_has_the_deflection_of_the_link(case):
     for link, moved in simulation.deflection.items():
         beam = sample.arm.description.link(link).beam
         root, tip = simulation.pose(link, station=0.0), simulation.pose(link, station='tip')
-        np.testing.assert_allclose(root[:3, :3], simulation.pose(link)[:3, :3] @ beam.axes,
-                                   **ROUNDING)
-        np.testing.assert_allclose(np.linalg.solve(root, tip)[:3, 3],
-                                   moved[:3] + [beam.length, 0.0, 0.0], **ROUNDING)
+        np.testing.assert_allclose(
+            root[:3, :3], simulation.pose(link)[:3, :3] @ beam.axes, **ROUNDING
+        )
+        np.testing.assert_allclose(
+            np.linalg.solve(root, tip)[:3, 3], moved[:3] + [beam.length, 0.0, 0.0], **ROUNDING
+        )
         np.testing.assert_allclose(tip, simulation.pose(link, station=beam.length), **ROUNDING)
 
 
@@ -86,8 +91,12 @@ def test_every_column_is_the_derivative_of_the_pose(case):
         return simulation.pose(link, station=station)
 
     for link, station in links_and_sections(sample.arm):
-        expected = [hybrid_rate(lambda t, unit=unit, where=(link, station): moved(
-            sample.q + t * unit, *where)) for unit in np.eye(sample.arm.size)]
+        expected = [
+            hybrid_rate(
+                lambda t, unit=unit, where=(link, station): moved(sample.q + t * unit, *where)
+            )
+            for unit in np.eye(sample.arm.size)
+        ]
         simulation.set_state(q=sample.q)
         J = simulation.jacobian(link, representation='hybrid', station=station)
         np.testing.assert_allclose(J, np.transpose(expected), **DIFFERENCES)
@@ -114,13 +123,19 @@ def test_the_rate_of_a_twist_is_its_derivative_along_the_motion(case):
 
     def twists_at(t, link, station):
         motion = q + t * qd + t**2 / 2 * qdd, qd + t * qdd
-        return np.array([twist(arm, *motion, link=link, representation=name, station=station)
-                         for name in REPRESENTATIONS])
+        return np.array(
+            [
+                twist(arm, *motion, link=link, representation=name, station=station)
+                for name in REPRESENTATIONS
+            ]
+        )
 
     for place in links_and_sections(arm):
         expected = along(lambda t, place=place: twists_at(t, *place))
-        found = [twist_rate(arm, q, qd, qdd, link=place[0], representation=name, station=place[1])
-                 for name in REPRESENTATIONS]
+        found = [
+            twist_rate(arm, q, qd, qdd, link=place[0], representation=name, station=place[1])
+            for name in REPRESENTATIONS
+        ]
         # at 10 rad/s the seventh derivative is some 1e7 times the first
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
 
@@ -136,24 +151,30 @@ def test_a_rigid_arm_has_the_frames_of_pinocchio(seed):
     pin.forwardKinematics(model, data, theirs, qd[order], qdd[order])
     pin.computeJointJacobians(model, data, theirs)
     pin.updateFramePlacements(model, data)
-    swapped, back = [3, 4, 5, 0, 1, 2], np.argsort(order)       # Pinocchio: linear part first
+    swapped, back = [3, 4, 5, 0, 1, 2], np.argsort(order)  # Pinocchio: linear part first
     for link in arm.frames:
         frame = model.getFrameId(link)
-        np.testing.assert_allclose(pose(arm, q, link=link), data.oMf[frame].homogeneous,
-                                   **ROUNDING)
-        for name, seen_from in (('body', pin.LOCAL), ('spatial', pin.WORLD),
-                                ('hybrid', pin.LOCAL_WORLD_ALIGNED)):
+        np.testing.assert_allclose(
+            pose(arm, q, link=link), data.oMf[frame].homogeneous, **ROUNDING
+        )
+        for name, seen_from in (
+            ('body', pin.LOCAL),
+            ('spatial', pin.WORLD),
+            ('hybrid', pin.LOCAL_WORLD_ALIGNED),
+        ):
             J = pin.getFrameJacobian(model, data, frame, seen_from)[swapped][:, back]
             frame_of = {'link': link, 'representation': name}
             np.testing.assert_allclose(jacobian(arm, q, **frame_of), J, **ROUNDING)
             V = pin.getFrameVelocity(model, data, frame, seen_from).vector[swapped]
             np.testing.assert_allclose(twist(arm, q, qd, **frame_of), V, rtol=0.0, atol=1e-11)
-            of = (pin.getFrameClassicalAcceleration if name == 'hybrid'
-                  else pin.getFrameAcceleration)
+            of = (
+                pin.getFrameClassicalAcceleration if name == 'hybrid' else pin.getFrameAcceleration
+            )
             dV = of(model, data, frame, seen_from).vector[swapped]
             # accelerations of up to 1e3 m/s2
-            np.testing.assert_allclose(twist_rate(arm, q, qd, qdd, **frame_of), dV, rtol=1e-11,
-                                       atol=1e-10)
+            np.testing.assert_allclose(
+                twist_rate(arm, q, qd, qdd, **frame_of), dV, rtol=1e-11, atol=1e-10
+            )
 
 
 def test_motors_behind_flexible_gears_have_zero_columns():
@@ -183,10 +204,12 @@ def test_the_end_of_a_rotating_rod_accelerates_inwards():
     simulation.effort = [ROD * 5.0]
     out = np.array([np.cos(0.3), np.sin(0.3), 0.0])
     across = np.array([-np.sin(0.3), np.cos(0.3), 0.0])
-    np.testing.assert_allclose(simulation.twist('tool', representation='hybrid'),
-                               [0, 0, 2, *(2 * across)], atol=1e-14)
-    np.testing.assert_allclose(simulation.twist('tool', representation='spatial'),
-                               [0, 0, 2, 0, 0, 0], atol=1e-14)
+    np.testing.assert_allclose(
+        simulation.twist('tool', representation='hybrid'), [0, 0, 2, *(2 * across)], atol=1e-14
+    )
+    np.testing.assert_allclose(
+        simulation.twist('tool', representation='spatial'), [0, 0, 2, 0, 0, 0], atol=1e-14
+    )
     np.testing.assert_allclose(simulation.twist('tool'), [0, 0, 2, 0, 2, 0], atol=1e-14)
     rate = simulation.twist_rate('tool', representation='hybrid')
     np.testing.assert_allclose(rate, [0, 0, 5, *(5 * across - 4 * out)], atol=1e-12)
@@ -216,40 +239,71 @@ def test_queries_do_not_change_the_arm():
     np.testing.assert_array_equal(runs[0].q, runs[1].q)
 
 
-NAMES = ('waist, elbow, arm/bending_y_1, arm/bending_z_1, forearm/bending_y_1, '
-         'forearm/bending_z_1')
+NAMES = 'waist, elbow, arm/bending_y_1, arm/bending_z_1, forearm/bending_y_1, forearm/bending_z_1'
 
 
-@pytest.mark.parametrize('call, expected', [
-    (lambda arm, q: jacobian(arm, q, link='hand'),
-     'no link "hand". Known: base, arm, forearm, tool'),
-    (lambda arm, q: jacobian(arm, q, link='tool', representation='world'),
-     "representation = 'world' must be one of body, spatial, hybrid, mixed"),
-    (lambda arm, q: twist_rate(arm, q, q, q, link='tool', representation='world'),
-     "representation = 'world' must be one of body, spatial, hybrid, mixed"),
-    (lambda arm, q: jacobian(arm, q, link='tool', station=0.1),
-     'link "tool" is rigid and has no stations. Flexible links: arm, forearm'),
-    (lambda arm, q: pose(arm, q, link='arm', station=-0.1),
-     'station = -0.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
-    (lambda arm, q: pose(arm, q, link='arm', station=1.1),
-     'station = 1.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
-    (lambda arm, q: pose(arm, q, link='arm', station='middle'),
-     'station = \'middle\' of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
-    (lambda arm, q: pose(arm, None, link='arm'),
-     f'q must be 6 finite numbers, in this order: {NAMES}'),
-    (lambda arm, q: twist(arm, q, None, link='arm'),
-     f'v must be 6 finite numbers, in this order: {NAMES}'),
-    (lambda arm, q: twist(arm, q, q, link='tool', representation=['body']),
-     "representation = ['body'] must be one of body, spatial, hybrid, mixed"),
-    (lambda arm, q: jacobian(arm, np.full_like(q, np.inf), link='arm', station=0.1),
-     f'q must be 6 finite numbers, in this order: {NAMES}'),
-    (lambda arm, q: pose(arm, q[1:], link='arm'),
-     f'q must be 6 finite numbers, in this order: {NAMES}'),
-    (lambda arm, q: twist(arm, q, q * np.nan, link='arm'),
-     f'v must be 6 finite numbers, in this order: {NAMES}'),
-    (lambda arm, q: twist_rate(arm, q, q, q[1:], link='arm'),
-     f'a must be 6 finite numbers, in this order: {NAMES}'),
-])
+@pytest.mark.parametrize(
+    'call, expected',
+    [
+        (
+            lambda arm, q: jacobian(arm, q, link='hand'),
+            'no link "hand". Known: base, arm, forearm, tool',
+        ),
+        (
+            lambda arm, q: jacobian(arm, q, link='tool', representation='world'),
+            "representation = 'world' must be one of body, spatial, hybrid, mixed",
+        ),
+        (
+            lambda arm, q: twist_rate(arm, q, q, q, link='tool', representation='world'),
+            "representation = 'world' must be one of body, spatial, hybrid, mixed",
+        ),
+        (
+            lambda arm, q: jacobian(arm, q, link='tool', station=0.1),
+            'link "tool" is rigid and has no stations. Flexible links: arm, forearm',
+        ),
+        (
+            lambda arm, q: pose(arm, q, link='arm', station=-0.1),
+            'station = -0.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m',
+        ),
+        (
+            lambda arm, q: pose(arm, q, link='arm', station=1.1),
+            'station = 1.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m',
+        ),
+        (
+            lambda arm, q: pose(arm, q, link='arm', station='middle'),
+            'station = \'middle\' of link "arm" must be "tip", or a distance from its root of 0 '
+            'to 1 m',
+        ),
+        (
+            lambda arm, q: pose(arm, None, link='arm'),
+            f'q must be 6 finite numbers, in this order: {NAMES}',
+        ),
+        (
+            lambda arm, q: twist(arm, q, None, link='arm'),
+            f'v must be 6 finite numbers, in this order: {NAMES}',
+        ),
+        (
+            lambda arm, q: twist(arm, q, q, link='tool', representation=['body']),
+            "representation = ['body'] must be one of body, spatial, hybrid, mixed",
+        ),
+        (
+            lambda arm, q: jacobian(arm, np.full_like(q, np.inf), link='arm', station=0.1),
+            f'q must be 6 finite numbers, in this order: {NAMES}',
+        ),
+        (
+            lambda arm, q: pose(arm, q[1:], link='arm'),
+            f'q must be 6 finite numbers, in this order: {NAMES}',
+        ),
+        (
+            lambda arm, q: twist(arm, q, q * np.nan, link='arm'),
+            f'v must be 6 finite numbers, in this order: {NAMES}',
+        ),
+        (
+            lambda arm, q: twist_rate(arm, q, q, q[1:], link='arm'),
+            f'a must be 6 finite numbers, in this order: {NAMES}',
+        ),
+    ],
+)
 def test_an_invalid_argument_is_rejected(call, expected):
     arm = swinging_arm()
     with pytest.raises(SettingError) as caught:

@@ -24,20 +24,31 @@ def test_kinetic_energy_of_the_stiff_arm_is_half_its_rigid_inertia_times_squared
         # both sides of a gear rotate at the joint rate
         simulation.set_state(q=pose, v=rates)
         kinetic = rates @ rigid_inertia(arm, pose) @ rates / 2
-        assert kinetic == pytest.approx(simulation.energy().kinetic, rel=1e-9)      # rounding
+        assert kinetic == pytest.approx(simulation.energy().kinetic, rel=1e-9)  # rounding
 
 
 def test_joint_inertia_ranges_from_zero_to_m_r2_of_the_extended_arm():
     # a mass of 2 kg on a rod of 0.5 m that tilts from vertical to horizontal, on a vertical axis
-    arm = build_arm(frs.read_description(robot(
-        joint('waist', parent='base', child='column', inside='<axis xyz="0 0 1"/>'),
-        link('column', 1.0, '0 0 0', (0.01,) * 3),
-        joint('tilt', 'revolute', 'column', 'rod', '<axis xyz="0 1 0"/>'
-              '<limit lower="0" upper="1.5707963" effort="0" velocity="0"/>'),
-        link('rod', 2.0, '0 0 0.5', (1e-9,) * 3))))
+    arm = build_arm(
+        frs.read_description(
+            robot(
+                joint('waist', parent='base', child='column', inside='<axis xyz="0 0 1"/>'),
+                link('column', 1.0, '0 0 0', (0.01,) * 3),
+                joint(
+                    'tilt',
+                    'revolute',
+                    'column',
+                    'rod',
+                    '<axis xyz="0 1 0"/>'
+                    '<limit lower="0" upper="1.5707963" effort="0" velocity="0"/>',
+                ),
+                link('rod', 2.0, '0 0 0.5', (1e-9,) * 3),
+            )
+        )
+    )
     found = joint_space_inertia(arm)
     for tilt in (0.0, 0.4, 1.2):
-        expected = 0.01 + 2.0 * (0.5 * np.sin(tilt))**2
+        expected = 0.01 + 2.0 * (0.5 * np.sin(tilt)) ** 2
         assert rigid_inertia(arm, [0.0, tilt])[0, 0] == pytest.approx(expected, rel=1e-6)
     # the poses are a sample and come close to the ends of the range
     assert 0.01 <= found.least[0] < 0.03
@@ -56,10 +67,20 @@ def test_poses_lie_within_the_limits_and_are_the_same_for_every_call(name):
 
 @pytest.mark.parametrize('upper', [2.0, 3.0])
 def test_poses_are_unique_in_a_range_symmetric_about_zero(upper):
-    arm = build_arm(frs.read_description(robot(
-        joint('hinge', 'revolute', child='rod', inside='<axis xyz="0 0 1"/>'
-              f'<limit lower="-2" upper="{upper}" effort="0" velocity="0"/>'),
-        link('rod', 1.0, '0.1 0 0', (0.01,) * 3))))
+    arm = build_arm(
+        frs.read_description(
+            robot(
+                joint(
+                    'hinge',
+                    'revolute',
+                    child='rod',
+                    inside='<axis xyz="0 0 1"/>'
+                    f'<limit lower="-2" upper="{upper}" effort="0" velocity="0"/>',
+                ),
+                link('rod', 1.0, '0.1 0 0', (0.01,) * 3),
+            )
+        )
+    )
     poses = poses_within(arm, 5)
     assert len(np.unique(poses)) == len(poses) == (6 if upper == 2.0 else 7)
 
@@ -72,8 +93,11 @@ def test_vectorised_joint_inertias_equal_those_of_the_dynamics(name):
     found = np.array([np.diag(rigid_inertia(arm, pose)) for pose in poses])
     for k, moving in enumerate(each for each in arm.description.joints if each.moves):
         moments = moved[moving.child]
-        across = (moments.mass if moving.kind == 'prismatic'
-                  else np.einsum('...ii', moments.second)
-                  - np.einsum('i,...ij,j', moving.axis, moments.second, moving.axis))
+        across = (
+            moments.mass
+            if moving.kind == 'prismatic'
+            else np.einsum('...ii', moments.second)
+            - np.einsum('i,...ij,j', moving.axis, moments.second, moving.axis)
+        )
         # the dynamics models a flexible link as uniform, independent of its <inertial>: 1 %
         np.testing.assert_allclose(across + moving.reflected_inertia, found[:, k], rtol=0.01)

@@ -36,61 +36,91 @@ def two_link():
 def drive(stiffness=8.0, rotor=0.02, gear_damping=0.3, friction=0.1):
     """Return a rigid link of 0.5 kg m2 behind a flexible gear; friction is in the drive."""
     inside = f'<axis xyz="0 0 1"/><dynamics damping="{friction}"/>'
-    return arm_of(robot(
-        link(mass=1.0, centre='0 0 0', inertia=(0.5, 0.5, 0.5)), joint(inside=inside),
-        flexibility(f'<joint name="hinge" stiffness="{stiffness}" damping="{gear_damping}" '
-                    f'rotor_inertia="{rotor}" gear_ratio="2"/>')))
+    return arm_of(
+        robot(
+            link(mass=1.0, centre='0 0 0', inertia=(0.5, 0.5, 0.5)),
+            joint(inside=inside),
+            flexibility(
+                f'<joint name="hinge" stiffness="{stiffness}" damping="{gear_damping}" '
+                f'rotor_inertia="{rotor}" gear_ratio="2"/>'
+            ),
+        )
+    )
 
 
-PENDULUM = robot(link(mass=2.0, centre='0 0 -0.4', inertia=(0.1, 0.1, 0.1)),
-                 joint(inside='<axis xyz="0 1 0"/>'))
+PENDULUM = robot(
+    link(mass=2.0, centre='0 0 -0.4', inertia=(0.1, 0.1, 0.1)), joint(inside='<axis xyz="0 1 0"/>')
+)
 
 
 @cases
 def test_mass_matrix_agrees_with_the_kinetic_energy(case):
     sample = reference_case(case)
-    np.testing.assert_allclose(mass_matrix(sample.arm.arrays, sample.q), sample.M, rtol=1e-9,
-                               atol=1e-12 * abs(sample.M).max())
+    np.testing.assert_allclose(
+        mass_matrix(sample.arm.arrays, sample.q),
+        sample.M,
+        rtol=1e-9,
+        atol=1e-12 * abs(sample.M).max(),
+    )
 
 
 def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
     k, d, friction, I, J = 8.0, 0.3, 0.1, 0.5, 0.02 * 2**2
     system = linearise(drive())
-    np.testing.assert_allclose(system.A, [
-        [0, 0, 1, 0], [0, 0, 0, 1],
-        [-k / I, k / I, -d / I, d / I], [k / J, -k / J, d / J, -(d + friction) / J]], atol=1e-9)
+    np.testing.assert_allclose(
+        system.A,
+        [
+            [0, 0, 1, 0],
+            [0, 0, 0, 1],
+            [-k / I, k / I, -d / I, d / I],
+            [k / J, -k / J, d / J, -(d + friction) / J],
+        ],
+        atol=1e-9,
+    )
     np.testing.assert_allclose(system.B, [[0], [0], [0], [1 / J]], atol=1e-12)
     np.testing.assert_array_equal(system.C, np.eye(4))
     np.testing.assert_array_equal(system.D, np.zeros((4, 1)))
     assert system.states == ('hinge/q', 'hinge/motor/q', 'hinge/v', 'hinge/motor/v')
     assert system.inputs == ('hinge/effort',)
-    assert system.outputs == ('hinge/position', 'hinge/motor/position', 'hinge/velocity',
-                              'hinge/motor/velocity')
+    assert system.outputs == (
+        'hinge/position',
+        'hinge/motor/position',
+        'hinge/velocity',
+        'hinge/motor/velocity',
+    )
 
 
-@pytest.mark.parametrize('joints, gains, matrices', [
-    ('locked', None, ([[0.5]], [[0.3]], [[8]])),
-    ('free', None, (np.diag([0.5, 0.08]), [[0.3, -0.3], [-0.3, 0.4]], [[8, -8], [-8, 8]])),
-    (None, (3.0, 0.2), (np.diag([0.5, 0.08]), [[0.3, -0.3], [-0.3, 0.6]],
-                            [[8, -8], [-8, 11]]))])
+@pytest.mark.parametrize(
+    'joints, gains, matrices',
+    [
+        ('locked', None, ([[0.5]], [[0.3]], [[8]])),
+        ('free', None, (np.diag([0.5, 0.08]), [[0.3, -0.3], [-0.3, 0.4]], [[8, -8], [-8, 8]])),
+        (
+            None,
+            (3.0, 0.2),
+            (np.diag([0.5, 0.08]), [[0.3, -0.3], [-0.3, 0.6]], [[8, -8], [-8, 11]]),
+        ),
+    ],
+)
 def test_modes_with_damping_are_roots_of_the_characteristic_polynomial(joints, gains, matrices):
     M, D, K = (np.array(matrix, float) for matrix in matrices)
     # det(M s^2 + D s + K) from its values at five points
     points = np.linspace(-2.0, 2.0, 2 * len(M) + 1)
-    roots = np.roots(np.polyfit(points, [np.linalg.det(M * s**2 + D * s + K) for s in points],
-                                2 * len(M)))
+    roots = np.roots(
+        np.polyfit(points, [np.linalg.det(M * s**2 + D * s + K) for s in points], 2 * len(M))
+    )
     roots = sorted(roots[roots.imag > -1e-9], key=abs)
     found = modes(drive(), joints=joints, gains=gains)
     np.testing.assert_allclose(2 * pi * found.frequencies, np.abs(roots), rtol=1e-6, atol=1e-6)
     for ratio, root in zip(found.damping_ratios, roots):
         assert ratio == pytest.approx(-root.real / abs(root) if abs(root) > 1e-6 else 0, abs=1e-6)
     assert found.names == ('hinge', 'hinge/motor')
-    assert (np.abs(found.shapes).max(axis=0) == pytest.approx(1.0))
+    assert np.abs(found.shapes).max(axis=0) == pytest.approx(1.0)
 
 
 def test_a_pendulum_is_stable_when_hanging_and_unstable_when_upright():
     arm = build_arm(read_description(PENDULUM))
-    rate = (2.0 * 9.81 * 0.4 / (0.1 + 2.0 * 0.4**2))**0.5
+    rate = (2.0 * 9.81 * 0.4 / (0.1 + 2.0 * 0.4**2)) ** 0.5
     below, above = modes(arm, joints='free'), modes(arm, [pi], joints='free')
     np.testing.assert_allclose(2 * pi * below.frequencies, [rate], rtol=1e-12)
     assert below.damping_ratios == [0.0]
@@ -99,7 +129,7 @@ def test_a_pendulum_is_stable_when_hanging_and_unstable_when_upright():
     assert sorted(above.damping_ratios) == [-1.0, 1.0]
     held = modes(arm, [pi], gains=(50.0, 0.0))
     stiffness = 50.0 - 2.0 * 9.81 * 0.4
-    np.testing.assert_allclose(2 * pi * held.frequencies, [(stiffness / 0.42)**0.5], rtol=1e-12)
+    np.testing.assert_allclose(2 * pi * held.frequencies, [(stiffness / 0.42) ** 0.5], rtol=1e-12)
     np.testing.assert_allclose(equilibrium(arm, [pi / 2]).effort, [2.0 * 9.81 * 0.4], rtol=1e-12)
 
 
@@ -107,7 +137,7 @@ def test_a_pendulum_is_stable_when_hanging_and_unstable_when_upright():
 @pytest.mark.parametrize('share', [0.1, 1.0])
 def test_trees_in_equilibrium_under_gravity_and_pushes_do_not_accelerate(case, share):
     arm, rng = reference_case(case).arm, np.random.default_rng([7, int(10 * share)])
-    position = random_state(arm, rng.integers(100))[0][:len(arm.joint_names)]
+    position = random_state(arm, rng.integers(100))[0][: len(arm.joint_names)]
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     pushes = [Push(rng.choice(bodies), share * rng.normal(size=3), share * rng.normal(size=3))]
     rest = equilibrium(arm, position, pushes=pushes)
@@ -119,11 +149,13 @@ def test_trees_in_equilibrium_under_gravity_and_pushes_do_not_accelerate(case, s
 
 
 def test_a_fine_mesh_has_beam_frequencies():
-    arm = arm_of(robot(link(), joint(), flexibility(beam(
-        f'{SECTION}<elements count="20" torsion="0"/>'))), gravity=(0.0, 0.0, 0.0))
+    arm = arm_of(
+        robot(link(), joint(), flexibility(beam(f'{SECTION}<elements count="20" torsion="0"/>'))),
+        gravity=(0.0, 0.0, 0.0),
+    )
     # cos x cosh x = -1; the beam includes rotary inertia of the sections, the equation does not
     root = 1.875104068711961, 4.694091132974175
-    ideal = sorted(r**2 * (EI / 2.0)**0.5 / (2 * pi) for r in root for EI in (20.0, 30.0))
+    ideal = sorted(r**2 * (EI / 2.0) ** 0.5 / (2 * pi) for r in root for EI in (20.0, 30.0))
     np.testing.assert_allclose(modes(arm).frequencies[:4], ideal, rtol=2e-3)
 
 
@@ -148,13 +180,20 @@ def test_an_equilibrium_does_not_accelerate(two_link, velocity):
 
 def slopes_of_dynamics(arm, q, qd, effort, step=1e-3):
     """Return derivatives of accelerations by differences of sixth order."""
+
     def accelerations(x):
         return forward(arm, *np.split(x, 2), effort)
+
     state, columns = np.concatenate([q, qd]), []
     for k in range(state.size):
         d = step * np.eye(state.size)[k]
-        columns.append(sum(weight * (accelerations(state + m * d) - accelerations(state - m * d))
-                           for m, weight in ((1, 45), (2, -9), (3, 1))) / (60 * step))
+        columns.append(
+            sum(
+                weight * (accelerations(state + m * d) - accelerations(state - m * d))
+                for m, weight in ((1, 45), (2, -9), (3, 1))
+            )
+            / (60 * step)
+        )
     return np.array(columns).T
 
 
@@ -173,8 +212,12 @@ def test_a_linear_model_is_the_derivative_of_the_dynamics_in_any_state(case, mov
     scale = np.sqrt(np.diag(sample.M))
     weigh = scale[:, None] / np.concatenate([scale, scale])
     assert abs((system.A[n:] - A) * weigh).max() < 1e-8 * abs(A * weigh).max()
-    B = np.array([forward(sample.arm, q, qd, effort + unit) - forward(sample.arm, q, qd, effort)
-                  for unit in np.eye(effort.size)]).T
+    B = np.array(
+        [
+            forward(sample.arm, q, qd, effort + unit) - forward(sample.arm, q, qd, effort)
+            for unit in np.eye(effort.size)
+        ]
+    ).T
     np.testing.assert_allclose(system.B[n:], B, rtol=1e-8, atol=1e-9 * abs(B).max())
 
 
@@ -187,14 +230,17 @@ def test_a_small_disturbance_follows_the_linear_model(two_link, velocity):
     def run(x):
         def rate(_, x):
             return np.concatenate([x[n:], forward(two_link, *np.split(x, 2), system.effort)])
+
         return solve_ivp(rate, (0, time), x, 'DOP853', rtol=1e-10, atol=1e-13).y[:, -1]
 
     rng = np.random.default_rng(0)
     for size in (np.repeat([1e-4, 1e-3], n), np.repeat([0.0, 1e-2], n)):
         change = size * rng.normal(size=2 * n)
         # the central difference has an error of third order in the change
-        moved, expected = (run(start + change) - run(start - change)) / 2, expm(
-            system.A * time) @ change
+        moved, expected = (
+            (run(start + change) - run(start - change)) / 2,
+            expm(system.A * time) @ change,
+        )
         for part in np.split(np.arange(2 * n), 2):
             assert abs(moved - expected)[part].max() < 1e-4 * abs(expected[part]).max()
 
@@ -205,17 +251,25 @@ def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
     arm, q, step = sample.arm, sample.q, 1e-4
     system = linearise(arm, q, sample.qd)
     joints = [*arm.joint_names, *(f'{name}/motor' for name in arm.motor_names)]
-    tips = [f'{name}/tip_{part}' for name in arm.tips
-            for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
+    tips = [
+        f'{name}/tip_{part}'
+        for name in arm.tips
+        for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
+    ]
     gauges = [*curvatures(arm, q)]
     assert system.outputs == (
         *(f'{name}/{part}' for part in ('position', 'velocity') for name in joints),
-        *(name for group in (tips, gauges)
-          for name in (*group, *(f'{name}/rate' for name in group))))
-    assert system.states == tuple(f'{name}/{part}' for part in 'qv'
-                                  for name in arm.coordinate_names)
+        *(
+            name
+            for group in (tips, gauges)
+            for name in (*group, *(f'{name}/rate' for name in group))
+        ),
+    )
+    assert system.states == tuple(
+        f'{name}/{part}' for part in 'qv' for name in arm.coordinate_names
+    )
     names = (*system.states, *system.inputs, *system.outputs)
-    assert len(set(names)) == len(names)        # signals that are connected by name stay apart
+    assert len(set(names)) == len(names)  # signals that are connected by name stay apart
 
     def tip(q):
         return np.concatenate([tip_deflection(arm, name, q) for name in arm.tips])
@@ -225,14 +279,17 @@ def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
 
     def outputs(x):
         q, qd = np.split(x, 2)
-        rates = [(function(q + 1e-5 * qd) - function(q - 1e-5 * qd)) / 2e-5
-                 for function in (tip, gauge)]
-        return np.concatenate([q[:len(joints)], qd[:len(joints)], tip(q), rates[0], gauge(q),
-                               rates[1]])
+        rates = [
+            (function(q + 1e-5 * qd) - function(q - 1e-5 * qd)) / 2e-5 for function in (tip, gauge)
+        ]
+        return np.concatenate(
+            [q[: len(joints)], qd[: len(joints)], tip(q), rates[0], gauge(q), rates[1]]
+        )
 
     state = np.concatenate([q, sample.qd])
-    C = np.array([(outputs(state + d) - outputs(state - d)) / (2 * step)
-                  for d in step * np.eye(state.size)]).T
+    C = np.array(
+        [(outputs(state + d) - outputs(state - d)) / (2 * step) for d in step * np.eye(state.size)]
+    ).T
     for row, expected in zip(system.C, C):
         np.testing.assert_allclose(row, expected, atol=2e-5 * max(abs(expected).max(), 1.0))
 
@@ -246,7 +303,8 @@ def test_the_tip_position_of_a_flexible_link_agrees_with_first_principles(case):
         roots = sample.reference.place(sample.q)[1]
         last = name, len(bodies) - 1
         turned, moved = sample.reference.pieces[last].section(
-            sample.q, beam.length / beam.segments)
+            sample.q, beam.length / beam.segments
+        )
         R, p = roots[name, 0]
         place = R.T @ (roots[last][0] @ moved + roots[last][1] - p)
         np.testing.assert_allclose(found[:3], place - [beam.length, 0, 0], atol=1e-12)
@@ -259,8 +317,11 @@ def test_single_joints_can_be_locked(two_link):
     assert system.inputs == ('shoulder/effort',)
     assert 'waist/motor/q' not in system.states
     assert 'waist/q' in system.states
-    np.testing.assert_allclose(frequencies(two_link, joints=two_link.joint_names),
-                               frequencies(two_link, joints='locked'), rtol=1e-12)
+    np.testing.assert_allclose(
+        frequencies(two_link, joints=two_link.joint_names),
+        frequencies(two_link, joints='locked'),
+        rtol=1e-12,
+    )
     rates = np.sort(np.abs(np.linalg.eigvals(linearise(two_link, joints='locked').A)))
     np.testing.assert_allclose(frequencies(two_link)[0] * 2 * pi, rates[0], rtol=1e-6)
 
@@ -269,8 +330,9 @@ def test_gains_apply_to_drives_that_are_not_locked(two_link):
     # a drive with a very stiff servo is equivalent to a locked one
     stiff = modes(two_link, gains=([1e9, 50.0, 1e9], 0.0))
     some = modes(two_link, joints=['waist', 'elbow'], gains=(50.0, 0.0))
-    assert not some.shapes[[two_link.coordinate_names.index(f'{name}/motor')
-                            for name in ('waist', 'elbow')]].any()
+    assert not some.shapes[
+        [two_link.coordinate_names.index(f'{name}/motor') for name in ('waist', 'elbow')]
+    ].any()
     np.testing.assert_allclose(some.frequencies[:4], stiff.frequencies[:4], rtol=1e-4)
 
 
@@ -296,8 +358,9 @@ def test_a_drive_on_a_servo_sags_in_proportion_to_its_compliance(two_link):
     stiffness, target = [200.0, 150.0, 80.0], [0.4, 0.3, -0.5]
     found = equilibrium(two_link, target, gains=(stiffness, 0.0))
     motors = actuated_coordinates(two_link)
-    np.testing.assert_allclose(stiffness * (target - found.q[motors]), found.effort,
-                               rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        stiffness * (target - found.q[motors]), found.effort, rtol=1e-9, atol=1e-9
+    )
     # with the motors locked there, the equilibrium is the same
     there = equilibrium(two_link, found.q[motors])
     np.testing.assert_allclose(there.q, found.q, atol=1e-9)
@@ -309,16 +372,20 @@ def test_linear_models_convert_to_scipy_and_python_control(two_link):
     system = linearise(two_link, [0.2, 0.4, -0.7], gains=(50.0, 2.0))
     seen = system.part(['elbow/target'], ['elbow/position', 'forearm/tip_z', 'forearm/tip_z/rate'])
     rates = np.array([0.3, 2.0, 11.0])
-    response = np.array([seen.C @ np.linalg.solve(1j * w * np.eye(len(seen.A)) - seen.A, seen.B)
-                         for w in rates])[:, :, 0]
+    response = np.array(
+        [seen.C @ np.linalg.solve(1j * w * np.eye(len(seen.A)) - seen.A, seen.B) for w in rates]
+    )[:, :, 0]
     scipys = seen.to_scipy()
     for name in 'ABCD':
         np.testing.assert_array_equal(getattr(scipys, name), getattr(seen, name))
     control = pytest.importorskip('control')
     theirs = seen.to_control()
     np.testing.assert_allclose(
-        [[control.evalfr(theirs, 1j * w)[row, 0] for row in range(3)] for w in rates], response,
-        rtol=1e-6, atol=1e-9 * abs(response).max())
+        [[control.evalfr(theirs, 1j * w)[row, 0] for row in range(3)] for w in rates],
+        response,
+        rtol=1e-6,
+        atol=1e-9 * abs(response).max(),
+    )
     assert [*theirs.input_labels] == ['elbow/target']
     assert [*theirs.output_labels] == ['elbow/position', 'forearm/tip_z', 'forearm/tip_z/rate']
 
@@ -326,33 +393,45 @@ def test_linear_models_convert_to_scipy_and_python_control(two_link):
 def test_an_impossible_computation_is_a_one_line_error(two_link):
     wrong = 'must be 3 finite numbers, in this order: waist, shoulder, elbow'
     for call, message in (
-            (lambda: equilibrium(two_link, [0.0]), f'q {wrong}; or all 16 coordinates'),
-            (lambda: frequencies(two_link, [0.0, np.nan, 0.0]),
-             f'q {wrong}; or all 16 coordinates'),
-            (lambda: linearise(two_link, v=['a', 0, 0]), f'v {wrong}; or all 16 coordinates'),
-            (lambda: linearise(two_link, effort=[1.0, np.inf, 0.0]), f'effort {wrong}'),
-            (lambda: frequencies(two_link, joints='lost'),
-             "joints = 'lost' must be 'locked', 'free', or names of joints"),
-            (lambda: frequencies(two_link, joints=['wast']),
-             'no joint "wast" to lock. Known: waist, shoulder, elbow'),
-            (lambda: frequencies(two_link, gains=(1.0, -1.0)),
-             'damping must be >= 0'),
-            (lambda: frequencies(two_link, joints='locked', gains=(1.0, 1.0)),
-             "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
-             'joints out, or name those that are locked'),
-            (lambda: frequencies(two_link, gains=3.0),
-             'gains must be (stiffness, damping)'),
-            (lambda: frequencies(two_link, gains=(1.0, [1.0])), f'damping {wrong}'),
-            (lambda: equilibrium(two_link, gains=(-1.0, 0.0)), 'stiffness must be >= 0'),
-            (lambda: equilibrium(two_link, joints='locked', gains=(1.0, 1.0)),
-             "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
-             'joints out, or name those that are locked'),
-            (lambda: linearise(two_link).part(outputs=['hand']), 'no output "hand". Known: '
-             + ', '.join(linearise(two_link).outputs)),
-            (lambda: tip_deflection(two_link, 'hand', np.zeros(two_link.size)),
-             'no flexible link "hand". Known: upper_arm, forearm'),
-            (lambda: frequencies(two_link, pushes=[Push('hand')]),
-             f'no link "hand" to push at. Known: {", ".join(two_link.frames)}')):
+        (lambda: equilibrium(two_link, [0.0]), f'q {wrong}; or all 16 coordinates'),
+        (lambda: frequencies(two_link, [0.0, np.nan, 0.0]), f'q {wrong}; or all 16 coordinates'),
+        (lambda: linearise(two_link, v=['a', 0, 0]), f'v {wrong}; or all 16 coordinates'),
+        (lambda: linearise(two_link, effort=[1.0, np.inf, 0.0]), f'effort {wrong}'),
+        (
+            lambda: frequencies(two_link, joints='lost'),
+            "joints = 'lost' must be 'locked', 'free', or names of joints",
+        ),
+        (
+            lambda: frequencies(two_link, joints=['wast']),
+            'no joint "wast" to lock. Known: waist, shoulder, elbow',
+        ),
+        (lambda: frequencies(two_link, gains=(1.0, -1.0)), 'damping must be >= 0'),
+        (
+            lambda: frequencies(two_link, joints='locked', gains=(1.0, 1.0)),
+            "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
+            'joints out, or name those that are locked',
+        ),
+        (lambda: frequencies(two_link, gains=3.0), 'gains must be (stiffness, damping)'),
+        (lambda: frequencies(two_link, gains=(1.0, [1.0])), f'damping {wrong}'),
+        (lambda: equilibrium(two_link, gains=(-1.0, 0.0)), 'stiffness must be >= 0'),
+        (
+            lambda: equilibrium(two_link, joints='locked', gains=(1.0, 1.0)),
+            "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
+            'joints out, or name those that are locked',
+        ),
+        (
+            lambda: linearise(two_link).part(outputs=['hand']),
+            'no output "hand". Known: ' + ', '.join(linearise(two_link).outputs),
+        ),
+        (
+            lambda: tip_deflection(two_link, 'hand', np.zeros(two_link.size)),
+            'no flexible link "hand". Known: upper_arm, forearm',
+        ),
+        (
+            lambda: frequencies(two_link, pushes=[Push('hand')]),
+            f'no link "hand" to push at. Known: {", ".join(two_link.frames)}',
+        ),
+    ):
         with pytest.raises(SettingError) as error:
             call()
         assert str(error.value) == message
@@ -392,6 +471,7 @@ def test_a_free_pendulum_hangs_against_the_torque_of_its_motor():
         rest = equilibrium(arm, [start], effort=[torque], joints='free')
         # G sin(q) m l = torque, in the branch where it is stable
         assert rest.q[0] % (2 * pi) == pytest.approx(
-            np.arcsin(torque / (mass * 9.81 * length)) % (2 * pi), abs=1e-9)
+            np.arcsin(torque / (mass * 9.81 * length)) % (2 * pi), abs=1e-9
+        )
     with pytest.raises(SettingError, match='no stable equilibrium from here'):
         equilibrium(arm, [0.1], effort=[2 * mass * 9.81 * length], joints='free')

@@ -8,14 +8,16 @@ from scipy.interpolate import RegularGridInterpolator
 
 from flex_robot_sim.analysis.pose_table import PoseTable
 
-JOINTS = 3, 0, 2        # of the axes, of an arm with 4 joints
+JOINTS = 3, 0, 2  # of the axes, of an arm with 4 joints
 
 
 def grid(d, even, seed=0):
     """Axes of d joints, and values of 2 quantities at their poses."""
     rng = np.random.default_rng(seed)
-    axes = [np.linspace(-1.3, 2.1, k) if even else np.sort(rng.uniform(-1.3, 2.1, k))
-            for k in (2, 9, 4)[:d]]
+    axes = [
+        np.linspace(-1.3, 2.1, k) if even else np.sort(rng.uniform(-1.3, 2.1, k))
+        for k in (2, 9, 4)[:d]
+    ]
     return axes, rng.normal(size=(*(axis.size for axis in axes), 2))
 
 
@@ -25,8 +27,7 @@ def test_values_between_poses_are_those_of_scipy(d, even):
     table = PoseTable.of(JOINTS[:d], axes, values, even)
     reference = RegularGridInterpolator(axes, values)
     for position in np.random.default_rng(1).uniform(-2.0, 3.0, (200, 4)):
-        inside = [np.clip(position[joint], axis[0], axis[-1])
-                  for joint, axis in zip(JOINTS, axes)]
+        inside = [np.clip(position[joint], axis[0], axis[-1]) for joint, axis in zip(JOINTS, axes)]
         np.testing.assert_allclose(table.at(position), reference(inside)[0], atol=1e-13)
 
 

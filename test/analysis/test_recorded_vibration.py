@@ -36,8 +36,9 @@ def test_a_decay_gives_frequency_and_damping_within_their_deviations(frequency, 
     assert np.median(misses) < 2.5
 
 
-@pytest.mark.parametrize('frequency, ratio, zeros', [
-    (3.0, 0.03, 0), (7.3, 0.06, 0), (12.0, 0.02, 2), (7.3, 0.06, 2)])
+@pytest.mark.parametrize(
+    'frequency, ratio, zeros', [(3.0, 0.03, 0), (7.3, 0.06, 0), (12.0, 0.02, 2), (7.3, 0.06, 2)]
+)
 def test_vibration_excited_by_noise_gives_the_resonance_of_the_spectrum(frequency, ratio, zeros):
     """Use the position of a mass on a spring, and its acceleration with two zeros."""
     rate = 2 * np.pi * frequency
@@ -50,8 +51,12 @@ def test_vibration_excited_by_noise_gives_the_resonance_of_the_spectrum(frequenc
         assert len(found) == 1 and found[0].way == 'spectrum'
         first = found[0]
         misses.append([first.frequency / frequency - 1, first.ratio / ratio - 1])
-        surprises.append([(first.frequency - frequency) / first.frequency_deviation,
-                          (first.ratio - ratio) / first.ratio_deviation])
+        surprises.append(
+            [
+                (first.frequency - frequency) / first.frequency_deviation,
+                (first.ratio - ratio) / first.ratio_deviation,
+            ]
+        )
     # a spectrum of 8 segments determines the ratio to 15 to 30 %, the mean of 12 to a third
     assert (np.abs(np.mean(misses, axis=0)) < [0.15 * ratio, 0.15]).all()
     assert (np.std(misses, axis=0) < [0.4 * ratio, 0.35]).all()
@@ -62,13 +67,14 @@ def test_vibration_excited_by_noise_gives_the_resonance_of_the_spectrum(frequenc
 def test_a_decay_with_few_periods_or_little_damping_is_found():
     rng = np.random.default_rng(0)
     for case in range(60):
-        frequency, periods = 10**rng.uniform(-0.3, 1.4), rng.uniform(8.0, 60.0)
+        frequency, periods = 10 ** rng.uniform(-0.3, 1.4), rng.uniform(8.0, 60.0)
         # between a third and 99.9 % of the vibration has decayed at the end
-        ratio = -np.log(10**rng.uniform(-3.0, -0.17)) / (2 * np.pi * periods)
+        ratio = -np.log(10 ** rng.uniform(-3.0, -0.17)) / (2 * np.pi * periods)
         t = np.arange(0.0, periods / frequency, 1 / (rng.uniform(20.0, 60.0) * frequency))
         x = np.exp(-ratio * 2 * np.pi * frequency * t) * np.sin(
-            2 * np.pi * frequency * np.sqrt(1 - ratio**2) * t + rng.uniform(0.0, 6.0))
-        x += 10**rng.uniform(-4.0, -2.0) * rng.normal(size=t.size) + rng.normal()
+            2 * np.pi * frequency * np.sqrt(1 - ratio**2) * t + rng.uniform(0.0, 6.0)
+        )
+        x += 10 ** rng.uniform(-4.0, -2.0) * rng.normal(size=t.size) + rng.normal()
         first = resonances(1 / t[1], x[:, None])[0][0]
         assert first.way == 'decay', case
         assert first.frequency == pytest.approx(frequency, rel=0.01), case
@@ -79,7 +85,7 @@ def test_a_decay_with_few_periods_or_little_damping_is_found():
 def test_short_noise_and_drift_contain_no_vibration(sums):
     for seed in range(25):
         rng = np.random.default_rng(seed)
-        samples = rng.normal(size=(int(10**rng.uniform(2.2, 3.6)), 1 + seed % 3))
+        samples = rng.normal(size=(int(10 ** rng.uniform(2.2, 3.6)), 1 + seed % 3))
         for _ in range(sums):
             samples = np.cumsum(samples, axis=0)
         assert resonances(RATE, samples)[0] == [], seed
@@ -103,11 +109,16 @@ def test_noise_and_drift_contain_no_vibration(columns):
 def test_prepared_filters_equal_single_calls_of_scipy(count):
     samples = np.random.default_rng(count).normal(size=(count, 3)).cumsum(axis=0)
     sections = butter(2, [3.0, 8.0], 'bandpass', fs=RATE, output='sos')
-    np.testing.assert_allclose(_Band(RATE, 3.0, 8.0).filtered(samples),
-                               sosfiltfilt(sections, samples, axis=0), rtol=1e-12, atol=1e-12)
-    for few in range(2, 12):        # the quarter falls on a sample, or between two
+    np.testing.assert_allclose(
+        _Band(RATE, 3.0, 8.0).filtered(samples),
+        sosfiltfilt(sections, samples, axis=0),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    for few in range(2, 12):  # the quarter falls on a sample, or between two
         assert _quartile(samples[:few, 0]) == pytest.approx(
-            np.percentile(samples[:few, 0], 25), rel=1e-14)
+            np.percentile(samples[:few, 0], 25), rel=1e-14
+        )
 
 
 def test_a_constant_sensor_contains_no_vibration():
@@ -140,21 +151,49 @@ def test_columns_and_rate_are_selectable(tmp_path):
 ROWS = [(k / 100, k % 3) for k in range(200)]
 
 
-@pytest.mark.parametrize('header, rows, options, message', [
-    (['time', 'x'], ROWS[:50], {}, ': has 50 samples. Record at least 128, and the ringing of '
-                                   'several seconds.'),
-    (['x', 'y'], ROWS, {}, ': has no column "time". Add one [s], or give --rate [Hz].'),
-    (['time'], [(k,) for k in range(200)], {},
-     ': has no column but the time. Record a vibration.'),
-    (['time', 'x'], ROWS, {'columns': ['z']}, ': has no column "z". Known: time, x.'),
-    (['time', 'x'], [*ROWS[:9], (0.0, 1), *ROWS[9:]], {},
-     ':11: the time does not rise. Sort the log, or give one recording at a time.'),
-    (['time', 'x'], [*ROWS[:9], ('a', 1)], {},
-     ':11: is not 2 numbers. Mend or remove this line.'),
-    (['time', 'x'], [*ROWS[:9], (1.0, 2, 3)], {},
-     ':11: is not 2 numbers. Mend or remove this line.'),
-    (['time', 'x'], [*ROWS[:9], ('nan', 1)], {}, ':11: is not finite. Mend or remove this line.'),
-])
+@pytest.mark.parametrize(
+    'header, rows, options, message',
+    [
+        (
+            ['time', 'x'],
+            ROWS[:50],
+            {},
+            ': has 50 samples. Record at least 128, and the ringing of several seconds.',
+        ),
+        (['x', 'y'], ROWS, {}, ': has no column "time". Add one [s], or give --rate [Hz].'),
+        (
+            ['time'],
+            [(k,) for k in range(200)],
+            {},
+            ': has no column but the time. Record a vibration.',
+        ),
+        (['time', 'x'], ROWS, {'columns': ['z']}, ': has no column "z". Known: time, x.'),
+        (
+            ['time', 'x'],
+            [*ROWS[:9], (0.0, 1), *ROWS[9:]],
+            {},
+            ':11: the time does not rise. Sort the log, or give one recording at a time.',
+        ),
+        (
+            ['time', 'x'],
+            [*ROWS[:9], ('a', 1)],
+            {},
+            ':11: is not 2 numbers. Mend or remove this line.',
+        ),
+        (
+            ['time', 'x'],
+            [*ROWS[:9], (1.0, 2, 3)],
+            {},
+            ':11: is not 2 numbers. Mend or remove this line.',
+        ),
+        (
+            ['time', 'x'],
+            [*ROWS[:9], ('nan', 1)],
+            {},
+            ':11: is not finite. Mend or remove this line.',
+        ),
+    ],
+)
 def test_an_invalid_log_is_rejected(tmp_path, header, rows, options, message):
     log = write(tmp_path / 'log.csv', header, rows)
     with pytest.raises(UsageError) as caught:
@@ -165,5 +204,6 @@ def test_an_invalid_log_is_rejected(tmp_path, header, rows, options, message):
 def test_a_missing_file_is_rejected(tmp_path):
     with pytest.raises(UsageError) as caught:
         read_samples(tmp_path / 'no.csv')
-    assert str(caught.value) == (f'{tmp_path}/no.csv: cannot be read: No such file or directory. '
-                                 'Give a CSV file.')
+    assert str(caught.value) == (
+        f'{tmp_path}/no.csv: cannot be read: No such file or directory. Give a CSV file.'
+    )

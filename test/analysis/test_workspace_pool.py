@@ -19,19 +19,23 @@ def make_queries(arm, rng):
     q = 0.01 * rng.normal(size=arm.size)
     q[:joints] = rng.uniform(-0.5, 0.5, joints)
     qd, qdd, effort = rng.normal(size=arm.size), rng.normal(size=arm.size), rng.normal(size=joints)
-    pushes = [frs.Push(str(rng.choice([*arm.frames])), *rng.normal(size=(3, 3)), bool(follows))
-              for follows in rng.integers(0, 2, rng.integers(0, 3))]
+    pushes = [
+        frs.Push(str(rng.choice([*arm.frames])), *rng.normal(size=(3, 3)), bool(follows))
+        for follows in rng.integers(0, 2, rng.integers(0, 3))
+    ]
     link, station = rng.choice([*arm.segments]), rng.uniform(0.0, 0.5)
-    return [lambda arm: frs.pose(arm, q),
-            lambda arm: frs.twist(arm, q, qd, representation='spatial'),
-            lambda arm: frs.jacobian(arm, q, representation='mixed'),
-            lambda arm: frs.twist_rate(arm, q, qd, qdd, link=link, station=station),
-            lambda arm: frs.jacobian(arm, q, link=link, station=station),
-            lambda arm: frs.forward_dynamics(arm, q, qd, effort, pushes=pushes),
-            lambda arm: frs.inverse_dynamics(arm, q, qd, qdd, pushes=pushes),
-            lambda arm: frs.nonlinear_effects(arm, q, qd),
-            lambda arm: frs.gravity_forces(arm, q),
-            lambda arm: frs.mass_matrix(arm, q)]
+    return [
+        lambda arm: frs.pose(arm, q),
+        lambda arm: frs.twist(arm, q, qd, representation='spatial'),
+        lambda arm: frs.jacobian(arm, q, representation='mixed'),
+        lambda arm: frs.twist_rate(arm, q, qd, qdd, link=link, station=station),
+        lambda arm: frs.jacobian(arm, q, link=link, station=station),
+        lambda arm: frs.forward_dynamics(arm, q, qd, effort, pushes=pushes),
+        lambda arm: frs.inverse_dynamics(arm, q, qd, qdd, pushes=pushes),
+        lambda arm: frs.nonlinear_effects(arm, q, qd),
+        lambda arm: frs.gravity_forces(arm, q),
+        lambda arm: frs.mass_matrix(arm, q),
+    ]
 
 
 def random_queries(seed, count):
@@ -58,9 +62,11 @@ def test_frames_do_not_depend_on_previous_queries(robot):
     q, v = np.random.default_rng(6).normal(scale=0.1, size=(2, arm.nq))
     for link in arm.frames:
         fresh = build_arm(arm.description)
-        for query in (lambda arm, link=link: frs.pose(arm, q, link=link),
-                      lambda arm, link=link: frs.twist(arm, q, v, link=link),
-                      lambda arm, link=link: frs.jacobian(arm, q, link=link)):
+        for query in (
+            lambda arm, link=link: frs.pose(arm, q, link=link),
+            lambda arm, link=link: frs.twist(arm, q, v, link=link),
+            lambda arm, link=link: frs.jacobian(arm, q, link=link),
+        ):
             assert np.array_equal(query(arm), query(fresh))
 
 
@@ -69,6 +75,7 @@ def test_threads_can_query_the_same_arms():
 
     def are_all_equal(_):
         return all(np.array_equal(query(arm), answer) for arm, query, answer in cases)
+
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(are_all_equal, range(60)))
 

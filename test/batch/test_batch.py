@@ -25,12 +25,13 @@ def alone(arm, drive, settings=None):
 
 
 def is_same(batch, k, sim):
-    return ((batch.q[k] == sim.q).all()
-            and (batch.v[k] == sim.v).all())
+    return (batch.q[k] == sim.q).all() and (batch.v[k] == sim.v).all()
 
 
-@pytest.mark.parametrize('robot, threads', [('two_link', 1), ('two_link', 5), ('rig', 2),
-                                            ('canadarm2', 2), ('single_link', 3)])
+@pytest.mark.parametrize(
+    'robot, threads',
+    [('two_link', 1), ('two_link', 5), ('rig', 2), ('canadarm2', 2), ('single_link', 3)],
+)
 def test_members_equal_single_simulations(robot, threads):
     arm, rng, count = frs.load(robot), np.random.default_rng(7), 6
     joints = len(arm.joint_names)
@@ -41,7 +42,7 @@ def test_members_equal_single_simulations(robot, threads):
     batch.effort[:] = effort
     batch.hold(target[:3], 30.0, 2.0, members=slice(0, 3))
     batch.push(link, force, follows=True)
-    batch.push('base', force)                               # which moves nothing
+    batch.push('base', force)  # which moves nothing
     batch.set_payload(link, mass, centre=(0.1, 0.0, 0.0))
     batch.step(40)
     batch.target[:] += 0.1
@@ -49,6 +50,7 @@ def test_members_equal_single_simulations(robot, threads):
     batch.advance_to(100 * H)
     energy = batch.energy()
     for k in range(count):
+
         def drive(sim, k=k):
             sim.effort = effort[k]
             if k < 3:
@@ -61,6 +63,7 @@ def test_members_equal_single_simulations(robot, threads):
                 sim.hold(target[k] + 0.1, 30.0, 2.0)
             sim.push(link)
             sim.step(60)
+
         sim = alone(arm, drive)
         assert is_same(batch, k, sim), k
         assert tuple(value[k] for value in energy) == tuple(sim.energy())
@@ -72,7 +75,7 @@ def test_members_equal_single_simulations(robot, threads):
 def test_the_sum_of_pushes_does_not_depend_on_their_order():
     arm, rng = frs.load('rcm'), np.random.default_rng(0)
     links = ['body_5', 'remote_centre', 'instrument', 'tool']
-    assert len({arm.frames[link].body for link in links}) == 1      # sums of it are rounded
+    assert len({arm.frames[link].body for link in links}) == 1  # sums of it are rounded
     batch, alone = frs.Batch(arm, 6), [frs.Simulation(arm) for _ in range(6)]
     for k, sim in enumerate(alone):
         for link in rng.permutation(links).tolist():
@@ -105,8 +108,9 @@ def test_the_result_does_not_depend_on_the_division_into_calls(monkeypatch):
     for batch in (whole, pieces):
         batch.effort[:, 0] = 0.1, 0.2, 0.3
     whole.step(70)
-    monkeypatch.setattr('flex_robot_sim.batch.batch.MAX_STEPS_PER_ROUND',
-                        30)     # ten steps of three arms
+    monkeypatch.setattr(
+        'flex_robot_sim.batch.batch.MAX_STEPS_PER_ROUND', 30
+    )  # ten steps of three arms
     pieces.step(69)
     pieces.step()
     assert (whole.q == pieces.q).all() and whole.time == pieces.time
@@ -158,11 +162,20 @@ def test_large_bending_is_reported_once_for_its_member():
 def test_a_change_of_one_member_touches_no_other_member(monkeypatch):
     batch, touched = frs.Batch(frs.load('two_link'), 50), []
     batch.push('tool', [1.0, 0.0, 0.0])
-    for name, count in (('make_loads', lambda arm, pushes: 1), ('turn_limits', lambda *_: 1),
-                        ('set_energies_of_rows', lambda *tables: len(tables[3]))):
+    for name, count in (
+        ('make_loads', lambda arm, pushes: 1),
+        ('turn_limits', lambda *_: 1),
+        ('set_energies_of_rows', lambda *tables: len(tables[3])),
+    ):
         original = getattr(members, name)
-        monkeypatch.setattr(members, name, lambda *tables, original=original, count=count: (
-            touched.append(count(*tables)), original(*tables))[1])
+        monkeypatch.setattr(
+            members,
+            name,
+            lambda *tables, original=original, count=count: (
+                touched.append(count(*tables)),
+                original(*tables),
+            )[1],
+        )
     batch.push('forearm', [1.0, 0.0, 0.0], members=[7])
     batch.set_payload('tool', 0.1, members=[7])
     batch.set_state(q=0.1, members=[7])
@@ -170,8 +183,9 @@ def test_a_change_of_one_member_touches_no_other_member(monkeypatch):
     assert touched == [1, 1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize('name', ['effort', 'target', 'servo_stiffness', 'gear_stiffness',
-                                  'viscous'])
+@pytest.mark.parametrize(
+    'name', ['effort', 'target', 'servo_stiffness', 'gear_stiffness', 'viscous']
+)
 def test_live_arrays_may_be_assigned_and_keep_their_memory(name):
     batch = frs.Batch(frs.load('two_link'), 2)
     live = getattr(batch, name)
@@ -208,7 +222,7 @@ def test_nothing_happens_to_no_members(none):
     batch = frs.Batch(arm, 3)
     batch.set_state(q=[0.1, 0.2, 0.3])
     kept = batch.save_state()
-    batch.gear_stiffness[:] *= 0.9      # since then, there are numbers to put back
+    batch.gear_stiffness[:] *= 0.9  # since then, there are numbers to put back
     before = batch.save_state()
     batch.set_state(q=np.zeros((0, 3)), members=none)
     batch.push('tool', [9.0, 0.0, 0.0], members=none)
@@ -218,8 +232,10 @@ def test_nothing_happens_to_no_members(none):
     batch.reset(members=none)
     batch.restore_state(kept, members=none)
     after = batch.save_state()
-    assert all(np.array_equal(after.rows[name], table, equal_nan=True)
-               for name, table in before.rows.items())
+    assert all(
+        np.array_equal(after.rows[name], table, equal_nan=True)
+        for name, table in before.rows.items()
+    )
     assert (after.live['gear_stiffness'] == before.live['gear_stiffness']).all()
     assert after.arms == before.arms and after.payloads == before.payloads
     assert not batch._members.loads.force.any()
@@ -239,7 +255,7 @@ def expect_all_at_its_time(batch):
 def test_ctrl_c_leaves_all_members_at_the_same_time(again):
     batch = frs.Batch(frs.load('single_link'), 8)
     batch.effort[:] = 0.05
-    batch.step()                            # machine code is there
+    batch.step()  # machine code is there
     interrupted(lambda: batch.step(10**9), 0.3, again)
     assert 1 < batch.time / H < 10**9
     expect_all_at_its_time(batch)
@@ -272,7 +288,7 @@ def test_a_thread_can_query_while_another_one_steps():
         thread.start()
     while any(thread.is_alive() for thread in stepping):
         kept = batch.save_state()
-        assert np.abs(batch.energy().balance).max() < 1e-11     # to rounding (T44)
+        assert np.abs(batch.energy().balance).max() < 1e-11  # to rounding (T44)
         assert kept.time / H == pytest.approx(round(kept.time / H / 300) * 300, abs=1e-6)
     alone.step(900)
     assert (batch.q == alone.q).all()
@@ -286,7 +302,7 @@ def test_a_forked_process_continues_to_step():
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(60)                    # ends it if it waits for threads of the parent
+        signal.alarm(60)  # ends it if it waits for threads of the parent
         batch.step(10)
         os.write(writer, batch.q.tobytes())
         os._exit(0)
@@ -298,26 +314,42 @@ def test_a_forked_process_continues_to_step():
     assert received == batch.q.tobytes()
 
 
-@pytest.mark.parametrize('make, message', [
-    (lambda arm: frs.Batch(arm), 'count = None must be a whole number > 0'),
-    (lambda arm: frs.Batch(arm, 10**12), 'count = 1000000000000 arms are more than the memory of '
-     'this machine holds: make several batches'),
-    (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
-    (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
-    (lambda arm: frs.Batch([arm], True), 'count = True must be a whole number > 0'),
-    (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),
-    (lambda arm: frs.Batch([arm, frs.load('two_link')]), 'the arm of member 1 is not like '
-     'the first: their links, joints and elastic coordinates must be the same, and only numbers '
-     'may differ'),
-    (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(scheme='rk4')), 'a batch steps by the '
-     'scheme implicit_midpoint and the formulation recursion; take Simulation for others'),
-    (lambda arm: frs.Batch(arm, 2, threads=-1), 'threads = -1 must be a whole number > 0'),
-    (lambda arm: frs.Batch(arm, 2, threads=0), 'threads = 0 must be a whole number > 0'),
-    (lambda arm: frs.Batch('two_link', 2), "'two_link' is no arm: load one by "
-     'flex_robot_sim.load(robot)'),
-    (lambda arm: frs.Batch([arm, 'two_link']), "'two_link' is no arm: load one by "
-     'flex_robot_sim.load(robot)'),
-])
+@pytest.mark.parametrize(
+    'make, message',
+    [
+        (lambda arm: frs.Batch(arm), 'count = None must be a whole number > 0'),
+        (
+            lambda arm: frs.Batch(arm, 10**12),
+            'count = 1000000000000 arms are more than the memory of '
+            'this machine holds: make several batches',
+        ),
+        (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
+        (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
+        (lambda arm: frs.Batch([arm], True), 'count = True must be a whole number > 0'),
+        (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),
+        (
+            lambda arm: frs.Batch([arm, frs.load('two_link')]),
+            'the arm of member 1 is not like '
+            'the first: their links, joints and elastic coordinates must be the same, and only '
+            'numbers may differ',
+        ),
+        (
+            lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(scheme='rk4')),
+            'a batch steps by the '
+            'scheme implicit_midpoint and the formulation recursion; take Simulation for others',
+        ),
+        (lambda arm: frs.Batch(arm, 2, threads=-1), 'threads = -1 must be a whole number > 0'),
+        (lambda arm: frs.Batch(arm, 2, threads=0), 'threads = 0 must be a whole number > 0'),
+        (
+            lambda arm: frs.Batch('two_link', 2),
+            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
+        ),
+        (
+            lambda arm: frs.Batch([arm, 'two_link']),
+            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
+        ),
+    ],
+)
 def test_invalid_arms_of_a_batch_are_a_one_line_error(make, message):
     with pytest.raises(SettingError) as caught:
         make(frs.load('single_link'))
@@ -332,41 +364,75 @@ def test_a_set_of_arms_has_no_order_and_is_refused():
             make({arm})
 
 
-@pytest.mark.parametrize('ask, message', [
-    (lambda batch: batch.step(0), 'steps = 0 must be a whole number > 0'),
-    (lambda batch: batch.advance_to(np.nan), 'time = nan must be finite [s]'),
-    (lambda batch: batch.push('nose', [1, 0, 0]), 'no link "nose" to push at. Known: '),
-    (lambda batch: batch.push('tool', [1, 0, 0], follows=[True, False]), 'follows = [True, False] '
-     'must be True or False'),
-    (lambda batch: setattr(batch, 'effort', [1.0, 2.0, 3.0]), 'effort must be one number, 1 of '
-     'them for all, or 2 x 1'),
-    (lambda batch: setattr(batch, 'effort', [[1.0], [np.nan]]), 'effort of member 1 must be '
-     'finite'),
-    (lambda batch: batch.push('tool', [[1, 0, 0]] * 3), 'force must be one number, 3 of them for '
-     'all, or 2 x 3'),
-    (lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0), 'target of member 1 must be finite'),
-    (lambda batch: batch.hold(0.0, 1.0, [np.nan], members=[1]), 'damping of member 1 must be '
-     'finite'),
-    (lambda batch: batch.hold(0.0, [[1.0], [-1.0]], 1.0), 'stiffness of "motor" of member 1 '
-     'must be >= 0 [N m/rad, N/m]'),
-    (lambda batch: batch.hold(0.0, 1.0, -1.0, members=-1), 'damping of "motor" of member 1 '
-     'must be >= 0 [N m s/rad, N s/m]'),
-    (lambda batch: batch.set_payload('tool', [1.0, 2.0, 3.0]), 'mass must be one number, or 2 of '
-     'them, one for each member'),
-    (lambda batch: batch.push(['tool']), """no link "['tool']" to push at. Known: """),
-    (lambda batch: batch.set_payload('tool', [1.0, -1.0]), 'member 1: payload of "tool" needs a '
-     'mass >= 0'),
-    (lambda batch: batch.set_payload('tool', 1.0, inertia=np.diag([1.0, 1.0, 9.0]), members=[1]),
-     'member 1: no payload of "tool" has this inertia'),
-    (lambda batch: batch.set_payload('tool', [np.inf], members=[1]), 'mass of member 1 must be '
-     'finite'),
-    (lambda batch: batch.set_payload('base', 1.0), 'link "base" is fixed to the base and carries '
-     'no payload'),
-    (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
-    (lambda batch: batch.push('tool', [1, 0, 0], members=[[0], [1]]), 'members = [[0], [1]] must '
-     'be one list of rows'),
-    (lambda batch: batch.reset([0.0]), 'members = [0.0] are no rows of 2'),
-])
+@pytest.mark.parametrize(
+    'ask, message',
+    [
+        (lambda batch: batch.step(0), 'steps = 0 must be a whole number > 0'),
+        (lambda batch: batch.advance_to(np.nan), 'time = nan must be finite [s]'),
+        (lambda batch: batch.push('nose', [1, 0, 0]), 'no link "nose" to push at. Known: '),
+        (
+            lambda batch: batch.push('tool', [1, 0, 0], follows=[True, False]),
+            'follows = [True, False] must be True or False',
+        ),
+        (
+            lambda batch: setattr(batch, 'effort', [1.0, 2.0, 3.0]),
+            'effort must be one number, 1 of them for all, or 2 x 1',
+        ),
+        (
+            lambda batch: setattr(batch, 'effort', [[1.0], [np.nan]]),
+            'effort of member 1 must be finite',
+        ),
+        (
+            lambda batch: batch.push('tool', [[1, 0, 0]] * 3),
+            'force must be one number, 3 of them for all, or 2 x 3',
+        ),
+        (
+            lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0),
+            'target of member 1 must be finite',
+        ),
+        (
+            lambda batch: batch.hold(0.0, 1.0, [np.nan], members=[1]),
+            'damping of member 1 must be finite',
+        ),
+        (
+            lambda batch: batch.hold(0.0, [[1.0], [-1.0]], 1.0),
+            'stiffness of "motor" of member 1 must be >= 0 [N m/rad, N/m]',
+        ),
+        (
+            lambda batch: batch.hold(0.0, 1.0, -1.0, members=-1),
+            'damping of "motor" of member 1 must be >= 0 [N m s/rad, N s/m]',
+        ),
+        (
+            lambda batch: batch.set_payload('tool', [1.0, 2.0, 3.0]),
+            'mass must be one number, or 2 of them, one for each member',
+        ),
+        (lambda batch: batch.push(['tool']), """no link "['tool']" to push at. Known: """),
+        (
+            lambda batch: batch.set_payload('tool', [1.0, -1.0]),
+            'member 1: payload of "tool" needs a mass >= 0',
+        ),
+        (
+            lambda batch: batch.set_payload(
+                'tool', 1.0, inertia=np.diag([1.0, 1.0, 9.0]), members=[1]
+            ),
+            'member 1: no payload of "tool" has this inertia',
+        ),
+        (
+            lambda batch: batch.set_payload('tool', [np.inf], members=[1]),
+            'mass of member 1 must be finite',
+        ),
+        (
+            lambda batch: batch.set_payload('base', 1.0),
+            'link "base" is fixed to the base and carries no payload',
+        ),
+        (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
+        (
+            lambda batch: batch.push('tool', [1, 0, 0], members=[[0], [1]]),
+            'members = [[0], [1]] must be one list of rows',
+        ),
+        (lambda batch: batch.reset([0.0]), 'members = [0.0] are no rows of 2'),
+    ],
+)
 def test_an_invalid_call_of_a_batch_is_a_one_line_error_without_effect(ask, message):
     batch = frs.Batch(frs.load('single_link'), 2)
     before = batch.save_state()
@@ -374,16 +440,26 @@ def test_an_invalid_call_of_a_batch_is_a_one_line_error_without_effect(ask, mess
         ask(batch)
     assert str(caught.value).startswith(message)
     after = batch.save_state()
-    assert all(np.array_equal(after.rows[name], table, equal_nan=True)
-               for name, table in before.rows.items())
+    assert all(
+        np.array_equal(after.rows[name], table, equal_nan=True)
+        for name, table in before.rows.items()
+    )
     assert after.payloads == before.payloads
     assert not any(np.any(push.force) for one in after.pushes.values() for push in one)
 
 
-@pytest.mark.parametrize('table, unit', [
-    ('effort', 'N m, N'), ('target', 'rad, m'), ('target_rate', 'rad/s, m/s'),
-    ('servo_stiffness', 'N m/rad, N/m'), ('gear_damping', 'N m s/rad, N s/m'),
-    ('rotor', 'kg m2, kg'), ('coulomb', 'N m, N')])
+@pytest.mark.parametrize(
+    'table, unit',
+    [
+        ('effort', 'N m, N'),
+        ('target', 'rad, m'),
+        ('target_rate', 'rad/s, m/s'),
+        ('servo_stiffness', 'N m/rad, N/m'),
+        ('gear_damping', 'N m s/rad, N s/m'),
+        ('rotor', 'kg m2, kg'),
+        ('coulomb', 'N m, N'),
+    ],
+)
 def test_an_invalid_live_entry_is_reported_with_member_and_joint(table, unit):
     batch = frs.Batch(frs.load('two_link'), 3)
     getattr(batch, table)[1, 2] = np.nan

@@ -14,48 +14,79 @@ from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4
 # what is set from outside or in states; `coupling` is 0 for rigid drives, and stays it
-RESTORED_FIELDS = (*STEP_HISTORY_FIELDS, *SERVO_FIELDS, 'effort_limit', 'rate_limit', 'prescribed',
-                   'prescribed_acceleration', 'prescribed_effort', 'coupling')
+RESTORED_FIELDS = (
+    *STEP_HISTORY_FIELDS,
+    *SERVO_FIELDS,
+    'effort_limit',
+    'rate_limit',
+    'prescribed',
+    'prescribed_acceleration',
+    'prescribed_effort',
+    'coupling',
+)
 
 
 def random_acts(arm, rng):
     """Return a list of random changes to one Simulation or one member of a Batch."""
-    joints, links = len(arm.joint_names), [
-        link for link, frame in arm.frames.items() if frame.body >= 0]
+    joints, links = (
+        len(arm.joint_names),
+        [link for link, frame in arm.frames.items() if frame.body >= 0],
+    )
     state = rng.uniform(-0.3, 0.3, (2, joints))
     effort, target = rng.normal(size=(2, joints))
-    acts = [('set_state', {'q': state[0], 'v': state[1]}),
-            ('hold', {'target': target, 'stiffness': 20.0, 'damping': 1.0})]
+    acts = [
+        ('set_state', {'q': state[0], 'v': state[1]}),
+        ('hold', {'target': target, 'stiffness': 20.0, 'damping': 1.0}),
+    ]
     for _ in range(2):
         turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-        acts += [('push', {'link': rng.choice(links), 'force': rng.normal(size=3),
-                           'moment': 0.1 * rng.normal(size=3), 'point': rng.uniform(-0.1, 0.1, 3),
-                           'follows': bool(rng.integers(2))}),
-                 ('set_payload', {'link': rng.choice(links), 'mass': rng.uniform(0.1, 1.0),
-                                  'centre': rng.uniform(-0.1, 0.1, 3),
-                                  'inertia': turn @ np.diag([2e-3, 3e-3, 4e-3]) @ turn.T})]
+        acts += [
+            (
+                'push',
+                {
+                    'link': rng.choice(links),
+                    'force': rng.normal(size=3),
+                    'moment': 0.1 * rng.normal(size=3),
+                    'point': rng.uniform(-0.1, 0.1, 3),
+                    'follows': bool(rng.integers(2)),
+                },
+            ),
+            (
+                'set_payload',
+                {
+                    'link': rng.choice(links),
+                    'mass': rng.uniform(0.1, 1.0),
+                    'centre': rng.uniform(-0.1, 0.1, 3),
+                    'inertia': turn @ np.diag([2e-3, 3e-3, 4e-3]) @ turn.T,
+                },
+            ),
+        ]
     order = rng.permutation(len(acts))
     return [acts[k] for k in order], effort
 
 
 def act_on_simulation(sim, acts, effort):
     for name, arguments in acts:
-        getattr(sim, name)(**{key: str(value) if key == 'link' else value
-                              for key, value in arguments.items()})
+        getattr(sim, name)(
+            **{key: str(value) if key == 'link' else value for key, value in arguments.items()}
+        )
     sim.effort = effort
 
 
 def act_on_member(batch, k, acts, effort):
     for name, arguments in acts:
-        getattr(batch, name)(**{key: str(value) if key == 'link' else value
-                                for key, value in arguments.items()}, members=[k])
+        getattr(batch, name)(
+            **{key: str(value) if key == 'link' else value for key, value in arguments.items()},
+            members=[k],
+        )
     batch.effort[k] = effort
 
 
 def with_moved_link_frames(arm):
     """Return an arm with moved link frames, which move pushes and payloads."""
-    return replace(arm, frames={link: frame._replace(p=frame.p + 0.1)
-                                for link, frame in arm.frames.items()})
+    return replace(
+        arm, frames={link: frame._replace(p=frame.p + 0.1) for link, frame in arm.frames.items()}
+    )
 
 
 def spoil_scratch(batch):
@@ -63,7 +94,7 @@ def spoil_scratch(batch):
     members = batch._members
     members.state.stage[:] = np.nan
     for name, table in zip(members.works._fields, members.works):
-        if name not in (*RESTORED_FIELDS, 'root_R', 'root_p'):     # the base is fixed
+        if name not in (*RESTORED_FIELDS, 'root_R', 'root_p'):  # the base is fixed
             table[:] = np.nan
 
 
@@ -74,8 +105,10 @@ def expect_same(batch, k, sim):
 
 
 @pytest.mark.parametrize('seed', range(3))
-@pytest.mark.parametrize('robot, coupling', [('two_link', 'shortening'), ('rig', 'shortening'),
-                                             ('single_link', 'zero_order')])
+@pytest.mark.parametrize(
+    'robot, coupling',
+    [('two_link', 'shortening'), ('rig', 'shortening'), ('single_link', 'zero_order')],
+)
 def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
     arm, rng = frs.load(robot, coupling=coupling), np.random.default_rng(seed)
     batch = frs.Batch(arm, COUNT)
@@ -88,7 +121,7 @@ def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
     batch.step(30)
     state, reports = batch.save_state(), [*batch.reports]
 
-    for k in range(COUNT - 1):                      # everything becomes something else
+    for k in range(COUNT - 1):  # everything becomes something else
         act_on_member(batch, k, *random_acts(arm, rng))
     batch.push(list(arm.frames)[-1], [0.0, 300.0, 0.0], members=0)
     batch.gear_stiffness[:] *= 1.5
@@ -116,7 +149,8 @@ def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
         lines = [line for row, line in batch.reports if row == k]
         # a batch and a Simulation report the same content at different times
         assert {line.split(' at ')[0] for line in lines} == {
-            line.split(' at ')[0] for line in sim.reports}
+            line.split(' at ')[0] for line in sim.reports
+        }
 
 
 def test_time_continues_if_some_members_are_restored():
@@ -154,7 +188,7 @@ def test_numbers_written_before_a_state_is_saved_are_in_it_and_those_after_are_n
     np.testing.assert_array_equal(batch.q, first)
     batch.restore_state(kept)
     batch.step(20)
-    np.testing.assert_array_equal(batch.q, first)     # it is still what it was
+    np.testing.assert_array_equal(batch.q, first)  # it is still what it was
 
 
 def test_a_state_fits_another_batch_of_such_arms():
@@ -171,8 +205,9 @@ def test_a_state_fits_another_batch_of_such_arms():
     assert second.time == first.time
 
 
-@pytest.mark.parametrize('copied', [copy.copy, copy.deepcopy,
-                                    lambda batch: pickle.loads(pickle.dumps(batch))])
+@pytest.mark.parametrize(
+    'copied', [copy.copy, copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))]
+)
 def test_a_copy_continues_like_the_original_and_independently(copied):
     arm = frs.load('two_link')
     batch = frs.Batch([with_stiffness(arm, factor) for factor in (0.8, 1.0)], threads=2)
@@ -199,8 +234,9 @@ def test_a_copy_continues_like_the_original_and_independently(copied):
     assert all((a == b).all() for a, b in zip(other.energy(), batch.energy()))
 
 
-@pytest.mark.parametrize('way', [copy.copy, copy.deepcopy,
-                                 lambda thing: pickle.loads(pickle.dumps(thing))])
+@pytest.mark.parametrize(
+    'way', [copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))]
+)
 def test_a_state_that_was_copied_or_pickled_restores_the_same(way):
     arm = frs.load('two_link')
     batch = frs.Batch([with_stiffness(arm, factor) for factor in (0.8, 1.0)])
@@ -215,21 +251,31 @@ def test_a_state_that_was_copied_or_pickled_restores_the_same(way):
     batch.step(5)
     kept_again = way(kept)
     for table in kept.rows.values():
-        table[:] = 0.0                              # the second copy has tables of its own
+        table[:] = 0.0  # the second copy has tables of its own
     batch.restore_state(kept_again)
     batch.step(20)
     np.testing.assert_array_equal(batch.q, first)
 
 
-@pytest.mark.parametrize('make, message', [
-    (lambda arm: 3, 'state = 3 must be a BatchState, as Batch.save_state() returns it'),
-    (lambda arm: frs.Batch(arm, 3).save_state(), 'state has 3 members, the batch 2: they must be '
-     'the same number'),
-    (lambda arm: frs.Batch(frs.load('two_link'), 2).save_state(), 'state is of another arm, '
-     '"two_link": links, joints and elastic coordinates must be those of "single_link"'),
-    (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(time_step=2e-3)).save_state(),
-     'state is of a batch with other settings: make the batch with state.settings'),
-])
+@pytest.mark.parametrize(
+    'make, message',
+    [
+        (lambda arm: 3, 'state = 3 must be a BatchState, as Batch.save_state() returns it'),
+        (
+            lambda arm: frs.Batch(arm, 3).save_state(),
+            'state has 3 members, the batch 2: they must be the same number',
+        ),
+        (
+            lambda arm: frs.Batch(frs.load('two_link'), 2).save_state(),
+            'state is of another arm, '
+            '"two_link": links, joints and elastic coordinates must be those of "single_link"',
+        ),
+        (
+            lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(time_step=2e-3)).save_state(),
+            'state is of a batch with other settings: make the batch with state.settings',
+        ),
+    ],
+)
 def test_an_invalid_state_is_a_one_line_error_without_effect(make, message):
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 2)

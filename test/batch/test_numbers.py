@@ -6,11 +6,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.batch.rows import live_column
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.robot_parameters import (
-    parameters_of,
-    place_of,
-    with_parameters,
-)
+from flex_robot_sim.description.robot_parameters import parameters_of, place_of, with_parameters
 from flex_robot_sim.identification.parameters import FITTED_GROUPS
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError
@@ -25,13 +21,25 @@ def other_arms(robot, rng, count, words=None, coupling='shortening'):
     """Return arms with other numbers: those of the dynamics, or of the drives with `words`."""
     description = read_description(robot)
     known = parameters_of(description)
-    paths = [path for path, parameter in known.items()
-             if (parameter.group in FITTED_GROUPS if words is None else
-                 place_of(description, path)[0] == 'joint'
-                 and path.rpartition('.')[2] in words)]
-    return [build_arm(with_parameters(description, {
-        path: (known[path].value or 0.1) * rng.uniform(1.0, 1.3) for path in paths}), coupling)
-        for _ in range(count)]
+    paths = [
+        path
+        for path, parameter in known.items()
+        if (
+            parameter.group in FITTED_GROUPS
+            if words is None
+            else place_of(description, path)[0] == 'joint' and path.rpartition('.')[2] in words
+        )
+    ]
+    return [
+        build_arm(
+            with_parameters(
+                description,
+                {path: (known[path].value or 0.1) * rng.uniform(1.0, 1.3) for path in paths},
+            ),
+            coupling,
+        )
+        for _ in range(count)
+    ]
 
 
 def expect_same(batch, k, sim):
@@ -40,9 +48,15 @@ def expect_same(batch, k, sim):
     assert tuple(value[k] for value in batch.energy()) == tuple(sim.energy())
 
 
-@pytest.mark.parametrize('robot, coupling, threads', [
-    ('two_link', 'shortening', 1), ('two_link', 'zero_order', 5), ('rig', 'shortening', 2),
-    ('ella', 'shortening', 2)])
+@pytest.mark.parametrize(
+    'robot, coupling, threads',
+    [
+        ('two_link', 'shortening', 1),
+        ('two_link', 'zero_order', 5),
+        ('rig', 'shortening', 2),
+        ('ella', 'shortening', 2),
+    ],
+)
 def test_replaced_arms_equal_single_simulations(robot, coupling, threads):
     rng = np.random.default_rng(3)
     nominal = frs.load(robot, coupling=coupling)
@@ -50,7 +64,7 @@ def test_replaced_arms_equal_single_simulations(robot, coupling, threads):
     joints, link = len(nominal.joint_names), list(nominal.frames)[-1]
     position, effort = rng.uniform(-0.3, 0.3, (2, COUNT, joints))
     force, mass = rng.normal(size=(COUNT, 3)), rng.uniform(0.1, 0.5, COUNT)
-    settings = frs.SimulationSettings(turn_rate_limit=1e-3)      # causes a report
+    settings = frs.SimulationSettings(turn_rate_limit=1e-3)  # causes a report
     batch = frs.Batch(nominal, COUNT, settings, threads)
     batch.effort[:] = 1.0
     batch.step(3)
@@ -76,13 +90,13 @@ def test_replaced_arms_equal_single_simulations(robot, coupling, threads):
         np.testing.assert_allclose(batch.pose(link)[k], sim.pose(link), rtol=0.0, atol=4e-15)
         turned = [line for row, line in batch.reports if row == k and ' turns faster ' in line]
         assert [line.split(', at ')[0] for line in turned] == [
-            line.split(', at ')[0] for line in sim.reports if ' turns faster ' in line]
+            line.split(', at ')[0] for line in sim.reports if ' turns faster ' in line
+        ]
     assert bool(turned) == (coupling == 'zero_order')
     assert batch.arms == tuple(arms)
 
 
-@pytest.mark.parametrize('robot, numbers', [('two_link', {**GEAR, **FRICTION}),
-                                            ('rig', FRICTION)])
+@pytest.mark.parametrize('robot, numbers', [('two_link', {**GEAR, **FRICTION}), ('rig', FRICTION)])
 def test_live_numbers_are_those_of_an_arm_described_so(robot, numbers):
     rng, nominal = np.random.default_rng(5), frs.load(robot)
     arms = other_arms(robot, rng, COUNT, [*numbers.values()])
@@ -126,8 +140,9 @@ def test_the_energy_balance_excludes_changes_of_numbers():
     assert after.strain[0] == before.strain[0] and 100.0 * twist @ twist > 1e-4
     batch.rotor[2] *= 1.5
     grown = batch.energy().kinetic[2] - before.kinetic[2]
-    assert grown == pytest.approx(0.25 * batch.arm.arrays.rotor @ batch.motor_velocity[2]**2,
-                                  abs=1e-13)
+    assert grown == pytest.approx(
+        0.25 * batch.arm.arrays.rotor @ batch.motor_velocity[2] ** 2, abs=1e-13
+    )
     batch.set_arms(other_arms('two_link', rng, 2), members=[0, 2])
     heavier = batch.energy()
     assert abs(heavier.gravity[0] - before.gravity[0]) > 1e-2
@@ -140,19 +155,25 @@ def test_the_energy_balance_excludes_changes_of_numbers():
 
 def test_live_arrays_stay_live_after_a_change_of_arm():
     rng, nominal = np.random.default_rng(2), frs.load('two_link')
-    other, = other_arms('two_link', rng, 1)
+    (other,) = other_arms('two_link', rng, 1)
     batch = frs.Batch(nominal, 3)
     stiffness, effort = batch.gear_stiffness, batch.effort
     batch.set_arms(other, members=[1])
-    assert (stiffness == [nominal.arrays.gear_stiffness, other.arrays.gear_stiffness,
-                          nominal.arrays.gear_stiffness]).all()
+    assert (
+        stiffness
+        == [
+            nominal.arrays.gear_stiffness,
+            other.arrays.gear_stiffness,
+            nominal.arrays.gear_stiffness,
+        ]
+    ).all()
     stiffness[1] = nominal.arrays.gear_stiffness
     assert stiffness is batch.gear_stiffness and effort is batch.effort
     batch.set_arms(nominal, members=[1])
     batch.set_state(q=[[0.1, 0.2, 0.3]])
     batch.step(30)
     assert (batch.q == batch.q[0]).all()
-    assert nominal.arrays.gear_stiffness.tolist() == [800.0, 800.0, 300.0]      # of the URDF
+    assert nominal.arrays.gear_stiffness.tolist() == [800.0, 800.0, 300.0]  # of the URDF
 
 
 def test_limits_of_drives_are_those_of_the_arm():
@@ -171,18 +192,30 @@ def test_limits_of_drives_are_those_of_the_arm():
     assert (batch.q[0] != batch.q[1]).all()
 
 
-@pytest.mark.parametrize('ask, message', [
-    (lambda batch: batch.set_arms('two_link'), "'two_link' is no arm: load one by "
-     'flex_robot_sim.load(robot)'),
-    (lambda batch: batch.set_arms([batch.arm, 3]), '3 is no arm: load one by '
-     'flex_robot_sim.load(robot)'),
-    (lambda batch: batch.set_arms([batch.arm] * 3), '3 arms for 2 members: give one for all, or '
-     'one for each'),
-    (lambda batch: batch.set_arms(frs.load('rig'), members=[1]), 'the arm of member 1 is not like '
-     'the first: their links, joints and elastic coordinates must be the same, and only numbers '
-     'may differ'),
-    (lambda batch: batch.set_arms(batch.arm, members=[2]), 'members = [2] are no rows of 2'),
-])
+@pytest.mark.parametrize(
+    'ask, message',
+    [
+        (
+            lambda batch: batch.set_arms('two_link'),
+            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
+        ),
+        (
+            lambda batch: batch.set_arms([batch.arm, 3]),
+            '3 is no arm: load one by flex_robot_sim.load(robot)',
+        ),
+        (
+            lambda batch: batch.set_arms([batch.arm] * 3),
+            '3 arms for 2 members: give one for all, or one for each',
+        ),
+        (
+            lambda batch: batch.set_arms(frs.load('rig'), members=[1]),
+            'the arm of member 1 is not like '
+            'the first: their links, joints and elastic coordinates must be the same, and only '
+            'numbers may differ',
+        ),
+        (lambda batch: batch.set_arms(batch.arm, members=[2]), 'members = [2] are no rows of 2'),
+    ],
+)
 def test_invalid_arms_are_a_one_line_error_without_effect(ask, message):
     batch = frs.Batch(frs.load('two_link'), 2)
     before = batch.arms
@@ -192,20 +225,45 @@ def test_invalid_arms_are_a_one_line_error_without_effect(ask, message):
     assert batch.arms == before
 
 
-@pytest.mark.parametrize('robot, name, number, message', [
-    ('two_link', 'gear_stiffness', 0.0, 'gear_stiffness of "shoulder" of member 2 must be > 0 '
-     '[N m/rad, N/m]'),
-    ('two_link', 'rotor', 0.0, 'rotor of "shoulder" of member 2 must be > 0 [kg m2, kg]'),
-    ('two_link', 'gear_damping', -1.0, 'gear_damping of "shoulder" of member 2 must be >= 0 '
-     '[N m s/rad, N s/m]'),
-    ('two_link', 'coulomb', -1.0, 'coulomb of "shoulder" of member 2 must be >= 0 [N m, N]'),
-    ('two_link', 'servo_damping', -1.0, 'servo_damping of "shoulder" of member 2 must be >= 0 '
-     '[N m s/rad, N s/m]'),
-    ('rig', 'rotor', 1.0, 'rotor of "turn" of member 2 cannot change: its drive is rigid. Give '
-     'the member another arm by set_arms'),
-    ('rig', 'gear_stiffness', 1.0, 'gear_stiffness of "turn" of member 2 cannot change: its drive '
-     'is rigid. Give the member another arm by set_arms'),
-])
+@pytest.mark.parametrize(
+    'robot, name, number, message',
+    [
+        (
+            'two_link',
+            'gear_stiffness',
+            0.0,
+            'gear_stiffness of "shoulder" of member 2 must be > 0 [N m/rad, N/m]',
+        ),
+        ('two_link', 'rotor', 0.0, 'rotor of "shoulder" of member 2 must be > 0 [kg m2, kg]'),
+        (
+            'two_link',
+            'gear_damping',
+            -1.0,
+            'gear_damping of "shoulder" of member 2 must be >= 0 [N m s/rad, N s/m]',
+        ),
+        ('two_link', 'coulomb', -1.0, 'coulomb of "shoulder" of member 2 must be >= 0 [N m, N]'),
+        (
+            'two_link',
+            'servo_damping',
+            -1.0,
+            'servo_damping of "shoulder" of member 2 must be >= 0 [N m s/rad, N s/m]',
+        ),
+        (
+            'rig',
+            'rotor',
+            1.0,
+            'rotor of "turn" of member 2 cannot change: its drive is rigid. Give '
+            'the member another arm by set_arms',
+        ),
+        (
+            'rig',
+            'gear_stiffness',
+            1.0,
+            'gear_stiffness of "turn" of member 2 cannot change: its drive '
+            'is rigid. Give the member another arm by set_arms',
+        ),
+    ],
+)
 def test_invalid_live_numbers_are_reported_with_member_and_joint(robot, name, number, message):
     batch = frs.Batch(frs.load(robot), 3)
     good = getattr(batch, name)[2, 1]

@@ -26,8 +26,9 @@ def test_threads_work_in_parallel_and_include_the_caller():
     together, seen = threading.Barrier(3, timeout=60), set()
 
     def work(piece):
-        together.wait()     # goes on as soon as three are here at the same time
+        together.wait()  # goes on as soon as three are here at the same time
         seen.add(threading.current_thread())
+
     Workers(3).do(work, range(3))
     assert len(seen) == 3 and threading.current_thread() in seen
 
@@ -41,6 +42,7 @@ def test_errors_of_pieces_are_raised_after_all_pieces_have_finished(threads, wro
         if piece in wrong:
             raise ArithmeticError(piece)
         done.append(piece)
+
     with pytest.raises(ArithmeticError):
         Workers(threads).do(work, range(20))
     assert sorted(done) == [piece for piece in range(20) if piece not in wrong]

@@ -22,8 +22,13 @@ from flex_robot_sim.util.share import shipped_robots
 
 def flexsim(*words):
     """Run the real command in a separate process."""
-    return subprocess.run([sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
-                          capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -35,10 +40,17 @@ def arm_file(tmp_path):
 
 def test_output_on_a_full_disk_is_one_line(arm_file):
     with open('/dev/full', 'w') as full:
-        done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'check', arm_file],
-                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, '-m', 'flex_robot_sim', 'check', arm_file],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert (done.returncode, done.stderr) == (
-        2, 'flexsim check: the output cannot be written: No space left on device.\n')
+        2,
+        'flexsim check: the output cannot be written: No space left on device.\n',
+    )
 
 
 @pytest.mark.parametrize('module', ['gettext', 'lxml', 'numpy.linalg'])
@@ -67,14 +79,19 @@ sys.exit(main())
 
 @pytest.mark.parametrize('number', [1, 2, 3, 5, 10, 30, 60, 100, 150])
 def test_ctrl_c_at_any_import_of_a_command_ends_it_without_a_traceback(number):
-    done = subprocess.run(run_text(INTERRUPTED_AT_AN_IMPORT, str(number), 'check', 'two_link'),
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        run_text(INTERRUPTED_AT_AN_IMPORT, str(number), 'check', 'two_link'),
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stderr) == (130, '')
 
 
 def test_a_command_handles_ctrl_c_before_further_imports():
-    program = ('import sys; before = {*sys.modules}; from flex_robot_sim.start import main; '
-               'print(*sorted({*sys.modules} - before))')
+    program = (
+        'import sys; before = {*sys.modules}; from flex_robot_sim.start import main; '
+        'print(*sorted({*sys.modules} - before))'
+    )
     done = subprocess.run(run_text(program), capture_output=True, text=True, check=True)
     assert done.stdout == 'flex_robot_sim flex_robot_sim.start flex_robot_sim.version\n'
 
@@ -82,8 +99,12 @@ def test_a_command_handles_ctrl_c_before_further_imports():
 def test_ctrl_c_at_any_time_of_the_start_shows_no_line_of_the_package():
     """A traceback of the Python start-up, before the package runs, cannot be avoided."""
     for moment in range(12):
-        process = subprocess.Popen([sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
-                                   text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         time.sleep(0.025 * moment)
         process.send_signal(signal.SIGINT)
         shown = process.communicate()[1]
@@ -115,12 +136,14 @@ def test_control_characters_of_names_in_the_tree_are_escaped(tmp_path):
         f'test ({path}): 2 links, 1 moving joint, 0 flexible links, 0 flexible joints',
         '  base',
         '  └─ a b\\u202e\\x9b31m 2 kg  [hinge: continuous z]',
-        '  tool: a b\\u202e\\x9b31m (the last link of the longest chain)']
+        '  tool: a b\\u202e\\x9b31m (the last link of the longest chain)',
+    ]
 
 
 def test_check_without_a_robot_is_one_line():
     assert flexsim('check', '').stderr == (
-        "'': no file name was given. Give the path of a URDF or xacro file.\n")
+        "'': no file name was given. Give the path of a URDF or xacro file.\n"
+    )
 
 
 def test_check_of_all_shipped_robots_is_clean():
@@ -139,8 +162,10 @@ def test_json_output_is_exactly_one_object(arm_file):
 def test_one_unusable_robot_does_not_hide_the_others(arm_file, tmp_path):
     done = flexsim('check', tmp_path / 'no.urdf', arm_file)
     assert done.returncode == 2
-    assert done.stderr == (f'{tmp_path}/no.urdf: the file cannot be read: No such file or '
-                           'directory. Give the path of a URDF or xacro file.\n')
+    assert done.stderr == (
+        f'{tmp_path}/no.urdf: the file cannot be read: No such file or '
+        'directory. Give the path of a URDF or xacro file.\n'
+    )
     assert done.stdout.startswith('test (')
 
 
@@ -155,28 +180,47 @@ def test_json_reports_an_unusable_robot(tmp_path):
 def test_a_misspelt_robot_gets_the_most_similar_name():
     assert flexsim('check', 'two_lnk').stderr == (
         'two_lnk: the file cannot be read: No such file or directory. Did you mean the shipped '
-        'robot "two_link".\n')
+        'robot "two_link".\n'
+    )
 
 
-@pytest.mark.parametrize(('words', 'line'), [
-    (['check'], 'flexsim check: the following arguments are required: URDF. '
-                'Try flexsim check --help.'),
-    (['check', 'a:=b'], 'flexsim check: no robot given. Name a URDF file beside the arguments for '
-                        'xacro.'),
-])
+@pytest.mark.parametrize(
+    ('words', 'line'),
+    [
+        (
+            ['check'],
+            'flexsim check: the following arguments are required: URDF. Try flexsim check --help.',
+        ),
+        (
+            ['check', 'a:=b'],
+            'flexsim check: no robot given. Name a URDF file beside the arguments for xacro.',
+        ),
+    ],
+)
 def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
     done = flexsim(*words)
     assert (done.returncode, done.stdout, done.stderr) == (2, '', line + '\n')
 
 
-@pytest.mark.parametrize(('words', 'line'), [
-    (['simulat', 'two_link'], 'flexsim: there is no command "simulat". Did you mean "simulate". '
-                              'Try flexsim --help.'),
-    (['rig', 'emulator'], 'flexsim rig: there is no command "emulator". Did you mean "emulate". '
-                          'Try flexsim rig --help.'),
-    (['rig', 'x'], 'flexsim rig: there is no command "x". Known: setup, info, emulate, '
-                   'conformance, calibrate, compare. Try flexsim rig --help.'),
-])
+@pytest.mark.parametrize(
+    ('words', 'line'),
+    [
+        (
+            ['simulat', 'two_link'],
+            'flexsim: there is no command "simulat". Did you mean "simulate". Try flexsim --help.',
+        ),
+        (
+            ['rig', 'emulator'],
+            'flexsim rig: there is no command "emulator". Did you mean "emulate". '
+            'Try flexsim rig --help.',
+        ),
+        (
+            ['rig', 'x'],
+            'flexsim rig: there is no command "x". Known: setup, info, emulate, '
+            'conformance, calibrate, compare. Try flexsim rig --help.',
+        ),
+    ],
+)
 def test_a_misspelt_command_is_one_line_and_exit_code_2(words, line):
     done = flexsim(*words)
     assert (done.returncode, done.stdout, done.stderr) == (2, '', line + '\n')
@@ -185,25 +229,38 @@ def test_a_misspelt_command_is_one_line_and_exit_code_2(words, line):
 def test_robots_lists_the_robots_that_come_with_the_package(capsys):
     assert main(['robots']) == 0
     table = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in table[1:]] == sorted(
-        path.stem for path in (ROOT / 'urdf').glob('*.urdf')) == [*flex_robot_sim.robots()]
+    assert (
+        [line.split()[0] for line in table[1:]]
+        == sorted(path.stem for path in (ROOT / 'urdf').glob('*.urdf'))
+        == [*flex_robot_sim.robots()]
+    )
     assert [line.split() for line in table if line.startswith('two_link')] == [
-        ['two_link', '3', '3', '2']]
+        ['two_link', '3', '3', '2']
+    ]
 
 
 def test_a_closed_pipe_is_not_an_error():
     read_end, write_end = os.pipe()
     os.close(read_end)
     with os.fdopen(write_end, 'w') as pipe:
-        done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
-                              stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert done.stderr == ''
 
 
 def test_a_terminal_without_box_characters_still_gets_the_tree():
     environment = {**os.environ, 'PYTHONIOENCODING': 'ascii', 'PYTHONUTF8': '0'}
-    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
-                          capture_output=True, env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
     assert done.returncode == 0
     assert b'?? ' in done.stdout
 
@@ -211,8 +268,13 @@ def test_a_terminal_without_box_characters_still_gets_the_tree():
 def test_the_readme_shows_the_output_of_check():
     readme = (ROOT / 'README.md').read_text('utf-8')
     command, shown = re.search(r'\$ \./run (check urdf/.*)\n((?:.*\n)+?)```', readme).groups()
-    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *command.split()], cwd=ROOT,
-                          capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, '-m', 'flex_robot_sim', *command.split()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == shown
 
 

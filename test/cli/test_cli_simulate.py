@@ -17,7 +17,7 @@ from project_files import ROOT
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 
-ROD = 1 / 6 + 2 * 0.5**2        # inertia of the rod about its hinge [kg m2]
+ROD = 1 / 6 + 2 * 0.5**2  # inertia of the rod about its hinge [kg m2]
 WEIGHTLESS = '--gravity=0,0,0'
 
 
@@ -51,7 +51,7 @@ def complaint(capsys, *words):
     """Return the one-line error of a command."""
     try:
         assert main(list(words)) == 2
-    except SystemExit as error:     # of argparse
+    except SystemExit as error:  # of argparse
         assert error.code == 2
     out, err = capsys.readouterr()
     assert out == ''
@@ -67,7 +67,7 @@ def rows_of(path):
 
 
 def test_the_module_runs_as_the_command(rod):
-    frs.Simulation(frs.load(rod)).step()        # already compiled, so there is no compile message
+    frs.Simulation(frs.load(rod)).step()  # already compiled, so there is no compile message
     words = [sys.executable, '-m', 'flex_robot_sim', 'simulate', rod, '--json', '--seconds', '0.1']
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, '')
@@ -79,27 +79,44 @@ def test_the_module_runs_as_the_command(rod):
 
 def test_a_constant_effort(rod, capsys, tmp_path):
     path = tmp_path / 'run.csv'
-    summary = figures(capsys, 'simulate', rod, '--effort', 'hinge=1.5', '--seconds', '2',
-                      '--rate', '10', '--output', str(path))
+    summary = figures(
+        capsys,
+        'simulate',
+        rod,
+        '--effort',
+        'hinge=1.5',
+        '--seconds',
+        '2',
+        '--rate',
+        '10',
+        '--output',
+        str(path),
+    )
     # the midpoint is exact for a constant acceleration; the table has nine digits
     assert summary['robot'] == 'test'
     assert summary['time'] == pytest.approx(2.0)
     assert summary['velocity']['hinge'] == pytest.approx(2 * 1.5 / ROD, rel=1e-12)
     assert summary['position']['hinge'] == pytest.approx(2 * 1.5 / ROD, rel=1e-12)
-    assert summary['energy']['work'] == pytest.approx(0.5 * ROD * (3 / ROD)**2, rel=1e-12)
+    assert summary['energy']['work'] == pytest.approx(0.5 * ROD * (3 / ROD) ** 2, rel=1e-12)
     assert summary['largest_deflection'] == {}
     assert summary['reports'] == []
     assert summary['times_real_time'] == pytest.approx(2.0 / summary['wall_time'])
     rows = rows_of(path)
-    assert list(rows) == ['time', 'position/hinge', 'velocity/hinge', 'motor/hinge',
-                          'effort/hinge']
+    assert list(rows) == [
+        'time',
+        'position/hinge',
+        'velocity/hinge',
+        'motor/hinge',
+        'effort/hinge',
+    ]
     np.testing.assert_allclose(rows['time'], np.arange(21) * 0.1, atol=1e-9)
-    np.testing.assert_allclose(rows['position/hinge'], 0.75 / ROD * rows['time']**2, rtol=1e-8)
+    np.testing.assert_allclose(rows['position/hinge'], 0.75 / ROD * rows['time'] ** 2, rtol=1e-8)
     np.testing.assert_array_equal(rows['effort/hinge'], 1.5)
 
 
-@pytest.mark.parametrize('words, impulse', [
-    ('step:2@0.5', 1.0), ('bang:3@0.1,0.4,0.5', 0.6), ('sine:1@0.25', 2 / pi)])
+@pytest.mark.parametrize(
+    'words, impulse', [('step:2@0.5', 1.0), ('bang:3@0.1,0.4,0.5', 0.6), ('sine:1@0.25', 2 / pi)]
+)
 def test_efforts_over_time(rod, capsys, words, impulse):
     summary = figures(capsys, 'simulate', rod, '--effort', f'hinge={words}', '--seconds', '1')
     # each step holds the effort of its middle: the error of the sine is (2 pi f h)^2 / 24
@@ -115,9 +132,25 @@ def test_efforts_from_a_table(rod, capsys, tmp_path):
 
 def test_a_pose_is_held(swing, capsys, tmp_path):
     path = tmp_path / 'run.csv'
-    summary = figures(capsys, 'simulate', swing, '--to=0.5,-0.3', '--start', '0.4,-0.3',
-                      '--seconds', '10', '--stiffness', '900', '--damping', '300',
-                      '--time-step', '2e-3', '--output', str(path), WEIGHTLESS)
+    summary = figures(
+        capsys,
+        'simulate',
+        swing,
+        '--to=0.5,-0.3',
+        '--start',
+        '0.4,-0.3',
+        '--seconds',
+        '10',
+        '--stiffness',
+        '900',
+        '--damping',
+        '300',
+        '--time-step',
+        '2e-3',
+        '--output',
+        str(path),
+        WEIGHTLESS,
+    )
     # the servo settles after 2 s; the links still vibrate a little, and move the joints
     assert summary['position'] == pytest.approx({'waist': 0.5, 'elbow': -0.3}, abs=1e-3)
     rows = rows_of(path)
@@ -132,26 +165,47 @@ def test_a_pose_is_held(swing, capsys, tmp_path):
 SERVO = '--to', '0.4', '--stiffness', '40', '--damping', '8'
 
 
-@pytest.mark.parametrize('words', [SERVO, (*SERVO, '--within', '0.1'),
-                                   ('--effort', 'hinge=bang:3@0.0513,0.1,0.1487')],
-                         ids=['step', 'within', 'bang'])
+@pytest.mark.parametrize(
+    'words',
+    [SERVO, (*SERVO, '--within', '0.1'), ('--effort', 'hinge=bang:3@0.0513,0.1,0.1487')],
+    ids=['step', 'within', 'bang'],
+)
 @pytest.mark.parametrize('rate', [100, 200])
 def test_efforts_of_a_log_have_the_applied_impulse(rod, capsys, tmp_path, words, rate):
     rows = []
     for each in (rate, 2000):
         path = tmp_path / f'{each}.csv'
-        assert main(['simulate', rod, *words, '--seconds', '0.2', '--time-step', '5e-4',
-                     '--rate', str(each), '--output', str(path), '--json']) in (0, 1)
+        assert main(
+            [
+                'simulate',
+                rod,
+                *words,
+                '--seconds',
+                '0.2',
+                '--time-step',
+                '5e-4',
+                '--rate',
+                str(each),
+                '--output',
+                str(path),
+                '--json',
+            ]
+        ) in (0, 1)
         capsys.readouterr()
         rows.append(rows_of(path))
     coarse, fine = rows
     # a rigid rod: the impulse around a row equals its change of momentum
-    ends = [np.interp(np.clip(coarse['time'] + side / rate, 0, 0.2), fine['time'],
-                      fine['velocity/hinge']) for side in (-0.5, 0.5)]
+    ends = [
+        np.interp(
+            np.clip(coarse['time'] + side / rate, 0, 0.2), fine['time'], fine['velocity/hinge']
+        )
+        for side in (-0.5, 0.5)
+    ]
     lengths = np.full(len(coarse['time']), 1 / rate)
     lengths[[0, -1]] /= 2
     assert coarse['effort/hinge'] * lengths == pytest.approx(
-        ROD * (ends[1] - ends[0]), abs=1e-8)     # nine digits
+        ROD * (ends[1] - ends[0]), abs=1e-8
+    )  # nine digits
 
 
 def test_suitable_gains_hold_a_pose(swing, capsys):
@@ -178,18 +232,23 @@ def test_the_text_output_has_all_results(swing, capsys):
 
 
 def test_frequencies_of_a_clamped_beam(capsys, tmp_path):
-    path = _written(tmp_path, clamped_text(
-        '<section EIy="40" EIz="10"/><modes bending_y="3" bending_z="3" torsion="0" '
-        'boundary="free"/><damping ratio="0.01"/>'))
+    path = _written(
+        tmp_path,
+        clamped_text(
+            '<section EIy="40" EIz="10"/><modes bending_y="3" bending_z="3" torsion="0" '
+            'boundary="free"/><damping ratio="0.01"/>'
+        ),
+    )
     summary = figures(capsys, 'modes', path, '--count', '3', WEIGHTLESS)
-    roots = np.array([1.875104, 1.875104 * sqrt(2), 4.694091])      # z is four times stiffer
+    roots = np.array([1.875104, 1.875104 * sqrt(2), 4.694091])  # z is four times stiffer
     expected = roots**2 * sqrt(10 / 2) / (2 * pi) * sqrt(1 - 0.01**2)
     # natural and damped frequencies differ by the square of the damping ratio
     np.testing.assert_allclose(summary['frequencies'], expected, rtol=1e-4)
     np.testing.assert_allclose(summary['damping_ratios'], 0.01, rtol=0.5)
     assert summary['joints'] == 'locked'
-    assert set(summary['shapes'][0]) == {f'arm/bending_{axis}_{k}' for axis in 'yz'
-                                         for k in (1, 2, 3)}
+    assert set(summary['shapes'][0]) == {
+        f'arm/bending_{axis}_{k}' for axis in 'yz' for k in (1, 2, 3)
+    }
     assert main(['modes', path, WEIGHTLESS, '--count', '1']) == 0
     title, heading, mode = capsys.readouterr().out.splitlines()
     assert title == 'test at , motors locked'
@@ -209,29 +268,45 @@ WORDS = {
     'seconds': (['--seconds', '0'], '--seconds must be above 0 and below 1e+09.'),
     'nan seconds': (['--seconds', 'nan'], '--seconds must be above 0 and below 1e+09.'),
     'long': (['--seconds', '1e300'], '--seconds must be above 0 and below 1e+09.'),
-    'minus': (['--to', '-1,0'], 'argument --to: -1,0 begins with -, so write --to=-1,0. '
-              'Try flexsim simulate --help.'),
+    'minus': (
+        ['--to', '-1,0'],
+        'argument --to: -1,0 begins with -, so write --to=-1,0. Try flexsim simulate --help.',
+    ),
     'unknown': (['--bogus'], 'unrecognized arguments: --bogus. Try flexsim simulate --help.'),
-    'no file': (['--output', ''], 'a file without a name: cannot be written: No such file or '
-                'directory.'),
+    'no file': (
+        ['--output', ''],
+        'a file without a name: cannot be written: No such file or directory.',
+    ),
     'short': (['--seconds', '1e-4'], '--seconds must be at least one --time-step.'),
     'rate': (['--rate', '-1'], '--rate must be above 0 and below 1e+09.'),
     'step': (['--time-step', '0'], 'time_step = 0.0 must be > 0.0: integration step [s]'),
     'joint': (['--effort', 'hip=1'], 'no joint "hip". Known: waist, elbow'),
-    'words': (['--effort', 'waist=saw:1'], 'effort "saw:1" is none of 1.5, step:SIZE@START, '
-              'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY'),
-    'both': (['--effort', 'waist=1', '--effort-table', 'x.csv'],
-             '--effort and --effort-table exclude each other.'),
+    'words': (
+        ['--effort', 'waist=saw:1'],
+        'effort "saw:1" is none of 1.5, step:SIZE@START, '
+        'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY',
+    ),
+    'both': (
+        ['--effort', 'waist=1', '--effort-table', 'x.csv'],
+        '--effort and --effort-table exclude each other.',
+    ),
     'pose': (['--to', '1'], '--to must be 2 finite numbers, in this order: waist, elbow'),
-    'start': (['--start', '1,nan'],
-              '--start must be 2 finite numbers, in this order: waist, elbow'),
+    'start': (
+        ['--start', '1,nan'],
+        '--start must be 2 finite numbers, in this order: waist, elbow',
+    ),
     'gains': (['--stiffness', '3'], '--stiffness and --damping need a pose to hold: --to.'),
     'three': (['--to', '1,2', '--damping', '1,2,3'], '--damping takes 1 or 2 numbers, not 3.'),
     'gravity': (['--gravity', '1,2'], 'gravity must be three finite numbers [m/s2]'),
-    'output': (['--seconds', '0.01', '--output', '/no/such/folder/x.csv'],
-               '/no/such/folder/x.csv: cannot be written: No such file or directory.'),
-    'lost': (['--effort', 'waist=1e200'], 'the state is not finite after 0 s; the last good one '
-             'is kept. Take a shorter time_step or smaller efforts'),
+    'output': (
+        ['--seconds', '0.01', '--output', '/no/such/folder/x.csv'],
+        '/no/such/folder/x.csv: cannot be written: No such file or directory.',
+    ),
+    'lost': (
+        ['--effort', 'waist=1e200'],
+        'the state is not finite after 0 s; the last good one '
+        'is kept. Take a shorter time_step or smaller efforts',
+    ),
 }
 
 
@@ -240,22 +315,30 @@ def test_an_invalid_option_is_one_line(swing, capsys, words, expected):
     assert complaint(capsys, 'simulate', swing, *words) == f'flexsim simulate: {expected}'
 
 
-@pytest.mark.parametrize('words, expected', [
-    (['simulate', '--scheme', 'rk5'], "argument --scheme: invalid choice: 'rk5'"),
-    (['simulate', '--to', 'up'], 'argument --to: "up" is not numbers with commas'),
-    (['simulate', '--seconds', 'long'], "argument --seconds: invalid float value: 'long'"),
-    (['modes', '--joints', 'loose'], "argument --joints: invalid choice: 'loose'")])
+@pytest.mark.parametrize(
+    'words, expected',
+    [
+        (['simulate', '--scheme', 'rk5'], "argument --scheme: invalid choice: 'rk5'"),
+        (['simulate', '--to', 'up'], 'argument --to: "up" is not numbers with commas'),
+        (['simulate', '--seconds', 'long'], "argument --seconds: invalid float value: 'long'"),
+        (['modes', '--joints', 'loose'], "argument --joints: invalid choice: 'loose'"),
+    ],
+)
 def test_an_invalid_argument_is_one_line(swing, capsys, words, expected):
     found = complaint(capsys, words[0], swing, *words[1:])
     assert found.startswith(f'flexsim {words[0]}: {expected}')
     assert found.endswith(f'Try flexsim {words[0]} --help.')
 
 
-@pytest.mark.parametrize('words, expected', [
-    (['--count', '0'], '--count must be above 0.'),
-    (['--pose', '1'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
-    (['--pose', '1,inf'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
-    (['stiff=1'], '"stiff=1" is no argument for xacro. Write NAME:=VALUE.')])
+@pytest.mark.parametrize(
+    'words, expected',
+    [
+        (['--count', '0'], '--count must be above 0.'),
+        (['--pose', '1'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
+        (['--pose', '1,inf'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
+        (['stiff=1'], '"stiff=1" is no argument for xacro. Write NAME:=VALUE.'),
+    ],
+)
 def test_an_invalid_option_of_modes_is_one_line(swing, capsys, words, expected):
     assert complaint(capsys, 'modes', swing, *words) == f'flexsim modes: {expected}'
 
@@ -264,30 +347,35 @@ def test_an_arm_that_misses_its_goal_is_reported_with_an_exit_code(capsys):
     soft = ['simulate', 'two_link', '--to', '0.5,0.3,-0.8', '--stiffness', '1']
     assert main(soft) == 1
     error = capsys.readouterr().err
-    assert re.fullmatch(r'flexsim simulate: "\w+" is [\d.]+ rad from --to at the end\. Give more '
-                        r'--seconds, or other --stiffness and --damping\n', error)
+    assert re.fullmatch(
+        r'flexsim simulate: "\w+" is [\d.]+ rad from --to at the end\. Give more '
+        r'--seconds, or other --stiffness and --damping\n',
+        error,
+    )
     assert main([*soft, '--json']) == 1
     assert '" is ' in json.loads(capsys.readouterr().out)['missed']
 
 
 def test_a_servo_stopped_by_friction_is_reported_with_the_needed_stiffness(tmp_path, capsys):
-    sticky = _written(tmp_path, robot(link(), joint(
-        inside='<axis xyz="0 0 1"/><dynamics friction="50"/>')))
-    soft = ROD * (2 * pi)**2        # a closed joint of 1 Hz
-    assert main(['simulate', sticky, '--to', '1']) == 0     # with integral action
+    sticky = _written(
+        tmp_path, robot(link(), joint(inside='<axis xyz="0 0 1"/><dynamics friction="50"/>'))
+    )
+    soft = ROD * (2 * pi) ** 2  # a closed joint of 1 Hz
+    assert main(['simulate', sticky, '--to', '1']) == 0  # with integral action
     assert 'integral action at hinge' in capsys.readouterr().out
     assert main(['simulate', sticky, '--to', '1', '--stiffness', f'{soft}']) == 1
     assert capsys.readouterr().err == (
         f'flexsim simulate: "hinge" is 1 rad from --to at the end. Its servo of {soft:.2g} N m/rad'
         ' is too soft for its friction of 50 N m: give it a --stiffness of 1e+03, '
-        'or --integral 0.2 and more --seconds\n')
+        'or --integral 0.2 and more --seconds\n'
+    )
     assert main(['simulate', sticky, '--to', '1', '--stiffness', '1e3', '--damping', '40']) == 0
 
 
 @pytest.mark.parametrize('robot', ['two_link', 'dual_screw_arm', 'rcm', 'ella'])
 def test_default_gains_move_an_arm_to_a_pose_and_hold_it(robot, capsys):
     arm = frs.load(robot)
-    pose = ','.join(f'{0.3 * (-1)**j:g}' for j in range(len(arm.joint_names)))
+    pose = ','.join(f'{0.3 * (-1) ** j:g}' for j in range(len(arm.joint_names)))
     assert main(['simulate', robot, f'--to={pose}', '--seconds', '8', '--json']) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary['missed'] == ''
@@ -302,8 +390,10 @@ def test_public_arms_with_friction_arrive_with_default_gains(name, capsys):
     arm = frs.load(str(file))
     start = np.clip(0.1, arm.arrays.lower + 0.06, arm.arrays.upper - 0.06)
     goal = np.clip(start + 0.3, arm.arrays.lower, arm.arrays.upper - 0.02)
-    words = [f'--{option}={",".join(map(str, pose))}' for option, pose in
-             (('start', start), ('to', goal))]
+    words = [
+        f'--{option}={",".join(map(str, pose))}'
+        for option, pose in (('start', start), ('to', goal))
+    ]
     assert main(['simulate', str(file), *words, '--within', '1', '--seconds', '4', '--json']) == 0
     summary = json.loads(capsys.readouterr().out)
     # integral action starts if friction would leave more than 5e-3 rad
@@ -313,15 +403,17 @@ def test_public_arms_with_friction_arrive_with_default_gains(name, capsys):
 
 def test_a_move_that_is_faster_than_a_joint_names_the_shortest_time(capsys):
     move = ['simulate', 'two_link', '--to', '0.5,0.5,-0.8', '--seconds', '2', '--within']
-    limits = [frs.load('two_link').description.joint(name).velocity
-              for name in ('waist', 'shoulder', 'elbow')]
+    limits = [
+        frs.load('two_link').description.joint(name).velocity
+        for name in ('waist', 'shoulder', 'elbow')
+    ]
     # the largest velocity of minimum jerk is 15/8 of its mean
     shortest = max(15 / 8 * way / limit for way, limit in zip((0.5, 0.5, 0.8), limits))
     error = complaint(capsys, *move, f'{0.9 * shortest}')
     found = re.search(r'faster than its [\d.]+: give --within ([\d.]+) or more\.$', error)
     least = float(found[1])
     assert shortest <= least < 1.01 * shortest
-    assert main([*move, f'{least}']) in (0, 1)      # it may still vibrate after two seconds
+    assert main([*move, f'{least}']) in (0, 1)  # it may still vibrate after two seconds
 
 
 def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys):
@@ -333,8 +425,9 @@ def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys
 def test_a_goal_beyond_the_stops_is_rejected_and_a_pose_there_is_reported(capsys):
     beyond = '"waist" at 3.2 rad is beyond its limits, -2.9 to 2.9 rad'
     assert complaint(capsys, 'simulate', 'two_link', '--to', '3.2,0,0') == (
-        f'flexsim simulate: --to: {beyond}.')
+        f'flexsim simulate: --to: {beyond}.'
+    )
     assert main(['modes', 'two_link', '--pose', '3.2,0,0', '--count', '1']) == 0
     assert capsys.readouterr().err == (
-        f'flexsim modes: note: --pose: {beyond}; the stiffness of its stop is part of the '
-        'result\n')
+        f'flexsim modes: note: --pose: {beyond}; the stiffness of its stop is part of the result\n'
+    )

@@ -39,7 +39,8 @@ def test_a_shaped_move_leaves_almost_no_vibration(kind, capsys):
     summary = figures(capsys, *MOVE, *SOFT, '--shaper', kind)
     assert summary['residual_left'] < 0.05
     assert summary['residual'] == pytest.approx(
-        summary['residual_left'] * summary['residual_without'], rel=1e-12)
+        summary['residual_left'] * summary['residual_without'], rel=1e-12
+    )
     assert 0.1 < summary['time_added'] < 2.0
     assert summary['missed'] == ''
 
@@ -58,9 +59,11 @@ def test_feedback_damps_the_residual_vibration_of_a_move(kind, capsys):
 @pytest.mark.parametrize('words', [['--feedback', 'strain'], ['--shaper', 'zvd']], ids=str)
 def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
     assert main([*MOVE, *words]) == 0
-    assert ('  note: the servo is soft and comes to rest slowly by itself, at 1.1 Hz with 52% of '
-            'critical damping: little rings here that could be taken away. Give stiffer gains, '
-            '--stiffness and --damping\n') in capsys.readouterr().out
+    assert (
+        '  note: the servo is soft and comes to rest slowly by itself, at 1.1 Hz with 52% of '
+        'critical damping: little rings here that could be taken away. Give stiffer gains, '
+        '--stiffness and --damping\n'
+    ) in capsys.readouterr().out
     # the recommended gain settles
     gentle = ['simulate', 'single_link', '--to', '0.02', '--within', '0.5', '--seconds', '4']
     assert main([*gentle, *words, '--stiffness', '60', '--damping', '0.18']) == 0
@@ -76,26 +79,46 @@ def test_an_arm_that_no_shaper_improves_gets_none():
         design_for_arm(arm, gains=(servo.stiffness, servo.damping))
     assert str(told.value) == (
         'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
-        'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none')
+        'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none'
+    )
 
 
-def test_a_recommended_shaper_worse_than_none_is_rejected_for_the_move(
-        tmp_path, capsys):
+def test_a_recommended_shaper_worse_than_none_is_rejected_for_the_move(tmp_path, capsys):
     text = (ROOT / 'test/data/robots/ur5e.urdf').read_text('utf-8')
     gears = ''.join(
         f'<joint name="{name}_joint" stiffness="{size}" damping="{3e-4 * size}" '
         f'rotor_inertia="{1e-8 * size}" gear_ratio="100"/>'
-        for name, size in (('shoulder_pan', 15000), ('shoulder_lift', 15000), ('elbow', 15000),
-                           ('wrist_1', 2800), ('wrist_2', 2800), ('wrist_3', 2800)))
+        for name, size in (
+            ('shoulder_pan', 15000),
+            ('shoulder_lift', 15000),
+            ('elbow', 15000),
+            ('wrist_1', 2800),
+            ('wrist_2', 2800),
+            ('wrist_3', 2800),
+        )
+    )
     file = tmp_path / 'ur5e.urdf'
     file.write_text(text.replace('</robot>', f'<flexibility>{gears}</flexibility></robot>'))
     pose = {'--start': ','.join(['0.1'] * 6), '--to': ','.join(['0.4'] * 6)}
     words = [f'{option}={values}' for option, values in pose.items()]
-    line = complaint(capsys, 'simulate', str(file), *words, '--within', '1', '--seconds', '5',
-                     '--shaper', 'auto')
-    assert re.search(r'no shaper helps this move of ur5e: the recommended one leaves 1\d\d% of '
-                     r'the vibration, as the servo is soft .* Leave --shaper out, or give '
-                     r'stiffer gains, --stiffness and --damping$', line)
+    line = complaint(
+        capsys,
+        'simulate',
+        str(file),
+        *words,
+        '--within',
+        '1',
+        '--seconds',
+        '5',
+        '--shaper',
+        'auto',
+    )
+    assert re.search(
+        r'no shaper helps this move of ur5e: the recommended one leaves 1\d\d% of '
+        r'the vibration, as the servo is soft .* Leave --shaper out, or give '
+        r'stiffer gains, --stiffness and --damping$',
+        line,
+    )
 
 
 def test_a_move_without_shaper_and_feedback_is_smooth_and_arrives(capsys):
@@ -106,10 +129,14 @@ def test_a_move_without_shaper_and_feedback_is_smooth_and_arrives(capsys):
 
 def test_the_shaper_includes_the_payload(capsys):
     words = [*MOVE, *SOFT, '--shaper', 'zvd', '--payload']
-    left, added = zip(*((summary['residual_left'], summary['time_added']) for summary in (
-        figures(capsys, *words, mass) for mass in ('0', 'tool=0.2'))))
+    left, added = zip(
+        *(
+            (summary['residual_left'], summary['time_added'])
+            for summary in (figures(capsys, *words, mass) for mass in ('0', 'tool=0.2'))
+        )
+    )
     assert max(left) < 0.05
-    assert added[1] > 1.05 * added[0]       # its frequency is lower
+    assert added[1] > 1.05 * added[0]  # its frequency is lower
 
 
 def test_integral_action_compensates_an_unmodelled_payload():
@@ -127,52 +154,86 @@ def test_integral_action_compensates_an_unmodelled_payload():
 
 def test_the_text_output_is_one_line(capsys):
     assert main([*MOVE, *SOFT, '--shaper', 'zv']) == 0
-    assert re.search(r'  tip swings after the move: [\d.]+ mm with zv, [\d.]+ mm without: '
-                     r'[\d.]+% is left; it takes [\d.]+ s longer\n', capsys.readouterr().out)
-    assert main(['simulate', 'single_link', '--to', '0.05', '--seconds', '0.2', '--shaper', 'zv',
-                 *SOFT]) == 0
+    assert re.search(
+        r'  tip swings after the move: [\d.]+ mm with zv, [\d.]+ mm without: '
+        r'[\d.]+% is left; it takes [\d.]+ s longer\n',
+        capsys.readouterr().out,
+    )
+    assert (
+        main(
+            [
+                'simulate',
+                'single_link',
+                '--to',
+                '0.05',
+                '--seconds',
+                '0.2',
+                '--shaper',
+                'zv',
+                *SOFT,
+            ]
+        )
+        == 0
+    )
     assert 'zv: the move ends too late to see what is left' in capsys.readouterr().out
 
 
-@pytest.mark.parametrize('words, line', [
-    (['--shaper', 'zv'], '--integral and --within need a pose to go to: --to.'),
-    (['--to', '0.1', '--shaper', 'round'], '--shaper round: is none of zv, zvd'),
-    (['--to', '0.1,0.2', '--shaper', 'zv'], 'must be 1 finite numbers, in this order: motor'),
-    (['--to', '0.1', '--shaper', 'zv', '--time-step', '0.4'], 'is not below half of the 2.5 set'),
-    (['--to', '0.1', '--payload', 'much'], '--payload much: is not a mass'),
-    (['--to', '0.1', '--payload', 'hat=1'], 'no link "hat" that carries a payload'),
-    (['--to', '0.1', '--integral', '0'], '--integral must be above 0 and at most 1.'),
-    (['--to', '0.1', '--within', '-1'], '--within must be 0 or more.'),
-    (['--to', '0.1', '--within', '1', '--effort', 'motor=1'], 'go without --effort.'),
-], ids=str)
+@pytest.mark.parametrize(
+    'words, line',
+    [
+        (['--shaper', 'zv'], '--integral and --within need a pose to go to: --to.'),
+        (['--to', '0.1', '--shaper', 'round'], '--shaper round: is none of zv, zvd'),
+        (['--to', '0.1,0.2', '--shaper', 'zv'], 'must be 1 finite numbers, in this order: motor'),
+        (
+            ['--to', '0.1', '--shaper', 'zv', '--time-step', '0.4'],
+            'is not below half of the 2.5 set',
+        ),
+        (['--to', '0.1', '--payload', 'much'], '--payload much: is not a mass'),
+        (['--to', '0.1', '--payload', 'hat=1'], 'no link "hat" that carries a payload'),
+        (['--to', '0.1', '--integral', '0'], '--integral must be above 0 and at most 1.'),
+        (['--to', '0.1', '--within', '-1'], '--within must be 0 or more.'),
+        (['--to', '0.1', '--within', '1', '--effort', 'motor=1'], 'go without --effort.'),
+    ],
+    ids=str,
+)
 def test_an_impossible_option_is_one_line(words, line, capsys):
-    assert line in complaint(capsys, 'simulate', 'single_link', *words, *(
-        SOFT if '--to' in words else ()))
+    assert line in complaint(
+        capsys, 'simulate', 'single_link', *words, *(SOFT if '--to' in words else ())
+    )
 
 
 def test_arms_without_vibration_or_gauges_are_reported(tmp_path, capsys):
     stiff, blind = tmp_path / 'stiff.urdf', tmp_path / 'blind.urdf'
-    stiff.write_text(robot(joint('hinge', inside='<axis xyz="0 0 1"/>'),
-                           link('arm', 1.0, '0 0 0', (0.4,) * 3)))
+    stiff.write_text(
+        robot(joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3))
+    )
     blind.write_text(swinging_text(damping='0.1'))
     for kind in ('zvd', 'auto'):
         assert 'it needs no shaper' in complaint(
-            capsys, 'simulate', str(stiff), '--to', '0.1', '--shaper', kind)
+            capsys, 'simulate', str(stiff), '--to', '0.1', '--shaper', kind
+        )
     assert 'needs flex sensors' in complaint(
-        capsys, 'simulate', str(blind), '--to', '0.1,0.1', '--feedback', 'strain')
+        capsys, 'simulate', str(blind), '--to', '0.1,0.1', '--feedback', 'strain'
+    )
 
 
 def sagging_text(stiffness=(8e3, 4e3)):
     """Return two links in a vertical plane, with flexible undamped gears."""
     y = '<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="500" velocity="4"/>'
     forward = '<origin xyz="1 0 0"/>'
-    gears = (f'<joint name="{name}" stiffness="{size}" rotor_inertia="{rotor}"/>'
-             for name, size, rotor in zip(('shoulder', 'elbow'), stiffness, (3, 1)))
+    gears = (
+        f'<joint name="{name}" stiffness="{size}" rotor_inertia="{rotor}"/>'
+        for name, size, rotor in zip(('shoulder', 'elbow'), stiffness, (3, 1))
+    )
     return robot(
-        link('upper', 4.0), joint('shoulder', 'revolute', 'base', 'upper', y),
-        link('fore', 2.0), joint('elbow', 'revolute', 'upper', 'fore', forward + y),
-        link('tool', 1.0, '0 0 0', (1e-3,) * 3), joint('wrist', 'fixed', 'fore', 'tool', forward),
-        flexibility(*gears))
+        link('upper', 4.0),
+        joint('shoulder', 'revolute', 'base', 'upper', y),
+        link('fore', 2.0),
+        joint('elbow', 'revolute', 'upper', 'fore', forward + y),
+        link('tool', 1.0, '0 0 0', (1e-3,) * 3),
+        joint('wrist', 'fixed', 'fore', 'tool', forward),
+        flexibility(*gears),
+    )
 
 
 STIFF = ('--stiffness', '3e4,1e4', '--damping', '300,100')
@@ -186,16 +247,27 @@ def test_a_move_starts_in_equilibrium_so_that_a_shaper_leaves_nothing(tmp_path, 
     summary = figures(capsys, *words, '--start=-0.6,0.8', '--to=-0.6,0.8', '--seconds', '0.5')
     assert summary['energy']['kinetic'] < 1e-4 and summary['reports'] == []
     for start in (['--start=-0.6,0.8'], []):
-        left = figures(capsys, *words, *start, '--to=-0.2,0.4', '--within', '0.6', '--seconds',
-                       '4', '--shaper', 'zvd')['residual_left']
+        left = figures(
+            capsys,
+            *words,
+            *start,
+            '--to=-0.2,0.4',
+            '--within',
+            '0.6',
+            '--seconds',
+            '4',
+            '--shaper',
+            'zvd',
+        )['residual_left']
         # a linear arm has no residual vibration; with initially straight springs, 99 %
         assert left < 0.03
 
 
 def test_an_arm_without_equilibrium_starts_straight_and_reports_it(tmp_path, capsys):
     file = tmp_path / 'soft.urdf'
-    file.write_text(sagging_text((30.0, 5.0)), 'utf-8')     # upright, the gears buckle
+    file.write_text(sagging_text((30.0, 5.0)), 'utf-8')  # upright, the gears buckle
     summary = figures(capsys, 'simulate', str(file), '--start=-1.5707963,0', '--seconds', '0.01')
     assert len(summary['reports']) == 1
-    assert summary['reports'][0].startswith('the arm starts with straight springs: the arm has no '
-                                            'stable equilibrium')
+    assert summary['reports'][0].startswith(
+        'the arm starts with straight springs: the arm has no stable equilibrium'
+    )

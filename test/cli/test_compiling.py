@@ -34,8 +34,9 @@ def cache(tmp_path):
     root = tmp_path / source.parent.name
     root.mkdir(mode=0o700)
     shutil.copy(source.parent / 'CACHEDIR.TAG', root)
-    folder = shutil.copytree(source, root / source.name,
-                             ignore=shutil.ignore_patterns('*.tmp.*'))   # of the compiling process
+    folder = shutil.copytree(
+        source, root / source.name, ignore=shutil.ignore_patterns('*.tmp.*')
+    )  # of the compiling process
     for function in compiled_callees(advance)[:12]:
         next(folder.rglob(f'{function._cache._impl.filename_base}.nbi')).unlink()
     return tmp_path
@@ -53,23 +54,28 @@ main(['simulate', 'single_link', '--seconds', '0.01'])
 def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        run_text(OFTEN), stderr=theirs, stdout=subprocess.DEVNULL,
-        env={**os.environ, 'NUMBA_CACHE_DIR': str(cache), 'COLUMNS': '100'})
+        run_text(OFTEN),
+        stderr=theirs,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(cache), 'COLUMNS': '100'},
+    )
     os.close(theirs)
     shown = b''
     while True:
         try:
             shown += os.read(ours, 4096)
-        except OSError:         # its end closes it
+        except OSError:  # its end closes it
             break
     os.close(ours)
     assert process.wait(60) == 0
-    counts = [(int(done), int(of)) for done, of in re.findall(
-        rb'compiling: (\d+) of (\d+) functions', shown)]
+    counts = [
+        (int(done), int(of))
+        for done, of in re.findall(rb'compiling: (\d+) of (\d+) functions', shown)
+    ]
     assert shown.startswith(b'compiling, once after an installation: ten seconds to a minute\r\n')
     assert len(counts) > 2 and counts == sorted(counts)
     assert counts[0][1] - 12 <= counts[0][0] < counts[-1][0] <= counts[-1][1]
-    assert shown.endswith(b'\r')        # and the line disappears
+    assert shown.endswith(b'\r')  # and the line disappears
 
 
 @pytest.mark.slow
@@ -82,9 +88,20 @@ def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
 
     def simulate():
         return subprocess.run(
-            [sys.executable, '-m', 'flex_robot_sim', 'simulate', 'two_link', '--seconds', '0.1',
-             '--json'], text=True, capture_output=True,
-            env={**os.environ, 'NUMBA_CACHE_DIR': str(cache)})
+            [
+                sys.executable,
+                '-m',
+                'flex_robot_sim',
+                'simulate',
+                'two_link',
+                '--seconds',
+                '0.1',
+                '--json',
+            ],
+            text=True,
+            capture_output=True,
+            env={**os.environ, 'NUMBA_CACHE_DIR': str(cache)},
+        )
 
     def numbers(text):
         return [json.loads(text)[name] for name in ('position', 'velocity', 'energy')]
@@ -92,7 +109,7 @@ def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
     root.mkdir(parents=True, mode=0o700)
     shutil.copy(source.parent / 'CACHEDIR.TAG', root)
     shutil.copytree(source, root / source.name, ignore=shutil.ignore_patterns('*.tmp.*'))
-    first = simulate()          # compiles functions that a single step does not need
+    first = simulate()  # compiles functions that a single step does not need
     expected, whole = numbers(first.stdout), shutil.copytree(root, tmp_path / 'whole')
     draw = random.Random(34)
     for _ in range(max(1, mutants // 7000)):
@@ -108,14 +125,29 @@ def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
         assert lines == done.stderr.splitlines() and len(lines) <= 1
 
 
-@pytest.mark.parametrize('mode, reason', [
-    (0o755, 'compiling, once after an installation: ten seconds to a minute'),
-    (0o777, 'compiling, at every start: other users can write to {}. Name another place by '
-            'NUMBA_CACHE_DIR')])
+@pytest.mark.parametrize(
+    'mode, reason',
+    [
+        (0o755, 'compiling, once after an installation: ten seconds to a minute'),
+        (
+            0o777,
+            'compiling, at every start: other users can write to {}. Name another place by '
+            'NUMBA_CACHE_DIR',
+        ),
+    ],
+)
 def test_the_reason_for_compiling_at_every_start_is_reported(tmp_path, mode, reason):
-    tmp_path.chmod(mode)        # other users could place code there, so it is not used as a cache
+    tmp_path.chmod(mode)  # other users could place code there, so it is not used as a cache
     done = subprocess.run(
-        [sys.executable, '-c', 'from flex_robot_sim.jit.compiled import must_compile as must, '
-         'why_compiling as why; print(must(), why())'], check=True, capture_output=True, text=True,
-        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)})
+        [
+            sys.executable,
+            '-c',
+            'from flex_robot_sim.jit.compiled import must_compile as must, '
+            'why_compiling as why; print(must(), why())',
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)},
+    )
     assert done.stdout == f'True {reason.format(tmp_path)}\n'

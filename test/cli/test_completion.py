@@ -29,30 +29,41 @@ printf '%s\n' "${COMPREPLY[@]}"
 def completed(line, folder):
     """Return the completions that bash offers after a line."""
     path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
-    done = subprocess.run(['bash', '-c', PRESS_TAB, 'bash', line], text=True, cwd=folder,
-                          capture_output=True, env={**os.environ, 'PATH': path}, timeout=120)
+    done = subprocess.run(
+        ['bash', '-c', PRESS_TAB, 'bash', line],
+        text=True,
+        cwd=folder,
+        capture_output=True,
+        env={**os.environ, 'PATH': path},
+        timeout=120,
+    )
     assert (done.returncode, done.stderr) == (0, '')
     return {word.strip() for word in done.stdout.splitlines()} - {''}
 
 
-@pytest.mark.parametrize(('line', 'words'), [
-    ('flexsim ', {*cli.COMMANDS, '--version', '--help', '-h'}),
-    ('flexsim mo', {'modes'}),
-    ('flexsim modes --pay', {'--payload'}),
-    ('flexsim modes two_l', {name for name in shipped_robots() if name.startswith('two_l')}),
-    ('flexsim check my', {'my_arm.urdf'}),
-    ('flexsim modes two_link --coupling ', {'shortening', 'zero_order'}),
-    ('flexsim rig ', {*rig.COMMANDS, '--help', '-h'}),
-    ('flexsim rig emulate --fa', {'--fault'}),
-])
+@pytest.mark.parametrize(
+    ('line', 'words'),
+    [
+        ('flexsim ', {*cli.COMMANDS, '--version', '--help', '-h'}),
+        ('flexsim mo', {'modes'}),
+        ('flexsim modes --pay', {'--payload'}),
+        ('flexsim modes two_l', {name for name in shipped_robots() if name.startswith('two_l')}),
+        ('flexsim check my', {'my_arm.urdf'}),
+        ('flexsim modes two_link --coupling ', {'shortening', 'zero_order'}),
+        ('flexsim rig ', {*rig.COMMANDS, '--help', '-h'}),
+        ('flexsim rig emulate --fa', {'--fault'}),
+    ],
+)
 def test_bash_completes(line, words, tmp_path):
     for name in ('my_arm.urdf', 'my_picture.png'):
         (tmp_path / name).touch()
     assert completed(line, tmp_path) == words
 
 
-@pytest.mark.parametrize(('module', 'name'), [
-    *((cli, name) for name in cli.COMMANDS), *((rig, name) for name in rig.COMMANDS)])
+@pytest.mark.parametrize(
+    ('module', 'name'),
+    [*((cli, name) for name in cli.COMMANDS), *((rig, name) for name in rig.COMMANDS)],
+)
 def test_help_ends_with_a_valid_example(module, name, capsys):
     example = module.COMMANDS[name].example
     words = [name] if module is cli else ['rig', name]
@@ -61,5 +72,5 @@ def test_help_ends_with_a_valid_example(module, name, capsys):
     out = capsys.readouterr().out
     assert end.value.code == 0 and out.endswith(f'\nexample: {example}\n')
     typed = shlex.split(example)[1:]
-    assert typed[:len(words)] == words
+    assert typed[: len(words)] == words
     cli._parser(typed[0]).parse_args(typed)

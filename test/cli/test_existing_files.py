@@ -27,9 +27,15 @@ COMMAND_LINES = {
     ('rig compare', '--plot'): 'rig compare log.csv --plot {}.png',
 }
 # files that these commands name, folders that they fill or continue, and pages that they amend
-OTHERS = {('excite', '--output'), ('sweep', '--output'), ('reproduce', '--output'),
-          ('report', '--figures'), ('compare', '--figures'), ('benchmark', '--page'),
-          ('reproduce', '--page')}
+OTHERS = {
+    ('excite', '--output'),
+    ('sweep', '--output'),
+    ('reproduce', '--output'),
+    ('report', '--figures'),
+    ('compare', '--figures'),
+    ('benchmark', '--page'),
+    ('reproduce', '--page'),
+}
 WRITING = '--output', '--plot', '--record', '--log', '--page', '--figures'
 
 
@@ -50,20 +56,22 @@ def test_every_option_that_writes_a_file_is_tested_here():
         parser = Parser()
         add_commands(parser, 'flex_robot_sim.cli.rig_', rig.COMMANDS, word)
         found |= set(options(parser, 'rig'))
-    found.discard(('shape', '--log'))       # this option reads a file
+    found.discard(('shape', '--log'))  # this option reads a file
     assert found == {*COMMAND_LINES} | OTHERS
 
 
 @pytest.mark.parametrize('command, option', COMMAND_LINES)
-def test_an_existing_file_is_rejected_before_any_work(command, option, tmp_path, monkeypatch,
-                                                      capsys):
+def test_an_existing_file_is_rejected_before_any_work(
+    command, option, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     words = COMMAND_LINES[command, option].format('old').split()
-    name, = (word for word in words if word.startswith('old.'))
+    (name,) = (word for word in words if word.startswith('old.'))
     (tmp_path / name).write_text('mine')
     assert main(words) == 2
     assert capsys.readouterr().err.endswith(
-        f'{option} {name}: exists already. Name another one, or replace it by --force.\n')
+        f'{option} {name}: exists already. Name another one, or replace it by --force.\n'
+    )
     assert os.listdir() == [name] and (tmp_path / name).read_text() == 'mine'
 
 
@@ -74,12 +82,15 @@ def test_force_replaces_existing_files(tmp_path, monkeypatch, capsys):
     (tmp_path / 'tables').mkdir()
     (tmp_path / 'tables' / 'mine.txt').write_text('mine')
     move = 'single_link --to 0.3 --within 0.3 --seconds 4'
-    for words in (f'simulate {move} --output run.csv', f'simulate {move} --output run.mcap',
-                  'report run.mcap --output page.html',
-                  'compare run.mcap run.mcap --output both.html',
-                  'export run.mcap --output run.npz --format numpy',
-                  'export run.mcap --output tables --format csv',
-                  'excite single_link --kind decay --seconds 2 --output ex'):
+    for words in (
+        f'simulate {move} --output run.csv',
+        f'simulate {move} --output run.mcap',
+        'report run.mcap --output page.html',
+        'compare run.mcap run.mcap --output both.html',
+        'export run.mcap --output run.npz --format numpy',
+        'export run.mcap --output tables --format csv',
+        'excite single_link --kind decay --seconds 2 --output ex',
+    ):
         assert main(words.split()) == 2, words
         assert ': exists already. Name another one' in capsys.readouterr().err
         assert main([*words.split(), '--force']) == 0, words
@@ -93,8 +104,11 @@ def test_force_replaces_existing_files(tmp_path, monkeypatch, capsys):
 def test_files_with_default_names_are_replaced_and_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(['simulate', 'single_link', '--seconds', '0.1', '--output', 'run.mcap']) == 0
-    for words, name in (('report run.mcap', 'run.html'), ('export run.mcap', 'run_csv'),
-                        ('export run.mcap --format numpy', 'run.npz')):
+    for words, name in (
+        ('report run.mcap', 'run.html'),
+        ('export run.mcap', 'run_csv'),
+        ('export run.mcap --format numpy', 'run.npz'),
+    ):
         capsys.readouterr()
         for _ in range(2):
             assert main(words.split()) == 0, words

@@ -14,9 +14,12 @@ def disk(tmp_path):
     """Mount a small file system."""
     disk = tmp_path / 'disk'
     disk.mkdir()
-    if os.geteuid() != 0 or subprocess.run(
-            ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk],
-            capture_output=True).returncode:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], capture_output=True
+        ).returncode
+    ):
         pytest.skip('only root mounts a small disk')
     yield disk
     subprocess.run(['umount', disk], check=True)
@@ -47,8 +50,7 @@ FORCE = {word: ['--force'] for word in ('report', 'compare', 'simulate', 'shape'
 
 
 @pytest.mark.parametrize('words', COMMANDS.values(), ids=COMMANDS)
-def test_a_full_disk_keeps_the_older_result_and_no_partial_file(disk, tmp_path, words,
-                                                                capsys):
+def test_a_full_disk_keeps_the_older_result_and_no_partial_file(disk, tmp_path, words, capsys):
     if 'parquet' in words:
         pytest.importorskip('pyarrow')
     for name in ('old.html', 'old.csv', 'old.mcap', 'old.png'):
@@ -56,8 +58,20 @@ def test_a_full_disk_keeps_the_older_result_and_no_partial_file(disk, tmp_path, 
     run = write_run(tmp_path / 'run.mcap')
     fill(disk)
     before = {path.name: path.read_bytes() for path in disk.iterdir()}
-    assert main([*[word.replace('RUN', str(run)).replace('DISK', str(disk)).replace(
-        'OUT', str(tmp_path)) for word in words], *FORCE.get(words[0], ())]) == 2
+    assert (
+        main(
+            [
+                *[
+                    word.replace('RUN', str(run))
+                    .replace('DISK', str(disk))
+                    .replace('OUT', str(tmp_path))
+                    for word in words
+                ],
+                *FORCE.get(words[0], ()),
+            ]
+        )
+        == 2
+    )
     error = capsys.readouterr().err
     assert 'cannot be written: No space left on device' in error and error.count('\n') == 1
     left = {path.name: path.read_bytes() for path in disk.iterdir() if path.is_file()}

@@ -36,7 +36,7 @@ class Terminal:
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self._screen)):
             assert time.monotonic() < end and self._read(), f'no {pattern}: {self._screen}'
-        shown, self._screen = self._screen[:found.end()], self._screen[found.end():]
+        shown, self._screen = self._screen[: found.end()], self._screen[found.end() :]
         return shown
 
     def type(self, keys):
@@ -59,7 +59,7 @@ class Terminal:
             return True
         try:
             data = os.read(self._file, 4096)
-        except OSError:                 # on Linux, when the other end is closed
+        except OSError:  # on Linux, when the other end is closed
             return False
         self._screen += data.decode(errors='replace')
         return bool(data)
@@ -102,8 +102,9 @@ def test_a_key_and_ctrl_c_stop_the_motors_and_the_command_can_resume(emulator, t
     assert left['turn'] == KEPT['turn'] and not path.exists()
 
 
-def test_end_of_input_is_reported_and_measurements_are_kept(emulator, tmp_path,
-                                                            monkeypatch, capsys):
+def test_end_of_input_is_reported_and_measurements_are_kept(
+    emulator, tmp_path, monkeypatch, capsys
+):
     answers = ['']
 
     def ask(_):
@@ -128,13 +129,18 @@ def test_readings_of_another_board_are_not_mixed_in(emulator, tmp_path, capsys):
     assert 'was begun with the board 00' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('words, message', [
-    (['--output', '{path}/none/b.yaml'], 'No such file or directory. Give another --output'),
-    (['--output', '{path}'], 'exists already. Name another one, or replace it by --force'),
-    (['--output', '{path}/old.yaml'],
-     'old.yaml: exists already. Name another one, or replace it by --force'),
-    (['--output', '{path}/closed/b.yaml'], 'Permission denied. Give another --output'),
-])
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        (['--output', '{path}/none/b.yaml'], 'No such file or directory. Give another --output'),
+        (['--output', '{path}'], 'exists already. Name another one, or replace it by --force'),
+        (
+            ['--output', '{path}/old.yaml'],
+            'old.yaml: exists already. Name another one, or replace it by --force',
+        ),
+        (['--output', '{path}/closed/b.yaml'], 'Permission denied. Give another --output'),
+    ],
+)
 def test_an_invalid_output_is_one_line_before_any_question(capsys, words, message):
     with unprivileged() as folder:
         (folder / 'old.yaml').touch()
@@ -154,5 +160,5 @@ def test_a_key_pressed_before_the_motors_are_on_counts(monkeypatch):
         with key_watch() as pressed:
             assert eventually(pressed)
         with key_watch() as pressed:
-            assert not pressed()        # and is consumed
+            assert not pressed()  # and is consumed
     os.close(master)

@@ -37,12 +37,21 @@ def test_help_lists_the_commands_of_the_bench(capsys):
     assert caught.value.code == 0 and 'setup ' in text and 'info ' in text
 
 
-@pytest.mark.parametrize(('words', 'problem'), [
-    (['rig'], 'flexsim rig: the following arguments are required: COMMAND. '
-              'Try flexsim rig --help.\n'),
-    (['rig', 'info'], 'flexsim rig info: the following arguments are required: PORT. '
-                      'Try flexsim rig info --help.\n'),
-])
+@pytest.mark.parametrize(
+    ('words', 'problem'),
+    [
+        (
+            ['rig'],
+            'flexsim rig: the following arguments are required: COMMAND. '
+            'Try flexsim rig --help.\n',
+        ),
+        (
+            ['rig', 'info'],
+            'flexsim rig info: the following arguments are required: PORT. '
+            'Try flexsim rig info --help.\n',
+        ),
+    ],
+)
 def test_a_missing_argument_is_one_line_and_exit_code_2(capsys, words, problem):
     with pytest.raises(SystemExit) as caught:
         main(words)
@@ -89,8 +98,10 @@ def test_info_shows_manual_motion(capsys, tmp_path):
 def test_info_without_a_port_is_one_line_and_exit_code_2(capsys, tmp_path):
     code, text = output(capsys, 'rig', 'info', str(tmp_path / 'none'))
     assert (code, text.out) == (2, '')
-    assert text.err == (f'flexsim rig: {tmp_path}/none: there is no such port. Plug the board in; '
-                        '`flexsim rig setup` lists the ports of this machine.\n')
+    assert text.err == (
+        f'flexsim rig: {tmp_path}/none: there is no such port. Plug the board in; '
+        '`flexsim rig setup` lists the ports of this machine.\n'
+    )
 
 
 def test_setup_prints_one_object_as_json(capsys):
@@ -116,21 +127,26 @@ def test_setup_explains_the_udev_rule(tmp_path, state):
 def test_setup_names_the_group_of_a_port_without_permission(tmp_path):
     facts = rig_setup.summary(RULE, tmp_path / 'none', PORTS)
     facts['ports'][0].update(usable=False, group='dialout')
-    assert '    no permission: sudo usermod -aG dialout $USER, then log in again' in \
-        rig_setup.as_text(facts)
+    assert (
+        '    no permission: sudo usermod -aG dialout $USER, then log in again'
+        in rig_setup.as_text(facts)
+    )
 
 
 def test_setup_reports_that_there_are_no_ports(tmp_path):
     assert rig_setup.as_text(rig_setup.summary(RULE, tmp_path, []))[-1].startswith(
-        'No serial port. Plug the board in')
+        'No serial port. Plug the board in'
+    )
 
 
 def rule_lines():
     """Return [(key, operator, value), ...] of each non-comment line of the rule."""
     for line in RULE.read_text(encoding='utf-8').splitlines():
         if line and not line.startswith('#'):
-            pairs = [re.fullmatch(r'([A-Z]+(?:\{\w+\})?)(==|!=|\+=|=)"([^"]*)"', pair)
-                     for pair in line.split(', ')]
+            pairs = [
+                re.fullmatch(r'([A-Z]+(?:\{\w+\})?)(==|!=|\+=|=)"([^"]*)"', pair)
+                for pair in line.split(', ')
+            ]
             assert all(pairs), line
             yield [pair.groups() for pair in pairs]
 
@@ -154,12 +170,15 @@ def test_the_rule_has_the_syntax_of_udev():
 
 def test_the_rule_names_the_documented_adapters_and_group():
     lines = [{key: value for key, _, value in pairs} for pairs in rule_lines()]
-    chips = {line['ATTRS{idVendor}']: line['ATTRS{idProduct}'].split('|')
-             for line in lines if 'ATTRS{idVendor}' in line}
+    chips = {
+        line['ATTRS{idVendor}']: line['ATTRS{idProduct}'].split('|')
+        for line in lines
+        if 'ATTRS{idVendor}' in line
+    }
     # FT232R, FT232H and CP2102N of docs/rig.md, with the ids of their manufacturers
     assert {'6001', '6014'} <= {*chips['0403']} and 'ea60' in chips['10c4']
     (ignored,) = (line['ATTR{idVendor}'] for line in lines if 'ATTR{idVendor}' in line)
-    assert {*ignored.split('|')} == {*chips}        # ModemManager ignores all of them
+    assert {*ignored.split('|')} == {*chips}  # ModemManager ignores all of them
     assert any((line.get('GROUP'), line.get('MODE')) == ('dialout', '0660') for line in lines)
 
 

@@ -29,8 +29,9 @@ def log(tmp_path):
     rng = np.random.default_rng(0)
     ringing = np.exp(-0.25 * after) * np.sin(2 * np.pi * 4.0 * after)
     path = tmp_path / 'log.csv'
-    table = np.column_stack([t, ringing + 0.02 * rng.normal(size=t.size),
-                             rng.normal(size=t.size) * 0.02])
+    table = np.column_stack(
+        [t, ringing + 0.02 * rng.normal(size=t.size), rng.normal(size=t.size) * 0.02]
+    )
     np.savetxt(path, table, delimiter=',', header='time,ax,ay', comments='')
     return path
 
@@ -67,23 +68,41 @@ def test_no_shaper_is_recommended_if_all_increase_the_vibration(capsys):
     servo = design_servo(arm)
     rates = np.linalg.eigvals(frs.linearise(arm, gains=(servo.stiffness, servo.damping)).A)
     slow = rates[np.abs(rates).argmin()]
-    assert ('  recommended: none, as each shaper leaves as much as none or more: the servo is '
-            'soft '
-            f'and comes to rest slowly by itself, at {abs(slow) / 2 / np.pi:.2g} Hz with '
-            f'{-slow.real / abs(slow):.0%} of critical damping\n') in out
+    assert (
+        '  recommended: none, as each shaper leaves as much as none or more: the servo is '
+        'soft '
+        f'and comes to rest slowly by itself, at {abs(slow) / 2 / np.pi:.2g} Hz with '
+        f'{-slow.real / abs(slow):.0%} of critical damping\n'
+    ) in out
 
 
-@pytest.mark.parametrize('words, rule', [
-    (('ella',),
-     r'(\S+) by pose, the shortest by pose that leaves no more than 5%, and in moves no more than '
-     r'2\.5%'),
-    (('two_link', '--fixed', '--pose', '0,0.5,0.8', '--pose', '0,0.55,0.8', '--tolerance',
-      '0.08'),
-     r'(\S+), the shortest that leaves no more than 8%, and in moves no more than 4\.0%'),
-], ids=str)
+@pytest.mark.parametrize(
+    'words, rule',
+    [
+        (
+            ('ella',),
+            r'(\S+) by pose, the shortest by pose that leaves no more than 5%, and in moves no '
+            r'more than 2\.5%',
+        ),
+        (
+            (
+                'two_link',
+                '--fixed',
+                '--pose',
+                '0,0.5,0.8',
+                '--pose',
+                '0,0.55,0.8',
+                '--tolerance',
+                '0.08',
+            ),
+            r'(\S+), the shortest that leaves no more than 8%, and in moves no more than 4\.0%',
+        ),
+    ],
+    ids=str,
+)
 def test_the_printed_rule_agrees_with_the_table(capsys, words, rule):
     out = flexsim(capsys, *words)[1]
-    name, = re.search(f'  recommended: {rule}\n', out).groups()
+    (name,) = re.search(f'  recommended: {rule}\n', out).groups()
     at, most, shown = (' by pose', 5.0, 2.5) if words == ('ella',) else ('', 8.0, 4.0)
     rows = {}
     for line in out.splitlines():
@@ -98,23 +117,43 @@ def test_the_printed_rule_agrees_with_the_table(capsys, words, rule):
 
 
 def test_each_pose_and_payload_is_a_case(capsys):
-    code, out, _ = flexsim(capsys, 'two_link', '--pose', '0,0,0', '--pose', '0,0.5,1',
-                           '--payload', '0', '--payload', 'forearm=0.2', '--json')
+    code, out, _ = flexsim(
+        capsys,
+        'two_link',
+        '--pose',
+        '0,0,0',
+        '--pose',
+        '0,0.5,1',
+        '--payload',
+        '0',
+        '--payload',
+        'forearm=0.2',
+        '--json',
+    )
     names = [case['name'] for case in json.loads(out)['cases']]
-    assert (code, names) == (0, ['0 0 0, 0 kg at tool', '0 0.5 1, 0 kg at tool',
-                                 '0 0 0, 0.2 kg at forearm', '0 0.5 1, 0.2 kg at forearm'])
+    assert (code, names) == (
+        0,
+        [
+            '0 0 0, 0 kg at tool',
+            '0 0.5 1, 0 kg at tool',
+            '0 0 0, 0.2 kg at forearm',
+            '0 0.5 1, 0.2 kg at forearm',
+        ],
+    )
 
 
 def test_servo_gains_make_the_joints_compliant(capsys):
-    stiff, soft = (json.loads(flexsim(capsys, 'single_link', '--pose', '0', '--json', *words)[1])
-                   for words in ((), ('--servo',)))
+    stiff, soft = (
+        json.loads(flexsim(capsys, 'single_link', '--pose', '0', '--json', *words)[1])
+        for words in ((), ('--servo',))
+    )
     assert soft['cases'][0]['frequencies'][0] != stiff['cases'][0]['frequencies'][0]
 
 
 def test_log_gives_its_frequency_and_a_recommendation(capsys, log):
     code, out, _ = flexsim(capsys, '--log', log, '--json')
     summary = json.loads(out)
-    first, = summary['resonances']
+    (first,) = summary['resonances']
     assert code == 0
     assert first['frequency'] == pytest.approx(4.0, rel=2e-3)
     assert first['ratio'] == pytest.approx(0.25 / (2 * np.pi * 4.0), rel=0.05)
@@ -124,18 +163,28 @@ def test_log_gives_its_frequency_and_a_recommendation(capsys, log):
 
 def test_a_log_without_vibration_gives_no_recommendation(capsys, tmp_path):
     path = tmp_path / 'quiet.csv'
-    np.savetxt(path, np.random.default_rng(0).normal(size=(2000, 2)), delimiter=',',
-               header='ax,ay', comments='')
+    np.savetxt(
+        path,
+        np.random.default_rng(0).normal(size=(2000, 2)),
+        delimiter=',',
+        header='ax,ay',
+        comments='',
+    )
     code, out, err = flexsim(capsys, '--log', path, '--rate', 200, '--json')
     assert (code, json.loads(out)['recommended']) == (1, None)
-    assert err == (f'flexsim shape: {path}: no resonance stands out. Record at rest just after a '
-                   'move or a push, long enough to see it ring, and faster than it rings.\n')
+    assert err == (
+        f'flexsim shape: {path}: no resonance stands out. Record at rest just after a '
+        'move or a push, long enough to see it ring, and faster than it rings.\n'
+    )
 
 
 def test_a_rigid_arm_needs_no_shaper(capsys):
     code, _, err = flexsim(capsys, 'rcm')
-    assert (code, err) == (1, 'flexsim shape: rcm: no resonance stands out, as no link and no '
-                           'joint of it is flexible. It needs no shaper.\n')
+    assert (code, err) == (
+        1,
+        'flexsim shape: rcm: no resonance stands out, as no link and no '
+        'joint of it is flexible. It needs no shaper.\n',
+    )
 
 
 @pytest.mark.parametrize('words', [('single_link',), ('--log', 'LOG')])
@@ -146,26 +195,43 @@ def test_plot_is_written(capsys, log, tmp_path, words):
     assert figure.read_bytes().startswith(b'\x89PNG')
 
 
-@pytest.mark.parametrize('words, message', [
-    ((), 'give either a URDF or --log CSV.'),
-    (('single_link', '--log', 'x.csv'), 'give either a URDF or --log CSV.'),
-    (('single_link', '--output', 'no/shaper.yaml'),
-     'no/shaper.yaml: cannot be written: No such file or directory.'),
-    (('single_link', '--output', '/proc', '--force'),
-     '/proc: cannot be written: Is a directory.'),
-    (('single_link', '--rate', '100'), '--column and --rate are about a --log.'),
-    (('--log', 'x.csv', '--servo'), '--pose, --payload and --servo are about a URDF.'),
-    (('single_link', '--payload', 'heavy'),
-     '--payload heavy: is not a mass. Write KG or LINK=KG.'),
-    (('single_link', '--pose', '9'),
-     'target 9 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
-    (('single_link', '--uncertainty', '0.7'),
-     'uncertainty = 0.7 of frequencies must be at least 0 and below 0.5'),
-    (('single_link', '--tolerance', '0'),
-     'tolerance = 0.0 of vibration must lie between 0 and 0.5'),
-    (('single_link', '--plot', 'a.gif'), 'a.gif: a figure ends in one of .png, .pdf, .svg'),
-    (('--log', 'none.csv'),
-     'none.csv: cannot be read: No such file or directory. Give a CSV file.'),
-])
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        ((), 'give either a URDF or --log CSV.'),
+        (('single_link', '--log', 'x.csv'), 'give either a URDF or --log CSV.'),
+        (
+            ('single_link', '--output', 'no/shaper.yaml'),
+            'no/shaper.yaml: cannot be written: No such file or directory.',
+        ),
+        (
+            ('single_link', '--output', '/proc', '--force'),
+            '/proc: cannot be written: Is a directory.',
+        ),
+        (('single_link', '--rate', '100'), '--column and --rate are about a --log.'),
+        (('--log', 'x.csv', '--servo'), '--pose, --payload and --servo are about a URDF.'),
+        (
+            ('single_link', '--payload', 'heavy'),
+            '--payload heavy: is not a mass. Write KG or LINK=KG.',
+        ),
+        (
+            ('single_link', '--pose', '9'),
+            'target 9 of "motor" is beyond its stops at -3.14159 and 3.14159 rad',
+        ),
+        (
+            ('single_link', '--uncertainty', '0.7'),
+            'uncertainty = 0.7 of frequencies must be at least 0 and below 0.5',
+        ),
+        (
+            ('single_link', '--tolerance', '0'),
+            'tolerance = 0.0 of vibration must lie between 0 and 0.5',
+        ),
+        (('single_link', '--plot', 'a.gif'), 'a.gif: a figure ends in one of .png, .pdf, .svg'),
+        (
+            ('--log', 'none.csv'),
+            'none.csv: cannot be read: No such file or directory. Give a CSV file.',
+        ),
+    ],
+)
 def test_an_impossible_input_is_one_line(capsys, words, message):
     assert flexsim(capsys, *words) == (2, '', f'flexsim shape: {message}\n')

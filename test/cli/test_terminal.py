@@ -17,8 +17,14 @@ def terminal():
     """Return the file of a terminal, and a function that reads its screen."""
     master, slave = pty.openpty()
     with os.fdopen(slave, 'w') as file:
-        yield file, lambda seconds: (os.read(master, 4096).decode()
-                                     if select.select([master], [], [], seconds)[0] else '')
+        yield (
+            file,
+            lambda seconds: (
+                os.read(master, 4096).decode()
+                if select.select([master], [], [], seconds)[0]
+                else ''
+            ),
+        )
     os.close(master)
 
 
@@ -79,11 +85,14 @@ def test_nothing_is_written_without_a_terminal(capsys):
     assert capsys.readouterr().err == ''
 
 
-@pytest.mark.parametrize('words', [
-    ['modes', 'single_link'],
-    ['simulate', 'single_link', '--to', '0.1', '--seconds', '0.01'],
-    ['shape', 'single_link', '--pose', '0'],
-])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ['modes', 'single_link'],
+        ['simulate', 'single_link', '--to', '0.1', '--seconds', '0.01'],
+        ['shape', 'single_link', '--pose', '0'],
+    ],
+)
 def test_commands_name_their_long_tasks(terminal, monkeypatch, capsys, words):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)

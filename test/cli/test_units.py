@@ -37,7 +37,8 @@ def test_stops_are_reported_in_the_unit_of_the_joint(joint, unit):
         refuse_beyond_stops(arm, [arm.joint_names.index(joint)], np.array([9.0]))
     assert str(error.value) == (
         f'target 9 of "{joint}" is beyond its stops at {float(limit.get("lower")):.6g} and '
-        f'{float(limit.get("upper")):.6g} {unit}')
+        f'{float(limit.get("upper")):.6g} {unit}'
+    )
 
 
 def test_a_position_error_is_reported_in_the_unit_of_the_joint():
@@ -48,8 +49,9 @@ def test_a_position_error_is_reported_in_the_unit_of_the_joint():
     assert holding.line == '"slide" is not held: 0.5 m from its target, at 0 m/s'
 
 
-@pytest.mark.parametrize('kind, stiffness, length', [
-    ('prismatic', 'N/m', 'm'), ('revolute', 'N m/rad', 'rad')])
+@pytest.mark.parametrize(
+    'kind, stiffness, length', [('prismatic', 'N/m', 'm'), ('revolute', 'N m/rad', 'rad')]
+)
 def test_an_error_of_a_joint_names_its_unit(kind, stiffness, length):
     with pytest.raises(DescriptionError, match=rf'must be > 0\. Give stiffness \[{stiffness}\]'):
         read_description(text(kind, stiffness='0'))

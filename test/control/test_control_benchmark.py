@@ -7,14 +7,17 @@ import pytest
 from flex_robot_sim import cli
 from flex_robot_sim.util.share import share_folder
 
-pytestmark = pytest.mark.skipif(not (share_folder() / 'benchmarks').is_dir(),
-                                reason='the benchmarks are part of the source tree only')
+pytestmark = pytest.mark.skipif(
+    not (share_folder() / 'benchmarks').is_dir(),
+    reason='the benchmarks are part of the source tree only',
+)
 
 
 @pytest.fixture
 def benchmark(monkeypatch):
     monkeypatch.syspath_prepend(str(share_folder()))
     from benchmarks import control
+
     return control
 
 

@@ -34,17 +34,27 @@ def test_the_velocity_of_a_target_does_not_outlive_it(two_link):
     np.testing.assert_array_equal(controller.target_velocity, np.zeros(3))
 
 
-@pytest.mark.parametrize('arguments, message', [
-    (([0.1, 0.2],), 'position must be 3 finite numbers, in this order: waist, shoulder, elbow'),
-    (([0.1, 0.2, np.nan],),
-     'position must be 3 finite numbers, in this order: waist, shoulder, elbow'),
-    (([0.1], [np.inf], ['elbow']), 'velocity must be 1 finite numbers, in this order: elbow'),
-    (([0.1], None, ['hip']), 'no joint "hip". Known: waist, shoulder, elbow'),
-    (([0.1, 0.2], None, ['elbow', 'elbow']), 'each joint must be named once'),
-    (([], None, []), 'it names no joint'),
-    (([3.5], None, ['shoulder']),
-     'target 3.5 of "shoulder" is beyond its stops at -0.5 and 3 rad'),
-])
+@pytest.mark.parametrize(
+    'arguments, message',
+    [
+        (
+            ([0.1, 0.2],),
+            'position must be 3 finite numbers, in this order: waist, shoulder, elbow',
+        ),
+        (
+            ([0.1, 0.2, np.nan],),
+            'position must be 3 finite numbers, in this order: waist, shoulder, elbow',
+        ),
+        (([0.1], [np.inf], ['elbow']), 'velocity must be 1 finite numbers, in this order: elbow'),
+        (([0.1], None, ['hip']), 'no joint "hip". Known: waist, shoulder, elbow'),
+        (([0.1, 0.2], None, ['elbow', 'elbow']), 'each joint must be named once'),
+        (([], None, []), 'it names no joint'),
+        (
+            ([3.5], None, ['shoulder']),
+            'target 3.5 of "shoulder" is beyond its stops at -0.5 and 3 rad',
+        ),
+    ],
+)
 def test_a_target_that_cannot_be_is_refused(two_link, arguments, message):
     controller = started(two_link, position=POSE)
     with pytest.raises(SettingError) as caught:
@@ -92,7 +102,7 @@ def test_a_trajectory_replaces_another_without_a_jump(two_link):
     places, velocities = track(controller, now + np.arange(0.0, 1.0, 1e-3))
     np.testing.assert_allclose(places[0], here, atol=1e-12)
     np.testing.assert_allclose(velocities[0], speed, atol=1e-12)
-    assert np.abs(np.diff(places, axis=0)).max() < 5e-3     # 1 ms at less than 5 rad/s
+    assert np.abs(np.diff(places, axis=0)).max() < 5e-3  # 1 ms at less than 5 rad/s
     np.testing.assert_allclose(places[-1], -POSE * [1, 0, 1], atol=1e-12)
     assert not controller.is_moving
 
@@ -104,7 +114,7 @@ def test_what_goes_on_goes_on_until_a_trajectory_starts(two_link):
     controller.follow(Trajectory(names, [1.0], [0 * POSE]), 0.0, start=0.5)
     places, _ = track(controller, [0.09, 0.18, 0.27, 0.36, 0.45, 0.5, 0.59])
     np.testing.assert_allclose(places[4], 0.45 * POSE)
-    np.testing.assert_allclose(places[5], 0.5 * POSE)       # where the other one takes over
+    np.testing.assert_allclose(places[5], 0.5 * POSE)  # where the other one takes over
     np.testing.assert_allclose(places[6], 0.5 * POSE * 0.91)
 
 
@@ -112,20 +122,34 @@ def test_a_trajectory_that_started_in_the_past_is_joined(two_link):
     controller = started(two_link, now=5.0)
     controller.follow(Trajectory(['waist'], [1.0, 2.0], [[9e-1], [0.5]]), 5.0, start=3.8)
     places, _ = track(controller, 5.0 + np.arange(0.0, 1.0, 0.05))
-    np.testing.assert_allclose(places[8, 0], 0.25)          # half of the 0.8 s that were left
+    np.testing.assert_allclose(places[8, 0], 0.25)  # half of the 0.8 s that were left
     np.testing.assert_allclose(places[-1], [0.5, 0, 0])
 
 
-@pytest.mark.parametrize('names, times, positions, start, message', [
-    (['hip'], [1.0], [[0.1]], None, 'no joint "hip". Known: waist, shoulder, elbow'),
-    (['waist'], [1.0, 2.0], [[0.1], [-7.0]], None,
-     'target -7 of "waist" is beyond its stops at -2.9 and 2.9 rad'),
-    (['waist'], [1.0], [[0.1]], -3.0,
-     'the trajectory is over: its last point is at 1 s, and 3 s have passed'),
-    (['waist'], [1.0], [[0.1]], np.nan, 'the start of a trajectory must be finite [s]'),
-])
-def test_a_trajectory_that_cannot_be_leaves_what_goes_on(two_link, names, times, positions, start,
-                                                         message):
+@pytest.mark.parametrize(
+    'names, times, positions, start, message',
+    [
+        (['hip'], [1.0], [[0.1]], None, 'no joint "hip". Known: waist, shoulder, elbow'),
+        (
+            ['waist'],
+            [1.0, 2.0],
+            [[0.1], [-7.0]],
+            None,
+            'target -7 of "waist" is beyond its stops at -2.9 and 2.9 rad',
+        ),
+        (
+            ['waist'],
+            [1.0],
+            [[0.1]],
+            -3.0,
+            'the trajectory is over: its last point is at 1 s, and 3 s have passed',
+        ),
+        (['waist'], [1.0], [[0.1]], np.nan, 'the start of a trajectory must be finite [s]'),
+    ],
+)
+def test_a_trajectory_that_cannot_be_leaves_what_goes_on(
+    two_link, names, times, positions, start, message
+):
     controller = started(two_link, NOTHING, SWING)
     with pytest.raises(SettingError) as caught:
         controller.follow(Trajectory(names, times, positions), 0.0, start)
@@ -139,11 +163,13 @@ def test_a_curve_that_leads_beyond_a_stop_between_two_points_is_refused(two_link
     # the cubic from 2.8 at 3 rad/s to rest at 2.8 a second later peaks at 2.8 + 4/27 3
     controller = started(two_link)
     with pytest.raises(SettingError) as caught:
-        controller.follow(Trajectory(['waist'], [1.0, 2.0], [[2.8], [2.8]], [[3.0], [0.0]]), 0.0,
-                          start)
+        controller.follow(
+            Trajectory(['waist'], [1.0, 2.0], [[2.8], [2.8]], [[3.0], [0.0]]), 0.0, start
+        )
     assert str(caught.value) == (
         'the trajectory leads "waist" to 3.24444, beyond its stops at -2.9 and 2.9 rad, '
-        'between 1 and 2 s. Give points with smaller velocities there')
+        'between 1 and 2 s. Give points with smaller velocities there'
+    )
     assert (controller.refused, controller.is_moving) == (1, False)
 
 
@@ -152,11 +178,15 @@ def test_a_trajectory_faster_than_a_joint_is_refused(two_link, start):
     # a cubic from rest to rest is half as fast again as its mean at most
     controller = started(two_link)
     with pytest.raises(SettingError) as caught:
-        controller.follow(Trajectory(['elbow', 'waist'], [0.5, 1.0], [[0.3, 0.0], [0.3, 2.0]],
-                                     [[0.0, 0.0]] * 2), 0.0, start)
+        controller.follow(
+            Trajectory(['elbow', 'waist'], [0.5, 1.0], [[0.3, 0.0], [0.3, 2.0]], [[0.0, 0.0]] * 2),
+            0.0,
+            start,
+        )
     assert str(caught.value) == (
         'the trajectory moves "waist" at 6 up to 1 s, faster than its 3 rad/s: give it '
-        'more time from its present target')
+        'more time from its present target'
+    )
     assert (controller.refused, controller.is_moving) == (1, False)
 
 
@@ -168,17 +198,21 @@ def test_no_trajectory_leads_a_joint_faster_than_its_limit(two_link, seed):
     for k in range(60):
         order, count = k % 3, rng.integers(1, 5)
         times = np.cumsum(rng.uniform(0.1, 0.8, count))
-        rows = [rng.uniform([-1.5, 0.0, -1.5], 1.5, (count, 3)),
-                rng.uniform(-2.0, 2.0, (count, 3)), rng.uniform(-9.0, 9.0, (count, 3))]
+        rows = [
+            rng.uniform([-1.5, 0.0, -1.5], 1.5, (count, 3)),
+            rng.uniform(-2.0, 2.0, (count, 3)),
+            rng.uniform(-9.0, 9.0, (count, 3)),
+        ]
         rows[1][-1] = 0.0
-        controller.set_target(np.zeros(3))      # where each begins, at rest
+        controller.set_target(np.zeros(3))  # where each begins, at rest
         # judged by the polynomials of another library, at places close together
-        points = [np.vstack([np.zeros(3), row]) for row in rows[:order + 1]]
+        points = [np.vstack([np.zeros(3), row]) for row in rows[: order + 1]]
         speeds = BPoly.from_derivatives([0.0, *times], np.stack(points, axis=1)).derivative()(
-            np.linspace(0.0, times[-1], 4001, endpoint=False))
+            np.linspace(0.0, times[-1], 4001, endpoint=False)
+        )
         ratio = (np.abs(speeds) / limits).max()
         try:
-            controller.follow(Trajectory(names, times, *rows[:order + 1]), now)
+            controller.follow(Trajectory(names, times, *rows[: order + 1]), now)
         except SettingError as error:
             # a curve may lead beyond the stops as well; points lie 1e-6 off the peak at most
             assert 'stops' in str(error) or ratio > 1.02 * (1 - 1e-5)
@@ -190,8 +224,9 @@ def test_no_trajectory_leads_a_joint_faster_than_its_limit(two_link, seed):
         places, velocities = track(controller, moments)
         now = moments[-1]
         assert (np.abs(velocities) <= 1.02 * limits * (1 + 1e-9)).all()
-        assert (np.abs(np.diff(places, axis=0)) <=
-                1.02 * limits * np.diff(moments)[:, None] + 1e-12).all()
+        assert (
+            np.abs(np.diff(places, axis=0)) <= 1.02 * limits * np.diff(moments)[:, None] + 1e-12
+        ).all()
     assert outcomes.count(None) > 5 and outcomes.count(True) > 5
 
 
@@ -204,9 +239,15 @@ def test_a_trajectory_that_waits_is_over_with_the_next_target(two_link):
 
 def test_a_profile_starts_from_where_the_reference_is(two_link):
     controller = started(two_link, position=POSE)
-    controller.run_profile(ProfileSettings(
-        profile='minimum_jerk', profile_start=0.0, profile_duration=0.05,
-        profile_displacement=(0.1, 0.0, 0.0)), 0.0)
+    controller.run_profile(
+        ProfileSettings(
+            profile='minimum_jerk',
+            profile_start=0.0,
+            profile_duration=0.05,
+            profile_displacement=(0.1, 0.0, 0.0),
+        ),
+        0.0,
+    )
     places, _ = track(controller, [0.0, 0.025, 0.05], POSE)
     np.testing.assert_allclose(places, POSE + np.outer([0, 0.5, 1], [0.1, 0, 0]), atol=1e-14)
     assert not controller.is_moving
@@ -216,9 +257,10 @@ def test_a_profile_beyond_the_stops_is_refused(two_link):
     with pytest.raises(SettingError, match='target 9 of "shoulder" is beyond its stops'):
         JointController(two_link, profile=replace(SWING, profile_poses=(0.0, 9.0, 0.0)))
     far = ProfileSettings(profile='step', profile_displacement=(0.0, 2.5, 0.0))
-    controller = started(two_link, NOTHING, far, POSE)      # only now it is known to be too far
-    assert controller.reports == ['profile refused: target 3.3 of "shoulder" is beyond its stops '
-                                  'at -0.5 and 3 rad']
+    controller = started(two_link, NOTHING, far, POSE)  # only now it is known to be too far
+    assert controller.reports == [
+        'profile refused: target 3.3 of "shoulder" is beyond its stops at -0.5 and 3 rad'
+    ]
     with pytest.raises(SettingError, match='beyond its stops'):
         controller.run_profile(far, 0.0)
     assert not controller.is_moving
@@ -235,6 +277,8 @@ def test_a_trajectory_that_passed_between_two_states_is_refused_and_it_is_said(t
     controller = started(two_link)
     controller.follow(Trajectory(['waist'], [0.02], [[0.02]]), 0.0, start=0.01)
     np.testing.assert_array_equal(track(controller, [0.09, 0.1])[0], np.zeros((2, 3)))
-    assert controller.reports == ['trajectory refused: the trajectory is over: its last point is '
-                                  'at 0.02 s, and 0.08 s have passed']
+    assert controller.reports == [
+        'trajectory refused: the trajectory is over: its last point is '
+        'at 0.02 s, and 0.08 s have passed'
+    ]
     assert (controller.refused, controller.is_moving) == (1, False)

@@ -18,10 +18,10 @@ from flex_robot_sim.simulation.rollout import rollout
 
 pin = pytest.importorskip('pinocchio')
 
-PERIOD = 2e-3               # of samples, and the step of the reference                      [s]
+PERIOD = 2e-3  # of samples, and the step of the reference                      [s]
 SECONDS, WITHIN = 4.0, 1.0  # of the run, and of the motion                                  [s]
-SWEEPS = 12                 # of the friction impulses of a step
-RESTING_TURN, RESTING_SLIDE = 5e-4, 1e-4    # error up to which nothing is summed up     [rad, m]
+SWEEPS = 12  # of the friction impulses of a step
+RESTING_TURN, RESTING_SLIDE = 5e-4, 1e-4  # error up to which nothing is summed up     [rad, m]
 
 
 def file_of(name):
@@ -39,12 +39,19 @@ class FrictionArm:
         self.model = pin.buildReducedModel(whole, locked, pin.neutral(whole)) if locked else whole
         assert list(self.model.names)[1:] == list(names)
         self.data = self.model.createData()
-        words = {joint.get('name'): joint.find('dynamics')
-                 for joint in ElementTree.parse(path).getroot().findall('joint')}
+        words = {
+            joint.get('name'): joint.find('dynamics')
+            for joint in ElementTree.parse(path).getroot().findall('joint')
+        }
 
         def numbers(key):
-            return np.array([0.0 if words[name] is None else float(words[name].get(key, 0.0))
-                             for name in names])
+            return np.array(
+                [
+                    0.0 if words[name] is None else float(words[name].get(key, 0.0))
+                    for name in names
+                ]
+            )
+
         self.viscous, self.dry = numbers('damping'), numbers('friction')
 
     def weight(self, q):
@@ -56,15 +63,18 @@ class FrictionArm:
         mass = pin.crba(self.model, self.data, q)
         mass = np.triu(mass) + np.triu(mass, 1).T
         bias = pin.nonLinearEffects(self.model, self.data, q, v)
-        inverse = np.linalg.inv(mass + np.diag(
-            PERIOD * (damping + self.viscous) + PERIOD**2 * stiffness))
-        v = inverse @ (mass @ v + PERIOD * (effort - bias + stiffness * (wanted[0] - q)
-                                          + damping * wanted[1]))
+        inverse = np.linalg.inv(
+            mass + np.diag(PERIOD * (damping + self.viscous) + PERIOD**2 * stiffness)
+        )
+        v = inverse @ (
+            mass @ v + PERIOD * (effort - bias + stiffness * (wanted[0] - q) + damping * wanted[1])
+        )
         impulse = np.zeros(v.size)
         for _ in range(SWEEPS):
             for i in range(v.size):
-                new = np.clip(impulse[i] - v[i] / inverse[i, i],
-                              -PERIOD * self.dry[i], PERIOD * self.dry[i])
+                new = np.clip(
+                    impulse[i] - v[i] / inverse[i, i], -PERIOD * self.dry[i], PERIOD * self.dry[i]
+                )
                 v = v + inverse[:, i] * (new - impulse[i])
                 impulse[i] = new
         return q + PERIOD * v, v
@@ -73,8 +83,10 @@ class FrictionArm:
 def minimum_jerk(start, goal, t):
     """Position and velocity of a motion of WITHIN seconds."""
     s = min(t / WITHIN, 1.0)
-    return (start + (goal - start) * (10 * s**3 - 15 * s**4 + 6 * s**5),
-            (goal - start) * (30 * s**2 - 60 * s**3 + 30 * s**4) / WITHIN)
+    return (
+        start + (goal - start) * (10 * s**3 - 15 * s**4 + 6 * s**5),
+        (goal - start) * (30 * s**2 - 60 * s**3 + 30 * s**4) / WITHIN,
+    )
 
 
 def moved_by_pinocchio(reference, servo, start, goal, resting, is_late=False):
@@ -121,8 +133,9 @@ def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     reference = FrictionArm(path, arm.joint_names)
     simulation = frs.Simulation(arm)
     simulation.set_state(start)
-    move = ClosedLoopMove(simulation, goal, (servo.stiffness, servo.damping), WITHIN,
-                          integral=servo.integral)
+    move = ClosedLoopMove(
+        simulation, goal, (servo.stiffness, servo.damping), WITHIN, integral=servo.integral
+    )
     rollout(simulation, duration=SECONDS, controller=move, **move.timing._asdict())
     expected = moved_by_pinocchio(reference, servo, start, goal, near(arm))
     # integral action that sums up by other steps comes to rest 0.1 mrad away
@@ -130,13 +143,15 @@ def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     # F / K, and what the weight adds as other joints are off
     band = reference.dry / servo.stiffness
     assert (np.abs(expected - goal) < np.maximum(2 * band, near(arm))).all()
-    found = re.search(r'dry friction may stop (\w+) ([\d.]+) (rad|m) from its target',
-                      servo_line(arm, servo))
-    assert float(found[2]) == pytest.approx(band.max(), rel=0.05)       # of two digits
+    found = re.search(
+        r'dry friction may stop (\w+) ([\d.]+) (rad|m) from its target', servo_line(arm, servo)
+    )
+    assert float(found[2]) == pytest.approx(band.max(), rel=0.05)  # of two digits
     assert band[arm.joint_names.index(found[1])] == pytest.approx(band.max())
     # the line about the error at rest names the joint that is furthest away by Pinocchio
-    line = steady_state_error(arm, servo, goal, simulation.position, simulation.motor_position,
-                              simulation.velocity)
+    line = steady_state_error(
+        arm, servo, goal, simulation.position, simulation.motor_position, simulation.velocity
+    )
     worst = int(np.abs(expected - goal).argmax())
     if np.abs(expected - goal)[worst] < 1e-3:
         assert line == ''
@@ -153,12 +168,14 @@ def test_gains_for_late_states_leave_the_error_that_an_arm_of_pinocchio_has(name
     none, effort = np.zeros(start.size), None
     while simulation.time < SECONDS - 1e-9:
         late = effort
-        effort = controller.update(simulation.time, simulation.position,
-                                   simulation.velocity).copy()
+        effort = controller.update(
+            simulation.time, simulation.position, simulation.velocity
+        ).copy()
         if late is None:
             controller.follow(Trajectory(arm.joint_names, [WITHIN], [goal], [none], [none]), 0.0)
         simulation.effort = effort if late is None else late
         simulation.step(round(PERIOD / simulation.settings.time_step))
-    expected = moved_by_pinocchio(FrictionArm(path, arm.joint_names), controller.servo, start,
-                                  goal, near(arm), is_late=True)
-    np.testing.assert_allclose(simulation.position, expected, atol=1e-4)    # as above
+    expected = moved_by_pinocchio(
+        FrictionArm(path, arm.joint_names), controller.servo, start, goal, near(arm), is_late=True
+    )
+    np.testing.assert_allclose(simulation.position, expected, atol=1e-4)  # as above

@@ -1,6 +1,5 @@
 """Whether an arm that is to stand still does, seen by whoever looks now and then."""
 
-
 import numpy as np
 import pytest
 from controlled import POSE, feed, started
@@ -25,8 +24,14 @@ def looked(arm, error, rate, times=None, frequency=1.0):
     """Return a Holding that has looked at three joints whose target is POSE."""
     holding = HoldMonitor(arm)
     for t in np.arange(0.0, 8.0, 0.1) if times is None else times:
-        holding.update(t, False, POSE, POSE + error(t) * np.array([0, 0, 1]),
-                     rate(t) * np.array([0, 1, 0]), frequency)
+        holding.update(
+            t,
+            False,
+            POSE,
+            POSE + error(t) * np.array([0, 0, 1]),
+            rate(t) * np.array([0, 1, 0]),
+            frequency,
+        )
     return holding
 
 
@@ -35,14 +40,23 @@ def test_an_arm_near_its_target_and_at_rest_is_held(arm):
     assert (holding.state, holding.line) == ('holding', '')
 
 
-@pytest.mark.parametrize('error, rate, line', [
-    (lambda t: 0.2, lambda t: 0.0,
-     '"elbow" is not held: 0.2 rad from its target, at 0 rad/s'),
-    (lambda t: 1e-6 * np.exp(3 * t), lambda t: 0.0,     # e^23.7 millionths at the end
-     '"elbow" is not held: 2e+04 rad from its target, at 0 rad/s'),
-    (lambda t: 0.0, lambda t: 4.0 * np.sin(100 * t),
-     '"shoulder" is not held: 0 rad from its target, at 4 rad/s'),
-], ids=['away', 'falls over', 'shakes'])
+@pytest.mark.parametrize(
+    'error, rate, line',
+    [
+        (lambda t: 0.2, lambda t: 0.0, '"elbow" is not held: 0.2 rad from its target, at 0 rad/s'),
+        (
+            lambda t: 1e-6 * np.exp(3 * t),
+            lambda t: 0.0,  # e^23.7 millionths at the end
+            '"elbow" is not held: 2e+04 rad from its target, at 0 rad/s',
+        ),
+        (
+            lambda t: 0.0,
+            lambda t: 4.0 * np.sin(100 * t),
+            '"shoulder" is not held: 0 rad from its target, at 4 rad/s',
+        ),
+    ],
+    ids=['away', 'falls over', 'shakes'],
+)
 def test_an_arm_that_is_away_or_falls_or_shakes_is_not(arm, error, rate, line):
     holding = looked(arm, error, rate)
     assert holding.state == 'not holding'
@@ -63,22 +77,38 @@ def test_a_new_target_begins_anew_and_a_motion_is_no_hold(arm):
     assert holding.state == 'settling'
 
 
-@pytest.mark.parametrize('integral, remedy', [
-    (None, 'is more than its stiffness of 10 N m/rad overcomes: set integral_action to 0.2, or '
-           'position_gain to 80'),
-    ((0.0, 0.0, 1.2), 'holds it until integral action overcomes it: wait, or raise '
-                      'position_gain')], ids=['without', 'with integral action'])
+@pytest.mark.parametrize(
+    'integral, remedy',
+    [
+        (
+            None,
+            'is more than its stiffness of 10 N m/rad overcomes: set integral_action to 0.2, or '
+            'position_gain to 80',
+        ),
+        (
+            (0.0, 0.0, 1.2),
+            'holds it until integral action overcomes it: wait, or raise position_gain',
+        ),
+    ],
+    ids=['without', 'with integral action'],
+)
 def test_dry_friction_that_holds_a_joint_is_named_with_the_remedy(integral, remedy):
     arm = build_arm(with_parameters(frs.read_description('two_link'), {'elbow.coulomb': 4.0}))
     servo = Servo(np.full(3, 10.0), np.ones(3), 1.0, integral=integral and np.array(integral))
     holding = HoldMonitor(arm)
-    for error, line in ((0.3, f'"elbow" is not held: 0.3 rad from its target, at 0 rad/s. Its dry '
-                              f'friction of 4 N m {remedy}'),
-                        (0.5, '"elbow" is not held: 0.5 rad from its target, at 0 rad/s')):
+    for error, line in (
+        (
+            0.3,
+            f'"elbow" is not held: 0.3 rad from its target, at 0 rad/s. Its dry '
+            f'friction of 4 N m {remedy}',
+        ),
+        (0.5, '"elbow" is not held: 0.5 rad from its target, at 0 rad/s'),
+    ):
         for t in np.arange(0.0, 8.0, 0.1):
-            holding.update(t, False, POSE, POSE + error * np.array([0, 0, 1]), np.zeros(3), 1.0,
-                         servo)
-        assert holding.line == line     # 10 N m/rad x 0.5 rad would overcome 4 N m
+            holding.update(
+                t, False, POSE, POSE + error * np.array([0, 0, 1]), np.zeros(3), 1.0, servo
+            )
+        assert holding.line == line  # 10 N m/rad x 0.5 rad would overcome 4 N m
 
 
 def test_an_arm_that_its_motors_do_not_carry_is_told_at_once():
@@ -88,7 +118,8 @@ def test_an_arm_that_its_motors_do_not_carry_is_told_at_once():
     assert len(controller.reports) == 1
     assert controller.reports[0].endswith(
         'of "shoulder_pitch", whose motor has 2.33e+03: it sinks. Take another pose or stronger '
-        'motors, or an arm for orbit without gravity')
+        'motors, or an arm for orbit without gravity'
+    )
     controller.update_hold_monitor()
     assert len(controller.reports) == 1
 

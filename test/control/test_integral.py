@@ -28,16 +28,18 @@ def two_link():
 def growth(model, servo):
     """Largest rate [1/s] of the linear arm with PID, in continuous time, by its own equations."""
     p, joints = len(model.M), model.actuation.shape[1]
-    K, D, I = (np.diag(gain) for gain in (
-        servo.stiffness, servo.damping, servo.integral * servo.stiffness))
+    K, D, I = (
+        np.diag(gain)
+        for gain in (servo.stiffness, servo.damping, servo.integral * servo.stiffness)
+    )
     seen, push = model.encoders, model.actuation
     mass = np.linalg.inv(model.M)
     A = np.zeros((2 * p + joints, 2 * p + joints))
-    A[:p, p:2 * p] = np.eye(p)
-    A[p:2 * p, :p] = -mass @ (model.K + push @ K @ seen)
-    A[p:2 * p, p:2 * p] = -mass @ (model.D + push @ D @ seen)
-    A[p:2 * p, 2 * p:] = mass @ push
-    A[2 * p:, :p] = -I @ seen
+    A[:p, p : 2 * p] = np.eye(p)
+    A[p : 2 * p, :p] = -mass @ (model.K + push @ K @ seen)
+    A[p : 2 * p, p : 2 * p] = -mass @ (model.D + push @ D @ seen)
+    A[p : 2 * p, 2 * p :] = mass @ push
+    A[2 * p :, :p] = -I @ seen
     return np.linalg.eigvals(A).real.max()
 
 
@@ -49,7 +51,8 @@ def test_it_is_stable_in_random_poses_with_any_payload(name):
     poses = poses_within(arm, 6)
     for _ in range(8):
         pose = poses[0] + rng.uniform(0, 1, len(poses[0])) * (
-            poses[rng.integers(len(poses))] - poses[0])
+            poses[rng.integers(len(poses))] - poses[0]
+        )
         for mass in (0.0, 0.2 * rng.uniform()):
             assert growth(pose_model(loaded(arm, ('tool', mass)), pose), servo) < 0.0
 
@@ -62,7 +65,8 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
     stiffness = np.array([INERTIA * 100.0])
     for ratio, share, part in ((0.5, 0.55, 1.0), (0.5, 0.8, 0.7), (0.1, 1.0, 0.1), (0.01, 1.0, 0)):
         servo = fit.with_integral(
-            fit.evaluate(stiffness, np.array([2 * ratio * INERTIA * 10.0])), share)
+            fit.evaluate(stiffness, np.array([2 * ratio * INERTIA * 10.0])), share
+        )
         taken = 0.0 if servo.integral is None else servo.integral[0]
         assert taken == pytest.approx(part * share * 10.0)
         assert bool(servo.complaint) == (part == 0)
@@ -83,10 +87,11 @@ def test_a_payload_that_nobody_told_of_is_lifted(two_link, share):
 
 def test_a_motor_at_its_limit_does_not_wind_it_up():
     arm = rigid_arm('<limit effort="1" velocity="9"/>')
-    controller = started(arm, ControllerSettings(
-        feed_forward='none', position_gain=(10.0,), integral_action=0.5))
+    controller = started(
+        arm, ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.5)
+    )
     controller.set_target([2.0])
-    for k in range(1, 5000):                # held by somebody for 10 s
+    for k in range(1, 5000):  # held by somebody for 10 s
         effort = see(controller, 2e-3 * k)
     assert effort[0] == 1.0
     controller.set_target([0.0])
@@ -96,15 +101,17 @@ def test_a_motor_at_its_limit_does_not_wind_it_up():
 
 
 def test_who_takes_the_arm_over_forgets_what_was_summed_up():
-    controller = started(rigid_arm(), ControllerSettings(
-        feed_forward='none', position_gain=(10.0,), integral_action=0.2))
+    controller = started(
+        rigid_arm(),
+        ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.2),
+    )
     controller.set_target([0.015])
     for k in range(1, 500):
         effort = float(see(controller, 2e-3 * k)[0])
     assert effort > 0.15
-    controller.hold()                       # the payload is still there
+    controller.hold()  # the payload is still there
     assert see(controller, 1.0)[0] == pytest.approx(effort - 0.15, rel=1e-2)
-    see(controller, 1.002, [1.0])           # a reset
+    see(controller, 1.002, [1.0])  # a reset
     assert see(controller, 1.004, [1.0])[0] == 0.0
 
 
@@ -114,8 +121,9 @@ def test_switched_off_it_fades_and_a_change_of_its_rate_is_no_bump():
     controller = started(arm, settings)
     controller.set_target([0.015])
     efforts = [see(controller, 2e-3 * k)[0] for k in range(1, 500)]
-    controller.change(ControllerSettings(feed_forward='none', position_gain=(10.0,),
-                                         integral_action=0.1))
+    controller.change(
+        ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.1)
+    )
     efforts += [see(controller, 2e-3 * k)[0] for k in range(500, 700)]
     controller.change(ControllerSettings(feed_forward='none', position_gain=(10.0,)))
     efforts += [see(controller, 2e-3 * k)[0] for k in range(700, 4000)]
@@ -133,12 +141,22 @@ def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
     limit = '<limit lower="-2" upper="2" effort="90" velocity="3"/><dynamics friction="0.2"/>'
     sizes = {'upper': (4.0, 0.3, 0.3), 'fore': (2.0, 0.25, 0.1), 'hand': (0.5, 0.05, 1e-3)}
     parts, parent = [], 'base'
-    for name, axis, place in (('upper', '0 0 1', 0.1), ('fore', '0 1 0', 0.3),
-                              ('hand', '1 0 0', 0.3)):
+    for name, axis, place in (
+        ('upper', '0 0 1', 0.1),
+        ('fore', '0 1 0', 0.3),
+        ('hand', '1 0 0', 0.3),
+    ):
         mass, centre, moment = sizes[name]
-        parts += [joint(f'{name}_joint', 'revolute', parent, name, f'<origin xyz="{place} 0 0"/>'
-                        f'<axis xyz="{axis}"/>{limit}'),
-                  link(name, mass, f'{centre} 0 0', (moment,) * 3)]
+        parts += [
+            joint(
+                f'{name}_joint',
+                'revolute',
+                parent,
+                name,
+                f'<origin xyz="{place} 0 0"/><axis xyz="{axis}"/>{limit}',
+            ),
+            link(name, mass, f'{centre} 0 0', (moment,) * 3),
+        ]
         parent = name
     arm = build_arm(read_description(robot(*parts)))
     simulation, controller = frs.Simulation(arm), JointController(arm)
@@ -148,13 +166,15 @@ def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
     def run(until):
         while simulation.time < until - 1e-9:
             simulation.effort = controller.update(
-                simulation.time, simulation.position, simulation.velocity)
+                simulation.time, simulation.position, simulation.velocity
+            )
             simulation.step(2)
             places.append(simulation.position)
 
     run(0.1)
-    controller.follow(Trajectory(arm.joint_names, [1.0], [goal], [np.zeros(3)], [np.zeros(3)]),
-                      simulation.time)
+    controller.follow(
+        Trajectory(arm.joint_names, [1.0], [goal], [np.zeros(3)], [np.zeros(3)]), simulation.time
+    )
     run(40.0)
     # what is left needs no integral action, or is so small that none is summed up
     assert np.abs(places[-1] - goal).max() < 5e-3 + 1e-6
@@ -164,9 +184,12 @@ def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
 
 
 def test_default_integral_action_is_for_joints_that_friction_or_weight_holds_back():
-    arm = frs.load('two_link')      # without friction
+    arm = frs.load('two_link')  # without friction
     assert JointController(arm).servo.integral is None
-    assert (JointController(arm, ControllerSettings(
-        feed_forward='none')).servo.integral[1:] > 0.0).all()
-    assert JointController(arm, ControllerSettings(
-        feed_forward='none', bandwidth=1.0)).servo.integral is None
+    assert (
+        JointController(arm, ControllerSettings(feed_forward='none')).servo.integral[1:] > 0.0
+    ).all()
+    assert (
+        JointController(arm, ControllerSettings(feed_forward='none', bandwidth=1.0)).servo.integral
+        is None
+    )

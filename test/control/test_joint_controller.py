@@ -28,14 +28,17 @@ def two_link():
 def test_a_rigid_joint_is_a_damped_oscillator(ratio):
     h, frequency = 1e-4, 2.0
     simulation = frs.Simulation(rigid_arm(), frs.SimulationSettings(time_step=h))
-    controller = JointController(simulation.arm, ControllerSettings(
-        bandwidth=frequency, damping_ratio=ratio), ProfileSettings(
-        profile='step', profile_start=0.0, profile_displacement=(0.3,)))
+    controller = JointController(
+        simulation.arm,
+        ControllerSettings(bandwidth=frequency, damping_ratio=ratio),
+        ProfileSettings(profile='step', profile_start=0.0, profile_displacement=(0.3,)),
+    )
     t, position, _ = feed(controller, simulation, 1.0)
     rate = 2 * np.pi * frequency
     damped = rate * np.sqrt(1 - ratio**2)
     expected = 0.3 - 0.3 * np.exp(-ratio * rate * t) * (
-        np.cos(damped * t) + ratio * rate / damped * np.sin(damped * t))
+        np.cos(damped * t) + ratio * rate / damped * np.sin(damped * t)
+    )
     # efforts that are held over a step come h/2 late, as if the damping ratio were less by
     # h rate / 4; over 1 s that changes the swing by h rate^2 / 4 of its size at most
     np.testing.assert_allclose(position, expected, atol=0.3 * h * rate**2 / 4)
@@ -43,11 +46,12 @@ def test_a_rigid_joint_is_a_damped_oscillator(ratio):
 
 def test_gains_come_from_bandwidth_and_ratio_or_are_given():
     arm = rigid_arm()
-    k = INERTIA * (2 * np.pi * 3.0)**2
+    k = INERTIA * (2 * np.pi * 3.0) ** 2
     for settings, stiffness, damping in (
-            ({'bandwidth': 3.0, 'damping_ratio': 0.5}, k, np.sqrt(k * INERTIA)),
-            ({'position_gain': (8.0,), 'damping_ratio': 1.0}, 8.0, 2 * np.sqrt(8.0 * INERTIA)),
-            ({'position_gain': (8.0,), 'velocity_gain': (0.25,)}, 8.0, 0.25)):
+        ({'bandwidth': 3.0, 'damping_ratio': 0.5}, k, np.sqrt(k * INERTIA)),
+        ({'position_gain': (8.0,), 'damping_ratio': 1.0}, 8.0, 2 * np.sqrt(8.0 * INERTIA)),
+        ({'position_gain': (8.0,), 'velocity_gain': (0.25,)}, 8.0, 0.25),
+    ):
         controller = started(arm, replace(NOTHING, **settings))
         effort = controller.update(0.0, np.zeros(1), np.array([-1.0]))
         assert effort[0] == pytest.approx(damping, rel=1e-12)
@@ -57,9 +61,17 @@ def test_gains_come_from_bandwidth_and_ratio_or_are_given():
 
 def test_a_doublet_turns_a_free_joint_by_a_quarter_of_effort_T2_over_inertia():
     simulation = frs.Simulation(rigid_arm())
-    controller = JointController(simulation.arm, NOTHING, ProfileSettings(
-        profile='bang_bang', profile_start=0.2, profile_duration=0.6, profile_effort=(0.5,),
-        profile_end='free'))
+    controller = JointController(
+        simulation.arm,
+        NOTHING,
+        ProfileSettings(
+            profile='bang_bang',
+            profile_start=0.2,
+            profile_duration=0.6,
+            profile_effort=(0.5,),
+            profile_end='free',
+        ),
+    )
     t, position, effort = feed(controller, simulation, 1.5)
     assert set(effort[t < 0.7999]) == {0.0, 0.5, -0.5}
     np.testing.assert_array_equal(effort[t > 0.8001], 0.0)
@@ -70,12 +82,17 @@ def test_a_doublet_turns_a_free_joint_by_a_quarter_of_effort_T2_over_inertia():
 
 def test_a_doublet_ends_in_a_hold_if_it_is_to():
     simulation = frs.Simulation(rigid_arm())
-    controller = JointController(simulation.arm, NOTHING, ProfileSettings(
-        profile='bang_bang', profile_start=0.0, profile_duration=0.6, profile_effort=(0.5,)))
+    controller = JointController(
+        simulation.arm,
+        NOTHING,
+        ProfileSettings(
+            profile='bang_bang', profile_start=0.0, profile_duration=0.6, profile_effort=(0.5,)
+        ),
+    )
     feed(controller, simulation, 1.0)
     assert not controller.is_moving
     assert controller.target[0] == pytest.approx(0.5 / INERTIA * 0.6**2 / 4, rel=1e-2)
-    simulation.set_state(q=controller.target + 0.015)     # more would be a reset
+    simulation.set_state(q=controller.target + 0.015)  # more would be a reset
     feed(controller, simulation, 4.0)
     # exp(-0.7 2 pi 3) of it is left
     np.testing.assert_allclose(simulation.position, controller.target, atol=1e-5)
@@ -83,9 +100,11 @@ def test_a_doublet_ends_in_a_hold_if_it_is_to():
 
 def test_joints_that_a_doublet_does_not_drive_are_held():
     arm = rigid_arm(count=2)
-    controller = started(arm, replace(NOTHING, position_gain=(8.0, 8.0), velocity_gain=(0, 0)),
-                         ProfileSettings(profile='bang_bang', profile_start=0.0,
-                                         profile_effort=(0.5, 0.0)))
+    controller = started(
+        arm,
+        replace(NOTHING, position_gain=(8.0, 8.0), velocity_gain=(0, 0)),
+        ProfileSettings(profile='bang_bang', profile_start=0.0, profile_effort=(0.5, 0.0)),
+    )
     np.testing.assert_allclose(see(controller, 0.01, [0.015, 0.015]), [0.5, -0.12])
 
 
@@ -95,7 +114,7 @@ def test_gravity_holds_a_rigid_arm_where_it_is(pose):
     pose = np.append(pose, [0.3, -0.2])
     simulation.set_state(pose)
     feed(JointController(simulation.arm), simulation, 0.5)
-    np.testing.assert_allclose(simulation.position, pose, atol=1e-9)    # rounding of efforts
+    np.testing.assert_allclose(simulation.position, pose, atol=1e-9)  # rounding of efforts
 
 
 @pytest.mark.parametrize('name', shipped_robots())
@@ -123,13 +142,14 @@ def test_sag_brings_the_link_side_of_flexible_joints_to_the_target(two_link):
 
 @pytest.mark.parametrize('feedback', ['motor', 'link'])
 def test_sag_needs_no_position_error_at_rest(two_link, feedback):
-    controller = started(two_link, ControllerSettings(feed_forward='sag', feedback=feedback),
-                         position=POSE)
+    controller = started(
+        two_link, ControllerSettings(feed_forward='sag', feedback=feedback), position=POSE
+    )
     for k in range(40):
         see(controller, 1e-3 * k, POSE)
     motor = POSE + controller._feed.lead
     at_rest = frs.equilibrium(two_link, motor)
-    np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-9)     # SETTLED
+    np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-9)  # SETTLED
     effort = controller.update(0.04, POSE, np.zeros(3), motor, np.zeros(3))
     np.testing.assert_allclose(effort, at_rest.effort, rtol=1e-7, atol=1e-9)
 
@@ -137,10 +157,15 @@ def test_sag_needs_no_position_error_at_rest(two_link, feedback):
 @pytest.mark.parametrize('ratio', [0.3, 2.0, 20.0])
 def test_sag_holds_a_beam_that_weight_stiffens(ratio):
     # a hanging beam that weight stiffens by up to some ten times, a little beside the vertical
-    arm = beam_arm(with_elements(3, bending_z='all'), axis='0 1 0',
-                   gravity=(ratio, 0.0, 0.0), gear='stiffness="50" rotor_inertia="0.1"')
-    controller = started(arm, ControllerSettings(feed_forward='sag', feedback='link'),
-                         position=[0.05])
+    arm = beam_arm(
+        with_elements(3, bending_z='all'),
+        axis='0 1 0',
+        gravity=(ratio, 0.0, 0.0),
+        gear='stiffness="50" rotor_inertia="0.1"',
+    )
+    controller = started(
+        arm, ControllerSettings(feed_forward='sag', feedback='link'), position=[0.05]
+    )
     for k in range(400):
         see(controller, 1e-3 * k, [0.05])
     assert controller.reports == []
@@ -151,13 +176,15 @@ def test_sag_holds_a_beam_that_weight_stiffens(ratio):
 
 def test_an_arm_that_buckles_is_taken_as_straight_and_it_is_said_once():
     # its weight is 30 times that under which it buckles: 7.84 EI / L^2
-    arm = beam_arm(with_elements(3, bending_z='all'), axis='0 1 0', EIy=0.01,
-                   gravity=(-9.81, 0.0, 0.0))
+    arm = beam_arm(
+        with_elements(3, bending_z='all'), axis='0 1 0', EIy=0.01, gravity=(-9.81, 0.0, 0.0)
+    )
     controller = started(arm, ControllerSettings(feed_forward='sag'), position=[0.1])
     for k in range(2000):
         see(controller, 1e-3 * k, [0.1])
-    assert controller.reports == ['feed_forward sag: the arm bends too much for it, and is taken '
-                                  'as straight']
+    assert controller.reports == [
+        'feed_forward sag: the arm bends too much for it, and is taken as straight'
+    ]
     straight = JointController(arm, ControllerSettings(feed_forward='gravity'))
     see(straight, 0.0, [0.1])
     controller.hold()
@@ -203,7 +230,8 @@ def test_efforts_are_zero_when_states_stop_and_it_is_said_once():
     assert see(controller, 5.1, [0.4]).tolist() == [0.0]
     assert controller.reports == [
         'no joint state for 0.5 s: efforts are zero until the next joint state',
-        'joint states arrive again: the arm goes back to its target']
+        'joint states arrive again: the arm goes back to its target',
+    ]
 
 
 def test_a_silence_that_nobody_looked_at_counts_as_well():
@@ -215,7 +243,7 @@ def test_a_silence_that_nobody_looked_at_counts_as_well():
 
 def test_a_silence_that_only_the_one_who_looked_has_noticed_ends_with_the_next_state():
     controller = started(rigid_arm(), position=[0.1])
-    assert controller.is_stale(0.6)         # states were measured meanwhile, and come late
+    assert controller.is_stale(0.6)  # states were measured meanwhile, and come late
     see(controller, 0.002, [0.1])
     assert controller.is_live and not controller.is_stale(0.01)
     assert controller.target.tolist() == [0.1]
@@ -226,7 +254,7 @@ def test_after_a_silence_the_target_goes_back_from_where_the_arm_is_to_where_it_
     controller.set_target([1.0])
     see(controller, 0.1, [0.8])
     targets = []
-    for now in np.arange(2.0, 9.0, 0.01):           # it has fallen to -0.7 meanwhile
+    for now in np.arange(2.0, 9.0, 0.01):  # it has fallen to -0.7 meanwhile
         see(controller, now, [-0.7])
         targets.append(controller.target[0])
     assert targets[0] == -0.7 and targets[-1] == 1.0
@@ -242,14 +270,15 @@ def test_an_arm_that_is_suddenly_elsewhere_and_at_rest_was_put_there(joint_speed
     see(controller, 0.1)
     controller.update(0.102, np.array([0.5]), np.array([joint_speed]))
     assert controller.target.tolist() == ([0.5] if is_reset else [1.0])
-    assert controller.reports == is_reset * ['the arm is suddenly elsewhere, as after a reset: it '
-                                             'is held where it is']
+    assert controller.reports == is_reset * [
+        'the arm is suddenly elsewhere, as after a reset: it is held where it is'
+    ]
 
 
 def test_an_arm_that_moves_as_fast_as_it_says_was_not_put_anywhere():
     controller = started(rigid_arm())
     controller.set_target([1.0])
-    for k in range(200):                            # every third state arrives, at up to 30 rad/s
+    for k in range(200):  # every third state arrives, at up to 30 rad/s
         t = 0.006 * k
         controller.update(t, np.array([5 * np.sin(6 * t)]), np.array([30 * np.cos(6 * t)]))
     assert controller.target.tolist() == [1.0] and not controller.reports
@@ -263,24 +292,26 @@ def test_after_a_reset_of_the_simulation_the_arm_stays_where_it_is_put():
     simulation.reset()
     feed(controller, simulation, 6.0)
     assert controller.target.tolist() == [0.0, 0.0, 0.0]
-    assert np.abs(simulation.position).max() < 0.05     # it sags and rings a little
+    assert np.abs(simulation.position).max() < 0.05  # it sags and rings a little
 
 
 def test_while_others_lead_the_arm_the_target_is_where_it_is():
     simulation = frs.Simulation(rigid_arm())
     controller = started(simulation.arm, NOTHING)
     controller.set_target([0.4])
-    for _ in range(200):        # somebody turns it away from there
+    for _ in range(200):  # somebody turns it away from there
         simulation.effort = [0.5]
-        controller.update(simulation.time, simulation.position, simulation.velocity,
-                          drives_arm=False)
+        controller.update(
+            simulation.time, simulation.position, simulation.velocity, drives_arm=False
+        )
         simulation.step()
     place, speed = simulation.position[0], simulation.velocity[0]
     np.testing.assert_allclose(controller.target, place, atol=speed * 1e-3)
     with pytest.raises(SettingError) as caught:
         controller.set_target([0.0])
-    assert str(caught.value) == ('the arm takes no efforts now: enable it, or let others end '
-                                 'first')
+    assert str(caught.value) == (
+        'the arm takes no efforts now: enable it, or let others end first'
+    )
     effort = controller.update(simulation.time, simulation.position, simulation.velocity)
     # it brakes, and nothing pulls it anywhere else
     np.testing.assert_allclose(effort, -controller.servo.damping * speed, rtol=1e-9)
@@ -302,12 +333,13 @@ def test_a_profile_waits_until_the_arm_is_to_be_led(two_link):
 def test_a_clock_that_is_set_back_ends_what_went_on():
     controller = started(rigid_arm(), now=50.0)
     controller.set_target([1.0])
-    assert see(controller, 49.95, [0.01])[0] > 0.0      # two states that changed places
+    assert see(controller, 49.95, [0.01])[0] > 0.0  # two states that changed places
     assert controller.reports == []
     see(controller, 3.0, [0.4])
     assert controller.target.tolist() == [0.4] and not controller.is_moving
-    assert controller.reports[0] == ('the clock was set back: efforts are zero until the next '
-                                     'joint state')
+    assert controller.reports[0] == (
+        'the clock was set back: efforts are zero until the next joint state'
+    )
 
 
 def test_a_swing_begins_anew_after_a_silence_and_a_step_does_not(two_link):
@@ -340,11 +372,12 @@ def test_a_state_that_is_no_state_is_refused(two_link, bad, place):
     assert controller.refused == 3
     assert controller.reports == [
         'a joint state is not finite, or beyond all reason: it is refused',
-        'no joint state for 0.5 s: efforts are zero until the next joint state']
+        'no joint state for 0.5 s: efforts are zero until the next joint state',
+    ]
 
 
 def test_efforts_stay_within_the_limits_and_it_is_counted(two_link):
-    limits = np.array([10.0, 15.0, 4.0])        # <limit effort> of two_link
+    limits = np.array([10.0, 15.0, 4.0])  # <limit effort> of two_link
     np.testing.assert_array_equal(effort_limits(two_link), limits)
     controller = started(two_link, replace(NOTHING, position_gain=(1e3,) * 3))
     controller.set_target([1.0, -0.4, 0.0])
@@ -354,9 +387,14 @@ def test_efforts_stay_within_the_limits_and_it_is_counted(two_link):
     np.testing.assert_array_equal(see(controller, 0.0), [1.0, -2.0, 0.0])
 
 
-@pytest.mark.parametrize('limit, expected', [
-    ('', np.inf), ('<limit effort="0" velocity="0"/>', np.inf),
-    ('<limit effort="2" velocity="0"/>', 2.0)])
+@pytest.mark.parametrize(
+    'limit, expected',
+    [
+        ('', np.inf),
+        ('<limit effort="0" velocity="0"/>', np.inf),
+        ('<limit effort="2" velocity="0"/>', 2.0),
+    ],
+)
 def test_no_limit_of_the_description_is_no_limit(limit, expected):
     controller = started(rigid_arm(limit), replace(NOTHING, position_gain=(1e6,)))
     assert controller.limits.tolist() == [expected]
@@ -380,7 +418,8 @@ def test_a_change_that_does_not_fit_leaves_everything(two_link, name):
     before, settings = see(controller, 0.0).copy(), controller.settings
     with pytest.raises(SettingError) as caught:
         controller.change(replace(settings, bandwidth=9.0, **{name: (1.0,)}))
-    assert str(caught.value) == (f'{name} must be 3 finite numbers, in this order: waist, '
-                                 'shoulder, elbow')
+    assert str(caught.value) == (
+        f'{name} must be 3 finite numbers, in this order: waist, shoulder, elbow'
+    )
     assert controller.settings is settings
     np.testing.assert_array_equal(see(controller, 0.0), before)

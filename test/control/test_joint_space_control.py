@@ -30,8 +30,9 @@ def moving(t):
 def test_errors_of_computed_torque_are_those_of_oscillators(ur5):
     arm, pin, model, data = ur5
     frequency, ratio = np.linspace(0.8, 2.0, 6), np.linspace(0.3, 0.8, 6)
-    law = ComputedTorque(arm, reference=moving, frequency=frequency, damping_ratio=ratio,
-                         limits=GENEROUS)
+    law = ComputedTorque(
+        arm, reference=moving, frequency=frequency, damping_ratio=ratio, limits=GENEROUS
+    )
     e, de = np.random.default_rng(3).uniform(-0.3, 0.3, (2, 6))
 
     def rate(t, x):
@@ -45,7 +46,8 @@ def test_errors_of_computed_torque_are_those_of_oscillators(ur5):
     damped = w * np.sqrt(1 - ratio**2)
     for t, q in zip(times, found):
         error = np.exp(-ratio * w * t) * (
-            e * np.cos(damped * t) + (de + ratio * w * e) / damped * np.sin(damped * t))
+            e * np.cos(damped * t) + (de + ratio * w * e) / damped * np.sin(damped * t)
+        )
         np.testing.assert_allclose(moving(t)[0] - q, error, atol=1e-6)
 
 
@@ -56,10 +58,14 @@ def test_pd_holds_the_weight_that_pinocchio_computes(ur5):
     for _ in range(10):
         target, position, velocity = random.uniform(-2.0, 2.0, (3, 6))
         law = PdControl(arm, reference=target, gains=(stiffness, damping), limits=GENEROUS)
-        expected = (pin.computeGeneralizedGravity(model, data, target)
-                    + stiffness * (target - position) - damping * velocity)
-        np.testing.assert_allclose(law.step(Measurement(0.0, position, velocity)), expected,
-                                   rtol=1e-9, atol=1e-9)
+        expected = (
+            pin.computeGeneralizedGravity(model, data, target)
+            + stiffness * (target - position)
+            - damping * velocity
+        )
+        np.testing.assert_allclose(
+            law.step(Measurement(0.0, position, velocity)), expected, rtol=1e-9, atol=1e-9
+        )
 
 
 def test_elastic_arm_follows_a_slow_motion_by_computed_torque():
@@ -76,23 +82,44 @@ def test_elastic_arm_follows_a_slow_motion_by_computed_torque():
     assert np.abs(errors).max() < 0.05
 
 
-@pytest.mark.parametrize('act, line', [
-    (lambda arm: PdControl(arm, reference=[0.0], gains=(1.0, 1.0)),
-     'reference must be 3 finite positions, or positions, velocities and accelerations (3, 3), in '
-     'this order: waist, shoulder, elbow'),
-    (lambda arm: PdControl(arm, reference=[0.0] * 3, gains=(1.0, -1.0)), 'damping must be >= 0'),
-    (lambda arm: ComputedTorque(arm, reference=[0.0] * 3, frequency=[1.0, 2.0]),
-     'frequency must be 3 finite numbers, in this order: waist, shoulder, elbow'),
-    (lambda arm: ComputedTorque(arm, reference=[0.0] * 3).step(Measurement(0.0, [0.0] * 3)),
-     'velocity must be 3 finite numbers, in this order: waist, shoulder, elbow'),
-    (lambda arm: ComputedTorque(arm, reference=[0.0] * 3, limits=[1.0, 1.0, 0.0]),
-     'limits must be > 0, one per joint'),
-    (lambda arm: design_servo(arm, frequency=-1.0), 'frequency = -1.0 must be above 0 and finite'),
-    (lambda arm: design_servo(arm, period=1e-3, delay=5e-3),
-     'delay = 0.005 must be 0 or the period of 0.001 s'),
-    (lambda arm: design_servo('two_link'),
-     "'two_link' is no arm: load one by flex_robot_sim.load(robot)"),
-])
+@pytest.mark.parametrize(
+    'act, line',
+    [
+        (
+            lambda arm: PdControl(arm, reference=[0.0], gains=(1.0, 1.0)),
+            'reference must be 3 finite positions, or positions, velocities and accelerations (3, '
+            '3), in this order: waist, shoulder, elbow',
+        ),
+        (
+            lambda arm: PdControl(arm, reference=[0.0] * 3, gains=(1.0, -1.0)),
+            'damping must be >= 0',
+        ),
+        (
+            lambda arm: ComputedTorque(arm, reference=[0.0] * 3, frequency=[1.0, 2.0]),
+            'frequency must be 3 finite numbers, in this order: waist, shoulder, elbow',
+        ),
+        (
+            lambda arm: ComputedTorque(arm, reference=[0.0] * 3).step(Measurement(0.0, [0.0] * 3)),
+            'velocity must be 3 finite numbers, in this order: waist, shoulder, elbow',
+        ),
+        (
+            lambda arm: ComputedTorque(arm, reference=[0.0] * 3, limits=[1.0, 1.0, 0.0]),
+            'limits must be > 0, one per joint',
+        ),
+        (
+            lambda arm: design_servo(arm, frequency=-1.0),
+            'frequency = -1.0 must be above 0 and finite',
+        ),
+        (
+            lambda arm: design_servo(arm, period=1e-3, delay=5e-3),
+            'delay = 0.005 must be 0 or the period of 0.001 s',
+        ),
+        (
+            lambda arm: design_servo('two_link'),
+            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
+        ),
+    ],
+)
 def test_mistake_is_one_line(act, line):
     with pytest.raises(frs.SettingError) as caught:
         act(frs.load('two_link'))

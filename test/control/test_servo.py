@@ -44,8 +44,11 @@ def held(arm, servo, pose, push=None, payload=0.0, seconds=5.0, period=PERIOD):
     effort, away, speed = carried.copy(), 0.0, 0.0
     while simulation.time < seconds:
         simulation.effort = effort
-        effort = (carried + servo.stiffness * (pose - simulation.motor_position)
-                  - servo.damping * simulation.motor_velocity)
+        effort = (
+            carried
+            + servo.stiffness * (pose - simulation.motor_position)
+            - servo.damping * simulation.motor_velocity
+        )
         simulation.step(round(period / 1e-3))
         if simulation.time > seconds - 1.0:
             away = max(away, np.abs(simulation.motor_position - pose).max())
@@ -90,21 +93,29 @@ def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
     rotor = arm.arrays.rotor.copy()
     for words in advice.split(', '):
         j = arm.joint_names.index(words.split()[0])
-        rotor[j] += float(words.split()[1]) * arm.description.joint(
-            arm.joint_names[j]).gear_ratio**2
+        rotor[j] += (
+            float(words.split()[1]) * arm.description.joint(arm.joint_names[j]).gear_ratio ** 2
+        )
     # damping as of built arms, 1 % at 6 Hz; mind that advice is a round number
     arrays = arm.arrays._replace(
-        rotor=2 * rotor, damping=arm.arrays.damping + 5e-4 * arm.arrays.stiffness,
-        gear_damping=arm.arrays.gear_damping + 5e-4 * np.where(
-            arm.arrays.motor >= 0, arm.arrays.gear_stiffness, 0.0))
+        rotor=2 * rotor,
+        damping=arm.arrays.damping + 5e-4 * arm.arrays.stiffness,
+        gear_damping=arm.arrays.gear_damping
+        + 5e-4 * np.where(arm.arrays.motor >= 0, arm.arrays.gear_stiffness, 0.0),
+    )
     assert design_servo(replace(arm, arrays=arrays), **SAMPLED._asdict()).complaint == ''
 
 
 def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
     # a point mass of 3 kg, 0.5 m above its hinge, falls over with the rate sqrt(g / l)
-    arm = build_arm(frs.read_description(robot(
-        joint('hinge', child='rod', inside='<axis xyz="0 1 0"/>'),
-        link('rod', 3.0, '0 0 0.5', (1e-9,) * 3))))
+    arm = build_arm(
+        frs.read_description(
+            robot(
+                joint('hinge', child='rod', inside='<axis xyz="0 1 0"/>'),
+                link('rod', 3.0, '0 0 0.5', (1e-9,) * 3),
+            )
+        )
+    )
     fit, inertia = ServoFit(arm, CONTINUOUS), 3.0 * 0.5**2
     # poses are a sample, and the zero pose, which is upright, is among them
     assert fit.fall_rate == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
@@ -113,7 +124,8 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
         complaint = fit.evaluate(stiffness, np.array([inertia])).complaint
         assert complaint == falls * (
             'test falls over: its weight is stiffer than its gains in some poses. Give a '
-            'bandwidth of 1.1 Hz or more, or none')
+            'bandwidth of 1.1 Hz or more, or none'
+        )
     servo = fit.servo(0.1)
     assert servo.stiffness[0] == pytest.approx(2.0 * 3.0 * 9.81 * 0.5, rel=1e-6)
 
@@ -121,9 +133,15 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
 @pytest.mark.parametrize('period', [1e-3, 4e-3])
 def test_a_damper_that_is_a_state_late_shakes_a_mass_from_its_closed_form_on(period):
     # v[k+1] = v[k] - (D T / m) v[k-1] grows from D T / m = 1 on, without stiffness
-    arm = build_arm(frs.read_description(robot(
-        joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
-        link('arm', 1.0, '0 0 0', (0.4,) * 3))), gravity=(0.0, 0.0, 0.0))
+    arm = build_arm(
+        frs.read_description(
+            robot(
+                joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
+                link('arm', 1.0, '0 0 0', (0.4,) * 3),
+            )
+        ),
+        gravity=(0.0, 0.0, 0.0),
+    )
     fit = ServoFit(arm, one_period_late(period))
     for share, holds in ((0.95, True), (1.05, False)):
         damping = np.array([share * 0.4 / period])
@@ -131,25 +149,42 @@ def test_a_damper_that_is_a_state_late_shakes_a_mass_from_its_closed_form_on(per
 
 
 def test_a_wish_is_met_where_nothing_is_in_the_way():
-    arm = build_arm(frs.read_description(robot(
-        joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
-        link('arm', 1.0, '0 0 0', (0.4,) * 3))), gravity=(0.0, 0.0, 0.0))
+    arm = build_arm(
+        frs.read_description(
+            robot(
+                joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
+                link('arm', 1.0, '0 0 0', (0.4,) * 3),
+            )
+        ),
+        gravity=(0.0, 0.0, 0.0),
+    )
     servo = design_servo(arm, **SAMPLED._asdict(), frequency=3.0, damping_ratio=0.6)
     rate = 2 * np.pi * 3.0
-    np.testing.assert_allclose([servo.stiffness, servo.damping],
-                               [[0.4 * rate**2], [2 * 0.6 * 0.4 * rate]])
+    np.testing.assert_allclose(
+        [servo.stiffness, servo.damping], [[0.4 * rate**2], [2 * 0.6 * 0.4 * rate]]
+    )
     assert servo.frequency == pytest.approx(3.0)
 
 
-@pytest.mark.parametrize('dynamics, stiffness', [
-    # d s + K = 0: the rate w / (2 zeta) of a joint of 1 Hz without friction, by the envelope
-    ('damping="10"', 10.0 * 2 * np.pi / 1.4),
-    # a fifth of the 0.05 rad from which a joint does not count as held
-    ('friction="1"', 1.0 / 0.01)])
+@pytest.mark.parametrize(
+    'dynamics, stiffness',
+    [
+        # d s + K = 0: the rate w / (2 zeta) of a joint of 1 Hz without friction, by the envelope
+        ('damping="10"', 10.0 * 2 * np.pi / 1.4),
+        # a fifth of the 0.05 rad from which a joint does not count as held
+        ('friction="1"', 1.0 / 0.01),
+    ],
+)
 def test_friction_that_outweighs_inertia_sets_the_stiffness(dynamics, stiffness):
-    wrist = build_arm(frs.read_description(robot(
-        joint('hinge', child='hand', inside=f'<axis xyz="0 0 1"/><dynamics {dynamics}/>'),
-        link('hand', 0.1, '0 0 0', (1e-3,) * 3))), gravity=(0.0, 0.0, 0.0))
+    wrist = build_arm(
+        frs.read_description(
+            robot(
+                joint('hinge', child='hand', inside=f'<axis xyz="0 0 1"/><dynamics {dynamics}/>'),
+                link('hand', 0.1, '0 0 0', (1e-3,) * 3),
+            )
+        ),
+        gravity=(0.0, 0.0, 0.0),
+    )
     servo = design_servo(wrist)
     assert servo.complaint == '' and servo.stiffness[0] == pytest.approx(stiffness, rel=1e-9)
     # a state late, it is as stiff as the light drive bears

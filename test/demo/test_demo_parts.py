@@ -70,23 +70,32 @@ def test_what_is_missing_makes_the_others_late_for_a_moment_only(gap):
     late = [lateness.note(2e-3 * k + gap * (k >= 70)) for k in range(200)]
     # beyond 50 ms a simulation drops the time: the others are late by nothing
     assert late[70:100] == pytest.approx([gap] + [gap if gap < 0.05 else 0.0] * 29)
-    assert late[:70] + late[150:] == pytest.approx([0.0] * 120, abs=1e-12)      # rounding
+    assert late[:70] + late[150:] == pytest.approx([0.0] * 120, abs=1e-12)  # rounding
 
 
 def driven(arm, swing, period):
     """Largest bending over its limit, effort over its limit, and error late in a rest."""
     simulation = frs.Simulation(arm)
     parameters = swing.parameters
-    gains = {name: parameters.pop(name) for name in (
-        'position_gain', 'velocity_gain', 'state_period') if name in parameters}
-    controller = JointController(arm, ControllerSettings(**gains),
-                                 ProfileSettings(profile='swing', **parameters))
+    gains = {
+        name: parameters.pop(name)
+        for name in ('position_gain', 'velocity_gain', 'state_period')
+        if name in parameters
+    }
+    controller = JointController(
+        arm, ControllerSettings(**gains), ProfileSettings(profile='swing', **parameters)
+    )
     cycle, errors, share = swing.duration + swing.rest, [], 0.0
     effort = np.zeros(len(arm.joint_names))
     while simulation.time < 1.0 + 2 * cycle:
-        simulation.effort = effort      # that of the state before: one period late
-        effort = controller.update(simulation.time, simulation.position, simulation.velocity,
-                                   simulation.motor_position, simulation.motor_velocity).copy()
+        simulation.effort = effort  # that of the state before: one period late
+        effort = controller.update(
+            simulation.time,
+            simulation.position,
+            simulation.velocity,
+            simulation.motor_position,
+            simulation.motor_velocity,
+        ).copy()
         simulation.step(round(period / 1e-3))
         share = max(share, np.max(np.abs(effort) / effort_limits(arm)))
         phase = simulation.time - 1.0 - cycle
@@ -100,8 +109,9 @@ def driven(arm, swing, period):
 def test_a_swing_stays_within_limits_and_ends_near_its_pose(robot, is_stiff):
     arm = frs.load(robot)
     swing = fitting_swing(arm, is_stiff)
-    for joint, (low, high) in zip(map(arm.description.joint, arm.joint_names),
-                                  np.sort(swing.poses, axis=0).T):
+    for joint, (low, high) in zip(
+        map(arm.description.joint, arm.joint_names), np.sort(swing.poses, axis=0).T
+    ):
         assert joint.lower < low < high < joint.upper
         assert 15 / 8 * (high - low) / swing.duration < joint.velocity or not joint.velocity
     for pose in swing.poses:
@@ -166,22 +176,26 @@ def test_a_program_that_will_not_stop_is_made_to(programs):
     assert programs.lines.get(timeout=60.0) == ('deaf', 'deaf')
     began = time.monotonic()
     programs.stop()
-    assert time.monotonic() - began < STOP_TIMEOUT_S + 0.5        # 0.5 s for a busy machine
+    assert time.monotonic() - began < STOP_TIMEOUT_S + 0.5  # 0.5 s for a busy machine
     assert programs.exit_report() == 'deaf was ended by SIGKILL'
 
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='the kernel of Linux does it')
 def test_a_guarded_program_dies_with_its_parent(tmp_path):
     told = tmp_path / 'pid'
-    child = (f'import os, time; open({str(told)!r}, "w").write(f"{{os.getpid()}} "); '
-             'time.sleep(600)')
-    parent = ('import os, subprocess, sys, time; subprocess.Popen([sys.executable, "-I", "-S", '
-              f'{dies_with_parent.__file__!r}, str(os.getpid()), sys.executable, "-c", {child!r}],'
-              ' start_new_session=True); time.sleep(600)')
+    child = (
+        f'import os, time; open({str(told)!r}, "w").write(f"{{os.getpid()}} "); time.sleep(600)'
+    )
+    parent = (
+        'import os, subprocess, sys, time; subprocess.Popen([sys.executable, "-I", "-S", '
+        f'{dies_with_parent.__file__!r}, str(os.getpid()), sys.executable, "-c", {child!r}],'
+        ' start_new_session=True); time.sleep(600)'
+    )
     process = subprocess.Popen(python(parent))
     try:
-        pid = int(wait_for(lambda: told.exists() and told.read_text().endswith(' ')
-                           and told.read_text()))
+        pid = int(
+            wait_for(lambda: told.exists() and told.read_text().endswith(' ') and told.read_text())
+        )
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -228,14 +242,28 @@ def test_a_file_gets_only_the_lines_that_stay():
     assert stream.getvalue() == 'a warning\n'
 
 
-FIRST = {'simulated time [s]': '1', 'wall time [s]': '1.5', 'steps': '1000',
-         'deadlines missed by 5 ms': '3', 'time dropped [s]': '0.5', 'commands accepted': '20',
-         'commands refused': '0', 'state to command since the start, median [ms]': 'nan',
-         'state to command since the start, 99 % [ms]': 'nan'}
-LAST = {**FIRST, 'simulated time [s]': '3', 'wall time [s]': '3.5', 'steps': '3000',
-        'deadlines missed by 5 ms': '4', 'commands accepted': '1020',
-        'state to command since the start, median [ms]': '0.5',
-        'state to command since the start, 99 % [ms]': '2', 'real-time factor': '0.9999'}
+FIRST = {
+    'simulated time [s]': '1',
+    'wall time [s]': '1.5',
+    'steps': '1000',
+    'deadlines missed by 5 ms': '3',
+    'time dropped [s]': '0.5',
+    'commands accepted': '20',
+    'commands refused': '0',
+    'state to command since the start, median [ms]': 'nan',
+    'state to command since the start, 99 % [ms]': 'nan',
+}
+LAST = {
+    **FIRST,
+    'simulated time [s]': '3',
+    'wall time [s]': '3.5',
+    'steps': '3000',
+    'deadlines missed by 5 ms': '4',
+    'commands accepted': '1020',
+    'state to command since the start, median [ms]': '0.5',
+    'state to command since the start, 99 % [ms]': '2',
+    'real-time factor': '0.9999',
+}
 
 
 def record_of_a_run():
@@ -253,9 +281,11 @@ def test_figures_are_those_since_the_beginning():
     summary = summary_of(record_of_a_run(), LAST, FIRST, 'rig')
     assert (summary['sim_time'], summary['wall_time'], summary['realtime_factor']) == (2, 2, 1)
     assert (summary['steps'], summary['deadline_misses'], summary['commands']) == (2000, 1, 1000)
-    assert summary['max_tip_deflection'] == pytest.approx(5e-3)     # the 3, 4, 5 triangle
-    assert next(lines_of(summary)) == ('rig: 2.00 s in 2.00 s, real time x 1.000, 2000 steps, '
-                                       '1 of them more than 5 ms late, the worst by 203 ms')
+    assert summary['max_tip_deflection'] == pytest.approx(5e-3)  # the 3, 4, 5 triangle
+    assert next(lines_of(summary)) == (
+        'rig: 2.00 s in 2.00 s, real time x 1.000, 2000 steps, '
+        '1 of them more than 5 ms late, the worst by 203 ms'
+    )
     assert 'dropped' not in ''.join(lines_of(summary))
     dropped = {**LAST, 'time dropped [s]': '2.5'}
     summary = summary_of(record_of_a_run(), dropped, FIRST, 'rig')
@@ -275,14 +305,20 @@ def test_the_status_line_has_time_pace_joints_tip_and_latency():
     figures = {**LAST, 'state to command, median [ms]': '0.51'}
     record = record_of_a_run()
     assert status_line(record, figures) == (
-        '   0.1 s  real time x 1.000  joints +0.10 +0.20  arm tip   0.0 mm  latency 0.51 ms')
+        '   0.1 s  real time x 1.000  joints +0.10 +0.20  arm tip   0.0 mm  latency 0.51 ms'
+    )
 
 
 def test_a_picture_has_panels_by_unit():
     panels = panels_of_run(record_of_a_run(), prismatic=['slide'])
     assert [panel.label for panel in panels] == [
-        'joint angle [rad]', 'joint position [m]', 'tip deflection [mm]', 'effort [N m]',
-        'effort [N]', 'loop timing [ms]']
+        'joint angle [rad]',
+        'joint position [m]',
+        'tip deflection [mm]',
+        'effort [N m]',
+        'effort [N]',
+        'loop timing [ms]',
+    ]
     tips = panels[2].curves
     assert [curve.label for curve in tips] == ['arm, y', 'arm, z']
     np.testing.assert_allclose(tips[1].values, [4.0, 0.0])
@@ -312,7 +348,7 @@ def swinging(amplitude, delay=0.0):
 
 def test_ringing_is_half_the_range_of_a_tip_while_the_target_stands():
     found = residual_vibration(swinging(3e-3), 0.7)
-    assert found.rests == (pytest.approx((6.0, 6.7), abs=3e-3),)    # the first one is left out
+    assert found.rests == (pytest.approx((6.0, 6.7), abs=3e-3),)  # the first one is left out
     assert found.begin == pytest.approx(5.0, abs=3e-3)
     assert found.amplitude['arm'] == pytest.approx(3e-3, rel=1e-3)  # samples beside the peaks
     assert found.largest == 'arm'
@@ -320,23 +356,32 @@ def test_ringing_is_half_the_range_of_a_tip_while_the_target_stands():
 
 
 def test_a_comparison_says_what_is_left():
-    ringing = [residual_vibration(swinging(4e-3), 0.7),
-               residual_vibration(swinging(1e-4, 0.5), 0.7)]
+    ringing = [
+        residual_vibration(swinging(4e-3), 0.7),
+        residual_vibration(swinging(1e-4, 0.5), 0.7),
+    ]
     summary = comparison_of('zvd', ringing)
     assert summary['ringing_left'] == pytest.approx(1 / 40, rel=1e-2)
     summary = {**summary_of(record_of_a_run(), LAST, FIRST, 'rig'), **summary}
-    assert ('  arm rings after a motion: 4 mm without a shaper, 0.1 mm with zvd: 2.5% is left'
-            in lines_of(summary))
+    assert (
+        '  arm rings after a motion: 4 mm without a shaper, 0.1 mm with zvd: 2.5% is left'
+        in lines_of(summary)
+    )
     alone = comparison_of('ei', ringing[1:])
     assert 'ringing_left' not in alone and alone['ringing'] == pytest.approx(1e-4, rel=1e-2)
-    assert comparison_of('ei', [residual_vibration(record_of_a_run(), 0.7)] * 2)[
-        'ringing_left'] is None
+    assert (
+        comparison_of('ei', [residual_vibration(record_of_a_run(), 0.7)] * 2)['ringing_left']
+        is None
+    )
 
 
 def test_the_picture_of_a_comparison_has_both_runs_in_one_panel():
     panels = panels_of_comparison(swinging(4e-3), swinging(1e-4, 0.5), 'zvd', 4.5)
     assert [panel.label for panel in panels] == [
-        'turn: target [rad]', 'arm: tip, sideways\n[mm]', 'arm: tip, up and down\n[mm]']
+        'turn: target [rad]',
+        'arm: tip, sideways\n[mm]',
+        'arm: tip, up and down\n[mm]',
+    ]
     for panel in panels:
         assert [curve.label for curve in panel.curves] == ['without', 'with zvd']
         assert all(curve.time[0] >= 4.5 for curve in panel.curves)

@@ -44,7 +44,11 @@ def test_mass_per_length_is_the_mass_of_the_link_over_the_length_of_the_beam():
 def test_stiffness_by_direction_belongs_to_the_bending_plane():
     stiffness = arm(flexible_arm()).beam.stiffness
     assert [stiffness(d) for d in ('bending_y', 'bending_z', 'torsion', 'stretch')] == [
-        30, 20, 10, 1e6]
+        30,
+        20,
+        10,
+        1e6,
+    ]
 
 
 def test_a_solid_section_gives_the_textbook_stiffnesses():
@@ -58,14 +62,22 @@ def test_a_solid_section_gives_the_textbook_stiffnesses():
 
 def test_modes_default_to_two_in_bending_one_in_torsion_and_none_in_stretch():
     assert arm(flexible_arm()).beam.coordinates == {
-        'bending_y': 2, 'bending_z': 2, 'torsion': 1, 'stretch': 0}
+        'bending_y': 2,
+        'bending_z': 2,
+        'torsion': 1,
+        'stretch': 0,
+    }
 
 
 def test_elements_default_to_all_coordinates_except_stretch():
     read = arm(flexible_arm(beam(f'{SECTION}<elements count="3"/>'))).beam
     assert read.elements == 3
     assert read.coordinates == {
-        'bending_y': 'all', 'bending_z': 'all', 'torsion': 'all', 'stretch': 0}
+        'bending_y': 'all',
+        'bending_z': 'all',
+        'torsion': 'all',
+        'stretch': 0,
+    }
 
 
 def test_a_direction_without_coordinates_needs_no_stiffness():
@@ -81,25 +93,46 @@ def test_the_section_inertia_is_the_excess_over_a_thin_rod():
 
 def test_torsion_without_a_moment_of_inertia_uses_density_and_section():
     mass = 8000 * 0.02 * 0.03
-    text = robot(link(mass=mass, inertia=(0.0, mass / 12, mass / 12)), joint(), flexibility(beam(
-        '<rectangle width="0.02" height="0.03"/><material E="2e11" G="8e10" density="8000"/>')))
+    text = robot(
+        link(mass=mass, inertia=(0.0, mass / 12, mass / 12)),
+        joint(),
+        flexibility(
+            beam(
+                '<rectangle width="0.02" height="0.03"/><material E="2e11" G="8e10" '
+                'density="8000"/>'
+            )
+        ),
+    )
     # density (Iy + Iz) of a rectangle is its mass per length times (b^2 + h^2) / 12
     assert arm(text).beam.section_inertia == pytest.approx(
-        [mass * (0.02**2 + 0.03**2) / 12, 0, 0], abs=1e-15)
+        [mass * (0.02**2 + 0.03**2) / 12, 0, 0], abs=1e-15
+    )
 
 
 def test_a_wrist_with_a_large_mass_far_along_its_axis_is_accepted():
     far = link('far', mass=1e6, centre='0 0 100', inertia=(0.0, 0.0, 0.0))
-    parts = [link(inertia=(1e-3, 1e-3, 1e-3), centre='0 0 0'), joint(),
-             joint('weld', 'fixed', 'arm', 'far', ''), far]
+    parts = [
+        link(inertia=(1e-3, 1e-3, 1e-3), centre='0 0 0'),
+        joint(),
+        joint('weld', 'fixed', 'arm', 'far', ''),
+        far,
+    ]
     assert read_description(robot(*parts)).joint_names == ['hinge']
 
 
 def test_a_chain_of_three_thousand_flexible_links_is_read():
     # about the first axis, the last links are 3 km away from links of 1 g m2 about themselves
     parts = [link('l0') + joint('j0', child='l0', inside='<axis xyz="1 0 0"/>')]
-    parts += [link(f'l{i}') + joint(f'j{i}', parent=f'l{i - 1}', child=f'l{i}', inside=(
-        '<origin xyz="1 0 0"/><axis xyz="1 0 0"/>')) for i in range(1, 3000)]
+    parts += [
+        link(f'l{i}')
+        + joint(
+            f'j{i}',
+            parent=f'l{i - 1}',
+            child=f'l{i}',
+            inside=('<origin xyz="1 0 0"/><axis xyz="1 0 0"/>'),
+        )
+        for i in range(1, 3000)
+    ]
     parts.append(flexibility(*(beam(name=f'l{i}') for i in range(3000))))
     assert len(read_description(robot(*parts)).joint_names) == 3000
 
@@ -108,7 +141,7 @@ def test_the_inertial_frame_may_be_rotated():
     roll, pitch, yaw = 0.3, -0.7, 1.9
     text = link().replace('xyz="0.5 0 0"', f'xyz="1 2 3" rpy="{roll} {pitch} {yaw}"')
     read = arm(robot(text, joint())).inertial
-    turn = Rotation.from_euler('xyz', [roll, pitch, yaw]).as_matrix()   # fixed axes
+    turn = Rotation.from_euler('xyz', [roll, pitch, yaw]).as_matrix()  # fixed axes
     assert read.inertia == pytest.approx(turn @ np.diag([1e-3, 1 / 6, 1 / 6]) @ turn.T, abs=1e-14)
     assert read.centre == pytest.approx([1, 2, 3])
 
@@ -126,31 +159,47 @@ def test_a_rotor_without_stiffness_belongs_to_a_rigid_drive():
 
 
 def test_links_are_ordered_base_to_tip_for_any_order_in_the_file():
-    parts = [joint('c', 'fixed', 'two', 'three', ''), link('two'), joint('b', child='two',
-             parent='one'), link('three'), joint('a', child='one'), link('one')]
+    parts = [
+        joint('c', 'fixed', 'two', 'three', ''),
+        link('two'),
+        joint('b', child='two', parent='one'),
+        link('three'),
+        joint('a', child='one'),
+        link('one'),
+    ]
     description = read_description(robot(*parts))
     assert [item.name for item in description.links] == ['base', 'one', 'two', 'three']
     assert [item.child for item in description.joints] == ['one', 'two', 'three']
 
 
 def test_several_children_attach_anywhere_along_a_flexible_link():
-    parts = [joint(f'j{i}', 'fixed', 'arm', f'm{i}', f'<origin xyz="{x} 0.3 0"/>') + link(f'm{i}')
-             for i, x in enumerate((0, 0.4, 1))]
+    parts = [
+        joint(f'j{i}', 'fixed', 'arm', f'm{i}', f'<origin xyz="{x} 0.3 0"/>') + link(f'm{i}')
+        for i, x in enumerate((0, 0.4, 1))
+    ]
     description = read_description(robot(link(), joint(), *parts, flexibility(beam())))
-    stations = [arm.station(item.position) for arm in [description.link('arm').beam]
-                for item in description.children('arm')]
+    stations = [
+        arm.station(item.position)
+        for arm in [description.link('arm').beam]
+        for item in description.children('arm')
+    ]
     assert stations == pytest.approx([0, 0.4, 1])
 
 
 def test_a_mimic_joint_is_fixed_at_its_offset_with_a_warning():
-    finger = joint('finger', parent='arm', child='tip', inside='<axis xyz="0 0 1"/>'
-                   '<mimic joint="hinge" offset="0.2"/>')
+    finger = joint(
+        'finger',
+        parent='arm',
+        child='tip',
+        inside='<axis xyz="0 0 1"/><mimic joint="hinge" offset="0.2"/>',
+    )
     description = read_description(robot(link(), joint(), link('tip'), finger))
     assert description.joint('finger').held_at == 0.2
     assert description.joint_names == ['hinge']
     assert description.warnings == (
         '<text>:6: joint "finger" mimics "hinge" and is held at 0.2. Remove <mimic> if it is to '
-        'move by itself.',)
+        'move by itself.',
+    )
 
 
 def test_frames_without_inertia_on_fixed_joints_cause_no_warning():
@@ -159,8 +208,10 @@ def test_frames_without_inertia_on_fixed_joints_cause_no_warning():
 
 
 def test_extensions_of_other_tools_are_ignored():
-    extensions = ('<gazebo reference="arm"><mu1>1</mu1></gazebo><transmission name="t"/>'
-                  '<ros2_control name="r" type="system"/><sensor:camera name="old"/>')
+    extensions = (
+        '<gazebo reference="arm"><mu1>1</mu1></gazebo><transmission name="t"/>'
+        '<ros2_control name="r" type="system"/><sensor:camera name="old"/>'
+    )
     description = read_description(robot(link(), joint(), extensions))
     assert description.warnings == ()
 
@@ -185,14 +236,16 @@ def test_another_parser_reads_the_same_links_joints_and_inertias(name):
     for theirs in other.joints:
         mine = ours.joint(theirs.name)
         assert (mine.kind, mine.parent, mine.child) == (theirs.type, theirs.parent, theirs.child)
-        xyz, rpy = ((theirs.origin.xyz, theirs.origin.rpy) if theirs.origin
-                    else ([0, 0, 0], [0, 0, 0]))
+        xyz, rpy = (
+            (theirs.origin.xyz, theirs.origin.rpy) if theirs.origin else ([0, 0, 0], [0, 0, 0])
+        )
         assert mine.position == pytest.approx(xyz)
         turn = Rotation.from_euler('xyz', rpy or [0, 0, 0]).as_matrix()
         assert mine.rotation == pytest.approx(turn, abs=1e-14)
         if theirs.limit and theirs.type != 'continuous':
             assert (mine.lower, mine.upper, mine.effort) == pytest.approx(
-                (theirs.limit.lower, theirs.limit.upper, theirs.limit.effort))
+                (theirs.limit.lower, theirs.limit.upper, theirs.limit.effort)
+            )
     for theirs in other.links:
         mine = ours.link(theirs.name).inertial
         assert (mine is None) == (theirs.inertial is None)
@@ -200,7 +253,8 @@ def test_another_parser_reads_the_same_links_joints_and_inertias(name):
             assert mine.mass == pytest.approx(theirs.inertial.mass)
             moments = theirs.inertial.inertia.to_matrix()
             assert np.linalg.eigvalsh(mine.inertia) == pytest.approx(
-                np.linalg.eigvalsh(moments), abs=1e-15)
+                np.linalg.eigvalsh(moments), abs=1e-15
+            )
 
 
 @pytest.mark.parametrize('name', sorted(shipped_robots()))

@@ -17,312 +17,432 @@ MISTAKES = {
     # words
     'unknown element': (
         in_beam(f'{SECTION}<dampng ratio="0.1"/>'),
-        '5: unknown element <dampng>. Did you mean "damping".'),
+        '5: unknown element <dampng>. Did you mean "damping".',
+    ),
     'unknown element that resembles nothing': (
         flexible_arm('<gravity/>'),
-        '5: unknown element <gravity>. Known here: link, joint.'),
+        '5: unknown element <gravity>. Known here: link, joint.',
+    ),
     'unknown attribute': (
         in_beam('<section EIy="1" Eiz="1" GJ="1"/>'),
-        '5: unknown attribute "Eiz" of <section>. Did you mean "EIz".'),
+        '5: unknown attribute "Eiz" of <section>. Did you mean "EIz".',
+    ),
     'misspelt element of URDF': (
         robot(link().replace('inertial', 'inertal'), joint()),
-        '3: unknown element <inertal>. Did you mean "inertial".'),
+        '3: unknown element <inertal>. Did you mean "inertial".',
+    ),
     'misspelt attribute of URDF': (
         robot(link(), joint(inside='<dynamics dampng="1"/>')),
-        '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping".'),
+        '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping".',
+    ),
     'orientation in words of other formats': (
         robot(link(), joint(inside=f'{Z}<origin xyz="1 0 0" quat_xyzw="0 0 0 1"/>')),
-        '4: unknown attribute "quat_xyzw" of <origin>. Write rpy="roll pitch yaw" [rad].'),
+        '4: unknown attribute "quat_xyzw" of <origin>. Write rpy="roll pitch yaw" [rad].',
+    ),
     'unknown attribute of an axis': (
         robot(link(), joint(inside='<axis xzy="0 0 1"/>')),
-        '4: unknown attribute "xzy" of <axis>. Did you mean "xyz".'),
+        '4: unknown attribute "xzy" of <axis>. Did you mean "xyz".',
+    ),
     'misspelt link': (
         flexible_arm(beam(name='amr')),
         '5: <flexibility> names the link "amr", which the robot does not have. '
-        'Did you mean "arm".'),
+        'Did you mean "arm".',
+    ),
     'misspelt joint': (
         flexible_arm('<joint name="knee" stiffness="1" rotor_inertia="1"/>'),
         '5: <flexibility> names the joint "knee", which the robot does not have. '
-        'Correct the name, or add what is missing.'),
+        'Correct the name, or add what is missing.',
+    ),
     'stray text': (
         flexible_arm('steel'),
-        '5: stray text "steel" in <flexibility>. Remove it, or make it a comment.'),
+        '5: stray text "steel" in <flexibility>. Remove it, or make it a comment.',
+    ),
     'two flexibilities': (
         robot(link(), joint(), flexibility(), flexibility()),
-        '6: a second <flexibility>, after the one in line 5. Keep one of them.'),
+        '6: a second <flexibility>, after the one in line 5. Keep one of them.',
+    ),
     # values
     'missing value': (
         flexible_arm(f'<link name="arm">{SECTION}</link>'),
-        '5: <link> has no end. Give end [m]: far end of the beam, in the link frame.'),
+        '5: <link> has no end. Give end [m]: far end of the beam, in the link frame.',
+    ),
     'not a number': (
         in_beam('<section EIy="2,5" EIz="1"/>'),
-        '5: EIy = "2,5" is not a number. Write a finite decimal number in N m2.'),
+        '5: EIy = "2,5" is not a number. Write a finite decimal number in N m2.',
+    ),
     'not finite': (
         robot(link(mass=float('nan')), joint()),
-        '3: value = "nan" is not a number. Write a finite decimal number in kg.'),
+        '3: value = "nan" is not a number. Write a finite decimal number in kg.',
+    ),
     'two numbers of three': (
-        in_beam(SECTION, end='1 0'), '5: end = "1 0" is not three numbers. Write end="x y z".'),
+        in_beam(SECTION, end='1 0'),
+        '5: end = "1 0" is not three numbers. Write end="x y z".',
+    ),
     'out of proportion': (
         in_beam('<section EIy="1e300" EIz="1"/>'),
-        '5: EIy = 1e300 is out of all proportion. Give EIy in SI units.'),
+        '5: EIy = 1e300 is out of all proportion. Give EIy in SI units.',
+    ),
     'negative stiffness': (
         in_beam('<section EIy="-2" EIz="1"/>'),
-        '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: resists bending_z.'),
+        '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: resists bending_z.',
+    ),
     'zero stiffness of a joint': (
         flexible_arm('<joint name="hinge" stiffness="0" rotor_inertia="1"/>'),
         '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: between motor side and '
-        'link side; absent: rigid.'),
+        'link side; absent: rigid.',
+    ),
     'damping above critical': (
         in_beam(f'{SECTION}<damping ratio="1.5"/>'),
         '5: ratio = 1.5 must be < 1. Give ratio: fraction of critical damping of every mode of '
-        'the arm at zero with its joints locked.'),
+        'the arm at zero with its joints locked.',
+    ),
     'fraction of a mode': (
         in_beam(f'{SECTION}<modes torsion="0.5"/>'),
         '5: torsion = 0.5 is no whole number from 0 to 50. Give torsion: elastic coordinates of '
-        'torsion; uses GJ.'),
+        'torsion; uses GJ.',
+    ),
     'too many modes': (
         in_beam(f'{SECTION}<modes bending_y="51"/>'),
         '5: bending_y = 51 is no whole number from 0 to 50. Give bending_y: elastic coordinates '
-        'of bending along y; uses EIz.'),
+        'of bending along y; uses EIz.',
+    ),
     'too many elements': (
         in_beam(f'{SECTION}<elements count="1001"/>'),
-        '5: count = 1001 is no whole number from 1 to 1000. Give count: elements per segment.'),
+        '5: count = 1001 is no whole number from 1 to 1000. Give count: elements per segment.',
+    ),
     'too many segments': (
         in_beam(f'{SECTION}<modes segments="1001"/>'),
         '5: segments = 1001 is no whole number from 1 to 1000. Give segments: flexible bodies, '
-        'fixed end to end, that the beam is cut into.'),
+        'fixed end to end, that the beam is cut into.',
+    ),
     'too many coordinates': (
         in_beam(f'{SECTION}<elements count="51" torsion="0" stretch="all" segments="20"/>'),
         '5: flexible link "arm" has 5100 elastic coordinates. Keep to 5000, with fewer segments '
-        'or fewer elements.'),
+        'or fewer elements.',
+    ),
     'axis without direction': (
         robot(link(), joint(inside='<axis xyz="0 0 0"/>')),
-        '4: xyz = "0 0 0" has no direction. Give xyz a length other than zero.'),
+        '4: xyz = "0 0 0" has no direction. Give xyz a length other than zero.',
+    ),
     # beams
     'no section': (
         in_beam(''),
         '5: flexible link "arm" has no bending stiffness. Give its <section> EIy and EIz [N m2], '
-        'or remove it from <flexibility>.'),
+        'or remove it from <flexibility>.',
+    ),
     'no stiffness for a direction': (
         in_beam('<section EIy="1" EIz="1"/>'),
         '5: flexible link "arm" has coordinates of torsion but no GJ. Give its <section> GJ '
-        '[N m2], or set torsion="0" in <modes>.'),
+        '[N m2], or set torsion="0" in <modes>.',
+    ),
     'no shear modulus for torsion': (
         in_beam('<rod diameter="0.02"/><material E="2e11"/>'),
         '5: flexible link "arm" has coordinates of torsion but no GJ. Give its <material> G [Pa], '
-        'or set torsion="0" in <modes>.'),
+        'or set torsion="0" in <modes>.',
+    ),
     'no moment of inertia for torsion': (
         robot(link(inertia=(0.0, 1 / 6, 1 / 6)), joint(), flexibility(beam())),
         '5: <inertial> gives flexible link "arm" no moment of inertia about its beam, which '
-        'torsion needs. Give it in <inertia>: ixx, if the beam lies along x [kg m2].'),
+        'torsion needs. Give it in <inertia>: ixx, if the beam lies along x [kg m2].',
+    ),
     'zero length': (
         in_beam(SECTION, end='0 0 0'),
         '5: flexible link "arm" has the length zero. Give the far end of the beam: end="x y z" '
-        '[m].'),
+        '[m].',
+    ),
     'y axis along the beam': (
         in_beam(SECTION, more=' y_axis="2 0 0"'),
         '5: y_axis lies along the beam of "arm". Give a y_axis across the beam, for instance '
-        'y_axis="0 1 0".'),
+        'y_axis="0 1 0".',
+    ),
     'default y axis along the beam': (
-        robot(link(centre='0 0.5 0', inertia=(1 / 6, 1e-3, 1 / 6)), joint(),
-              flexibility(beam(end='0 1 0'))),
+        robot(
+            link(centre='0 0.5 0', inertia=(1 / 6, 1e-3, 1 / 6)),
+            joint(),
+            flexibility(beam(end='0 1 0')),
+        ),
         '5: the default y_axis 0 1 0 lies along the beam of "arm". Give a y_axis across the beam, '
-        'for instance y_axis="0 0 1".'),
+        'for instance y_axis="0 0 1".',
+    ),
     'flexible link without mass': (
         robot('<link name="arm"/>', joint(), flexibility(beam())),
         '5: flexible link "arm" has no mass. Give the link an <inertial> with the mass of the '
-        'whole beam.'),
+        'whole beam.',
+    ),
     'mass against density and section': (
         in_beam(f'<rod diameter="0.02"/>{STEEL}'),
         '5: flexible link "arm" weighs 2 kg, but density and section make 2.46615 kg. Correct one '
-        'of them; motors and payloads belong in links of their own.'),
+        'of them; motors and payloads belong in links of their own.',
+    ),
     'beam end off the link': (
         in_beam(SECTION, end='10 0 0'),
         '5: the beam of "arm" is off the link: its centre of mass lies at 0.5 of 10 m along the '
         'beam and 0 m beside it. Correct end [m], or the <origin> of the <inertial>, which is at '
-        'half the beam.'),
+        'half the beam.',
+    ),
     'child beyond the beam': (
-        robot(link(), joint(), link('tip'),
-              joint('far', 'fixed', 'arm', 'tip', '<origin xyz="1.2 0 0"/>'), flexibility(beam())),
+        robot(
+            link(),
+            joint(),
+            link('tip'),
+            joint('far', 'fixed', 'arm', 'tip', '<origin xyz="1.2 0 0"/>'),
+            flexibility(beam()),
+        ),
         '6: joint "far" would ride at 1.2 m on the beam of link "arm", which ends at 1 m. Move '
-        'its <origin> between the ends of the beam, or correct the end of the beam.'),
+        'its <origin> between the ends of the beam, or correct the end of the beam.',
+    ),
     'child behind the beam': (
-        robot(link(), joint(), link('tip'),
-              joint('far', 'fixed', 'arm', 'tip', '<origin xyz="-0.1 0 0"/>'),
-              flexibility(beam())),
+        robot(
+            link(),
+            joint(),
+            link('tip'),
+            joint('far', 'fixed', 'arm', 'tip', '<origin xyz="-0.1 0 0"/>'),
+            flexibility(beam()),
+        ),
         '6: joint "far" would ride at -0.1 m on the beam of link "arm", which ends at 1 m. Move '
-        'its <origin> between the ends of the beam, or correct the end of the beam.'),
+        'its <origin> between the ends of the beam, or correct the end of the beam.',
+    ),
     'two sections': (
         in_beam(f'{SECTION}<rod diameter="0.1"/>'),
-        '5: flexible link "arm" has a <section> and a <rod>. Keep one of them.'),
+        '5: flexible link "arm" has a <section> and a <rod>. Keep one of them.',
+    ),
     'section with material': (
         in_beam(f'{SECTION}{STEEL}'),
         '5: flexible link "arm" has a <section> and a <material>. Keep one of them: <section> '
-        'holds stiffnesses.'),
+        'holds stiffnesses.',
+    ),
     'rod without material': (
         in_beam('<rod diameter="0.02"/>'),
-        '5: the <rod> of "arm" has no <material>. Add <material E="..." G="..." density="..."/>.'),
+        '5: the <rod> of "arm" has no <material>. Add <material E="..." G="..." density="..."/>.',
+    ),
     'thick wall': (
         in_beam(f'<tube outer="0.02" wall="0.011"/>{STEEL}'),
-        '5: the wall of "arm" is thicker than half its diameter. Give wall [m] below '
-        'outer / 2.'),
+        '5: the wall of "arm" is thicker than half its diameter. Give wall [m] below outer / 2.',
+    ),
     'modes and elements': (
         in_beam(f'{SECTION}<modes/><elements count="2"/>'),
-        '5: flexible link "arm" has <modes> and <elements>. Keep one of them.'),
+        '5: flexible link "arm" has <modes> and <elements>. Keep one of them.',
+    ),
     'no coordinates': (
         in_beam(f'{SECTION}<modes bending_y="0" bending_z="0" torsion="0"/>'),
         '5: flexible link "arm" has no elastic coordinates. Give it at least one, or remove it '
-        'from <flexibility>.'),
+        'from <flexibility>.',
+    ),
     'more modes than elements': (
         in_beam(f'{SECTION}<elements count="2" torsion="3"/>'),
         '5: 2 elements of "arm" have no 3 modes of torsion. Ask for at most 2, or give more '
-        'elements.'),
+        'elements.',
+    ),
     'unknown boundary': (
         in_beam(f'{SECTION}<modes boundary="fre"/>'),
-        '5: boundary = "fre" is not one of: static, free, mass, inertia. Did you mean "free".'),
+        '5: boundary = "fre" is not one of: static, free, mass, inertia. Did you mean "free".',
+    ),
     'empty damping': (
         in_beam(f'{SECTION}<damping/>'),
-        '5: the <damping> of "arm" has neither a ratio nor a time_constant. Give one of them.'),
+        '5: the <damping> of "arm" has neither a ratio nor a time_constant. Give one of them.',
+    ),
     'damping twice over': (
         in_beam(f'{SECTION}<damping ratio="0" time_constant="0"/>'),
-        '5: the <damping> of "arm" has both a ratio and a time_constant. Give one of them.'),
+        '5: the <damping> of "arm" has both a ratio and a time_constant. Give one of them.',
+    ),
     'sensor beyond the beam': (
         in_beam(f'{SECTION}<flex_sensor name="s" from="0.9" to="1.1" plane="xy"/>'),
         '5: flex sensor "s" reaches from 0.9 to 1.1 m on a beam of 1 m. Give 0 <= from <= to <= '
-        'length.'),
+        'length.',
+    ),
     'sensor in a plane without bending': (
-        in_beam(f'{SECTION}<modes bending_z="0"/>'
-                '<flex_sensor name="s" from="0" to="1" plane="xz"/>'),
+        in_beam(
+            f'{SECTION}<modes bending_z="0"/><flex_sensor name="s" from="0" to="1" plane="xz"/>'
+        ),
         '5: flex sensor "s" measures in the plane xz, but flexible link "arm" has no coordinates '
-        'of bending_z. Give it coordinates of bending_z, or remove the sensor.'),
+        'of bending_z. Give it coordinates of bending_z, or remove the sensor.',
+    ),
     'two sensors of one name': (
         in_beam(SECTION + 2 * '<flex_sensor name="s" from="0.1" to="0.2" plane="xz"/>'),
-        '5: flexible link "arm" has two flex sensors "s". Rename one of them.'),
+        '5: flexible link "arm" has two flex sensors "s". Rename one of them.',
+    ),
     'link twice': (
         flexible_arm(beam(), beam()),
-        '5: <flexibility> describes the link "arm" twice. Keep one of them.'),
+        '5: <flexibility> describes the link "arm" twice. Keep one of them.',
+    ),
     # flexible joints
     'massless motor side': (
         flexible_arm('<joint name="hinge" stiffness="1"/>'),
         '5: flexible joint "hinge" has no rotor_inertia, so that its motor side has no mass. Give '
-        'rotor_inertia [kg m2].'),
+        'rotor_inertia [kg m2].',
+    ),
     'gear on a fixed joint': (
-        robot(link(), joint(kind='fixed'), flexibility(
-            beam(), '<joint name="hinge" stiffness="1" rotor_inertia="1"/>')),
-        '5: joint "hinge" is fixed, so it has no gear. Remove it from <flexibility>.'),
+        robot(
+            link(),
+            joint(kind='fixed'),
+            flexibility(beam(), '<joint name="hinge" stiffness="1" rotor_inertia="1"/>'),
+        ),
+        '5: joint "hinge" is fixed, so it has no gear. Remove it from <flexibility>.',
+    ),
     'damping without stiffness': (
         flexible_arm('<joint name="hinge" damping="1"/>'),
         '5: joint "hinge" has a damping but no stiffness. Give its stiffness, or put the friction '
-        "into the joint's <dynamics>."),
+        "into the joint's <dynamics>.",
+    ),
     'joint that says nothing': (
         flexible_arm('<joint name="hinge"/>'),
         '5: joint "hinge" has no stiffness, rotor_inertia, spring_stiffness or static_friction. '
-        'Give one of them, or remove the joint from <flexibility>.'),
+        'Give one of them, or remove the joint from <flexibility>.',
+    ),
     'less static friction than in motion': (
-        robot(link(), joint(kind='revolute', inside='<axis xyz="0 0 1"/><limit lower="-1" '
-              'upper="1" effort="1" velocity="1"/><dynamics friction="0.5"/>'),
-              flexibility('<joint name="hinge" static_friction="0.4"/>')),
+        robot(
+            link(),
+            joint(
+                kind='revolute',
+                inside='<axis xyz="0 0 1"/><limit lower="-1" '
+                'upper="1" effort="1" velocity="1"/><dynamics friction="0.5"/>',
+            ),
+            flexibility('<joint name="hinge" static_friction="0.4"/>'),
+        ),
         '5: joint "hinge" has a static_friction of 0.4, less than the friction of 0.5 in its '
-        '<dynamics>. Correct one of them.'),
+        '<dynamics>. Correct one of them.',
+    ),
     # the tree
     'two parents': (
         robot(link(), joint(), joint('again')),
         '5: link "arm" has two parents: it is the child of the joints "hinge" and "again". Remove '
-        'one of them.'),
+        'one of them.',
+    ),
     'loop apart from the base': (
-        robot(link('a'), link('b'), joint('ab', parent='a', child='b'),
-              joint('ba', parent='b', child='a')),
-        '6: joint "ba" is part of a loop of links. Remove one joint of the loop.'),
+        robot(
+            link('a'),
+            link('b'),
+            joint('ab', parent='a', child='b'),
+            joint('ba', parent='b', child='a'),
+        ),
+        '6: joint "ba" is part of a loop of links. Remove one joint of the loop.',
+    ),
     'loop with further links': (
-        robot(link('tip'), link('a'), joint('tip', parent='a', child='tip'), link('b'),
-              joint('ab', parent='a', child='b'), joint('ba', parent='b', child='a')),
-        '8: joint "ba" is part of a loop of links. Remove one joint of the loop.'),
+        robot(
+            link('tip'),
+            link('a'),
+            joint('tip', parent='a', child='tip'),
+            link('b'),
+            joint('ab', parent='a', child='b'),
+            joint('ba', parent='b', child='a'),
+        ),
+        '8: joint "ba" is part of a loop of links. Remove one joint of the loop.',
+    ),
     'no root': (
         robot(link(), joint(), joint('back', parent='arm', child='base')),
         '5: joint "back" is part of a loop of links, and the robot has no base. Remove one joint '
-        'of the loop.'),
+        'of the loop.',
+    ),
     'joint from a link to itself': (
         robot(link(), joint(parent='arm')),
-        '4: joint "hinge" connects link "arm" to itself. Correct its <parent> or its <child>.'),
+        '4: joint "hinge" connects link "arm" to itself. Correct its <parent> or its <child>.',
+    ),
     'several roots': (
         robot(link(), joint(), link('lost'), link('found')),
         '5: the robot has several bases: "base", "lost", "found". Connect them with joints, or '
-        'remove the links that are not used.'),
+        'remove the links that are not used.',
+    ),
     'very many roots': (
         robot(*(f'<link name="l{i}"/>' for i in range(6))),
         '3: the robot has several bases: "base", "l0", "l1", "l2", "l3" and 2 more. Connect them '
-        'with joints, or remove the links that are not used.'),
+        'with joints, or remove the links that are not used.',
+    ),
     'unknown parent': (
         robot(link(), joint(parent='bas')),
-        '4: joint "hinge" has the parent "bas", which is no link. Did you mean "base".'),
+        '4: joint "hinge" has the parent "bas", which is no link. Did you mean "base".',
+    ),
     'second link of a name': (
         robot(link(), link(), joint()),
-        '4: a second link "arm", after the one in line 3. Rename one link.'),
+        '4: a second link "arm", after the one in line 3. Rename one link.',
+    ),
     'floating joint': (
         robot(link(), joint(kind='floating')),
         '4: joint "hinge" is floating, which is not simulated here. Build it from revolute and '
-        'prismatic joints, or make it fixed.'),
+        'prismatic joints, or make it fixed.',
+    ),
     'unknown kind of joint': (
         robot(link(), joint(kind='revolut')),
         '4: type = "revolut" is not one of: revolute, continuous, prismatic, fixed. Did you mean '
-        '"revolute".'),
+        '"revolute".',
+    ),
     'revolute joint without limits': (
         robot(link(), joint(kind='revolute')),
         '4: revolute joint "hinge" has no <limit>. Add <limit lower upper effort velocity/>, or '
-        'make it continuous.'),
+        'make it continuous.',
+    ),
     'limits exchanged': (
         robot(link(), joint(kind='prismatic', inside='<limit lower="1" upper="-1"/>')),
-        '4: joint "hinge" has its lower limit 1 above its upper limit -1. Exchange them.'),
+        '4: joint "hinge" has its lower limit 1 above its upper limit -1. Exchange them.',
+    ),
     'mimic of nothing': (
         robot(link(), joint(inside='<mimic joint="hing"/>')),
-        '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge".'),
+        '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge".',
+    ),
     'joint without a child': (
         robot(link(), joint().replace('<child link="arm"/>', '')),
-        '4: joint "hinge" has no <child>. Add <child link="..."/>.'),
+        '4: joint "hinge" has no <child>. Add <child link="..."/>.',
+    ),
     # bodies
     'negative mass': (
         robot(link(mass=-1.0), joint()),
-        '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].'),
+        '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].',
+    ),
     'negative mass of a flexible link': (
         robot(link(mass=-1.0), joint(), flexibility(beam())),
-        '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].'),
+        '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].',
+    ),
     'inertia without mass': (
         robot(link(mass=0.0), joint()),
         '3: no body has the inertia of link "arm": it has no mass. Correct its <inertia> [kg m2]; '
-        'products are often wrong in sign or size.'),
+        'products are often wrong in sign or size.',
+    ),
     'inertia that is not positive definite': (
         robot(link(inertia=(1.0, 1.0, 1.0), products=(2.0, 0.0, 0.0)), joint()),
         '3: no body has the inertia of link "arm": it is not positive definite (principal moments '
         '-1, 1, 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
-        'sign or size.'),
+        'sign or size.',
+    ),
     'inertia against the triangle inequality': (
         robot(link(inertia=(1.0, 1.0, 3.0)), joint()),
         '3: no body has the inertia of link "arm": it breaks the triangle inequality (principal '
         'moments 1 + 1 < 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
-        'sign or size.'),
+        'sign or size.',
+    ),
     'moving end without mass': (
         robot('<link name="arm"/>', joint(), link('rotor'), joint('spin', child='rotor')),
         '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
-        'beyond it an <inertial>, or fix the joint.'),
+        'beyond it an <inertial>, or fix the joint.',
+    ),
     'point mass on the axis of its joint': (
         robot(link(inertia=(0.0, 0.0, 0.0), centre='0 0 0.3'), joint()),
         '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
-        'beyond it an <inertial>, or fix the joint.'),
+        'beyond it an <inertial>, or fix the joint.',
+    ),
     'a flexible robot without any mass': (
-        robot('<link name="arm"/>', joint(),
-              flexibility('<joint name="hinge" stiffness="1" rotor_inertia="1"/>')),
+        robot(
+            '<link name="arm"/>',
+            joint(),
+            flexibility('<joint name="hinge" stiffness="1" rotor_inertia="1"/>'),
+        ),
         '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
-        'beyond it an <inertial>, or fix the joint.'),
+        'beyond it an <inertial>, or fix the joint.',
+    ),
     'one moment only, about an axis that turns': (
-        robot(link(), joint(), link('rotor', inertia=(0.0, 0.0, 1e-3)),
-              joint('spin', parent='arm', child='rotor')),
+        robot(
+            link(),
+            joint(),
+            link('rotor', inertia=(0.0, 0.0, 1e-3)),
+            joint('spin', parent='arm', child='rotor'),
+        ),
         '5: no body has the inertia of link "rotor": it breaks the triangle inequality (principal '
         'moments 0 + 0 < 0.001 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
-        'sign or size.'),
+        'sign or size.',
+    ),
     'inertial without inertia': (
         robot(re.sub('<inertia .*?/>', '', link()), joint()),
         '3: the <inertial> of link "arm" has no <inertia>. Give it a <inertia>, or remove the '
-        '<inertial>.'),
+        '<inertial>.',
+    ),
 }
 
 

@@ -10,40 +10,56 @@ INTENDED = {
     'misspelt': ('<flexibilty/>', 'unknown element <flexibilty>. Did you mean "flexibility".'),
     'capital': ('<Flexibility/>', 'unknown element <Flexibility>. Did you mean "flexibility".'),
     'with a version': (
-        '<flexibility_v2/>', 'unknown element <flexibility_v2>. Did you mean "flexibility".'),
+        '<flexibility_v2/>',
+        'unknown element <flexibility_v2>. Did you mean "flexibility".',
+    ),
     'short': ('<flex/>', 'unknown element <flex>. Did you mean "flexibility".'),
     'with a word before it': (
-        '<my_flexibility/>', 'unknown element <my_flexibility>. Did you mean "flexibility".'),
+        '<my_flexibility/>',
+        'unknown element <my_flexibility>. Did you mean "flexibility".',
+    ),
     'with a prefix': (
-        '<f:flexibility xmlns:f="urn:f"/>', '<flexibility> stands in a namespace of its own. '
-        'Write it without a prefix and without xmlns.'),
+        '<f:flexibility xmlns:f="urn:f"/>',
+        '<flexibility> stands in a namespace of its own. '
+        'Write it without a prefix and without xmlns.',
+    ),
     'with an undeclared prefix': (
-        '<f:flexibility/>', '<flexibility> stands in a namespace of its own. Write it without a '
-        'prefix and without xmlns.'),
+        '<f:flexibility/>',
+        '<flexibility> stands in a namespace of its own. Write it without a '
+        'prefix and without xmlns.',
+    ),
     'with a namespace': (
-        '<flexibility xmlns="urn:f"/>', '<flexibility> stands in a namespace of its own. Write it '
-        'without a prefix and without xmlns.'),
+        '<flexibility xmlns="urn:f"/>',
+        '<flexibility> stands in a namespace of its own. Write it '
+        'without a prefix and without xmlns.',
+    ),
     'in another element': (
         '<gazebo><flexibilty/></gazebo>',
-        '<flexibilty> stands in <gazebo>. Move it directly under <robot>.'),
+        '<flexibilty> stands in <gazebo>. Move it directly under <robot>.',
+    ),
     'in a link': (
         '<link name="l"><flexibility/></link>',
-        '<flexibility> stands in <link>. Move it directly under <robot>.'),
+        '<flexibility> stands in <link>. Move it directly under <robot>.',
+    ),
     'in itself': (
         flexibility(flexibility()),
-        '<flexibility> stands in <flexibility>. Move it directly under <robot>.'),
+        '<flexibility> stands in <flexibility>. Move it directly under <robot>.',
+    ),
     'section in a link of URDF': (
         f'<link name="l">{SECTION}</link>',
         'the element <section> of link "l" stands outside <flexibility>. Move it into '
-        '<flexibility>.'),
+        '<flexibility>.',
+    ),
     'end of a link of URDF': (
         '<link name="l" end="1 0 0"/>',
         'the attribute "end" of link "l" stands outside <flexibility>. Move it into '
-        '<flexibility>.'),
+        '<flexibility>.',
+    ),
     'stiffness of a joint of URDF': (
         joint().replace('<joint', '<joint stiffness="9"'),
         'the attribute "stiffness" of joint "hinge" stands outside <flexibility>. Move it into '
-        '<flexibility>.'),
+        '<flexibility>.',
+    ),
 }
 
 
@@ -54,7 +70,9 @@ def test_a_misplaced_part_of_flexibility_is_reported(what):
 
 
 def test_words_shared_with_other_tools_are_ignored():
-    text = ('<gazebo><damping>1</damping><rod/><elements/></gazebo><material name="steel"/>'
-            '<link name="l"><visual><material name="steel"/></visual></link>')
+    text = (
+        '<gazebo><damping>1</damping><rod/><elements/></gazebo><material name="steel"/>'
+        '<link name="l"><visual><material name="steel"/></visual></link>'
+    )
     text += joint('weld', 'fixed', 'arm', 'l', '')
     assert read_description(robot(link(), joint(), text, flexibility(beam()))).warnings == ()

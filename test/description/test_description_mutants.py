@@ -14,10 +14,12 @@ from flex_robot_sim.util.share import shipped_robots
 
 SEED = 20261121
 
+# fmt: off
 JUNK = ['', '0', '-1', '1e999', '-1e-400', 'nan', 'inf', '1e29', '1_0', '0x10', '½', '१', '1 2',
         '"', '<', '>', '&', '&lt;', '&#0;', '&#10;', ']]>', '<!--', '-->', '<?x', '<![CDATA[',
         '<!DOCTYPE a [', '\0', '\x1b[31m', '\u202e', '\U0001f9be', 'é' * 50, ' ' * 300, 'a' * 5000,
         '9' * 400, 'all', 'mimic', 'true', '../../..', '${x}', '$(find a)', '%s%n', '{0}']
+# fmt: on
 WORDS = re.compile(r'[A-Za-z_]{2,}')
 VALUES = re.compile(r'"[^"]*"')
 # an element without a nested one of the same name; a step goes from one `<` to the next
@@ -44,7 +46,7 @@ def replace_word(text, rng):
 
 def misspell(text, rng):
     at = rng.randrange(len(text))
-    return text[:at] + rng.choice('abxyz01<>"/= ') + text[at + rng.randrange(3):]
+    return text[:at] + rng.choice('abxyz01<>"/= ') + text[at + rng.randrange(3) :]
 
 
 def drop_element(text, rng):
@@ -61,12 +63,12 @@ def move_element(text, rng):
 
 
 def truncate(text, rng):
-    return text[:rng.randrange(len(text))]
+    return text[: rng.randrange(len(text))]
 
 
 def cut_out(text, rng):
     at = rng.randrange(len(text))
-    return text[:at] + text[at + rng.randrange(200):]
+    return text[:at] + text[at + rng.randrange(200) :]
 
 
 def insert_junk(text, rng):
@@ -74,7 +76,7 @@ def insert_junk(text, rng):
     return text[:at] + rng.choice(JUNK) + text[at:]
 
 
-@functools.lru_cache(200)       # most mutations are the first of a robot
+@functools.lru_cache(200)  # most mutations are the first of a robot
 def find(pattern, text):
     return list(pattern.finditer(text))
 
@@ -85,11 +87,22 @@ def replace_one(pattern, text, new, rng, change=None):
     if not matches:
         return text
     match = rng.choice(matches)
-    return text[:match.start()] + (change(match[0]) if change else new) + text[match.end():]
+    return text[: match.start()] + (change(match[0]) if change else new) + text[match.end() :]
 
 
-MUTATIONS = [replace_value, scale_value, negate_value, replace_word, misspell, drop_element,
-             double_element, move_element, truncate, cut_out, insert_junk]
+MUTATIONS = [
+    replace_value,
+    scale_value,
+    negate_value,
+    replace_word,
+    misspell,
+    drop_element,
+    double_element,
+    move_element,
+    truncate,
+    cut_out,
+    insert_junk,
+]
 
 
 def read_and_show(text):
@@ -107,19 +120,21 @@ def read_and_show(text):
 def test_broken_robots_are_read_or_cause_a_one_line_error(mutants):
     rng = random.Random(SEED)
     # without comments, to save time; other tests check the line numbers in messages
-    originals = [re.sub('<!--.*?-->', '', path.read_text(encoding='utf-8'), flags=re.DOTALL)
-                 for path in shipped_robots().values()]
+    originals = [
+        re.sub('<!--.*?-->', '', path.read_text(encoding='utf-8'), flags=re.DOTALL)
+        for path in shipped_robots().values()
+    ]
     for number in range(mutants):
         text = rng.choice(originals)
         for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
             text = rng.choice(MUTATIONS)(text, rng) or ' '
         if '<' not in text:
-            continue                # the reader interprets a text without a tag as a file name
+            continue  # the reader interprets a text without a tag as a file name
         try:
             lines = read_and_show(text)
         except Exception as error:
             raise AssertionError(f'mutant {number} of seed {SEED}:\n{text}') from error
-        for line in lines:      # `...` ends a truncated text
+        for line in lines:  # `...` ends a truncated text
             assert re.fullmatch(r'<text>:\d+: (.+\.|.{550,} \.\.\.)', line), line
 
 

@@ -21,8 +21,10 @@ def sections(text, mark):
 
 
 def elements(part):
-    return {heading.strip('`<>'): body
-            for heading, body in sections(sections(PAGE, '##')[part], '###').items()}
+    return {
+        heading.strip('`<>'): body
+        for heading, body in sections(sections(PAGE, '##')[part], '###').items()
+    }
 
 
 def row(name, attribute):

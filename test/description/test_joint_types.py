@@ -16,10 +16,14 @@ def arm_with(kind):
     return load(robot(joint(kind=kind, inside=f'<axis xyz="0 1 0"/>{limit}'), link()))
 
 
-@pytest.mark.parametrize('kind, unit, effort_unit, screw', [
-    ('revolute', 'rad', 'N m', [0, 1, 0, 0, 0, 0]),
-    ('continuous', 'rad', 'N m', [0, 1, 0, 0, 0, 0]),
-    ('prismatic', 'm', 'N', [0, 0, 0, 0, 1, 0])])
+@pytest.mark.parametrize(
+    'kind, unit, effort_unit, screw',
+    [
+        ('revolute', 'rad', 'N m', [0, 1, 0, 0, 0, 0]),
+        ('continuous', 'rad', 'N m', [0, 1, 0, 0, 0, 0]),
+        ('prismatic', 'm', 'N', [0, 0, 0, 0, 1, 0]),
+    ],
+)
 def test_a_joint_has_the_screw_and_the_units_of_its_type(kind, unit, effort_unit, screw):
     arm = arm_with(kind)
     assert (arm.units, arm.effort_units) == ((unit,), (effort_unit,))

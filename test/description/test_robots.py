@@ -17,8 +17,18 @@ from scipy.optimize import brentq
 from flex_robot_sim.description import read_description
 
 FOLDER = ROOT / 'urdf'
-NAMES = ['canadarm2', 'dual_screw_arm', 'element_sum_arm_1', 'element_sum_arm_2', 'ella', 'rcm',
-         'rig', 'single_link', 'spin_up_8m', 'two_link']
+NAMES = [
+    'canadarm2',
+    'dual_screw_arm',
+    'element_sum_arm_1',
+    'element_sum_arm_2',
+    'ella',
+    'rcm',
+    'rig',
+    'single_link',
+    'spin_up_8m',
+    'two_link',
+]
 
 
 def robot(name):
@@ -31,8 +41,7 @@ def text(name):
 
 def read_numbers(name, link, element):
     """Return the numbers in `element` of a flexible link; None without it."""
-    found = ElementTree.fromstring(text(name)).find(
-        f"flexibility/link[@name='{link}']/{element}")
+    found = ElementTree.fromstring(text(name)).find(f"flexibility/link[@name='{link}']/{element}")
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
@@ -96,8 +105,13 @@ def test_motors_hold_any_pose_with_half_their_effort(name):
     model = pin.buildModelFromXML(text(name))
     data, random = model.createData(), np.random.default_rng(1)
     low, high = model.lowerPositionLimit, model.upperPositionLimit
-    worst = max((np.abs(pin.computeGeneralizedGravity(model, data, random.uniform(low, high)))
-                 for _ in range(1000)), key=lambda torque: np.max(torque / model.effortLimit))
+    worst = max(
+        (
+            np.abs(pin.computeGeneralizedGravity(model, data, random.uniform(low, high)))
+            for _ in range(1000)
+        ),
+        key=lambda torque: np.max(torque / model.effortLimit),
+    )
     assert np.all(2 * worst < model.effortLimit)
 
 
@@ -117,16 +131,23 @@ def section(name, link):
         return np.pi * (r**2 - s**2), moment, moment, 2 * moment
     y, z = rectangle['width'], rectangle['height']
     long, short = max(y, z), min(y, z)
-    odd = np.arange(1, 60, 2)       # Timoshenko and Goodier, Theory of Elasticity, article 109
+    odd = np.arange(1, 60, 2)  # Timoshenko and Goodier, Theory of Elasticity, article 109
     series = np.sum(np.tanh(odd * np.pi * long / (2 * short)) / odd**5)
     torsion = long * short**3 / 3 * (1 - 192 / np.pi**5 * short / long * series)
     return y * z, y * z**3 / 12, z * y**3 / 12, torsion
 
 
 LINKS_OF_MATERIAL = [
-    ('two_link', 'upper_arm'), ('two_link', 'forearm'), ('single_link', 'arm'),
-    ('dual_screw_arm', 'link_2'), ('dual_screw_arm', 'link_3'), ('element_sum_arm_1', 'link_2'),
-    ('element_sum_arm_2', 'link_1'), ('element_sum_arm_2', 'link_2'), ('rig', 'strip')]
+    ('two_link', 'upper_arm'),
+    ('two_link', 'forearm'),
+    ('single_link', 'arm'),
+    ('dual_screw_arm', 'link_2'),
+    ('dual_screw_arm', 'link_3'),
+    ('element_sum_arm_1', 'link_2'),
+    ('element_sum_arm_2', 'link_1'),
+    ('element_sum_arm_2', 'link_2'),
+    ('rig', 'strip'),
+]
 
 
 @pytest.mark.parametrize('name, link', LINKS_OF_MATERIAL)
@@ -137,18 +158,25 @@ def test_inertia_equals_that_of_a_uniform_bar_of_the_material(name, link):
     mass = rho * area * length
     assert link.inertial.mass == pytest.approx(mass, rel=1e-7)
     assert link.inertial.centre == pytest.approx(link.beam.end / 2)
-    assert np.diag(link.inertial.inertia) == pytest.approx([
-        rho * (Iy + Iz) * length, mass * length**2 / 12 + rho * Iy * length,
-        mass * length**2 / 12 + rho * Iz * length], rel=1e-7)
+    assert np.diag(link.inertial.inertia) == pytest.approx(
+        [
+            rho * (Iy + Iz) * length,
+            mass * length**2 / 12 + rho * Iy * length,
+            mass * length**2 / 12 + rho * Iz * length,
+        ],
+        rel=1e-7,
+    )
 
 
 @pytest.mark.parametrize('name, link', LINKS_OF_MATERIAL)
 def test_stiffness_equals_that_of_the_section(name, link):
     _, Iy, Iz, torsion = section(name, link)
     material, beam = read_numbers(name, link, 'material'), robot(name).link(link).beam
-    for direction, value, tolerance in (('bending_y', material['E'] * Iz, 1e-9),
-                                        ('bending_z', material['E'] * Iy, 1e-9),
-                                        ('torsion', material['G'] * torsion, 1e-3)):
+    for direction, value, tolerance in (
+        ('bending_y', material['E'] * Iz, 1e-9),
+        ('bending_z', material['E'] * Iy, 1e-9),
+        ('torsion', material['G'] * torsion, 1e-3),
+    ):
         # handbooks replace the series for torsion by fits with an error of 1e-3
         assert beam.stiffness(direction) == pytest.approx(value, rel=tolerance)
 
@@ -182,13 +210,13 @@ def test_two_link_bends_in_both_planes_and_twists():
     reach = arm.link('forearm').beam.length
     bends = np.abs((tip - root) @ shapes[:, -4:]).max(axis=1)
     payload = np.abs(ends['forearm'][0][:3] @ shapes[:, -4:]).max()
-    assert bends[1] > 0.05 * payload            # sideways
-    assert bends[2] > 0.05 * payload            # up and down
-    assert bends[3] * reach > 0.05 * payload    # twist, visible at the forearm
+    assert bends[1] > 0.05 * payload  # sideways
+    assert bends[2] > 0.05 * payload  # up and down
+    assert bends[3] * reach > 0.05 * payload  # twist, visible at the forearm
 
 
 def test_two_link_sags_by_less_than_4_percent_of_a_link():
-    K, _, f, ends = finite_elements(robot('two_link'))      # extended: the worst pose
+    K, _, f, ends = finite_elements(robot('two_link'))  # extended: the worst pose
     displacement = np.linalg.solve(K, f)
     for name, (tip, root) in ends.items():
         sag = np.linalg.norm(((tip - root) @ displacement)[:3])
@@ -200,7 +228,7 @@ def test_two_link_has_flexible_joints_and_sensors_in_both_planes():
     assert all(np.isfinite(arm.joint(name).stiffness) for name in ('waist', 'shoulder', 'elbow'))
     for name in ('upper_arm', 'forearm'):
         planes = [sensor.plane for sensor in arm.link(name).beam.sensors]
-        assert sorted(planes) == ['xy', 'xy', 'xz', 'xz']   # two shapes in each plane
+        assert sorted(planes) == ['xy', 'xy', 'xz', 'xz']  # two shapes in each plane
 
 
 def test_dual_screw_arm_is_upright_at_zero_and_leans_forward_when_positive():
@@ -242,23 +270,24 @@ def test_ella_has_the_printed_stiffness_and_steel_links():
         assert link.inertial.mass == pytest.approx(7800 * 2.09e-4 * length, rel=1e-7)
         # radii of gyration from EI/EA and from the rotary inertia agree
         moments = np.diag(link.inertial.inertia) - [0, *[link.inertial.mass * length**2 / 12] * 2]
-        assert moments[1:] == pytest.approx(7800 * length * np.array([2.12e3, 3.67e3]) / 2.1e11,
-                                            rel=1e-4)   # a small difference of large numbers
+        assert moments[1:] == pytest.approx(
+            7800 * length * np.array([2.12e3, 3.67e3]) / 2.1e11, rel=1e-4
+        )  # a small difference of large numbers
     assert arm.link('payload').inertial.mass == 2.1
     assert arm.link('elbow').inertial.mass == arm.link('shoulder').inertial.mass == 3.3
 
 
 def test_ella_torsion_stiffness_fits_the_box_with_its_area_and_moments():
-    deep, wide, wall = 0.02597, 0.01877, 0.00265     # outer size along y and z, and the wall
+    deep, wide, wall = 0.02597, 0.01877, 0.00265  # outer size along y and z, and the wall
     inner_deep, inner_wide = deep - 2 * wall, wide - 2 * wall
     area = deep * wide - inner_deep * inner_wide
     moment_z = (wide * deep**3 - inner_wide * inner_deep**3) / 12
     moment_y = (deep * wide**3 - inner_deep * inner_wide**3) / 12
-    assert area == pytest.approx(2.09e-4, rel=2e-3)             # sizes are rounded to 10 um
+    assert area == pytest.approx(2.09e-4, rel=2e-3)  # sizes are rounded to 10 um
     assert moment_z == pytest.approx(3.67e3 / 2.1e11, rel=2e-3)
     assert moment_y == pytest.approx(2.12e3 / 2.1e11, rel=2e-3)
     middle = (deep - wall) * (wide - wall), 2 * (deep + wide - 2 * wall)
-    torsion = 4 * middle[0]**2 * wall / middle[1] + middle[1] * wall**3 / 3     # Bredt, walls
+    torsion = 4 * middle[0] ** 2 * wall / middle[1] + middle[1] * wall**3 / 3  # Bredt, walls
     shear_modulus = 2.1e11 / (2 * 1.3)
     for name in ('link_1', 'link_2'):
         printed = robot('ella').link(name).beam.stiffness('torsion')
@@ -268,7 +297,7 @@ def test_ella_torsion_stiffness_fits_the_box_with_its_area_and_moments():
 def test_ella_is_stiff_in_the_vertical_direction():
     at = poses(robot('ella'), {'theta_z1': 0.3})
     assert at['tool'][1][2] > poses(robot('ella'))['tool'][1][2]
-    assert at['link_1'][0][:, 2][2] == pytest.approx(0.0, abs=1e-12)     # y is vertical
+    assert at['link_1'][0][:, 2][2] == pytest.approx(0.0, abs=1e-12)  # y is vertical
 
 
 def test_canadarm2_has_the_listed_values_of_the_paper():
@@ -293,7 +322,7 @@ def test_spin_up_beam_has_its_first_frequency():
     arm = robot('spin_up_8m')
     beam = arm.link('beam').beam
     first = 1.875104**2 / 8**2 * np.sqrt(beam.EIz / beam.mass_per_length) / (2 * np.pi)
-    assert first == pytest.approx(0.4633, abs=5e-5)     # reference to four digits
+    assert first == pytest.approx(0.4633, abs=5e-5)  # reference to four digits
     assert frequencies(arm)[0] == pytest.approx(first, rel=1e-4)
     assert arm.joint('hub').position == pytest.approx([0, 0, 0])
 
@@ -309,7 +338,7 @@ def test_rig_has_two_sensors_with_95_25_mm_active_towards_the_ends():
 def test_rig_screw_has_a_lead_of_8_mm_behind_a_gearbox_of_10():
     slide = robot('rig').joint('slide')
     assert slide.gear_ratio == pytest.approx(10 * 2 * np.pi / 0.008, rel=1e-8)
-    assert slide.reflected_inertia == pytest.approx(2e-6 * (2500 * np.pi)**2, rel=1e-8)
+    assert slide.reflected_inertia == pytest.approx(2e-6 * (2500 * np.pi) ** 2, rel=1e-8)
 
 
 def test_rcm_axes_meet_in_one_point_and_the_instrument_pivots_about_it():
@@ -319,7 +348,7 @@ def test_rcm_axes_meet_in_one_point_and_the_instrument_pivots_about_it():
         angles = dict(zip(arm.joint_names, random.uniform(-1.5, 1.5, 5)))
         at = poses(arm, angles)
         centre = at['remote_centre'][1]
-        for link in ('body_4', 'body_5', 'instrument'):     # axes of joint 4, joint 5, instrument
+        for link in ('body_4', 'body_5', 'instrument'):  # axes of joint 4, joint 5, instrument
             R, p = at[link]
             assert np.cross(centre - p, R[:, 0]) == pytest.approx(np.zeros(3), abs=1e-9)
         still = poses(arm, {**angles, 'joint_4': 0.0, 'joint_5': 0.0})['remote_centre'][1]

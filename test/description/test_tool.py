@@ -71,8 +71,13 @@ FINGERS = """<link name="claw">INERTIAL</link><joint name="drive" type="revolute
     <parent link="palm"/><child link="other_claw"/>HINGE<mimic joint="drive"/></joint>"""
 
 
-SKELETONS = {'fr3': 'fr3_hand_tcp', 'gen3': 'end_effector_link', 'lbr_iiwa14': 'lbr_link_ee',
-             'ur20': 'tool0', 'ur5e': 'tool0'}
+SKELETONS = {
+    'fr3': 'fr3_hand_tcp',
+    'gen3': 'end_effector_link',
+    'lbr_iiwa14': 'lbr_link_ee',
+    'ur20': 'tool0',
+    'ur5e': 'tool0',
+}
 
 
 @pytest.mark.parametrize('name, tool', SKELETONS.items())
@@ -85,16 +90,19 @@ def test_a_public_robot_has_the_tool_of_its_manufacturer(path, tool):
     assert read_description(public_robot(path)).tool.link == tool
 
 
-@pytest.mark.parametrize('links, tool', [
-    (('ee_link', 'tool0'), 'tool0'),            # the more specific name wins, at any position
-    (('tool0', 'ee_link'), 'tool0'),
-    (('left_flange', 'left_tool0', 'wrist_camera'), 'left_tool0'),
-    (('flange', 'camera_optical_frame'), 'flange'),
-    (('adapter', 'wrist_camera', 'force_sensor'), 'adapter'),
-    (('gripper_tcp', 'flange'), 'gripper_tcp'),
-    (('Tool0',), 'Tool0'),
-    ((), 'lower'),
-])
+@pytest.mark.parametrize(
+    'links, tool',
+    [
+        (('ee_link', 'tool0'), 'tool0'),  # the more specific name wins, at any position
+        (('tool0', 'ee_link'), 'tool0'),
+        (('left_flange', 'left_tool0', 'wrist_camera'), 'left_tool0'),
+        (('flange', 'camera_optical_frame'), 'flange'),
+        (('adapter', 'wrist_camera', 'force_sensor'), 'adapter'),
+        (('gripper_tcp', 'flange'), 'gripper_tcp'),
+        (('Tool0',), 'Tool0'),
+        ((), 'lower'),
+    ],
+)
 def test_the_most_specific_name_at_the_end_of_the_chain_is_the_tool(links, tool):
     assert read_description(chain(*links)).tool.link == tool
 
@@ -112,17 +120,22 @@ def test_an_arm_ends_before_a_gripper_with_an_unusual_motor_name():
 def test_a_body_on_a_flexible_link_is_distal_to_it():
     flexible = """<flexibility><link name="lower" end="1 0 0"><section EIy="9" EIz="9" GJ="9"
         EA="9e5"/></link></flexibility>"""
-    heavy = chain('cap').replace('izz="1"', 'izz="0.4"').replace('iyy="1"', 'iyy="0.4"').replace(
-        'ixx="1"', 'ixx="0.01"').replace(
-        '<inertial><mass', '<inertial><origin xyz="0.5 0 0"/><mass')
+    heavy = (
+        chain('cap')
+        .replace('izz="1"', 'izz="0.4"')
+        .replace('iyy="1"', 'iyy="0.4"')
+        .replace('ixx="1"', 'ixx="0.01"')
+        .replace('<inertial><mass', '<inertial><origin xyz="0.5 0 0"/><mass')
+    )
     text = heavy.replace('</robot>', f'{flexible}</robot>').replace(
-        '<parent link="lower"/>', '<origin xyz="1 0 0"/><parent link="lower"/>')
+        '<parent link="lower"/>', '<origin xyz="1 0 0"/><parent link="lower"/>'
+    )
     assert read_description(text).tool.link == 'cap'
 
 
 def test_of_two_equal_arms_the_first_is_chosen_and_the_other_is_listed():
     second = chain('flange').replace('"base"', '"torso"')
-    links = second[second.index('<link'):second.index('</robot>')]
+    links = second[second.index('<link') : second.index('</robot>')]
     for name in ('upper', 'lower', 'flange', 'shoulder', 'elbow'):
         links = links.replace(f'"{name}', f'"right_{name}')
     links = links.replace('<link name="torso"/>', '').replace('"torso"', '"base"')
@@ -135,8 +148,9 @@ def test_the_user_chooses_another_link_in_python():
     assert arm.tool == 'forearm'
     with pytest.raises(SettingError) as error:
         frs.load(chain('flange'), tool='hand')
-    assert str(error.value) == ('tool = "hand" is no link of arm. Known: base, upper, lower, '
-                                'flange')
+    assert str(error.value) == (
+        'tool = "hand" is no link of arm. Known: base, upper, lower, flange'
+    )
 
 
 def test_check_says_which_link_is_the_tool_and_why(tmp_path, capsys):
@@ -149,8 +163,9 @@ def test_check_says_which_link_is_the_tool_and_why(tmp_path, capsys):
     assert (tool['link'], tool['candidates']) == ('tool0', ['lower', 'ee_link', 'tool0'])
 
 
-@pytest.mark.parametrize('words', [['simulate', '--seconds', '0.01'], ['modes'],
-                                   ['shape', '--pose', '0,0']])
+@pytest.mark.parametrize(
+    'words', [['simulate', '--seconds', '0.01'], ['modes'], ['shape', '--pose', '0,0']]
+)
 def test_a_command_rejects_a_tool_that_is_not_a_link(words, tmp_path, capsys):
     path = tmp_path / 'arm.urdf'
     path.write_text(chain('flange'), 'utf-8')

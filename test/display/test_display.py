@@ -22,9 +22,11 @@ from flex_robot_sim.display.places import places
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import shipped_robots
 
-ROBOTS = {**{name: str(path) for name, path in shipped_robots().items()},
-          'every_feature': every_feature(),
-          **{f'random_{seed}': random_robot(seed, links=7) for seed in range(12)}}
+ROBOTS = {
+    **{name: str(path) for name, path in shipped_robots().items()},
+    'every_feature': every_feature(),
+    **{f'random_{seed}': random_robot(seed, links=7) for seed in range(12)},
+}
 
 
 @pytest.mark.parametrize('name', ROBOTS)
@@ -54,8 +56,9 @@ def test_pinocchio_finds_the_frames_too(name):
     assert set(model.names) - {'universe'} == set(display.names)
     for j in range(1, model.njoints):
         value, start = values[model.names[j]], model.joints[j].idx_q
-        configuration[start:start + model.joints[j].nq] = (
-            [np.cos(value), np.sin(value)] if model.joints[j].nq == 2 else value)
+        configuration[start : start + model.joints[j].nq] = (
+            [np.cos(value), np.sin(value)] if model.joints[j].nq == 2 else value
+        )
     data = model.createData()
     pin.framesForwardKinematics(model, data, configuration)
     for frame in arm.frames:
@@ -82,7 +85,7 @@ def test_ros_urdf_parser_reads_it_without_a_word(name, capfd):
     arm = load(ROBOTS[name])
     urdf = parser.URDF.from_xml_string(display_description(arm))
     assert urdf.get_root() == arm.description.links[0].name
-    assert capfd.readouterr() == ('', '')       # it prints about tags that it does not know
+    assert capfd.readouterr() == ('', '')  # it prints about tags that it does not know
 
 
 @pytest.mark.parametrize('name', ['two_link', 'canadarm2', 'rig'])
@@ -90,7 +93,7 @@ def test_a_straight_arm_has_virtual_joints_at_zero(name):
     arm = load(name)
     display = DisplayJoints(arm)
     q = np.zeros(arm.size)
-    q[:len(arm.joint_names)] = 0.3
+    q[: len(arm.joint_names)] = 0.3
     n = len(arm.joint_names)
     assert display.positions(q)[n:] == pytest.approx(np.zeros(len(display.names) - n), abs=1e-15)
 
@@ -101,12 +104,12 @@ def test_virtual_joints_say_how_the_tip_moved():
     q, _ = random_state(arm, 1, bend=0.02)
     simulation.set_state(q=q)
     values = dict(zip(display.names, display.positions(q)))
-    place, = (place for place in places(arm) if place.link == link)
+    (place,) = (place for place in places(arm) if place.link == link)
     x, y, z, about_z, about_x, about_y = (values[name] for name in place.joint_names)
     moved = simulation.deflection[link]
     assert (x, y, z) == pytest.approx(moved[:3], abs=1e-15)
     turn = Rotation.from_euler('ZXY', [about_z, about_x, about_y]).as_rotvec()
-    assert turn == pytest.approx(moved[3:], abs=1e-12)      # rounding
+    assert turn == pytest.approx(moved[3:], abs=1e-12)  # rounding
 
 
 @pytest.mark.parametrize('name', ['two_link', 'canadarm2', 'every_feature', 'random_3'])
@@ -120,20 +123,29 @@ def test_tip_deflections_have_a_frame_in_which_they_lead_to_the_tip(name):
         moved, deflection = np.eye(4), simulation.deflection[name]
         moved[:3, :3] = Rotation.from_rotvec(deflection[3:]).as_matrix()
         moved[:3, 3] = deflection[:3]
-        np.testing.assert_allclose(found[undeformed_tip(name)] @ moved,
-                                   simulation.pose(name, station='tip'), atol=1e-9)     # rounding
+        np.testing.assert_allclose(
+            found[undeformed_tip(name)] @ moved, simulation.pose(name, station='tip'), atol=1e-9
+        )  # rounding
 
 
 def test_a_frame_of_the_user_called_like_that_of_the_tip_stays_his():
-    text = robot(link(), joint(), '<link name="arm/undeformed_tip"/>', joint(
-        'mount', 'fixed', 'arm', 'arm/undeformed_tip', '<origin xyz="1 0 0"/>'),
-        flexibility(beam()))
+    text = robot(
+        link(),
+        joint(),
+        '<link name="arm/undeformed_tip"/>',
+        joint('mount', 'fixed', 'arm', 'arm/undeformed_tip', '<origin xyz="1 0 0"/>'),
+        flexibility(beam()),
+    )
     assert display_description(load(text)).count('<link name="arm/undeformed_tip"/>') == 1
 
 
-ELASTICA = robot(link(), joint(inside=Z), '<link name="tool"/>', joint(
-    'mount', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'), flexibility(beam(
-        SECTION + '<modes bending_y="2" bending_z="2" torsion="1" segments="8"/>')))
+ELASTICA = robot(
+    link(),
+    joint(inside=Z),
+    '<link name="tool"/>',
+    joint('mount', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'),
+    flexibility(beam(SECTION + '<modes bending_y="2" bending_z="2" torsion="1" segments="8"/>')),
+)
 
 
 @pytest.mark.parametrize('direction', ['bending_y', 'bending_z'])
@@ -143,29 +155,41 @@ def test_a_link_may_curl_up_without_a_jump_of_any_joint(direction):
     curl = np.array([f'/{direction}_1' in name for name in arm.coordinate_names])
     # each of eight segments turns by some 25 degrees at most: 200 degrees in all
     steps = np.array([display.positions(size * curl) for size in np.linspace(0.0, 0.024, 400)])
-    assert abs(steps[-1, 1:]).max() > 1.8                       # beyond a quarter turn
-    inside = np.abs(steps[:, 4:]).max(axis=1) < 3.1             # before half a turn begins anew
+    assert abs(steps[-1, 1:]).max() > 1.8  # beyond a quarter turn
+    inside = np.abs(steps[:, 4:]).max(axis=1) < 3.1  # before half a turn begins anew
     assert np.abs(np.diff(steps[inside], axis=0)).max() < 0.02
 
 
 def test_a_name_in_use_is_not_used_again():
-    text = robot(link(), joint(), '<link name="arm_flex_1"/>', joint(
-        'arm_flex_1_x', 'fixed', 'arm', 'arm_flex_1', '<origin xyz="1 0 0"/>'),
-        flexibility(beam()))
+    text = robot(
+        link(),
+        joint(),
+        '<link name="arm_flex_1"/>',
+        joint('arm_flex_1_x', 'fixed', 'arm', 'arm_flex_1', '<origin xyz="1 0 0"/>'),
+        flexibility(beam()),
+    )
     arm = load(text)
-    place, = places(arm)
+    (place,) = places(arm)
     assert place.name == 'arm_flex___1' and place.joints == ('arm_flex_1_x',)
     names = re.findall(r'<(link|joint) name="([^"]*)"', display_description(arm))
     assert len(set(names)) == len(names)
 
 
 def test_children_at_one_station_share_six_joints_and_others_have_their_own():
-    frames = [part for name, x in (('a', 1), ('b', 1), ('c', 0.5), ('d', 0.0)) for part in (
-        f'<link name="{name}"/>',
-        joint(f'to_{name}', 'fixed', 'arm', name, f'<origin xyz="{x} 0 0"/>'))]
+    frames = [
+        part
+        for name, x in (('a', 1), ('b', 1), ('c', 0.5), ('d', 0.0))
+        for part in (
+            f'<link name="{name}"/>',
+            joint(f'to_{name}', 'fixed', 'arm', name, f'<origin xyz="{x} 0 0"/>'),
+        )
+    ]
     arm = load(robot(link(), joint(), *frames, flexibility(beam())))
     assert [(place.along, place.joints) for place in places(arm)] == [
-        (0.0, ('to_d',)), (0.5, ('to_c',)), (1.0, ('to_a', 'to_b'))]
+        (0.0, ('to_d',)),
+        (0.5, ('to_c',)),
+        (1.0, ('to_a', 'to_b')),
+    ]
     assert len(DisplayJoints(arm).names) == 1 + 3 * 6
 
 
@@ -173,26 +197,35 @@ def drawn(*visuals):
     """Return an arm of one flexible link of 1 m with these visuals, and a tool at its end."""
     arm = link().replace('</link>', ''.join(f'<visual>{v}</visual>' for v in visuals) + '</link>')
     return robot(
-        '<material name="grey"><color rgba="1 1 1 1"/></material>', arm, joint(),
+        '<material name="grey"><color rgba="1 1 1 1"/></material>',
+        arm,
+        joint(),
         '<link name="tool"><visual><geometry><box size="1 1 1"/></geometry>'
         '<material name="blue"/></visual></link>',
         joint('mount', 'fixed', 'arm', 'tool', '<origin xyz="1 0.1 0" rpy="0 0 1"/>'),
-        '<transmission name="t"><type>any</type></transmission>', flexibility(beam()))
+        '<transmission name="t"><type>any</type></transmission>',
+        flexibility(beam()),
+    )
 
 
 LONG = '<origin xyz="0.5 0 0"/><geometry><box size="1 0.1 0.1"/></geometry>'
 HOUSING = '<geometry><cylinder radius="0.1" length="0.3"/></geometry>'
-FLANGE = ('<origin xyz="0.98 0 0.05" rpy="0 0.5 0"/><geometry><sphere radius="0.05"/></geometry>')
+FLANGE = '<origin xyz="0.98 0 0.05" rpy="0 0.5 0"/><geometry><sphere radius="0.05"/></geometry>'
 MESH = '<geometry><mesh filename="package://some_robot/meshes/arm.stl" scale="2 2 2"/></geometry>'
 
 
 def shapes(text):
     """Return {link: its visuals as (shape, xyz)}."""
-    return {element.get('name'): [
-        (visual.find('geometry')[0].tag,
-         None if visual.find('origin') is None else visual.find('origin').get('xyz'))
-        for visual in element.findall('visual')]
-        for element in ElementTree.fromstring(text).findall('link')}
+    return {
+        element.get('name'): [
+            (
+                visual.find('geometry')[0].tag,
+                None if visual.find('origin') is None else visual.find('origin').get('xyz'),
+            )
+            for visual in element.findall('visual')
+        ]
+        for element in ElementTree.fromstring(text).findall('link')
+    }
 
 
 def test_what_spans_the_beam_is_left_to_the_markers_and_what_sits_on_it_rides_along():
@@ -217,8 +250,13 @@ def test_a_material_outlives_the_visual_that_defined_it():
 
 
 def test_a_visual_that_makes_no_sense_is_taken_out_like_a_mesh():
-    broken = ['<geometry/>', '', '<origin xyz="1 2"/><geometry><box size="1 1 1"/></geometry>',
-              '<geometry><box size="big"/></geometry>', '<geometry><box/></geometry>']
+    broken = [
+        '<geometry/>',
+        '',
+        '<origin xyz="1 2"/><geometry><box size="1 1 1"/></geometry>',
+        '<geometry><box size="big"/></geometry>',
+        '<geometry><box/></geometry>',
+    ]
     assert shapes(display_description(load(drawn(*broken))))['arm'] == []
 
 
@@ -226,8 +264,13 @@ def test_the_rest_of_the_urdf_is_the_users_own():
     text = drawn(LONG).replace('<link name="tool">', '<!-- mine --><link name="tool">')
     text = text.replace('<box size="1 1 1"/>', '<mesh filename="package://some_robot/tool.dae"/>')
     made = display_description(load(text))
-    for kept in ('<!-- mine -->', 'package://some_robot/tool.dae', '<transmission name="t">',
-                 'rpy="0 0 1"', '<mass value="2.0"/>'):
+    for kept in (
+        '<!-- mine -->',
+        'package://some_robot/tool.dae',
+        '<transmission name="t">',
+        'rpy="0 0 1"',
+        '<mass value="2.0"/>',
+    ):
         assert kept in made
     assert '<flexibility' not in made and 'EIy' not in made
 
@@ -243,10 +286,15 @@ def test_a_mimic_joint_stays_one_and_its_held_position_is_told():
 def test_xacro_is_expanded(tmp_path):
     path = tmp_path / 'arm.urdf.xacro'
     text = shipped_robots()['two_link'].read_text(encoding='utf-8')
-    path.write_text(text.replace('<robot name="two_link">', (
-        '<robot name="two_link" xmlns:xacro="http://www.ros.org/wiki/xacro">'
-        '<xacro:property name="reach" value="${0.25 * 2}"/>')).replace('end="0.5 0 0"',
-                                                                        'end="${reach} 0 0"'))
+    path.write_text(
+        text.replace(
+            '<robot name="two_link">',
+            (
+                '<robot name="two_link" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+                '<xacro:property name="reach" value="${0.25 * 2}"/>'
+            ),
+        ).replace('end="0.5 0 0"', 'end="${reach} 0 0"')
+    )
     made = display_description(load(path))
     assert 'xacro:' not in made and 'upper_arm_flex_1_torsion' in made
 
@@ -254,8 +302,10 @@ def test_xacro_is_expanded(tmp_path):
 def test_a_rigid_arm_is_shown_as_it_is():
     arm = load('rcm')
     assert DisplayJoints(arm).names == arm.joint_names
-    made, text = (re.sub(r'\s', '', words[words.index('<robot'):]) for words in (
-        display_description(arm), Path(ROBOTS['rcm']).read_text(encoding='utf-8')))
+    made, text = (
+        re.sub(r'\s', '', words[words.index('<robot') :])
+        for words in (display_description(arm), Path(ROBOTS['rcm']).read_text(encoding='utf-8'))
+    )
     assert made == text
 
 

@@ -18,7 +18,7 @@ from flex_robot_sim.util.share import share_folder, shipped_robots
 # of rviz_default_plugins and rviz_common, from Humble on
 DISPLAYS = {'Grid', 'RobotModel', 'MarkerArray', 'Axes', 'TF'}
 TOOLS = {'Interact', 'MoveCamera', 'Select', 'FocusCamera', 'Measure'}
-PANELS = {'Displays', 'Views'}      # Time takes three quarters of the window for itself
+PANELS = {'Displays', 'Views'}  # Time takes three quarters of the window for itself
 TOPICS = {'RobotModel': 'display_description', 'MarkerArray': 'bending_markers'}
 
 
@@ -37,16 +37,20 @@ def kind(item):
 
 def test_plugins_are_those_of_every_rviz2(manager):
     assert {item['Class'] for item in settings()['Panels']} == {
-        f'rviz_common/{name}' for name in PANELS}
+        f'rviz_common/{name}' for name in PANELS
+    }
     for part, names in (('Displays', DISPLAYS), ('Tools', TOOLS)):
         assert {item['Class'] for item in manager[part]} == {
-            f'rviz_default_plugins/{name}' for name in names}
+            f'rviz_default_plugins/{name}' for name in names
+        }
     assert kind(manager['Views']['Current']) == 'Orbit'
 
 
 def test_displays_listen_to_the_topics_of_the_nodes_relative_to_their_namespace(manager):
-    found = {kind(item): item.get('Topic', item.get('Description Topic'))
-             for item in manager['Displays']}
+    found = {
+        kind(item): item.get('Topic', item.get('Description Topic'))
+        for item in manager['Displays']
+    }
     assert {name: topic['Value'] for name, topic in found.items() if topic} == TOPICS
     # a late subscriber gets a description only if it asks for it
     assert found['RobotModel']['Durability Policy'] == 'Transient Local'
@@ -64,13 +68,19 @@ def test_fixed_frame_is_the_base_of_the_shipped_robots(name, manager):
 
 @pytest.mark.parametrize('name', ['two_link', 'canadarm2'])
 def test_tf_hides_what_stands_between_virtual_joints_and_nothing_else(name, manager):
-    tf, = (item for item in manager['Displays'] if kind(item) == 'TF')
+    (tf,) = (item for item in manager['Displays'] if kind(item) == 'TF')
     arm = load(name)
     root = ElementTree.fromstring(display_description(arm))
-    shown = {element.get('name') for element in root.findall('link')
-             if not re.search(tf['Filter (blacklist)'], element.get('name'))}
-    assert shown == {*arm.frames, *(place.name for place in places(arm)),
-                     *map(undeformed_tip, arm.tips)}
+    shown = {
+        element.get('name')
+        for element in root.findall('link')
+        if not re.search(tf['Filter (blacklist)'], element.get('name'))
+    }
+    assert shown == {
+        *arm.frames,
+        *(place.name for place in places(arm)),
+        *map(undeformed_tip, arm.tips),
+    }
 
 
 @pytest.fixture(scope='module', params=shipped_robots())
@@ -96,8 +106,17 @@ def test_fitted_settings_differ_from_the_shipped_ones_in_sizes_and_frames_only(f
 
     arm, tree = fitted
     assert set(compare(settings(), tree)) <= {
-        'Cell Size', 'Length', 'Radius', 'Reference Frame', 'Marker Scale', 'Distance', 'X', 'Y',
-        'Z', 'Near Clip Distance'}
+        'Cell Size',
+        'Length',
+        'Radius',
+        'Reference Frame',
+        'Marker Scale',
+        'Distance',
+        'X',
+        'Y',
+        'Z',
+        'Near Clip Distance',
+    }
 
 
 def test_camera_sees_the_whole_arm_and_the_arm_fills_a_good_part_of_the_picture(fitted):
@@ -114,7 +133,9 @@ def test_camera_sees_the_whole_arm_and_the_arm_fills_a_good_part_of_the_picture(
     away = view['Distance'] - points @ back
     assert away.min() > view['Near Clip Distance']
     # the field of view is 45 degrees high, and the window wider than high
-    seen = np.abs(np.column_stack([points @ right, points @ up])) / away[:, None] / np.tan(np.pi/8)
+    seen = (
+        np.abs(np.column_stack([points @ right, points @ up])) / away[:, None] / np.tan(np.pi / 8)
+    )
     assert 0.25 < seen.max() < 1.0
 
 
@@ -132,13 +153,24 @@ def test_reach_is_that_of_the_longest_straight_line_through_an_arm():
         upper = [min(joint.upper, np.pi) for joint in joints]
         for _ in range(50):
             simulation.set_state(q=rng.uniform(lower, upper))
-            farthest = max(farthest, *(np.linalg.norm(simulation.pose(frame)[:3, 3])
-                                       for frame in arm.frames))
+            farthest = max(
+                farthest, *(np.linalg.norm(simulation.pose(frame)[:3, 3]) for frame in arm.frames)
+            )
         assert 0.5 * reach(arm.description) < farthest <= reach(arm.description) + 1e-9
 
 
-@pytest.mark.parametrize('length, rounded', [
-    (0.37, 0.5), (1.0, 1.0), (1.4, 1.0), (1.5, 2.0), (3.1, 2.0), (3.2, 5.0), (7.2, 10.0),
-    (0.012, 0.01)])
+@pytest.mark.parametrize(
+    'length, rounded',
+    [
+        (0.37, 0.5),
+        (1.0, 1.0),
+        (1.4, 1.0),
+        (1.5, 2.0),
+        (3.1, 2.0),
+        (3.2, 5.0),
+        (7.2, 10.0),
+        (0.012, 0.01),
+    ],
+)
 def test_a_grid_cell_is_one_two_or_five_times_a_power_of_ten(length, rounded):
     assert round_length(length) == rounded

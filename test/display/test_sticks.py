@@ -37,8 +37,11 @@ def test_sticks_reach_from_each_joint_to_the_next(name):
             half = 0.5 * float(shape.get('length')) * axis
             np.testing.assert_allclose(centre - half, 0.0, atol=1e-12)
             ends.append(centre + half)
-        np.testing.assert_allclose(np.reshape(ends, (-1, 3)),
-                                   np.reshape(ways.get(link.get('name'), []), (-1, 3)), atol=1e-12)
+        np.testing.assert_allclose(
+            np.reshape(ends, (-1, 3)),
+            np.reshape(ways.get(link.get('name'), []), (-1, 3)),
+            atol=1e-12,
+        )
 
 
 def test_a_robot_with_visuals_gets_no_sticks():

@@ -15,9 +15,12 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
 
-BEAM = ('<section EIz="30"/><modes bending_y="{}" bending_z="0" torsion="0" boundary="free"/>')
-LOSSES = {'damping': '0.02', 'friction': '0.3',
-          'gear': 'stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"'}
+BEAM = '<section EIz="30"/><modes bending_y="{}" bending_z="0" torsion="0" boundary="free"/>'
+LOSSES = {
+    'damping': '0.02',
+    'friction': '0.3',
+    'gear': 'stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"',
+}
 
 
 def reference_simulation(arm, step=1e-3):
@@ -43,7 +46,7 @@ def test_a_pendulum_follows_the_elliptic_functions(step):
     assert simulation.time == pytest.approx(3.0, rel=1e-12)
     k = sin(start / 2)
     _, cn, dn, _ = ellipj(rate * 3.0, k**2)
-    assert 4 * ellipk(k**2) / rate < 3.0            # more than one period
+    assert 4 * ellipk(k**2) / rate < 3.0  # more than one period
     # error of some hundred steps of 1e-10 each
     assert simulation.position[0] == pytest.approx(2 * asin(k * cn / dn), abs=3e-9)
 
@@ -73,12 +76,16 @@ def test_energy_adds_up_to_the_tolerance():
 def test_energy_adds_up_when_a_stop_is_hit():
     # the force of a stop has corners, at which the adaptive steps become short
     inside = '<axis xyz="0 0 1"/><limit lower="-0.3" upper="0.3" effort="9" velocity="9"/>'
-    simulation = reference_simulation(build_arm(read_description(
-        robot(link(), joint(kind='revolute', inside=inside))), gravity=WEIGHTLESS))
+    simulation = reference_simulation(
+        build_arm(
+            read_description(robot(link(), joint(kind='revolute', inside=inside))),
+            gravity=WEIGHTLESS,
+        )
+    )
     simulation.set_state(v=[2.0])
     simulation.advance_to(0.5)
     energy = simulation.energy()
-    assert simulation.velocity[0] < 0.0             # it has rebounded
+    assert simulation.velocity[0] < 0.0  # it has rebounded
     assert energy.dissipated > 0.1 * ROD * 2.0**2 / 2
     assert abs(energy.balance) < 1e-9 * energy.dissipated
 
@@ -87,8 +94,9 @@ def test_rk4_converges_to_the_reference_integrator():
     truth, errors = set_in_motion(reference_simulation(swinging_arm(**LOSSES))), []
     truth.advance_to(0.5)
     for step in (5e-4, 2.5e-4):
-        simulation = set_in_motion(Simulation(swinging_arm(**LOSSES),
-                                              SimulationSettings(time_step=step, scheme='rk4')))
+        simulation = set_in_motion(
+            Simulation(swinging_arm(**LOSSES), SimulationSettings(time_step=step, scheme='rk4'))
+        )
         simulation.advance_to(0.5)
         errors.append(simulation.q - truth.q)
     sizes = [np.abs(error).max() for error in errors]
@@ -99,8 +107,9 @@ def test_rk4_converges_to_the_reference_integrator():
 
 
 def test_the_result_is_independent_of_the_simulation_step():
-    runs = [set_in_motion(reference_simulation(swinging_arm(**LOSSES), step))
-            for step in (1e-3, 0.1)]
+    runs = [
+        set_in_motion(reference_simulation(swinging_arm(**LOSSES), step)) for step in (1e-3, 0.1)
+    ]
     for run in runs:
         run.advance_to(0.4)
     # both are exact to 1e-10 times the number of adaptive steps
@@ -118,8 +127,10 @@ def test_one_call_of_many_steps_equals_many_calls_of_one_step():
 
 
 def test_the_state_of_an_interrupted_run_matches_its_time(monkeypatch):
-    simulation, fresh = (set_in_motion(reference_simulation(swinging_arm())),
-                         set_in_motion(reference_simulation(swinging_arm())))
+    simulation, fresh = (
+        set_in_motion(reference_simulation(swinging_arm())),
+        set_in_motion(reference_simulation(swinging_arm())),
+    )
     whole, calls = adaptive.set_slopes, iter(range(1000))
 
     def interrupted(*arguments):
@@ -139,9 +150,13 @@ def test_the_state_of_an_interrupted_run_matches_its_time(monkeypatch):
 
 def test_stretch_at_kilohertz_does_not_limit_the_step():
     # stretch at 18 kHz: rk4 would need steps of 25 us
-    simulation = reference_simulation(swinging_arm(
-        modes='<modes bending_y="1" bending_z="1" torsion="1" stretch="1"/>',
-        section='EA="2e8" GJ="9e3"'), 0.02)
+    simulation = reference_simulation(
+        swinging_arm(
+            modes='<modes bending_y="1" bending_z="1" torsion="1" stretch="1"/>',
+            section='EA="2e8" GJ="9e3"',
+        ),
+        0.02,
+    )
     simulation.set_state(q=[0.3, 0.2], v=[0.5, 0.2])
     simulation.step()
     energy = simulation.energy()
@@ -153,8 +168,9 @@ def test_a_beam_bent_too_far_is_reported_when_it_happens():
     simulation = reference_simulation(clamped_arm(BEAM.format(1)), 0.05)
     simulation.set_state(q=[0.0], v=[3.0])
     simulation.step(2)
-    assert simulation.reports == ['link "arm" bends by more than 10 % of its length at 0.05 s. '
-                                  'Give it more segments']
+    assert simulation.reports == [
+        'link "arm" bends by more than 10 % of its length at 0.05 s. Give it more segments'
+    ]
 
 
 @pytest.mark.parametrize('effort', [1e30, 1e200, 1e308])
@@ -168,6 +184,7 @@ def test_a_diverging_state_is_detected_early(effort):
         simulation.step(3)
     assert str(caught.value) == (
         'the state is not finite after 0.01 s; the last good one is kept. Take a shorter '
-        'time_step or smaller efforts')
+        'time_step or smaller efforts'
+    )
     np.testing.assert_array_equal(simulation.q, coordinates)
     assert simulation.energy() == energy

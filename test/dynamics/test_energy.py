@@ -17,7 +17,10 @@ def test_energies_agree_with_first_principles(case, coupling):
     work = make_workspace(sample.arm.arrays)
     set_energies(sample.arm.arrays, q, qd, work, now)
     set_energies(sample.arm.arrays, 0 * q, qd, work, zero)
-    expected = (reference.kinetic_energy(q, qd), reference.spring_energy(q),
-                # bodies fixed to the base add a constant potential energy
-                reference.gravity_energy(q) - reference.gravity_energy(0 * q))
+    expected = (
+        reference.kinetic_energy(q, qd),
+        reference.spring_energy(q),
+        # bodies fixed to the base add a constant potential energy
+        reference.gravity_energy(q) - reference.gravity_energy(0 * q),
+    )
     np.testing.assert_allclose([now[0], now[1], now[2] - zero[2]], expected, rtol=1e-11)

@@ -21,7 +21,8 @@ def test_at_rest_the_only_forces_are_the_gradients_of_the_spring_energy(case):
     # relative to the largest force: stiffnesses of one beam differ by orders of magnitude
     np.testing.assert_allclose(work.force, expected, rtol=0.0, atol=1e-12 * abs(expected).max())
     assert spring_energy(arm.arrays, sample.q) == pytest.approx(
-        sample.reference.spring_energy(sample.q), rel=1e-12)
+        sample.reference.spring_energy(sample.q), rel=1e-12
+    )
 
 
 @cases

@@ -9,16 +9,23 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 
-INERTIA = 1 / 6 + 2 * 0.25      # link of arms.py about the hinge                       [kg m2]
+INERTIA = 1 / 6 + 2 * 0.25  # link of arms.py about the hinge                       [kg m2]
 FRICTION = 1.5
 STEPS = [1e-4, 1e-3, 5e-3]
 
 
 def hinge(inside='', friction=FRICTION, kind='continuous', **settings):
     losses = f'<dynamics friction="{friction}"/>'
-    arm = build_arm(read_description(robot(
-        joint(kind=kind, inside=f'<axis xyz="0 0 1"/>{losses}'), link(),
-        *([flexibility(inside)] if inside else []))), gravity=(0.0, 0.0, 0.0))
+    arm = build_arm(
+        read_description(
+            robot(
+                joint(kind=kind, inside=f'<axis xyz="0 0 1"/>{losses}'),
+                link(),
+                *([flexibility(inside)] if inside else []),
+            )
+        ),
+        gravity=(0.0, 0.0, 0.0),
+    )
     return Simulation(arm, SimulationSettings(**settings))
 
 
@@ -27,7 +34,7 @@ def test_a_joint_holds_against_less_than_its_friction(step):
     simulation = hinge(time_step=step)
     simulation.effort = [0.98 * FRICTION]
     simulation.advance_to(4.0)
-    assert abs(simulation.position[0]) < 1e-8       # its damper of 1e9 inertias creeps
+    assert abs(simulation.position[0]) < 1e-8  # its damper of 1e9 inertias creeps
     assert abs(simulation.velocity[0]) < 1e-8
 
 
@@ -72,7 +79,7 @@ def test_static_friction_acts_until_it_is_overcome():
     assert abs(simulation.position[0]) < 1e-8
     simulation.effort = [1.45 * FRICTION]
     simulation.advance_to(1.2)
-    simulation.effort = [1.2 * FRICTION]            # less than static friction
+    simulation.effort = [1.2 * FRICTION]  # less than static friction
     before = simulation.velocity[0]
     simulation.advance_to(1.7)
     assert simulation.velocity[0] - before == pytest.approx(0.1 * FRICTION / INERTIA, rel=1e-6)
@@ -102,7 +109,7 @@ def test_a_slowly_pulled_spring_causes_stick_slip(step):
     lasts = 2 / rate * (np.pi - np.arctan(excess * rate / speed))
     jump = 2 * excess + speed * lasts
     ends = np.flatnonzero(~moving[1:] & moving[:-1])
-    slips = places[ends[ends > starts[0]][:len(starts) - 1]] - places[starts[:-1]]
+    slips = places[ends[ends > starts[0]][: len(starts) - 1]] - places[starts[:-1]]
     # the Stribeck rate is 2 % of the largest rate of the slip
     assert slips == pytest.approx(np.full(slips.size, jump), rel=0.05)
 
@@ -110,18 +117,31 @@ def test_a_slowly_pulled_spring_causes_stick_slip(step):
 def test_many_joints_with_friction_never_gain_energy():
     rng = np.random.default_rng(0)
     for seed in range(6):
-        parts = [joint(inside='<axis xyz="0 1 0"/><dynamics damping="0.1" friction="0.4"/>'),
-                 link()]
+        parts = [
+            joint(inside='<axis xyz="0 1 0"/><dynamics damping="0.1" friction="0.4"/>'),
+            link(),
+        ]
         for k in range(int(rng.integers(1, 4))):
-            parts += [joint(f'j{k}', 'continuous', 'arm' if k == 0 else f'l{k - 1}', f'l{k}',
-                            '<origin xyz="1 0 0"/><axis xyz="0 1 1"/><dynamics friction="0.3"/>'),
-                      link(f'l{k}')]
-        arm = build_arm(read_description(robot(*parts, flexibility(beam(
-            '<section EIy="60" EIz="90" GJ="10"/>')))))
-        step = 10.0**rng.uniform(-4, -2.3)
+            parts += [
+                joint(
+                    f'j{k}',
+                    'continuous',
+                    'arm' if k == 0 else f'l{k - 1}',
+                    f'l{k}',
+                    '<origin xyz="1 0 0"/><axis xyz="0 1 1"/><dynamics friction="0.3"/>',
+                ),
+                link(f'l{k}'),
+            ]
+        arm = build_arm(
+            read_description(
+                robot(*parts, flexibility(beam('<section EIy="60" EIz="90" GJ="10"/>')))
+            )
+        )
+        step = 10.0 ** rng.uniform(-4, -2.3)
         simulation = Simulation(arm, SimulationSettings(time_step=step))
-        simulation.set_state(rng.uniform(-2, 2, len(arm.joint_names)),
-                             rng.normal(size=len(arm.joint_names)))
+        simulation.set_state(
+            rng.uniform(-2, 2, len(arm.joint_names)), rng.normal(size=len(arm.joint_names))
+        )
         last = sum(simulation.energy()[:3])
         first = abs(last) + 10.0
         for _ in range(int(2.0 / step / 10)):
@@ -133,9 +153,12 @@ def test_many_joints_with_friction_never_gain_energy():
 
 def test_the_wrench_of_a_sticking_joint_equals_the_static_one():
     # horizontal under gravity; only friction holds it
-    arm = build_arm(read_description(robot(joint(
-        inside='<axis xyz="0 1 0"/><dynamics friction="20"/>'), link())))
+    arm = build_arm(
+        read_description(
+            robot(joint(inside='<axis xyz="0 1 0"/><dynamics friction="20"/>'), link())
+        )
+    )
     simulation = Simulation(arm)
     simulation.step(50)
     moment = simulation.wrench('hinge')[1]
-    assert moment == pytest.approx(-2 * 9.81 * 0.5, rel=1e-5)   # over an instant of 1e-6 s
+    assert moment == pytest.approx(-2 * 9.81 * 0.5, rel=1e-5)  # over an instant of 1e-6 s

@@ -19,11 +19,14 @@ from flex_robot_sim.util.settings import SimulationSettings
 def run_with_strong_efforts(seed, seconds):
     """Run a random tree under strong, jumping efforts; return it and its energy throughput [J]."""
     rng = np.random.default_rng(seed)
-    arm = build_arm(read_description(random_robot(seed, links=int(rng.integers(1, 9)),
-                                                  damping=bool(rng.integers(2)))))
+    arm = build_arm(
+        read_description(
+            random_robot(seed, links=int(rng.integers(1, 9)), damping=bool(rng.integers(2)))
+        )
+    )
     simulation = Simulation(arm)
     n = len(arm.joint_names)
-    strength = 30 * rng.uniform(-1, 1, n) * 10.0**rng.uniform(-1, 0)
+    strength = 30 * rng.uniform(-1, 1, n) * 10.0 ** rng.uniform(-1, 0)
     rate, phase = rng.uniform(1, 20, n), rng.uniform(0, 6, n)
     work = [0.0]
     while simulation.time < seconds:
@@ -37,8 +40,9 @@ def release_with_random_rates(seed, rate, settings=None):
     """Return a random tree at zero whose joints turn with random rates of about `rate` [rad/s]."""
     arm = build_arm(read_description(random_robot(seed, links=6, damping=bool(seed % 2))))
     simulation = Simulation(arm, settings)
-    simulation.set_state(v=np.random.default_rng(seed).normal(scale=rate,
-                                                                     size=len(arm.joint_names)))
+    simulation.set_state(
+        v=np.random.default_rng(seed).normal(scale=rate, size=len(arm.joint_names))
+    )
     return simulation
 
 
@@ -78,26 +82,31 @@ def test_a_step_that_does_not_converge_adds_no_energy(seed):
 
 def test_a_step_ends_after_a_bounded_number_of_evaluations():
     # the count runs in plain Python, where a function can be replaced
-    environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1',
-                   'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
-    result = subprocess.run([sys.executable, __file__], capture_output=True, text=True,
-                            timeout=120, env=environment)
+    environment = {
+        **os.environ,
+        'NUMBA_DISABLE_JIT': '1',
+        'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
+    }
+    result = subprocess.run(
+        [sys.executable, __file__], capture_output=True, text=True, timeout=120, env=environment
+    )
     assert result.returncode == 0, result.stderr
     evaluations, not_good = map(int, result.stdout.split())
     assert not_good > 0
-    assert 400 <= evaluations < 424        # docs/theory.md, (T43)
+    assert 400 <= evaluations < 424  # docs/theory.md, (T43)
 
 
 @pytest.mark.slow
 def test_subdivided_steps_are_counted_and_reported():
-    simulation, through = run_with_strong_efforts(53, 1.6)      # reaches some hundred rad/s
+    simulation, through = run_with_strong_efforts(53, 1.6)  # reaches some hundred rad/s
     assert simulation.hard_steps[0] >= 100
     assert abs(simulation.energy().balance) < 1e-4 * through
     lines = [line for line in simulation.reports if 'in parts' in line]
     assert len(lines) == 1
     assert lines[0].startswith('100 steps were taken in parts by ')
-    assert lines[0].endswith(' s: time_step = 0.001 s is too long for this motion. Take a shorter '
-                             'one')
+    assert lines[0].endswith(
+        ' s: time_step = 0.001 s is too long for this motion. Take a shorter one'
+    )
 
 
 def test_easy_steps_are_not_reported():
@@ -115,7 +124,7 @@ def coarseness_reports(simulation):
 
 @pytest.mark.parametrize('steps_in_a_period, is_reported', [(4, True), (8, True), (13, False)])
 def test_an_oscillation_of_few_steps_per_period_is_reported(steps_in_a_period, is_reported):
-    inertia, stiffness = 1 / 6 + 2 * 0.5**2, 30.0       # of the rod about its hinge
+    inertia, stiffness = 1 / 6 + 2 * 0.5**2, 30.0  # of the rod about its hinge
     period = 2 * math.pi * math.sqrt(inertia / stiffness)
     step = period / steps_in_a_period
     simulation = Simulation(load(robot(link(), joint())), SimulationSettings(time_step=step))
@@ -124,10 +133,12 @@ def test_an_oscillation_of_few_steps_per_period_is_reported(steps_in_a_period, i
     simulation.step(400)
     assert coarseness_reports(simulation) == is_reported * [
         f'by {step:.4g} s most of the motion swings in fewer than 10 steps: time_step = {step:g} '
-        's is too long to show it. Take a shorter one']
+        's is too long to show it. Take a shorter one'
+    ]
     # the energy does not show it
-    assert simulation.energy().kinetic + 0.5 * stiffness * simulation.position[0]**2 == (
-        pytest.approx(0.5 * stiffness * 0.25, rel=1e-9))
+    assert simulation.energy().kinetic + 0.5 * stiffness * simulation.position[0] ** 2 == (
+        pytest.approx(0.5 * stiffness * 0.25, rel=1e-9)
+    )
 
 
 def test_coarse_steps_are_reported_when_the_motion_is_inaccurate():
@@ -138,7 +149,7 @@ def test_coarse_steps_are_reported_when_the_motion_is_inaccurate():
         simulation.advance_to(2.0)
         return simulation
 
-    true = simulate_fall(5e-5, 'rk4').position         # to 3e-7
+    true = simulate_fall(5e-5, 'rk4').position  # to 3e-7
     for step, is_reported in ((1e-3, False), (1e-2, True)):
         simulation = simulate_fall(step)
         assert bool(coarseness_reports(simulation)) == is_reported
@@ -155,6 +166,7 @@ def count_evaluations():
         def counted(*arguments):
             calls.append(1)
             evaluate(*arguments)
+
         return counted
 
     integrators.solve_dynamics = counting(integrators.solve_dynamics)
@@ -179,9 +191,8 @@ def test_a_short_run_reports_that_its_steps_are_too_long():
         assert bool(coarseness_reports(simulation)) == (step == 0.2)
     assert abs(ends[0] - ends[1]) > 1.0
     # a slow motion in as few steps is not reported: a tenth of a turn in forty seconds
-    slow = Simulation(load('two_link', gravity=(0.0, 0.0, 0.0)),
-                      SimulationSettings(time_step=0.2))
+    slow = Simulation(load('two_link', gravity=(0.0, 0.0, 0.0)), SimulationSettings(time_step=0.2))
     for k in range(200):
-        slow.hold([0.3 * np.sin(np.pi * k / 400)**2, 0.0, 0.0], 50.0, 20.0)
+        slow.hold([0.3 * np.sin(np.pi * k / 400) ** 2, 0.0, 0.0], 50.0, 20.0)
         slow.step()
     assert slow.reports == []

@@ -50,19 +50,33 @@ def with_checked_arrays(table):
 
 def step_all():
     """Take steps with arms of every kind; print how many arms there were."""
-    sources = [*shipped_robots(), every_feature(damping=True),
-               *(random_robot(seed, damping=True) for seed in (3, 4))]
+    sources = [
+        *shipped_robots(),
+        every_feature(damping=True),
+        *(random_robot(seed, damping=True) for seed in (3, 4)),
+    ]
     for seed, source in enumerate(sources):
         arm = load(source)
         q, qd = random_state(arm, seed)
-        arrays, work, watch, loads, state = map(with_checked_arrays, (
-            arm.arrays, make_workspace(arm.arrays), make_watch(arm, SimulationSettings()),
-            make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))]), make_state(arm)))
+        arrays, work, watch, loads, state = map(
+            with_checked_arrays,
+            (
+                arm.arrays,
+                make_workspace(arm.arrays),
+                make_watch(arm, SimulationSettings()),
+                make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))]),
+                make_state(arm),
+            ),
+        )
         state.q[:], state.qd[:], state.effort[:] = q, qd, 1.0
-        for scheme, time_step, steps in (('implicit_midpoint', 1e-4, 2), ('rk4', 1e-9, 1),
-                                         ('forward_euler', 1e-9, 1)):
-            settings = with_checked_arrays(make_step_settings(
-                SimulationSettings(scheme=scheme, time_step=time_step)))
+        for scheme, time_step, steps in (
+            ('implicit_midpoint', 1e-4, 2),
+            ('rk4', 1e-9, 1),
+            ('forward_euler', 1e-9, 1),
+        ):
+            settings = with_checked_arrays(
+                make_step_settings(SimulationSettings(scheme=scheme, time_step=time_step))
+            )
             step = advance if scheme == 'implicit_midpoint' else advance_explicitly
             step(arrays, loads, settings, state, steps, watch, work)
         set_energies(arrays, state.q, state.qd, work, work.energy)
@@ -71,10 +85,14 @@ def step_all():
 
 
 def test_no_step_uses_negative_indices():
-    environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1',
-                   'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
-    result = subprocess.run([sys.executable, __file__], capture_output=True, text=True,
-                            timeout=300, env=environment)
+    environment = {
+        **os.environ,
+        'NUMBA_DISABLE_JIT': '1',
+        'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
+    }
+    result = subprocess.run(
+        [sys.executable, __file__], capture_output=True, text=True, timeout=300, env=environment
+    )
     assert result.returncode == 0, result.stderr[-2000:]
     assert int(result.stdout) > 10
 

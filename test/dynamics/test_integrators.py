@@ -31,7 +31,7 @@ def released(arm, step, scheme, **more):
     simulation = Simulation(arm, SimulationSettings(time_step=step, scheme=scheme, **more))
     q, qd = start(arm)
     simulation.set_state(q=q, v=qd)
-    simulation.effort = EFFORT[:len(arm.joint_names)]
+    simulation.effort = EFFORT[: len(arm.joint_names)]
     return simulation
 
 
@@ -51,18 +51,29 @@ def integrate_with_scipy(arm, seconds):
         forward_dynamics(arm.arrays, state[:n].copy(), state[n:].copy(), EFFORT, work, qdd)
         return np.concatenate([state[n:], qdd])
 
-    return solve_ivp(slopes, (0.0, seconds), np.concatenate(start(arm)), method='DOP853',
-                     rtol=1e-12, atol=1e-13).y[:n, -1]
+    return solve_ivp(
+        slopes, (0.0, seconds), np.concatenate(start(arm)), method='DOP853', rtol=1e-12, atol=1e-13
+    ).y[:n, -1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('scheme, iterations, steps', [
-    ('implicit_midpoint', 2, 1600), ('implicit_midpoint', 9, 800),
-    ('rk4', 2, 800), ('semi_implicit_euler', 2, 3200), ('forward_euler', 2, 6400)])
+@pytest.mark.parametrize(
+    'scheme, iterations, steps',
+    [
+        ('implicit_midpoint', 2, 1600),
+        ('implicit_midpoint', 9, 800),
+        ('rk4', 2, 800),
+        ('semi_implicit_euler', 2, 3200),
+        ('forward_euler', 2, 6400),
+    ],
+)
 def test_orders_of_convergence(scheme, iterations, steps):
     # damped, because forward_euler needs damping; geared, to include motors
-    arm = swinging_arm(damping='0.02', friction='0.3',
-                       gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
+    arm = swinging_arm(
+        damping='0.02',
+        friction='0.3',
+        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"',
+    )
     truth, errors = integrate_with_scipy(arm, 0.5), []
     for count in (steps, 2 * steps):
         simulation = released(arm, 0.5 / count, scheme, iterations=iterations)
@@ -75,8 +86,11 @@ def test_orders_of_convergence(scheme, iterations, steps):
 
 @pytest.mark.parametrize('steps', [250, 1000])
 def test_a_step_iterates_until_its_truncation_error_dominates(steps):
-    arm = swinging_arm(damping='0.02', friction='0.3',
-                       gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
+    arm = swinging_arm(
+        damping='0.02',
+        friction='0.3',
+        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"',
+    )
     truth, ends = integrate_with_scipy(arm, 0.5), []
     for iterations in (2, 12):
         simulation = released(arm, 0.5 / steps, 'implicit_midpoint', iterations=iterations)
@@ -88,9 +102,11 @@ def test_a_step_iterates_until_its_truncation_error_dominates(steps):
 
 @pytest.mark.slow
 def test_torsion_and_stretch_at_kilohertz_do_not_limit_the_midpoint_step():
-    arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="2" stretch="2"/>',
-                       section='EA="2e8" GJ="9e3"')
-    assert (frequencies(arm) > 2000).sum() >= 4     # a step of 1 ms is more than two periods
+    arm = swinging_arm(
+        modes='<modes bending_y="2" bending_z="2" torsion="2" stretch="2"/>',
+        section='EA="2e8" GJ="9e3"',
+    )
+    assert (frequencies(arm) > 2000).sum() >= 4  # a step of 1 ms is more than two periods
     simulation = released(arm, 1e-3, 'implicit_midpoint')
     # stretched by the rotation; the start of the other tests would store 100 kJ
     simulation.set_state(q=[0.4, -0.3], v=[1.0, -0.7])
@@ -104,9 +120,11 @@ def test_torsion_and_stretch_at_kilohertz_do_not_limit_the_midpoint_step():
         assert abs(energy.balance) < 0.01 * scale
 
 
-ONE_MODE = ('<section EIz="30"/><modes bending_y="1" bending_z="0" torsion="0" boundary="free"/>'
-            '<damping ratio="{}"/>')
-RATE = 1.8751040687**2 * sqrt(30 / 2)       # of a clamped beam, EI 30 N m2, 2 kg/m, 1 m [rad/s]
+ONE_MODE = (
+    '<section EIz="30"/><modes bending_y="1" bending_z="0" torsion="0" boundary="free"/>'
+    '<damping ratio="{}"/>'
+)
+RATE = 1.8751040687**2 * sqrt(30 / 2)  # of a clamped beam, EI 30 N m2, 2 kg/m, 1 m [rad/s]
 
 
 @pytest.mark.parametrize('scheme, edge', [('rk4', 2 * sqrt(2)), ('semi_implicit_euler', 2.0)])
@@ -116,10 +134,12 @@ def test_a_step_too_long_for_an_undamped_beam_is_rejected(scheme, edge):
     assert longest_step(arm.arrays, scheme) == pytest.approx(longest, rel=1e-7)
     with pytest.raises(SettingError) as caught:
         Simulation(arm, SimulationSettings(time_step=0.5, scheme=scheme))
-    step = floor(longest * 1e3) / 1e3       # rounded down, so the printed value is accepted
-    assert str(caught.value) == (f'time_step = 0.5 s is too long for {scheme}: with straight '
-                                 'links, in the poses looked at, the longest step that works is '
-                                 f'{step:.3g} s')
+    step = floor(longest * 1e3) / 1e3  # rounded down, so the printed value is accepted
+    assert str(caught.value) == (
+        f'time_step = 0.5 s is too long for {scheme}: with straight '
+        'links, in the poses looked at, the longest step that works is '
+        f'{step:.3g} s'
+    )
     Simulation(arm, SimulationSettings(time_step=step, scheme=scheme))
 
 
@@ -127,8 +147,10 @@ def test_forward_euler_works_with_damping_only():
     undamped, damped = (clamped_arm(ONE_MODE.format(ratio)) for ratio in (0, 0.05))
     with pytest.raises(SettingError) as caught:
         Simulation(undamped, SimulationSettings(time_step=1e-6, scheme='forward_euler'))
-    assert str(caught.value) == ('time_step = 1e-06 s is too long for forward_euler: no step '
-                                 'works, because some mode is undamped')
+    assert str(caught.value) == (
+        'time_step = 1e-06 s is too long for forward_euler: no step '
+        'works, because some mode is undamped'
+    )
     assert longest_step(damped.arrays, 'forward_euler') == pytest.approx(0.1 / RATE, rel=1e-7)
 
 
@@ -141,9 +163,11 @@ def test_a_servo_too_stiff_for_the_step_is_rejected():
     with pytest.raises(SettingError) as caught:
         simulation.hold([1.0], 1e5, 0.0)
     longest = floor(2e5 / sqrt(1e5 / inertia)) / 1e5
-    assert str(caught.value) == ('time_step = 0.02 s is too long for semi_implicit_euler: with '
-                                 'straight links, in the poses looked at, the longest step that '
-                                 f'works is {longest:.3g} s')
+    assert str(caught.value) == (
+        'time_step = 0.02 s is too long for semi_implicit_euler: with '
+        'straight links, in the poses looked at, the longest step that '
+        f'works is {longest:.3g} s'
+    )
     # the previous hold is unchanged
     assert simulation.applied_effort == pytest.approx([0.0])
     simulation.set_state(q=[0.1])
@@ -154,13 +178,23 @@ def geared_and_damped():
     """One joint with a gear and friction, and two links with all kinds of deflection."""
     modes = '<modes bending_y="2" bending_z="1" torsion="1" stretch="1"/><damping ratio="0.03"/>'
     section = '<section EIy="60" EIz="90" GJ="10" EA="1e4"/>'
-    return build_arm(read_description(robot(
-        joint(inside='<axis xyz="0 0 1"/><dynamics damping="2" friction="0.5"/>'), link(),
-        joint('elbow', 'fixed', 'arm', 'forearm', '<origin xyz="1 0 0" rpy="0 1 0"/>'),
-        link('forearm'),
-        flexibility(beam(section + modes), beam(section + modes, name='forearm'),
+    return build_arm(
+        read_description(
+            robot(
+                joint(inside='<axis xyz="0 0 1"/><dynamics damping="2" friction="0.5"/>'),
+                link(),
+                joint('elbow', 'fixed', 'arm', 'forearm', '<origin xyz="1 0 0" rpy="0 1 0"/>'),
+                link('forearm'),
+                flexibility(
+                    beam(section + modes),
+                    beam(section + modes, name='forearm'),
                     '<joint name="hinge" stiffness="900" damping="4" rotor_inertia="0.1" '
-                    'gear_ratio="1"/>'))), gravity=WEIGHTLESS)
+                    'gear_ratio="1"/>',
+                ),
+            )
+        ),
+        gravity=WEIGHTLESS,
+    )
 
 
 @pytest.mark.slow
@@ -170,7 +204,7 @@ def test_the_longest_step_is_stable_and_a_longer_one_is_not(scheme):
     step, sizes = longest_step(arm.arrays, scheme), []
     for share in (0.999, 1.05):
         simulation = Simulation(arm, SimulationSettings(time_step=0.9 * step, scheme=scheme))
-        simulation._simulated.step_settings.time_step[0] = share * step     # without its check
+        simulation._simulated.step_settings.time_step[0] = share * step  # without its check
         # small enough for a linear response
         simulation.set_state(v=1e-9 * np.random.default_rng(1).normal(size=arm.size))
         try:
@@ -221,7 +255,7 @@ def test_energy_adds_up_to_1e_8_in_a_second(robot_name, steps):
 
 def _rates(arm, speed):
     rates = np.zeros(arm.size)
-    rates[arm.motor_q] = rates[:speed.size] = speed
+    rates[arm.motor_q] = rates[: speed.size] = speed
     return rates
 
 
@@ -250,33 +284,40 @@ def test_energy_gain_of_an_explicit_scheme_is_reported_once(scheme, is_reported)
     hinge = joint(kind='continuous', inside='<axis xyz="0 1 0"/>')
     arm = build_arm(read_description(robot(link(), hinge)), gravity=(0.0, 0.0, -9.81))
     simulation = Simulation(arm, SimulationSettings(time_step=5e-3, scheme=scheme))
-    square = 2 * 9.81 * 0.5 / (1 / 6 + 2 * 0.25)        # of its rate
+    square = 2 * 9.81 * 0.5 / (1 / 6 + 2 * 0.25)  # of its rate
     simulation.set_state([pi / 2 + 0.05])
     simulation.step(1000)
     assert len(simulation.reports) == is_reported
     if is_reported:
-        found = re.fullmatch(r'by (\S+) s forward_euler has made (\S+) J out of nothing: '
-                             r'time_step = 0.005 s is too long for it here. Take a shorter one, '
-                             r'or the scheme implicit_midpoint', simulation.reports[0])
+        found = re.fullmatch(
+            r'by (\S+) s forward_euler has made (\S+) J out of nothing: '
+            r'time_step = 0.005 s is too long for it here. Take a shorter one, '
+            r'or the scheme implicit_midpoint',
+            simulation.reports[0],
+        )
         time, gain = map(float, found.groups())
         # each Euler step multiplies the energy of the oscillation by 1 + (omega h)^2
-        grown = 0.5 * 2 * 9.81 * 0.5 * 0.05**2 * ((1 + square * 5e-3**2)**(time / 5e-3) - 1)
+        grown = 0.5 * 2 * 9.81 * 0.5 * 0.05**2 * ((1 + square * 5e-3**2) ** (time / 5e-3) - 1)
         # small-angle error (0.05 rad)^2 / 16; the message has three digits
         assert gain == pytest.approx(grown, rel=5e-3)
 
 
 def test_a_step_too_long_for_joints_in_their_stops_is_reported():
-    bounded = joint(kind='revolute', inside='<axis xyz="0 1 0"/>'
-                    '<limit lower="-1" upper="1" effort="9" velocity="9"/>')
+    bounded = joint(
+        kind='revolute',
+        inside='<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" velocity="9"/>',
+    )
     arm = build_arm(read_description(robot(link(), bounded)), gravity=WEIGHTLESS)
     # stops have 40 Hz; rk4 is stable up to h omega = sqrt(8) without damping, and
     # never up to 1.3 times that
     edge = sqrt(8.0) / (2 * pi * 40)
     assert Simulation(arm, SimulationSettings(time_step=0.99 * edge, scheme='rk4')).reports == []
     simulation = Simulation(arm, SimulationSettings(time_step=1.3 * edge, scheme='rk4'))
-    report, = simulation.reports
-    assert report.startswith(f'time_step = {1.3 * edge:g} s is too long for rk4 where joints '
-                             'lean on their stops, even without damping: it takes ')
+    (report,) = simulation.reports
+    assert report.startswith(
+        f'time_step = {1.3 * edge:g} s is too long for rk4 where joints '
+        'lean on their stops, even without damping: it takes '
+    )
     # 1/4096 of the damping remains; three digits
     assert float(report.split()[-5]) == pytest.approx(edge, rel=5e-3)
     simulation.reset()

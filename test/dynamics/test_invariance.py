@@ -45,8 +45,9 @@ def test_the_pose_of_the_base_changes_nothing(case):
     text = robot_text(case)
     place = '<origin xyz="3 -2 1" rpy="{} {} {}"/>'.format(*ANGLES)
     base = re.search('<robot name="[^"]*">', text).group()
-    placed = text.replace(base, base + '<link name="world"/>'
-                          + joint('stand', 'fixed', 'world', 'base', place))
+    placed = text.replace(
+        base, base + '<link name="world"/>' + joint('stand', 'fixed', 'world', 'base', place)
+    )
     gravity = Rotation.from_euler('xyz', ANGLES).apply(GRAVITY)
     assert_equal_accelerations(text, placed, gravity=tuple(gravity))
 
@@ -57,11 +58,15 @@ def test_renaming_changes_nothing(case):
     names = sorted(set(re.findall(' (?:name|link|joint)="([^"]+)"', text)) - {'test', 'base'})
     new = dict(zip(names, (f'n{k:02}' for k in range(len(names), 0, -1))))
     old = {value: key for key, value in new.items()}
-    renamed = re.sub(' (name|link|joint)="([^"]+)"',
-                     lambda found: f' {found[1]}="{new.get(found[2], found[2])}"', text)
+    renamed = re.sub(
+        ' (name|link|joint)="([^"]+)"',
+        lambda found: f' {found[1]}="{new.get(found[2], found[2])}"',
+        text,
+    )
     assert renamed != text
-    assert_equal_accelerations(text, renamed, lambda name: '/'.join(
-        old.get(part, part) for part in name.split('/')))
+    assert_equal_accelerations(
+        text, renamed, lambda name: '/'.join(old.get(part, part) for part in name.split('/'))
+    )
 
 
 @cases
@@ -90,19 +95,23 @@ def test_two_rigid_links_fixed_together_are_equivalent_to_one(case):
         origin.set('xyz', ' '.join(map(repr, map(float, R.inv().apply(centre - p)))))
         origin.set('rpy', ' '.join(map(repr, map(float, R.inv().as_euler('xyz')))))
         place = '<origin xyz="{} {} {}" rpy="{} {} {}"/>'.format(*p, *ANGLES)
-        tree.extend([half, ET.fromstring(joint(f'{name}_seam', 'fixed', name, f'{name}_half',
-                                               place))])
+        tree.extend(
+            [half, ET.fromstring(joint(f'{name}_seam', 'fixed', name, f'{name}_half', place))]
+        )
     assert_equal_accelerations(robot_text(case), ET.tostring(tree, encoding='unicode'))
 
 
 def planar_arm(inside):
     """Return two beams that rotate about z, with a mass at the end."""
-    return robot(link('one'), link('two'), link('tool', 0.3, '0 0 0', (1e-3, 2e-3, 3e-3)),
-                 joint('a', child='one'),
-                 joint('b', parent='one', child='two',
-                       inside='<origin xyz="1 0 0"/><axis xyz="0 0 1"/>'),
-                 joint('c', 'fixed', 'two', 'tool', '<origin xyz="1 0 0"/>'),
-                 flexibility(*(beam(SECTION + inside, name=name) for name in ('one', 'two'))))
+    return robot(
+        link('one'),
+        link('two'),
+        link('tool', 0.3, '0 0 0', (1e-3, 2e-3, 3e-3)),
+        joint('a', child='one'),
+        joint('b', parent='one', child='two', inside='<origin xyz="1 0 0"/><axis xyz="0 0 1"/>'),
+        joint('c', 'fixed', 'two', 'tool', '<origin xyz="1 0 0"/>'),
+        flexibility(*(beam(SECTION + inside, name=name) for name in ('one', 'two'))),
+    )
 
 
 def assert_stays_exactly_planar(arm, across):
@@ -110,29 +119,41 @@ def assert_stays_exactly_planar(arm, across):
     for k in range(20):
         q, qd = random_state(arm, k)
         effort = np.random.default_rng(k).normal(size=len(arm.joint_names))
-        q[across] = qd[across] = effort[across[:len(effort)]] = 0.0
+        q[across] = qd[across] = effort[across[: len(effort)]] = 0.0
         qdd = forward(arm, q, qd, effort)
         assert not qdd[across].any()
         assert qdd[~across].all()
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
-@pytest.mark.parametrize('inside', [
-    '<modes bending_y="2" bending_z="2" torsion="2" stretch="1"/>',
-    '<modes bending_y="1" bending_z="1" torsion="1" segments="3"/>',
-    '<elements count="2" stretch="all"/>'], ids=['modes', 'segments', 'elements'])
+@pytest.mark.parametrize(
+    'inside',
+    [
+        '<modes bending_y="2" bending_z="2" torsion="2" stretch="1"/>',
+        '<modes bending_y="1" bending_z="1" torsion="1" segments="3"/>',
+        '<elements count="2" stretch="all"/>',
+    ],
+    ids=['modes', 'segments', 'elements'],
+)
 def test_a_planar_arm_stays_planar_exactly(inside, coupling):
     arm = arm_of(planar_arm(inside), coupling, (2.0, -9.0, 0.0))
-    assert_stays_exactly_planar(arm, np.array(
-        ['bending_z' in name or 'torsion' in name for name in arm.coordinate_names]))
+    assert_stays_exactly_planar(
+        arm, np.array(['bending_z' in name or 'torsion' in name for name in arm.coordinate_names])
+    )
 
 
 def test_the_dual_screw_arm_stays_planar_exactly_while_its_waist_is_at_rest():
     assert 'dual_screw_arm' in shipped_robots()
     arm = arm_of('dual_screw_arm', gravity=(0.0, 0.0, -9.81))
-    assert_stays_exactly_planar(arm, np.array(
-        [name == 'joint_1' or 'bending_z' in name or 'torsion' in name
-         for name in arm.coordinate_names]))
+    assert_stays_exactly_planar(
+        arm,
+        np.array(
+            [
+                name == 'joint_1' or 'bending_z' in name or 'torsion' in name
+                for name in arm.coordinate_names
+            ]
+        ),
+    )
 
 
 def test_constant_stretch_changes_nothing():
@@ -147,11 +168,10 @@ def test_constant_stretch_changes_nothing():
         wide = np.zeros((3, other.size))
         wide[:, common] = q, qd, qdd
         for mine, theirs in (
-                (frs.mass_matrix(arm, q),
-                 frs.mass_matrix(other, wide[0])[np.ix_(common, common)]),
-                (frs.inverse_dynamics(arm, q, qd, qdd),
-                 frs.inverse_dynamics(other, *wide)[common]),
-                (energies(arm, q, qd), energies(other, *wide[:2]))):
+            (frs.mass_matrix(arm, q), frs.mass_matrix(other, wide[0])[np.ix_(common, common)]),
+            (frs.inverse_dynamics(arm, q, qd, qdd), frs.inverse_dynamics(other, *wide)[common]),
+            (energies(arm, q, qd), energies(other, *wide[:2])),
+        ):
             assert_same(mine, theirs)
 
 

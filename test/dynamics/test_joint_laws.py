@@ -22,9 +22,9 @@ def cases(count, seed=0):
     """Random rates at mid-step and start, steps, and penetrations, many at a corner."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        h = 10.0**rng.uniform(-5, -1)
-        v, v0 = rng.normal(size=2) * 10.0**rng.uniform(-3, 1, 2) * rng.integers(0, 2, 2)
-        yield v, v0, h, rng.choice([0.0, -1.0, 1.0]) * 10.0**rng.uniform(-6, -1)
+        h = 10.0 ** rng.uniform(-5, -1)
+        v, v0 = rng.normal(size=2) * 10.0 ** rng.uniform(-3, 1, 2) * rng.integers(0, 2, 2)
+        yield v, v0, h, rng.choice([0.0, -1.0, 1.0]) * 10.0 ** rng.uniform(-6, -1)
 
 
 def test_a_stop_pushes_and_never_pulls():
@@ -38,18 +38,24 @@ def test_a_stop_pushes_and_never_pulls():
 def test_a_stop_stores_spring_energy_and_dissipates_the_remainder_at_any_step():
     for v, v0, h, gap in cases(3000, 1):
         spring, force, _ = push(v, gap, v0, h)
-        stored = 0.5 * STOP['k'] * (max(gap + h * v, 0.0)**2 - max(gap, 0.0)**2)
+        stored = 0.5 * STOP['k'] * (max(gap + h * v, 0.0) ** 2 - max(gap, 0.0) ** 2)
         # a difference of squares loses digits
-        scale = 0.5 * STOP['k'] * (abs(gap) + abs(h * v))**2
+        scale = 0.5 * STOP['k'] * (abs(gap) + abs(h * v)) ** 2
         assert spring * h * v == pytest.approx(stored, abs=1e-12 * scale)
         assert (force - spring) * v >= 0.0
 
 
 def test_the_slope_of_the_stop_force_is_its_derivative():
-    for v, v0, h, gap in ((0.3, 0.2, 0.0, 5e-4), (0.3, 0.2, 0.0, 0.05), (-0.01, -0.01, 0.0, 5e-4),
-                          (0.3, 0.2, 1e-2, 5e-4), (0.3, 0.2, 1e-2, -1e-3),
-                          (-0.3, -0.5, 1e-2, 2e-3),
-                          (0.3, 0.1, 1e-3, 0.05)):
+    for v, v0, h, gap in (
+        (0.3, 0.2, 0.0, 5e-4),
+        (0.3, 0.2, 0.0, 0.05),
+        (-0.01, -0.01, 0.0, 5e-4),
+        (0.3, 0.2, 1e-2, 5e-4),
+        (0.3, 0.2, 1e-2, -1e-3),
+        (-0.3, -0.5, 1e-2, 2e-3),
+        (0.3, 0.1, 1e-3, 0.05),
+    ):
+
         def force(t, v=v, v0=v0, h=h, gap=gap):
             return push(v + t, gap, v + t if h == 0.0 else v0, h)[1]
 
@@ -57,7 +63,7 @@ def test_the_slope_of_the_stop_force_is_its_derivative():
 
 
 def test_the_force_of_a_stop_starts_at_zero_even_at_speed():
-    assert push(3.0, 1e-12)[1] < 1e-8 * push(3.0, 1e-3)[1]     # linear in the depth
+    assert push(3.0, 1e-12)[1] < 1e-8 * push(3.0, 1e-3)[1]  # linear in the depth
 
 
 def test_a_motor_respects_its_force_and_rate_limits():
@@ -69,20 +75,21 @@ def test_a_motor_respects_its_force_and_rate_limits():
     # beyond its maximum rate it brakes as before and does not accelerate
     assert motor_force(3.0, 7.0, 0.0, np.inf, 2.0) == (0.0, 0.0)
     assert motor_force(3.0, -7.0, 0.0, np.inf, 2.0) == (-7.0, 0.0)
-    force, slope = motor_force(2.02, 7.0, 0.0, np.inf, 2.0)      # halfway
+    force, slope = motor_force(2.02, 7.0, 0.0, np.inf, 2.0)  # halfway
     assert force == pytest.approx(3.5)
     assert -along(lambda t: motor_force(2.02 + t, 7.0, 0.0, np.inf, 2.0)[0]) == pytest.approx(
-        slope)
+        slope
+    )
 
 
 def test_joint_laws_are_solved_for_the_unique_rate():
     # r v = w + force(v) - friction, checked by a search in small steps, independent of corners
     rng = np.random.default_rng(3)
     for v, v0, h, gap in cases(400, 4):
-        r, w, c = 10.0**rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
+        r, w, c = 10.0 ** rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
         laws = (3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
         f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws)
-        found = (w + f) / (r - g)       # r v = w + f + g v
+        found = (w + f) / (r - g)  # r v = w + f + g v
         force, _ = smooth_force(found, v0, h, laws)
         friction = w + force - r * found
         tolerance = 1e-7 * (abs(w) + abs(force) + c + 1.0)
@@ -91,4 +98,4 @@ def test_joint_laws_are_solved_for_the_unique_rate():
         if c > 0.0 and abs(found) > 1e-6 and abs(last) > 1e-6:
             expected = c * np.sign(found) if found * last > 0.0 else 0.0
             assert friction == pytest.approx(expected, abs=tolerance)
-        assert friction * found >= -tolerance * abs(found)      # it dissipates energy
+        assert friction * found >= -tolerance * abs(found)  # it dissipates energy

@@ -11,7 +11,7 @@ from flex_robot_sim.model.arm_model import make_workspace
 
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists of the size 1
+ROUNDING = {'rtol': 0.0, 'atol': 1e-12}  # of poses and twists of the size 1
 
 
 def in_motion(sample, q, qd):
@@ -28,8 +28,11 @@ def test_every_link_has_the_pose_of_the_reference(case, coupling):
     work = in_motion(sample, sample.q, sample.qd)
     for name, (R, p) in sample.reference.place(sample.q)[0].items():
         frame = sample.arm.frames[name]
-        base_R, base_p = ((np.eye(3), np.zeros(3)) if frame.body < 0 else
-                          (work.base_R[frame.body], work.base_p[frame.body]))
+        base_R, base_p = (
+            (np.eye(3), np.zeros(3))
+            if frame.body < 0
+            else (work.base_R[frame.body], work.base_p[frame.body])
+        )
         np.testing.assert_allclose(base_R @ frame.R, R, **ROUNDING)
         np.testing.assert_allclose(base_R @ frame.p + base_p, p, **ROUNDING)
 
@@ -44,8 +47,9 @@ def test_every_body_has_the_twist_of_the_reference(case, coupling):
             omega, v = np.split(sample.reference.jacobian(sample.q, name) @ sample.qd, 2)
             body = work.V[frame.body]
             np.testing.assert_allclose(frame.R.T @ body[:3], omega, **ROUNDING)
-            np.testing.assert_allclose(frame.R.T @ (body[3:] + np.cross(body[:3], frame.p)), v,
-                                       **ROUNDING)
+            np.testing.assert_allclose(
+                frame.R.T @ (body[3:] + np.cross(body[:3], frame.p)), v, **ROUNDING
+            )
 
 
 @cases
@@ -61,15 +65,17 @@ def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
         np.testing.assert_allclose(work.station_R[station], R, **ROUNDING)
         np.testing.assert_allclose(work.station_p[station], p, **ROUNDING)
         first, n = arm.arrays.first[body], arm.arrays.modes[body]
-        np.testing.assert_allclose(work.K[station, :, :n] @ qd[first:first + n],
-                                   twist(piece, q, qd), **ROUNDING)
+        np.testing.assert_allclose(
+            work.K[station, :, :n] @ qd[first : first + n], twist(piece, q, qd), **ROUNDING
+        )
         np.testing.assert_allclose(work.Ve[station], twist(piece, q, qd), **ROUNDING)
         # without accelerations, the rate of the twist of the station is beta, less the
         # contribution of the root
         rate = along(lambda t, piece=piece: twist(piece, q + t * qd, qd))
         V, Ve = work.V[body], work.Ve[station]
-        turning = np.concatenate([np.cross(V[:3], Ve[:3]),
-                                  np.cross(V[:3], Ve[3:]) + np.cross(V[3:], Ve[:3])])
+        turning = np.concatenate(
+            [np.cross(V[:3], Ve[:3]), np.cross(V[:3], Ve[3:]) + np.cross(V[3:], Ve[:3])]
+        )
         np.testing.assert_allclose(work.beta[station], rate + turning, rtol=0.0, atol=1e-9)
 
 

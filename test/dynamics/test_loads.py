@@ -32,8 +32,9 @@ def test_a_push_does_the_work_of_force_and_moment(case, follows):
         force, moment = turn @ FORCE, turn @ MOMENT
         wrench = np.concatenate([moment + np.cross(POINT, force), force])
         expected = sample.reference.jacobian(sample.q, name).T @ wrench
-        found = generalised_forces(sample.arm, sample.q,
-                                   [Push(name, FORCE, MOMENT, POINT, follows)])
+        found = generalised_forces(
+            sample.arm, sample.q, [Push(name, FORCE, MOMENT, POINT, follows)]
+        )
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -57,5 +58,7 @@ def test_an_invalid_push_is_rejected():
     for vectors in ((FORCE[:2],), (FORCE, [np.nan, 0, 0]), (FORCE, MOMENT, [[0, 0, 0]])):
         with pytest.raises(SettingError) as error:
             make_loads(arm, [Push('base', *vectors)])
-        assert str(error.value) == ('the push at "base" needs a force [N], a moment [N m] and a '
-                                    'point [m] of three finite numbers each')
+        assert str(error.value) == (
+            'the push at "base" needs a force [N], a moment [N m] and a '
+            'point [m] of three finite numbers each'
+        )

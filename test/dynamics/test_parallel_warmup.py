@@ -16,7 +16,8 @@ from flex_robot_sim.util.interpreter import run_text
 
 pytestmark = [
     pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code'),
-    pytest.mark.skipif(sys.platform == 'win32', reason='about locks of files')]
+    pytest.mark.skipif(sys.platform == 'win32', reason='about locks of files'),
+]
 
 COLD_START = "import flex_robot_sim as frs; frs.Simulation(frs.load('two_link')).step()"
 
@@ -49,8 +50,10 @@ def test_the_compiled_functions_are_the_callees_of_a_step():
 
 
 def test_every_arm_has_the_argument_types_of_the_compile_jobs():
-    types = {tuple((array.dtype, array.ndim) for array in frs.load(name).arrays)
-             for name in ('two_link', 'single_link')}
+    types = {
+        tuple((array.dtype, array.ndim) for array in frs.load(name).arrays)
+        for name in ('two_link', 'single_link')
+    }
     assert len(types) == 1
 
 
@@ -63,8 +66,12 @@ def test_one_process_at_a_time_is_the_second(folder):
 
 def test_the_lock_is_held_until_the_second_process_ends(folder):
     with compiled.lock_of_second_process() as lock:
-        process = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL, pass_fds=[lock.fileno()])
+        process = subprocess.Popen(
+            [sys.executable, '-c', 'input()'],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[lock.fileno()],
+        )
     with compiled.lock_of_second_process() as other:
         assert other is None
     process.communicate(timeout=60)
@@ -79,24 +86,35 @@ def test_without_a_cache_there_is_no_second_process(monkeypatch):
 
 
 def test_the_second_process_ends_with_a_killed_parent(tmp_path):
-    program = subprocess.Popen(run_text(COLD_START), stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE,
-                               env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)})
+    program = subprocess.Popen(
+        run_text(COLD_START),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)},
+    )
     try:
-        wait_until(lambda: program.poll() is not None
-                   or any(map(is_locked, tmp_path.rglob('second_process.lock'))))
+        wait_until(
+            lambda: (
+                program.poll() is not None
+                or any(map(is_locked, tmp_path.rglob('second_process.lock')))
+            )
+        )
         assert program.poll() is None, program.communicate()
     finally:
         program.kill()
         program.communicate()
-    lock, = tmp_path.rglob('second_process.lock')
+    (lock,) = tmp_path.rglob('second_process.lock')
     wait_until(lambda: not is_locked(lock))
 
 
 def test_with_a_full_cache_no_second_process_starts(monkeypatch):
     from flex_robot_sim.dynamics import parallel_warmup
+
     frs.Simulation(frs.load('two_link')).step()
-    monkeypatch.setattr(parallel_warmup.subprocess, 'Popen',
-                        lambda *_, **__: pytest.fail('there is nothing to compile'))
+    monkeypatch.setattr(
+        parallel_warmup.subprocess,
+        'Popen',
+        lambda *_, **__: pytest.fail('there is nothing to compile'),
+    )
     parallel_warmup.start_parallel_warmup.__wrapped__()
     assert np.isfinite(frs.Simulation(frs.load('two_link')).q).all()

@@ -35,8 +35,9 @@ def test_a_payload_changes_the_frequency_in_the_middle_of_a_run():
     # these ten periods
     for mass, root in ((0.0, 1.875104), (2.0, 1.247917), (1.0, 1.419964)):
         simulation.set_payload('tool', mass)
-        simulation.set_state(q=equilibrium(
-            simulation.arm, pushes=[Push('tool', (0.0, 0.3, 0.0))]).q)
+        simulation.set_state(
+            q=equilibrium(simulation.arm, pushes=[Push('tool', (0.0, 0.3, 0.0))]).q
+        )
         simulation.push('tool')
         expected = root**2 * unit
         assert measured_frequency(simulation, 10 / expected) == pytest.approx(expected, rel=1e-3)
@@ -46,8 +47,8 @@ def test_a_payload_is_equivalent_to_one_in_the_description():
     # with shapes that do not depend on the end load in the description
     inertia = np.diag([2e-3, 3e-3, 4e-3])
     text = swinging_text(modes=PLAIN.replace('/>', ' boundary="free"/>'))
-    inertial = text[text.index('<link name="tool">'):]
-    bare = text.replace(inertial[:inertial.index('</link>')], '<link name="tool">')
+    inertial = text[text.index('<link name="tool">') :]
+    bare = text.replace(inertial[: inertial.index('</link>')], '<link name="tool">')
     runs = [Simulation(build_arm(read_description(source))) for source in (text, bare)]
     runs[1].set_payload('tool', 1.0, (0.05, 0.0, 0.02), inertia)
     for run in runs:

@@ -13,12 +13,17 @@ from flex_robot_sim.model.friction import SMOOTHING_RATE
 # Arms, hands, legs and humanoids; those of xarm, z1 and hextilt have damping and friction.
 # Robots are left out if MuJoCo rejects them (zero inertias) or differs (mimic joints).
 ROBOTS = [
-    'ur_description/urdf/ur10_robot.urdf', 'kinova_description/robots/kinova.urdf',
-    'xarm_description/urdf/xarm7.urdf', 'z1_description/urdf/z1.urdf',
-    'so_arm_description/urdf/so101.urdf', 'hextilt_description/urdf/hextilt_flying_arm_5.urdf',
-    'solo_description/robots/solo12.urdf', 'alex_description/urdf/alex_sake_hands.urdf',
+    'ur_description/urdf/ur10_robot.urdf',
+    'kinova_description/robots/kinova.urdf',
+    'xarm_description/urdf/xarm7.urdf',
+    'z1_description/urdf/z1.urdf',
+    'so_arm_description/urdf/so101.urdf',
+    'hextilt_description/urdf/hextilt_flying_arm_5.urdf',
+    'solo_description/robots/solo12.urdf',
+    'alex_description/urdf/alex_sake_hands.urdf',
     'centauro_description/urdf/centauro.urdf',
-    'g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf']
+    'g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf',
+]
 STATES = 5
 
 
@@ -28,7 +33,7 @@ class MujocoRobot:
     def __init__(self, path, names):
         mujoco = pytest.importorskip('mujoco')
         robot = ElementTree.parse(path).getroot()
-        for link in robot.iterfind('link'):     # meshes are irrelevant
+        for link in robot.iterfind('link'):  # meshes are irrelevant
             for part in (*link.findall('visual'), *link.findall('collision')):
                 link.remove(part)
         self.library = mujoco
@@ -55,10 +60,12 @@ def load_in_both(path):
     """Return a robot as ArmModel and in MuJoCo, and random positions of its joints (k, n)."""
     path = public_robot(path)
     arm = load(path, gravity=GRAVITY)
-    low, high = (np.clip(limits, -np.pi, np.pi) for limits in (arm.arrays.lower,
-                                                               arm.arrays.upper))
-    return arm, MujocoRobot(path, arm.joint_names), np.random.default_rng(1).uniform(
-        low, high, (STATES, arm.size))
+    low, high = (np.clip(limits, -np.pi, np.pi) for limits in (arm.arrays.lower, arm.arrays.upper))
+    return (
+        arm,
+        MujocoRobot(path, arm.joint_names),
+        np.random.default_rng(1).uniform(low, high, (STATES, arm.size)),
+    )
 
 
 @pytest.mark.parametrize('path', ROBOTS)
@@ -77,7 +84,8 @@ def test_a_public_robot_moves_as_in_mujoco(path):
         columns = [inverse(arm, q, qd, unit) - needed for unit in np.eye(arm.size)]
         assert abs((np.array(columns) - M) / np.outer(scale, scale)).max() < 1e-9
         expected = np.linalg.solve(
-            M, effort - bias - peer.damping * qd - peer.friction * np.sign(qd))
+            M, effort - bias - peer.damping * qd - peer.friction * np.sign(qd)
+        )
         found = forward(arm, q, qd, effort)
         assert abs((found - expected) * scale).max() < 1e-9 * abs(expected * scale).max()
 
@@ -87,18 +95,20 @@ def test_a_public_robot_on_servos_has_the_frequencies_of_mujoco(path):
     arm, peer, (q, *_) = load_in_both(path)
     still = np.zeros(arm.size)
     M, _ = peer.mass_matrix_and_bias(q, still)
-    stiffness, damping = np.diag(M) * (2 * np.pi * 4.0)**2, np.diag(M) * 3.0
+    stiffness, damping = np.diag(M) * (2 * np.pi * 4.0) ** 2, np.diag(M) * 3.0
     step, slopes = 1e-4, []
     for unit in np.eye(arm.size):
-        ahead, behind = (peer.mass_matrix_and_bias(q + sign * step * unit, still)[1]
-                         for sign in (1.0, -1.0))
+        ahead, behind = (
+            peer.mass_matrix_and_bias(q + sign * step * unit, still)[1] for sign in (1.0, -1.0)
+        )
         slopes.append((ahead - behind) / (2 * step))
     K = np.array(slopes).T + np.diag(stiffness)
     # at rest, friction is a damper until 0.01 rad/s
     D = np.diag(damping + peer.damping + peer.friction / arm.arrays.friction[:, SMOOTHING_RATE])
     n = arm.size
-    rates = np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)],
-                                        [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]]))
+    rates = np.linalg.eigvals(
+        np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    )
     found = 2 * np.pi * frequencies(arm, q, gains=(stiffness, damping))
     # differences over 1e-4 rad; gravity is small compared with the servo stiffness
     assert found == pytest.approx(np.sort(abs(rates[rates.imag >= 0.0])), rel=1e-6)

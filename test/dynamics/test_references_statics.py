@@ -17,9 +17,15 @@ from flex_robot_sim.util.exceptions import SettingError
 
 # Two static shapes contain the deflection by a tip force. The tip deflection by own weight is
 # exact, too, unlike that between root and tip. The same applies to nodes of cubic elements.
-DISCRETISATIONS = pytest.mark.parametrize('discretisation', [
-    with_modes(bending_y=2, bending_z=2), with_modes(bending_y=2, bending_z=2, segments=4),
-    with_elements(3, bending_y='all', bending_z='all')], ids=['modes', 'segments', 'elements'])
+DISCRETISATIONS = pytest.mark.parametrize(
+    'discretisation',
+    [
+        with_modes(bending_y=2, bending_z=2),
+        with_modes(bending_y=2, bending_z=2, segments=4),
+        with_elements(3, bending_y='all', bending_z='all'),
+    ],
+    ids=['modes', 'segments', 'elements'],
+)
 
 
 def tip(arm, **loads):
@@ -30,11 +36,12 @@ def tip(arm, **loads):
 
 @DISCRETISATIONS
 def test_a_force_at_the_tip(discretisation):
-    force = 1e-5 * EI / LENGTH**2       # small enough that large bending contributes 1e-10
+    force = 1e-5 * EI / LENGTH**2  # small enough that large bending contributes 1e-10
     deflection, effort = tip(beam_arm(discretisation), pushes=[Push('tool', (0, force, -force))])
     sag, slope = force * LENGTH**3 / (3 * EI), force * LENGTH**2 / (2 * EI)
-    np.testing.assert_allclose(deflection[1:], [sag, -sag, 0, slope, slope], rtol=1e-6,
-                               atol=1e-9 * sag)
+    np.testing.assert_allclose(
+        deflection[1:], [sag, -sag, 0, slope, slope], rtol=1e-6, atol=1e-9 * sag
+    )
     # bending in each plane shortens the beam by int v'^2 / 2; segments are exact to second order
     assert deflection[0] == pytest.approx(-2 * force**2 * LENGTH**5 / (15 * EI**2), rel=1e-4)
     np.testing.assert_allclose(effort, -force * LENGTH, rtol=1e-9)
@@ -53,14 +60,20 @@ EULER = pi**2 * EI / (4 * LENGTH**2)
 
 # The buckling shape is a cosine. Ritz: two polynomials are 7.5e-3 too stiff, three shapes
 # 1.1e-3, four 1.2e-4, and four segments of two polynomials 5e-5.
-BUCKLING = pytest.mark.parametrize('discretisation', [
-    with_modes(bending_y=4), with_modes(bending_y=2, segments=4),
-    with_elements(4, bending_y='all')], ids=['modes', 'segments', 'elements'])
+BUCKLING = pytest.mark.parametrize(
+    'discretisation',
+    [
+        with_modes(bending_y=4),
+        with_modes(bending_y=2, segments=4),
+        with_elements(4, bending_y='all'),
+    ],
+    ids=['modes', 'segments', 'elements'],
+)
 
 
 def squared_rate(arm, force):
     """Return the squared first natural frequency under an axial tip force [rad2/s2]."""
-    return (2 * pi * frequencies(arm, pushes=[Push('tool', (force, 0, 0))])[0])**2
+    return (2 * pi * frequencies(arm, pushes=[Push('tool', (force, 0, 0))])[0]) ** 2
 
 
 @BUCKLING
@@ -83,8 +96,11 @@ def test_an_axial_pull_raises_the_squared_frequency_in_proportion(discretisation
         return cosh(z) - np.cos(z) - sigma * (sinh(z) - np.sin(z))
 
     lam = 1.8751040687119611
-    slope = (quad(lambda xi: shape(lam * xi, 1)**2, 0, 1)[0]
-             / quad(lambda xi: shape(lam * xi, 0)**2, 0, 1)[0] / (MASS_PER_LENGTH * LENGTH**2))
+    slope = (
+        quad(lambda xi: shape(lam * xi, 1) ** 2, 0, 1)[0]
+        / quad(lambda xi: shape(lam * xi, 0) ** 2, 0, 1)[0]
+        / (MASS_PER_LENGTH * LENGTH**2)
+    )
     arm = beam_arm(discretisation)
     rest = squared_rate(arm, 0.0)
     for force in (-1e-3 * EULER, 1e-3 * EULER):
@@ -104,15 +120,23 @@ def test_a_push_along_the_tip_makes_the_beam_flutter_and_never_buckle():
 
 def elastica(alpha):
     """Return the tip under a transverse P = alpha EI/L^2: axial and transverse over L, slope."""
+
     def ends(curvature):
-        return solve_ivp(lambda s, y: [y[1], -alpha * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])],
-                         (0, 1), [0, curvature, 0, 0], rtol=1e-12, atol=1e-14).y[:, -1]
+        return solve_ivp(
+            lambda s, y: [y[1], -alpha * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])],
+            (0, 1),
+            [0, curvature, 0, 0],
+            rtol=1e-12,
+            atol=1e-14,
+        ).y[:, -1]
+
     slope, _, x, y = ends(brentq(lambda curvature: ends(curvature)[1], 0, alpha, xtol=1e-14))
     return np.array([1 - x, y, slope])
 
 
-@pytest.mark.parametrize('alpha, table', [(1.0, [0.05643, 0.30172, 0.46135]),
-                                          (5.0, [0.38763, 0.71379, 1.21537])])
+@pytest.mark.parametrize(
+    'alpha, table', [(1.0, [0.05643, 0.30172, 0.46135]), (5.0, [0.38763, 0.71379, 1.21537])]
+)
 @pytest.mark.parametrize('across', ['y', 'z'])
 def test_elastica(alpha, table, across):
     exact = elastica(alpha)
@@ -147,9 +171,15 @@ def test_eight_segments_are_accurate_for_a_bending_of_82_degrees(angle):
 def test_princeton_beam(segments, within):
     # the load acts outside the soft plane, and the beam twists
     E, G, form = 71.7e9, 71.7e9 / 2.62, rectangle(3.2024e-3, 12.3777e-3)
-    arm = beam_arm(with_modes(2, 2, 1, segments=segments), length=0.508,
-                   mass_per_length=2700.0 * form.area,
-                   EIy=E * form.Iy, EIz=E * form.Iz, GJ=G * form.J, EA=E * form.area)
+    arm = beam_arm(
+        with_modes(2, 2, 1, segments=segments),
+        length=0.508,
+        mass_per_length=2700.0 * form.area,
+        EIy=E * form.Iy,
+        EIz=E * form.Iz,
+        GJ=G * form.J,
+        EA=E * form.area,
+    )
     force = 8.896 / sqrt(2)
     (_, soft, stiff, *_), _ = tip(arm, pushes=[Push('tool', (0, force, force))])
     assert stiff == pytest.approx(8.84e-3, rel=within)

@@ -39,8 +39,9 @@ def test_a_released_shipped_arm_gains_no_energy(name, step):
     arm = frs.load(name)
     rng = np.random.default_rng(int(1e5 * step))
     simulation = Simulation(arm, SimulationSettings(time_step=step))
-    simulation.set_state(rng.uniform(np.maximum(arm.arrays.lower, -1.5),
-                                     np.minimum(arm.arrays.upper, 1.5)))
+    simulation.set_state(
+        rng.uniform(np.maximum(arm.arrays.lower, -1.5), np.minimum(arm.arrays.upper, 1.5))
+    )
     if rng.random() < 0.5:
         simulation.set_payload('tool', rng.uniform(0.1, 2.0))
     # ten times longer steps cover ten times as much of the fall at the same cost
@@ -53,27 +54,46 @@ def test_random_trees_gain_no_energy_at_their_stops(start):
     for seed in range(start, start + 25):
         rng = np.random.default_rng(seed)
         text = random_robot(seed, links=int(rng.integers(1, 7)), damping=bool(rng.integers(2)))
-        arm = build_arm(read_description(text.replace('lower="-20" upper="20"',
-                                                      'lower="-0.3" upper="0.4"')))
-        simulation = Simulation(arm, SimulationSettings(time_step=10.0**rng.uniform(-3.5, -2.3)))
+        arm = build_arm(
+            read_description(text.replace('lower="-20" upper="20"', 'lower="-0.3" upper="0.4"'))
+        )
+        simulation = Simulation(arm, SimulationSettings(time_step=10.0 ** rng.uniform(-3.5, -2.3)))
         simulation.set_state(v=rng.normal(size=len(arm.joint_names)))
         assert_energy_never_rises(simulation, 0.4)
 
 
 def test_all_shipped_robots_are_listed_here():
     still = {'element_sum_arm_1', 'element_sum_arm_2', 'rig', 'single_link', 'spin_up_8m'}
-    assert {*shipped_robots()} == still | {'two_link', 'dual_screw_arm', 'ella', 'rcm',
-                                           'canadarm2'}
+    assert {*shipped_robots()} == still | {
+        'two_link',
+        'dual_screw_arm',
+        'ella',
+        'rcm',
+        'canadarm2',
+    }
 
 
 def falling(step, scheme='implicit_midpoint'):
-    arm = build_arm(read_description(robot(
-        joint(kind='revolute', inside='<axis xyz="0 1 0"/><limit lower="-9" upper="0.5" '
-              'effort="1" velocity="1"/>'), link(),
-        joint('mount', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'),
-        link('tool', 1.0, '0.05 0 0.02', (2e-3, 3e-3, 4e-3)),
-        flexibility(beam('<section EIy="60" EIz="90" GJ="10"/>'
-                         '<modes bending_y="2" bending_z="2" torsion="1"/>')))))
+    arm = build_arm(
+        read_description(
+            robot(
+                joint(
+                    kind='revolute',
+                    inside='<axis xyz="0 1 0"/><limit lower="-9" upper="0.5" '
+                    'effort="1" velocity="1"/>',
+                ),
+                link(),
+                joint('mount', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'),
+                link('tool', 1.0, '0.05 0 0.02', (2e-3, 3e-3, 4e-3)),
+                flexibility(
+                    beam(
+                        '<section EIy="60" EIz="90" GJ="10"/>'
+                        '<modes bending_y="2" bending_z="2" torsion="1"/>'
+                    )
+                ),
+            )
+        )
+    )
     return Simulation(arm, SimulationSettings(time_step=step, scheme=scheme))
 
 
@@ -91,7 +111,8 @@ def fastest_way_back(step, scheme):
 def test_an_arm_rebounds_from_its_stop_as_in_the_reference(step, tolerance):
     # contact lasts 10 ms; its damping is of first order in the step
     assert fastest_way_back(step, 'implicit_midpoint') == pytest.approx(
-        fastest_way_back(1e-3, 'reference'), rel=tolerance)
+        fastest_way_back(1e-3, 'reference'), rel=tolerance
+    )
 
 
 def test_a_joint_rests_near_its_stop_with_any_load():
@@ -103,9 +124,10 @@ def test_a_joint_rests_near_its_stop_with_any_load():
     simulation.set_state(np.clip(pose, arm.arrays.lower, arm.arrays.upper))
     simulation.set_payload('tool', 3.0)
     simulation.advance_to(3.0)
-    beyond = np.maximum(simulation.position - arm.arrays.upper,
-                        arm.arrays.lower - simulation.position)
-    assert beyond.max() < 0.01          # several times gravity over the stiffness of 40 Hz
+    beyond = np.maximum(
+        simulation.position - arm.arrays.upper, arm.arrays.lower - simulation.position
+    )
+    assert beyond.max() < 0.01  # several times gravity over the stiffness of 40 Hz
 
 
 @pytest.mark.parametrize('scheme', ['rk4', 'semi_implicit_euler'])
@@ -129,6 +151,7 @@ def test_the_linear_model_includes_a_stop_in_contact():
     def accelerations(t, k, of_rate):
         from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
         from flex_robot_sim.model.arm_model import make_workspace
+
         state = [q.copy(), qd.copy()]
         state[of_rate][k] += t
         qdd = np.zeros(arm.size)
@@ -137,5 +160,5 @@ def test_the_linear_model_includes_a_stop_in_contact():
 
     for of_rate in (0, 1):
         slope = (accelerations(1e-7, 0, of_rate) - accelerations(-1e-7, 0, of_rate)) / 2e-7
-        column = linear.A[arm.size:, of_rate * arm.size]
+        column = linear.A[arm.size :, of_rate * arm.size]
         np.testing.assert_allclose(slope, column, atol=1e-5 * np.abs(column).max())

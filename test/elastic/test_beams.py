@@ -11,8 +11,9 @@ from flex_robot_sim.elastic import NO_LOAD, Load, Section, cut_beam, make_beam
 from flex_robot_sim.elastic.eigenmodes import bending_roots
 
 LENGTH = 0.7
-SLENDER = Section(mass_per_length=4.0, inertia=np.array([2e-3, 0.0, 0.0]),
-                  EIy=0.6, EIz=1.7, GJ=0.9, EA=3e4)
+SLENDER = Section(
+    mass_per_length=4.0, inertia=np.array([2e-3, 0.0, 0.0]), EIy=0.6, EIz=1.7, GJ=0.9, EA=3e4
+)
 THICK = SLENDER._replace(inertia=np.array([5e-3, 2e-3, 3e-3]))
 TWO_BY_TWO = {'bending_y': 2, 'bending_z': 2, 'torsion': 1, 'stretch': 1}
 TOOL = Load(1.3, np.array([0.1, 0.0, 0.0]), np.diag([0.02, 0.05, 0.03]))
@@ -48,45 +49,56 @@ def mass_by_shape(a_beam):
 
 def angular_frequencies(a_beam, direction, load=NO_LOAD):
     part = a_beam.columns(direction)
-    return np.sqrt(eigh(a_beam.stiffness[part, part], inertia(a_beam, load)[part, part],
-                        eigvals_only=True))
+    return np.sqrt(
+        eigh(a_beam.stiffness[part, part], inertia(a_beam, load)[part, part], eigvals_only=True)
+    )
 
 
 def lambdas(a_beam, direction, load=NO_LOAD):
     """Return the frequencies as roots of the exact equations."""
     power = 2 if 'bending' in direction else 1
     unit = np.sqrt(MODULUS[direction] / INERTIA[direction]) / LENGTH**power
-    return (angular_frequencies(a_beam, direction, load) / unit)**(1 / power)
+    return (angular_frequencies(a_beam, direction, load) / unit) ** (1 / power)
 
 
-@pytest.mark.parametrize('options', [modes(4, 'free'), modes(7), elements(20)],
-                         ids=['free', 'static', 'elements'])
+@pytest.mark.parametrize(
+    'options', [modes(4, 'free'), modes(7), elements(20)], ids=['free', 'static', 'elements']
+)
 def test_frequencies_of_a_clamped_free_beam(options):
     a_beam = beam(**options)
     for direction in ('bending_y', 'bending_z'):
-        np.testing.assert_allclose(lambdas(a_beam, direction)[:4],
-                                   [1.875104, 4.694091, 7.854757, 10.995541], rtol=1e-4)
+        np.testing.assert_allclose(
+            lambdas(a_beam, direction)[:4], [1.875104, 4.694091, 7.854757, 10.995541], rtol=1e-4
+        )
     exact = pi * np.array([0.5, 1.5, 2.5])
-    if 'elements' in options:       # closed form for 20 linear elements
+    if 'elements' in options:  # closed form for 20 linear elements
         exact = 20 * np.sqrt(6 * (1 - np.cos(exact / 20)) / (2 + np.cos(exact / 20)))
     for direction in ('torsion', 'stretch'):
         np.testing.assert_allclose(lambdas(a_beam, direction)[:3], exact, rtol=1e-6)
 
 
 @pytest.mark.parametrize('mu', [0.1, 0.5, 1.0, 10.0])
-@pytest.mark.parametrize('options', [modes(3, 'mass'), modes(5), elements(20)],
-                         ids=['mass', 'static', 'elements'])
+@pytest.mark.parametrize(
+    'options', [modes(3, 'mass'), modes(5), elements(20)], ids=['mass', 'static', 'elements']
+)
 def test_frequencies_with_a_mass_at_the_tip(options, mu):
     load = Load(mu * 4.0 * LENGTH, np.zeros(3), np.zeros((3, 3)))
     a_beam = beam(load=load, **options)
-    exact = {0.1: [1.722742], 0.5: [1.419964], 1.0: [1.247917, 4.031139, 7.134132],
-             10.0: [0.735782]}[mu]
+    exact = {
+        0.1: [1.722742],
+        0.5: [1.419964],
+        1.0: [1.247917, 4.031139, 7.134132],
+        10.0: [0.735782],
+    }[mu]
     for direction in ('bending_y', 'bending_z'):
-        np.testing.assert_allclose(lambdas(a_beam, direction, load)[:len(exact)], exact, rtol=1e-4)
+        np.testing.assert_allclose(
+            lambdas(a_beam, direction, load)[: len(exact)], exact, rtol=1e-4
+        )
 
 
-@pytest.mark.parametrize('options', [modes(3, 'inertia'), modes(6), elements(20)],
-                         ids=['inertia', 'static', 'elements'])
+@pytest.mark.parametrize(
+    'options', [modes(3, 'inertia'), modes(6), elements(20)], ids=['inertia', 'static', 'elements']
+)
 def test_frequencies_with_a_tool_at_the_tip(options):
     a_beam = beam(load=TOOL, **options)
     rho_a = 4.0 * LENGTH
@@ -102,13 +114,16 @@ def test_natural_modes_with_a_tool_are_exact():
     np.testing.assert_allclose(lambdas(a_beam, 'bending_y', TOOL), exact, rtol=1e-12)
     for direction, load in (('torsion', 0.02 / (2e-3 * LENGTH)), ('stretch', 1.3 / rho_a)):
         found = lambdas(a_beam, direction, TOOL)
-        np.testing.assert_allclose(np.cos(found) / (load * found), np.sin(found), rtol=0,
-                                   atol=1e-11)
+        np.testing.assert_allclose(
+            np.cos(found) / (load * found), np.sin(found), rtol=0, atol=1e-11
+        )
 
 
 def test_elements_converge_with_the_fourth_power_of_their_size():
-    error = [lambdas(beam(**elements(count)), 'bending_y')[1]**2 - bending_roots(2)[0][1]**2
-             for count in (10, 20, 40)]
+    error = [
+        lambdas(beam(**elements(count)), 'bending_y')[1] ** 2 - bending_roots(2)[0][1] ** 2
+        for count in (10, 20, 40)
+    ]
     assert error[0] / error[1] == pytest.approx(16, rel=0.05)
     assert error[1] / error[2] == pytest.approx(16, rel=0.05)
 
@@ -117,12 +132,16 @@ def test_reduced_elements_keep_the_lowest_modes_of_the_full_beam():
     full = beam(load=TOOL, **elements(8))
     some = beam(load=TOOL, **elements(8, bending_y=3, bending_z=2, torsion=2, stretch=1))
     for direction, count in (('bending_y', 3), ('bending_z', 2), ('torsion', 2), ('stretch', 1)):
-        np.testing.assert_allclose(angular_frequencies(some, direction, TOOL),
-                                   angular_frequencies(full, direction, TOOL)[:count], rtol=1e-10)
+        np.testing.assert_allclose(
+            angular_frequencies(some, direction, TOOL),
+            angular_frequencies(full, direction, TOOL)[:count],
+            rtol=1e-10,
+        )
 
 
-@pytest.mark.parametrize('options', [
-    modes(2), modes(5), elements(1), elements(4), {**modes(2), 'load': TOOL}])
+@pytest.mark.parametrize(
+    'options', [modes(2), modes(5), elements(1), elements(4), {**modes(2), 'load': TOOL}]
+)
 def test_deflections_by_tip_forces_agree_with_formulas(options):
     a_beam, force = beam(**options), 0.3
     # static shapes and cubic elements contain the exact solution
@@ -145,7 +164,7 @@ def test_own_weight_of_a_horizontal_cantilever(options):
     a_beam = beam(**options)
     e = np.linalg.solve(a_beam.stiffness, 9.81 * mass_by_shape(a_beam)[2])
     exact = 4.0 * 9.81 * LENGTH**4 / (8 * 0.6)
-    assert a_beam.shape(LENGTH)[2] @ e == pytest.approx(exact, rel=1e-9)    # exact at the nodes
+    assert a_beam.shape(LENGTH)[2] @ e == pytest.approx(exact, rel=1e-9)  # exact at the nodes
 
 
 def test_own_weight_converges_with_static_modes():
@@ -158,9 +177,18 @@ def test_own_weight_converges_with_static_modes():
     assert max(error) < 1e-9
 
 
-@pytest.mark.parametrize('options', [
-    modes(1), modes(2), modes(4), modes(3, 'free'), {**modes(3, 'inertia'), 'load': TOOL},
-    elements(3), elements(4, bending_y=2, bending_z=2)])
+@pytest.mark.parametrize(
+    'options',
+    [
+        modes(1),
+        modes(2),
+        modes(4),
+        modes(3, 'free'),
+        {**modes(3, 'inertia'), 'load': TOOL},
+        elements(3),
+        elements(4, bending_y=2, bending_z=2),
+    ],
+)
 def test_integrals_agree_with_adaptive_quadrature(options):
     a_beam = beam(section=THICK, **options)
     rho, J = THICK.mass_per_length, THICK.inertia
@@ -169,15 +197,20 @@ def test_integrals_agree_with_adaptive_quadrature(options):
     kinks = np.linspace(0, LENGTH, options.get('elements', 1) + 1)
 
     for found, function in [
-            (mass_by_shape(a_beam), lambda x: rho * Phi(x)),
-            (a_beam.rotary, lambda x: J[:, None] * Theta(x)),
-            (a_beam.modal_mass, lambda x: (
-                rho * Phi(x).T @ Phi(x) + Theta(x).T @ (J[:, None] * Theta(x)))),
-            (a_beam.stiffness, lambda x: strain(x).T @ (stiffness[:, None] * strain(x))),
-            # the squared shortening, which the dynamics sums over the stations
-            (np.tensordot(a_beam.weights, H(a_beam.stations)**2, 1), lambda x: H(x)**2)]:
-        expected = sum(quad_vec(function, start, end, epsabs=0, epsrel=1e-12, norm='max')[0]
-                       for start, end in zip(kinks[:-1], kinks[1:]))
+        (mass_by_shape(a_beam), lambda x: rho * Phi(x)),
+        (a_beam.rotary, lambda x: J[:, None] * Theta(x)),
+        (
+            a_beam.modal_mass,
+            lambda x: rho * Phi(x).T @ Phi(x) + Theta(x).T @ (J[:, None] * Theta(x)),
+        ),
+        (a_beam.stiffness, lambda x: strain(x).T @ (stiffness[:, None] * strain(x))),
+        # the squared shortening, which the dynamics sums over the stations
+        (np.tensordot(a_beam.weights, H(a_beam.stations) ** 2, 1), lambda x: H(x) ** 2),
+    ]:
+        expected = sum(
+            quad_vec(function, start, end, epsabs=0, epsrel=1e-12, norm='max')[0]
+            for start, end in zip(kinks[:-1], kinks[1:])
+        )
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-12 * abs(expected).max())
 
 
@@ -187,8 +220,9 @@ def test_shortening_is_the_integral_of_squared_slopes(options):
     e = np.random.default_rng(2).normal(size=len(a_beam.names))
     kinks = np.linspace(0, LENGTH, 4)[1:-1]
     for x in (0.0, 0.2, 0.5, LENGTH):
-        expected, _ = quad(lambda s: ((a_beam.turn(s) @ e)[1:]**2).sum(), 0, x, points=kinks,
-                           epsabs=1e-13)
+        expected, _ = quad(
+            lambda s: ((a_beam.turn(s) @ e)[1:] ** 2).sum(), 0, x, points=kinks, epsabs=1e-13
+        )
         assert e @ a_beam.shortening(x) @ e == pytest.approx(expected, rel=1e-11)
 
 
@@ -198,7 +232,7 @@ def test_rows_are_derivatives_of_each_other(options):
     x = np.array([0.1, 0.3, 0.6])
     dPhi, dTheta = ((f(x + h) - f(x - h)) / (2 * h) for f in (a_beam.shape, a_beam.turn))
     scale = abs(a_beam.strain(x)).max()
-    close = {'rtol': 0.0, 'atol': 1e-6 * scale}     # central differences
+    close = {'rtol': 0.0, 'atol': 1e-6 * scale}  # central differences
     turn, strain = a_beam.turn(x), a_beam.strain(x)
     np.testing.assert_allclose(turn[:, 2], dPhi[:, 1], **close)
     np.testing.assert_allclose(turn[:, 1], -dPhi[:, 2], **close)
@@ -214,8 +248,12 @@ def test_the_root_is_clamped_and_the_first_motion_is_positive(options):
     if 'elements' not in options:
         root = a_beam.strain(0.0)
         assert (abs(root).max(axis=0) == abs(root.sum(axis=0))).all()
-        for row, name, sign in ((0, 'stretch', 1), (1, 'torsion', 1), (2, 'bending_z', -1),
-                                (3, 'bending_y', 1)):
+        for row, name, sign in (
+            (0, 'stretch', 1),
+            (1, 'torsion', 1),
+            (2, 'bending_z', -1),
+            (3, 'bending_y', 1),
+        ):
             assert (sign * root[row, a_beam.columns(name)] > 0).all()
 
 
@@ -227,8 +265,9 @@ def test_modes_with_their_load_are_uncoupled(options):
         K, M = a_beam.stiffness[part, part], inertia(a_beam, TOOL)[part, part]
         for A in (K, M):
             unit = 1 / np.sqrt(np.diag(A))
-            np.testing.assert_allclose(unit[:, None] * A * unit, np.eye(len(A)), rtol=0,
-                                       atol=1e-8)     # six shapes are nearly dependent
+            np.testing.assert_allclose(
+                unit[:, None] * A * unit, np.eye(len(A)), rtol=0, atol=1e-8
+            )  # six shapes are nearly dependent
 
 
 def test_one_static_mode_is_the_optimal_shape_for_its_load():
@@ -288,10 +327,14 @@ def test_the_first_segment_carries_the_remaining_beam():
     rest = Load(1.3 + 2.0 * LENGTH, None, None)
     arm = LENGTH / 2
     centre = (1.3 * (arm + 0.1) + 2.0 * LENGTH * arm / 2) / rest.mass
-    Jz = 2.0 * LENGTH * arm**2 / 3 + 3e-3 * arm + 0.03 + 1.3 * ((arm + 0.1)**2 - 0.1**2)
+    Jz = 2.0 * LENGTH * arm**2 / 3 + 3e-3 * arm + 0.03 + 1.3 * ((arm + 0.1) ** 2 - 0.1**2)
     Jx = 5e-3 * arm + 0.02
-    direct = make_beam(arm, THICK, {'bending_y': 2, 'torsion': 1}, load=Load(
-        rest.mass, np.array([centre, 0.0, 0.0]), np.diag([Jx, 0.0, Jz])))
+    direct = make_beam(
+        arm,
+        THICK,
+        {'bending_y': 2, 'torsion': 1},
+        load=Load(rest.mass, np.array([centre, 0.0, 0.0]), np.diag([Jx, 0.0, Jz])),
+    )
     np.testing.assert_allclose(first.Phi, direct.Phi, rtol=0, atol=1e-12)
     assert second.length == arm
 
@@ -304,5 +347,6 @@ def test_a_beam_rebuilt_with_new_parameters_bends_by_F_L3_over_3EI():
         tip = a_beam.shape(LENGTH)[1]
         # exact, as x^2 and x^3 are among the shapes
         assert tip @ np.linalg.solve(a_beam.stiffness, tip) == pytest.approx(
-            LENGTH**3 / (3 * section.EIz), rel=1e-9)
+            LENGTH**3 / (3 * section.EIz), rel=1e-9
+        )
         assert a_beam.section.EIz == section.EIz

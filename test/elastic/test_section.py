@@ -21,8 +21,10 @@ def test_torsion_constant_of_a_rectangle_equals_its_series(ratio):
     assert rectangle(ratio * 0.02, 0.02).J == pytest.approx(series(ratio * 0.02, 0.02), rel=1e-13)
 
 
-@pytest.mark.parametrize(('ratio', 'factor'), [
-    (1, 0.1406), (1.5, 0.1958), (2, 0.2287), (3, 0.2633), (5, 0.2913), (10, 0.3123)])
+@pytest.mark.parametrize(
+    ('ratio', 'factor'),
+    [(1, 0.1406), (1.5, 0.1958), (2, 0.2287), (3, 0.2633), (5, 0.2913), (10, 0.3123)],
+)
 def test_torsion_constant_of_a_rectangle_agrees_with_tables(ratio, factor):
     # Timoshenko & Goodier print four digits
     assert rectangle(ratio * 0.02, 0.02).J == pytest.approx(factor * ratio * 0.02**4, rel=3e-4)
@@ -60,4 +62,5 @@ def test_first_frequency_of_the_spin_up_beam():
 def test_first_wave_takes_four_lengths():
     speed_of_sound, length = 5000.0, 2.0
     assert first_wave_frequency(length, speed_of_sound**2, 1.0) == pytest.approx(
-        speed_of_sound / (4 * length))
+        speed_of_sound / (4 * length)
+    )

@@ -19,11 +19,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
 
 from flex_robot_sim.environments import IDS  # noqa: E402
-from flex_robot_sim.environments.episodes import (  # noqa: E402
-    LOST_ARM_REWARD,
-    Episodes,
-    EpisodeSettings,
-)
+from flex_robot_sim.environments.episodes import LOST_ARM_REWARD, Episodes, EpisodeSettings  # noqa: E402
 from flex_robot_sim.environments.gym import ArmEnv, ArmVectorEnv  # noqa: E402
 from flex_robot_sim.environments.tasks import TASKS, EpisodeTargets, reference  # noqa: E402
 
@@ -32,25 +28,35 @@ from flex_robot_sim.environments.tasks import TASKS, EpisodeTargets, reference  
 def test_the_checker_of_gymnasium_has_nothing_to_say(task):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        env = gymnasium.make(IDS[task], vary={'payload': 'uniform:0,0.1'},
-                             scale={'arm.EIz': 'normal:1,0.05'})
+        env = gymnasium.make(
+            IDS[task], vary={'payload': 'uniform:0,0.1'}, scale={'arm.EIz': 'normal:1,0.05'}
+        )
         check_env(env.unwrapped, skip_render_check=True)
 
 
-@pytest.mark.parametrize('task, scale', [
-    ('rest_to_rest', {'forearm.EIz': 'uniform:0.5,2', 'elbow.stiffness': 'normal:1,0.5'}),
-    ('tracking', {'upper_arm.mass': '0.9,1.1,1.3', 'forearm.length': 'uniform:1,1.1'}),
-    ('disturbance', None)])
+@pytest.mark.parametrize(
+    'task, scale',
+    [
+        ('rest_to_rest', {'forearm.EIz': 'uniform:0.5,2', 'elbow.stiffness': 'normal:1,0.5'}),
+        ('tracking', {'upper_arm.mass': '0.9,1.1,1.3', 'forearm.length': 'uniform:1,1.1'}),
+        ('disturbance', None),
+    ],
+)
 def test_many_do_what_each_does_alone_and_begin_anew_in_the_next_step(task, scale):
-    options = {'task': task, 'vary': {'payload': 'uniform:0,0.2'}, 'seconds': 0.2,
-               'robot': 'two_link', 'scale': scale}
+    options = {
+        'task': task,
+        'vary': {'payload': 'uniform:0,0.2'},
+        'seconds': 0.2,
+        'robot': 'two_link',
+        'scale': scale,
+    }
     many = gymnasium.make_vec(IDS[task], 3, **{k: v for k, v in options.items() if k != 'task'})
     assert many.metadata['autoreset_mode'] is AutoresetMode.NEXT_STEP
     alone = SyncVectorEnv([lambda: ArmEnv(**options)] * 3)
     seen, expected = many.reset(seed=11)[0], alone.reset(seed=11)[0]
     assert (seen == expected).all()
     rng, ends = np.random.default_rng(0), 0
-    for _ in range(45):                     # two episodes and what comes between
+    for _ in range(45):  # two episodes and what comes between
         actions = rng.uniform(-1.0, 1.0, many.action_space.shape)
         for one, other in zip(many.step(actions)[:4], alone.step(actions)[:4]):
             assert (one == other).all()
@@ -70,8 +76,12 @@ def test_an_agent_that_does_nothing_is_pd():
     sim.effort = carrying_efforts(arm, goal)
     for k in range(50):
         u = min(0.01 * k / 0.4, 1.0)
-        sim.hold(start + (goal - start) * (10 * u**3 - 15 * u**4 + 6 * u**5), servo.stiffness,
-                 servo.damping, (goal - start) * (30 * u**2 - 60 * u**3 + 30 * u**4) / 0.4)
+        sim.hold(
+            start + (goal - start) * (10 * u**3 - 15 * u**4 + 6 * u**5),
+            servo.stiffness,
+            servo.damping,
+            (goal - start) * (30 * u**2 - 60 * u**3 + 30 * u**4) / 0.4,
+        )
         sim.step(10)
         seen, *_ = env.step(np.zeros(3))
     # polynomials are summed in another order
@@ -89,19 +99,25 @@ def test_what_tips_do_is_seen_as_the_simulation_has_it():
         sim.set_state(q=episodes.batch.q[k])
         tips = np.array([tip[:3] for tip in sim.deflection.values()])
         # shortening is quadratic, and left out where tips are seen
-        assert np.abs(look.tip[k] - tips).max() < 10 * np.abs(tips).max()**2
+        assert np.abs(look.tip[k] - tips).max() < 10 * np.abs(tips).max() ** 2
         assert np.abs(tips).max() > 1e-3
 
 
 @pytest.mark.parametrize('rate', [0.0, 0.4])
 def test_the_rate_of_a_reference_is_its_slope(rate):
-    drawn = EpisodeTargets(np.full((1, 1), 0.2), np.full((1, 1), 0.7), np.full((1, 1), rate),
-                           np.zeros((1, 3)), np.full(1, np.inf))
+    drawn = EpisodeTargets(
+        np.full((1, 1), 0.2),
+        np.full((1, 1), 0.7),
+        np.full((1, 1), rate),
+        np.zeros((1, 3)),
+        np.full(1, np.inf),
+    )
     for time in (0.01, 0.3, 0.7, 0.99, 1.3):
         ends = [reference(drawn, 0.4, np.array([time + d]))[0][0, 0] for d in (-1e-6, 1e-6)]
         # central differences of 1e-6 s: third derivatives below 1e3 make 1e-9
         assert reference(drawn, 0.4, np.array([time]))[1][0, 0] == pytest.approx(
-            (ends[1] - ends[0]) / 2e-6, abs=1e-6)
+            (ends[1] - ends[0]) / 2e-6, abs=1e-6
+        )
     assert reference(drawn, 0.4, np.zeros(1))[0][0, 0] == 0.2
 
 
@@ -113,14 +129,20 @@ def test_a_push_moves_the_arm_and_is_over():
     while env.episodes.age[0] < 1.0:
         before = env.episodes.batch.q[0].copy()
         env.step(np.zeros(3))
-        moved.append((env.episodes.age[0], np.abs(env.episodes.batch.q[0]
-                                                  - before).max(), env.episodes._is_pushed[0]))
+        moved.append(
+            (
+                env.episodes.age[0],
+                np.abs(env.episodes.batch.q[0] - before).max(),
+                env.episodes._is_pushed[0],
+            )
+        )
     pushed = [age for age, _, is_pushed in moved if is_pushed]
     assert drawn.pushed_at[0] <= pushed[0] < drawn.pushed_at[0] + 0.03
-    assert len(pushed) == 10                # of 10 ms
+    assert len(pushed) == 10  # of 10 ms
     # it rested before, and swings long after; efforts are those of a straight arm
     assert max(change for age, change, _ in moved if age < pushed[0]) < 0.2 * max(
-        change for age, change, _ in moved if age > pushed[-1])
+        change for age, change, _ in moved if age > pushed[-1]
+    )
 
 
 def test_numbers_are_drawn_for_every_episode_and_the_same_for_a_seed():
@@ -128,8 +150,12 @@ def test_numbers_are_drawn_for_every_episode_and_the_same_for_a_seed():
     found = []
     for seed in (1, None, 1, None, 2):
         env.reset(seed=seed)
-        found.append((env.episodes.batch.arms[0].arrays.stiffness.max(),
-                      env.episodes.batch.energy().gravity[0]))
+        found.append(
+            (
+                env.episodes.batch.arms[0].arrays.stiffness.max(),
+                env.episodes.batch.energy().gravity[0],
+            )
+        )
     assert found[:2] == found[2:4] and len({*found}) == 3
     many = ArmVectorEnv(4, scale={'arm.EIz': 'uniform:0.5,2'})
     many.reset(seed=1)
@@ -142,7 +168,7 @@ def test_numbers_are_drawn_for_every_episode_and_the_same_for_a_seed():
 def test_an_arm_that_begins_anew_gets_numbers_of_its_own_and_the_others_keep_theirs():
     env = ArmVectorEnv(3, scale={'arm.EIz': 'uniform:0.5,2'}, seconds=0.05)
     env.reset(seed=4)
-    env.episodes.age[1] += 0.03             # so that one of them is through first
+    env.episodes.age[1] += 0.03  # so that one of them is through first
 
     def stiffness():
         return np.array([arm.arrays.stiffness.max() for arm in env.episodes.batch.arms])
@@ -155,8 +181,9 @@ def test_an_arm_that_begins_anew_gets_numbers_of_its_own_and_the_others_keep_the
 
 
 def test_what_a_normal_law_draws_beyond_what_can_be_is_cut_off():
-    env = ArmVectorEnv(40, scale={'arm.damping_ratio': 'normal:1,1e3'},
-                       vary={'payload': 'normal:0.1,0.2'})
+    env = ArmVectorEnv(
+        40, scale={'arm.damping_ratio': 'normal:1,1e3'}, vary={'payload': 'normal:0.1,0.2'}
+    )
     env.reset(seed=0)
     ratios = [arm.description.link('arm').beam.damping_ratio for arm in env.episodes.batch.arms]
     # of 40 draws beyond both ends, none is left out: half of a hundredth, and what is critical
@@ -167,16 +194,21 @@ def test_what_a_normal_law_draws_beyond_what_can_be_is_cut_off():
 
 
 def test_the_lengths_that_are_seen_are_those_of_the_arms_that_were_drawn():
-    env = ArmVectorEnv(3, robot='two_link', task='tracking',
-                       scale={'forearm.length': 'uniform:1,1.1'})
+    env = ArmVectorEnv(
+        3, robot='two_link', task='tracking', scale={'forearm.length': 'uniform:1,1.1'}
+    )
     env.reset(seed=0)
     look, arms = env.episodes.measure(), env.episodes.batch.arms
     for k, arm in enumerate(arms):
         lengths = [np.linalg.norm(arm.description.link(link).beam.end) for link in arm.segments]
         assert look.reach[k] == pytest.approx(lengths, rel=1e-12)
         # bending of a tip counts as the angle of a straight link that goes there
-        straight, bent = (TASKS['tracking'].reward(look._replace(
-            tip=np.einsum('l,i->li', lengths, [0.0, angle, 0.0])[None]))[k] for angle in (0, 0.05))
+        straight, bent = (
+            TASKS['tracking'].reward(
+                look._replace(tip=np.einsum('l,i->li', lengths, [0.0, angle, 0.0])[None])
+            )[k]
+            for angle in (0, 0.05)
+        )
         assert bent - straight == pytest.approx(-1.0, rel=1e-9)
     assert len({*look.reach[:, 1]}) == 3
 
@@ -244,13 +276,19 @@ def test_an_action_lasts_as_long_as_the_arm_moves(period):
     assert env.episodes.batch.time == pytest.approx(3 * period, rel=1e-12)
 
 
-@pytest.mark.parametrize('way', [copy.copy, copy.deepcopy,
-                                 lambda env: pickle.loads(pickle.dumps(env))])
+@pytest.mark.parametrize(
+    'way', [copy.copy, copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))]
+)
 @pytest.mark.parametrize('kind', [ArmEnv, ArmVectorEnv])
 def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind, way):
     many = {'num_envs': 3} if kind is ArmVectorEnv else {}
-    env = kind(task='disturbance', scale={'arm.EIz': 'uniform:0.5,2'}, seconds=0.2, **many,
-               vary={'payload': 'uniform:0,0.1'})
+    env = kind(
+        task='disturbance',
+        scale={'arm.EIz': 'uniform:0.5,2'},
+        seconds=0.2,
+        **many,
+        vary={'payload': 'uniform:0,0.1'},
+    )
     env.reset(seed=2)
     actions = np.random.default_rng(0).uniform(-1.0, 1.0, (60, *env.action_space.shape))
     for action in actions[:15]:
@@ -270,34 +308,50 @@ def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind, way):
         assert all(np.array_equal(a, b) for a, b in zip(one, two))
 
 
-@pytest.mark.parametrize('options, message', [
-    ({'task': 3}, 'no task "3". Known: rest_to_rest, tracking, disturbance.'),
-    ({'period': 1.5e-3}, 'period = 0.0015 must be a whole number of time_steps of 0.001 s.'),
-    ({'reward': 'high'}, "reward = 'high' must be a function of a Look."),
-    ({'observation': 3}, 'observation = 3 must be a function of a Look.'),
-    ({'task': 'juggling'}, 'no task "juggling". Known: rest_to_rest, tracking, disturbance.'),
-    ({'vary': {3: '1,2'}}, 'no parameter "3". '),
-    ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
-    ({'vary': {'arm.EIz': 'uniform:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
-    ({'scale': {'payload': 'uniform:0,1'}}, 'no parameter "payload". '),
-    ({'period': 1e-4}, 'period must be at least one time_step.'),
-    ({'scale': {'arm.EIz': 'uniform:-1,1'}}, 'arm.EIz = -'),
-    ({'scale': {'arm.EIz': 'normal:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
-    ({'scale': {'arm.EIz': 'uniform:1.2'}}, 'arm.EIz = "uniform:1.2" is none of '),
-    ({'scale': {'arm.damping_ratio': 'uniform:1,1e4'}}, 'arm.damping_ratio = '),
-    ({'scale': {'motor.coulomb': 'uniform:0,2'}}, 'motor.coulomb is 0 as described, and no '
-     'multiple of it is anything else. Vary it by values.'),
-    ({'scale': {'arm.EIz': 'uniform:1,2'}, 'vary': {'arm.EIz': '1,2'}}, 'arm.EIz varies twice. '),
-    ({'scale': ['arm.EIz']}, "scale = ['arm.EIz'] must be a dict from names to laws."),
-    ({'vary': {'payload': 'uniform:-1,1'}}, 'payload = -1 cannot be: it must be at least 0.'),
-    ({'secnods': 1.0}, 'no setting "secnods" of an environment. Near: seconds'),
-    ({'observation': lambda look: look.time}, 'observation returned 1 numbers: it must be 1 x '
-     'some numbers, a row for each arm.'),
-    ({'observation': lambda look: None}, 'observation returned no array of numbers: it must be '
-     '1 x some numbers, a row for each arm.'),
-    ({'reward': lambda look: look.position}, 'reward returned 1 x 1 numbers: it must be 1 '
-     'numbers, one for each arm.'),
-])
+@pytest.mark.parametrize(
+    'options, message',
+    [
+        ({'task': 3}, 'no task "3". Known: rest_to_rest, tracking, disturbance.'),
+        ({'period': 1.5e-3}, 'period = 0.0015 must be a whole number of time_steps of 0.001 s.'),
+        ({'reward': 'high'}, "reward = 'high' must be a function of a Look."),
+        ({'observation': 3}, 'observation = 3 must be a function of a Look.'),
+        ({'task': 'juggling'}, 'no task "juggling". Known: rest_to_rest, tracking, disturbance.'),
+        ({'vary': {3: '1,2'}}, 'no parameter "3". '),
+        ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
+        ({'vary': {'arm.EIz': 'uniform:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
+        ({'scale': {'payload': 'uniform:0,1'}}, 'no parameter "payload". '),
+        ({'period': 1e-4}, 'period must be at least one time_step.'),
+        ({'scale': {'arm.EIz': 'uniform:-1,1'}}, 'arm.EIz = -'),
+        ({'scale': {'arm.EIz': 'normal:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
+        ({'scale': {'arm.EIz': 'uniform:1.2'}}, 'arm.EIz = "uniform:1.2" is none of '),
+        ({'scale': {'arm.damping_ratio': 'uniform:1,1e4'}}, 'arm.damping_ratio = '),
+        (
+            {'scale': {'motor.coulomb': 'uniform:0,2'}},
+            'motor.coulomb is 0 as described, and no '
+            'multiple of it is anything else. Vary it by values.',
+        ),
+        (
+            {'scale': {'arm.EIz': 'uniform:1,2'}, 'vary': {'arm.EIz': '1,2'}},
+            'arm.EIz varies twice. ',
+        ),
+        ({'scale': ['arm.EIz']}, "scale = ['arm.EIz'] must be a dict from names to laws."),
+        ({'vary': {'payload': 'uniform:-1,1'}}, 'payload = -1 cannot be: it must be at least 0.'),
+        ({'secnods': 1.0}, 'no setting "secnods" of an environment. Near: seconds'),
+        (
+            {'observation': lambda look: look.time},
+            'observation returned 1 numbers: it must be 1 x some numbers, a row for each arm.',
+        ),
+        (
+            {'observation': lambda look: None},
+            'observation returned no array of numbers: it must be '
+            '1 x some numbers, a row for each arm.',
+        ),
+        (
+            {'reward': lambda look: look.position},
+            'reward returned 1 x 1 numbers: it must be 1 numbers, one for each arm.',
+        ),
+    ],
+)
 @pytest.mark.parametrize('kind', [ArmEnv, ArmVectorEnv])
 def test_what_makes_no_environment_is_one_line(kind, options, message):
     with pytest.raises(UsageError) as caught:
@@ -312,18 +366,24 @@ def test_seeds_that_cannot_be_are_one_line_and_leave_the_episodes(seed):
     before = env.episodes.measure()
     with pytest.raises(UsageError) as caught:
         env.reset(seed=seed)
-    assert str(caught.value) == (f'seed = {seed!r} must be a whole number >= 0, or a list with '
-                                 'one for each of 3 arms.')
+    assert str(caught.value) == (
+        f'seed = {seed!r} must be a whole number >= 0, or a list with one for each of 3 arms.'
+    )
     assert all((one == other).all() for one, other in zip(before, env.episodes.measure()))
 
 
-@pytest.mark.parametrize('action, message', [
-    (np.zeros((3, 2)), 'actions are 3 x 2 numbers: they must be 2 x 3 numbers, a row for each '
-     'arm.'),
-    (np.zeros(6), 'actions are 6 numbers: they must be 2 x 3 numbers, a row for each arm.'),
-    (None, 'actions are no array of numbers: they must be 2 x 3 numbers, a row for each arm.'),
-    ([[0, 0, 0], [0, np.nan, 0]], 'the action of arm 1 must be numbers.'),
-])
+@pytest.mark.parametrize(
+    'action, message',
+    [
+        (
+            np.zeros((3, 2)),
+            'actions are 3 x 2 numbers: they must be 2 x 3 numbers, a row for each arm.',
+        ),
+        (np.zeros(6), 'actions are 6 numbers: they must be 2 x 3 numbers, a row for each arm.'),
+        (None, 'actions are no array of numbers: they must be 2 x 3 numbers, a row for each arm.'),
+        ([[0, 0, 0], [0, np.nan, 0]], 'the action of arm 1 must be numbers.'),
+    ],
+)
 def test_actions_that_cannot_be_are_one_line_and_move_nothing(action, message):
     env = ArmVectorEnv(2, robot='two_link')
     with pytest.raises(UsageError) as caught:
@@ -350,8 +410,9 @@ def test_an_observation_that_changes_its_length_is_told():
     env.reset(seed=0)
     with pytest.raises(UsageError) as caught:
         env.step(np.zeros(1))
-    assert str(caught.value) == ('observation returned 1 x 3 numbers: it must be 1 x 2 numbers, a '
-                                 'row for each arm.')
+    assert str(caught.value) == (
+        'observation returned 1 x 3 numbers: it must be 1 x 2 numbers, a row for each arm.'
+    )
 
 
 def test_without_gymnasium_it_says_what_to_install(monkeypatch):
@@ -359,5 +420,7 @@ def test_without_gymnasium_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'gymnasium', None)
     with pytest.raises(UsageError) as caught:
         import flex_robot_sim.environments  # noqa: F401
-    assert str(caught.value) == ('environments need Gymnasium, which is not installed. Install it '
-                                 f'by {sys.executable} -m pip install "gymnasium>=1.1"')
+    assert str(caught.value) == (
+        'environments need Gymnasium, which is not installed. Install it '
+        f'by {sys.executable} -m pip install "gymnasium>=1.1"'
+    )

@@ -22,9 +22,9 @@ from flex_robot_sim.feedback import (
 )
 from flex_robot_sim.util.share import shipped_robots
 
-SERVO = 60.0, 0.18                  # with which the first mode has 0.5 %
+SERVO = 60.0, 0.18  # with which the first mode has 0.5 %
 PERIOD = 1e-3
-WANTED = 0.2                        # damping ratio of the first mode
+WANTED = 0.2  # damping ratio of the first mode
 
 
 @pytest.fixture(scope='module')
@@ -63,7 +63,7 @@ def swing_of_pushed_beam(law, seconds=2.5):
 def decay_rate(swing, periods):
     """Decay rate [1/s] of a swing, by its largest amplitude in each period of the first mode."""
     count = round(1 / clamped_frequencies()[0] / PERIOD)
-    peaks = [np.abs(swing[k * count:(k + 1) * count]).max() for k in range(periods)]
+    peaks = [np.abs(swing[k * count : (k + 1) * count]).max() for k in range(periods)]
     return -np.polyfit(count * PERIOD * np.arange(periods), np.log(peaks), 1)[0]
 
 
@@ -99,8 +99,12 @@ def test_reset_law_repeats_its_efforts(arm, lqg, kind):
     is_lqg = kind == 'lqg'
     law = Lqg(arm, lqg) if is_lqg else StrainFeedback(arm, damping_design(arm, kind))
     random = np.random.default_rng(2)
-    samples = [Measurement(5e-3 * k, 0.1 * random.standard_normal(1), np.zeros(1),
-                           random.standard_normal(2)) for k in range(50)]
+    samples = [
+        Measurement(
+            5e-3 * k, 0.1 * random.standard_normal(1), np.zeros(1), random.standard_normal(2)
+        )
+        for k in range(50)
+    ]
     first = [law.step(sample) for sample in samples]
     law.reset()
     again = [law.step(sample) for sample in samples]
@@ -110,19 +114,29 @@ def test_reset_law_repeats_its_efforts(arm, lqg, kind):
 
 # two masses: a drive behind an elastic gear
 LINK, ROTOR, SPRING, RATTLE = 0.4, 0.05, 30.0, 0.01
-A = np.block([[np.zeros((2, 2)), np.eye(2)],
-              [np.array([[-SPRING / LINK, SPRING / LINK], [SPRING / ROTOR, -SPRING / ROTOR]]),
-               np.array([[-RATTLE / LINK, RATTLE / LINK], [RATTLE / ROTOR, -RATTLE / ROTOR]])]])
+A = np.block(
+    [
+        [np.zeros((2, 2)), np.eye(2)],
+        [
+            np.array([[-SPRING / LINK, SPRING / LINK], [SPRING / ROTOR, -SPRING / ROTOR]]),
+            np.array([[-RATTLE / LINK, RATTLE / LINK], [RATTLE / ROTOR, -RATTLE / ROTOR]]),
+        ],
+    ]
+)
 B = np.array([[0.0], [0.0], [0.0], [1 / ROTOR]])
 
 
 @pytest.fixture(scope='module')
 def two_masses():
     """Arm with the coordinates of the link, then of the motor."""
-    text = robot(joint('hinge', inside='<axis xyz="0 0 1"/>'),
-                 link(mass=1.0, centre='0 0 0', inertia=(LINK,) * 3),
-                 flexibility(f'<joint name="hinge" stiffness="{SPRING}" damping="{RATTLE}" '
-                             f'rotor_inertia="{ROTOR}"/>'))
+    text = robot(
+        joint('hinge', inside='<axis xyz="0 0 1"/>'),
+        link(mass=1.0, centre='0 0 0', inertia=(LINK,) * 3),
+        flexibility(
+            f'<joint name="hinge" stiffness="{SPRING}" damping="{RATTLE}" '
+            f'rotor_inertia="{ROTOR}"/>'
+        ),
+    )
     return frs.load(text, gravity=(0.0, 0.0, 0.0))
 
 
@@ -136,8 +150,9 @@ def test_gain_is_that_of_the_riccati_equation_of_two_masses(two_masses):
     law = Lqr(two_masses, [0.0], period=2e-3, state_cost=Q, effort_cost=R)
     Ad, Bd = sampled(2e-3)
     X = solve_discrete_are(Ad, Bd, Q, R)
-    np.testing.assert_allclose(law.gain, np.linalg.solve(R + Bd.T @ X @ Bd, Bd.T @ X @ Ad),
-                               rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        law.gain, np.linalg.solve(R + Bd.T @ X @ Bd, Bd.T @ X @ Ad), rtol=1e-6, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize('bandwidth', [0.5, 1.0, None])
@@ -151,13 +166,14 @@ def test_two_masses_come_to_rest_as_fast_as_the_poles_say(two_masses, bandwidth)
     seconds = 8 / slowest
     for k in range(round(seconds / 2e-3)):
         u = law.step(Measurement(2e-3 * k, q=x[:2], v=x[2:]))
-        if k % 50 == 0:     # the integrator of SciPy where it is cheap, and exact steps elsewhere
-            x = solve_ivp(lambda t, y, u=u: A @ y + B @ u, (0, 2e-3), x, rtol=1e-10,
-                          atol=1e-14).y[:, -1]
+        if k % 50 == 0:  # the integrator of SciPy where it is cheap, and exact steps elsewhere
+            x = solve_ivp(lambda t, y, u=u: A @ y + B @ u, (0, 2e-3), x, rtol=1e-10, atol=1e-14).y[
+                :, -1
+            ]
         else:
             x = Ad @ x + Bd @ u
     assert np.linalg.norm(x[:2]) < 0.02 * start
-    free = np.sqrt(SPRING * (1 / LINK + 1 / ROTOR)) * RATTLE / SPRING / 2      # without a law
+    free = np.sqrt(SPRING * (1 / LINK + 1 / ROTOR)) * RATTLE / SPRING / 2  # without a law
     rate = np.abs(law.poles[np.abs(law.poles.imag) > 0.0])
     assert (-law.poles.real[np.abs(law.poles.imag) > 0.0] / rate > 5 * free).all()
 
@@ -190,40 +206,70 @@ def test_measurement_of_a_simulation_has_its_sensors():
     np.testing.assert_array_equal((measured.q, measured.v), (q, v))
 
 
-@pytest.mark.parametrize('act, line', [
-    (lambda arm: Lqr('two_link', [0.0]),
-     "'two_link' is no arm: load one by flex_robot_sim.load(robot)"),
-    (lambda arm: Lqr(arm, [0.0, 1.0]), 'q must be 1 finite numbers, in this order: motor'),
-    (lambda arm: Lqr(arm, [0.0], bandwidth=600.0),
-     'bandwidth = 600.0 must be > 0 and below a quarter of the 1000 samples per second [Hz]'),
-    (lambda arm: Lqr(arm, [0.0], state_cost=np.eye(8)),
-     'effort_cost must be a symmetric matrix (1, 1); give state_cost and effort_cost, or none of '
-     'them'),
-    (lambda arm: Lqr(arm, [0.0], state_cost=np.eye(8), effort_cost=[[-1.0]]),
-     'no regulator was found for these costs: effort_cost must be positive definite, and '
-     'state_cost positive semidefinite'),
-    (lambda arm: Lqr(arm, [0.0], limits=[0.0]), 'limits must be > 0, one per joint'),
-    (lambda arm: Lqr(arm, [0.0]).step([0.0]),
-     'measurement = [0.0] must be a flex_robot_sim.feedback.Measurement'),
-    (lambda arm: Lqr(arm, [0.0]).step(Measurement(0.0, [0.0], [0.0])),
-     'q must be 4 finite numbers, in this order: motor, arm/bending_y_1, arm/bending_y_2, '
-     'arm/bending_y_3'),
-    (lambda arm: Lqg(arm, design_lqg(arm, [0.0])).step(Measurement(0.0, [0.0], curvature=[1.0])),
-     'curvature must be 2 finite numbers, one per flex sensor [1/m]'),
-    (lambda arm: Lqg(arm, design_lqg(arm, [0.0]), reference=[0.0, 1.0]),
-     'reference must be 1 finite positions, or positions, velocities and accelerations (3, 1), '
-     'in this order: motor'),
-    (lambda arm: Lqg(arm, design_lqg(arm, [0.0]), reference=lambda t: [np.nan]).step(
-        Measurement(0.5, [0.0], curvature=[0.0, 0.0])),
-     'reference at 0.5 s must be 1 finite positions, or positions, velocities and accelerations '
-     '(3, 1), in this order: motor'),
-    (lambda arm: design_lqg(arm, [0.0], stiffness_range='wide'),
-     "stiffness_range = 'wide' must be two factors, the one > 0 and at most 1, the other at least "
-     '1'),
-    (lambda arm: design_damping(arm, [0.0], gains=60.0), 'gains must be (stiffness, damping)'),
-    (lambda arm: design_damping(arm, [np.nan], gains=SERVO),
-     'q must be 1 finite numbers, in this order: motor'),
-])
+@pytest.mark.parametrize(
+    'act, line',
+    [
+        (
+            lambda arm: Lqr('two_link', [0.0]),
+            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
+        ),
+        (lambda arm: Lqr(arm, [0.0, 1.0]), 'q must be 1 finite numbers, in this order: motor'),
+        (
+            lambda arm: Lqr(arm, [0.0], bandwidth=600.0),
+            'bandwidth = 600.0 must be > 0 and below a quarter of the 1000 samples per second '
+            '[Hz]',
+        ),
+        (
+            lambda arm: Lqr(arm, [0.0], state_cost=np.eye(8)),
+            'effort_cost must be a symmetric matrix (1, 1); give state_cost and effort_cost, or '
+            'none of them',
+        ),
+        (
+            lambda arm: Lqr(arm, [0.0], state_cost=np.eye(8), effort_cost=[[-1.0]]),
+            'no regulator was found for these costs: effort_cost must be positive definite, and '
+            'state_cost positive semidefinite',
+        ),
+        (lambda arm: Lqr(arm, [0.0], limits=[0.0]), 'limits must be > 0, one per joint'),
+        (
+            lambda arm: Lqr(arm, [0.0]).step([0.0]),
+            'measurement = [0.0] must be a flex_robot_sim.feedback.Measurement',
+        ),
+        (
+            lambda arm: Lqr(arm, [0.0]).step(Measurement(0.0, [0.0], [0.0])),
+            'q must be 4 finite numbers, in this order: motor, arm/bending_y_1, arm/bending_y_2, '
+            'arm/bending_y_3',
+        ),
+        (
+            lambda arm: Lqg(arm, design_lqg(arm, [0.0])).step(
+                Measurement(0.0, [0.0], curvature=[1.0])
+            ),
+            'curvature must be 2 finite numbers, one per flex sensor [1/m]',
+        ),
+        (
+            lambda arm: Lqg(arm, design_lqg(arm, [0.0]), reference=[0.0, 1.0]),
+            'reference must be 1 finite positions, or positions, velocities and accelerations (3, '
+            '1), in this order: motor',
+        ),
+        (
+            lambda arm: Lqg(arm, design_lqg(arm, [0.0]), reference=lambda t: [np.nan]).step(
+                Measurement(0.5, [0.0], curvature=[0.0, 0.0])
+            ),
+            'reference at 0.5 s must be 1 finite positions, or positions, velocities and '
+            'accelerations (3, 1), in this order: motor',
+        ),
+        (
+            lambda arm: design_lqg(arm, [0.0], stiffness_range='wide'),
+            "stiffness_range = 'wide' must be two factors, the one > 0 and at most 1, the other "
+            'at least '
+            '1',
+        ),
+        (lambda arm: design_damping(arm, [0.0], gains=60.0), 'gains must be (stiffness, damping)'),
+        (
+            lambda arm: design_damping(arm, [np.nan], gains=SERVO),
+            'q must be 1 finite numbers, in this order: motor',
+        ),
+    ],
+)
 def test_mistake_is_one_line(arm, act, line):
     with pytest.raises(frs.SettingError) as caught:
         act(arm)

@@ -41,16 +41,20 @@ def arm():
 
 @pytest.fixture(scope='module')
 def designs(arm):
-    return {sensors: design_lqg(arm, [0.0], **LOOP._asdict(), modes=1, sensors=sensors,
-                                stiffness_range=(0.3, 1.5))
-            for sensors in ('all', 'encoders')}
+    return {
+        sensors: design_lqg(
+            arm, [0.0], **LOOP._asdict(), modes=1, sensors=sensors, stiffness_range=(0.3, 1.5)
+        )
+        for sensors in ('all', 'encoders')
+    }
 
 
 def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
     """Distance of the tip from its goal over that at the start, and efforts, of a move."""
     law, simulation = Lqg(arm, design, limits=limits), frs.Simulation(arm)
-    motion = Motion([BEGIN, BEGIN + duration],
-                    [rest(START), minimum_jerk(START, GOAL), rest(GOAL)])
+    motion = Motion(
+        [BEGIN, BEGIN + duration], [rest(START), minimum_jerk(START, GOAL), rest(GOAL)]
+    )
     simulation.set_state(q=GOAL)
     goal = simulation.pose('tool')[:3, 3]
     simulation.set_state(q=START)
@@ -67,8 +71,13 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
         away = np.linalg.norm(simulation.pose('tool')[:3, 3] - goal) / whole
         return simulation.time, away, simulation.effort[0]
 
-    log = rollout(simulation, duration=seconds, controller=sensor_feedback(arm, control),
-                  record=watch, **design.loop._asdict())
+    log = rollout(
+        simulation,
+        duration=seconds,
+        controller=sensor_feedback(arm, control),
+        record=watch,
+        **design.loop._asdict(),
+    )
     return log.watch.T, law
 
 
@@ -79,7 +88,7 @@ def test_tip_is_within_two_percent_one_period_after_the_reference_ends(arm, desi
     (time, away, _), law = led(arm, design)
     period = 1 / frs.frequencies(arm)[0]
     assert away[time > BEGIN + DURATION + period].max() < 0.02
-    assert away[-1] < 1e-4          # the integral action has nothing left to do
+    assert away[-1] < 1e-4  # the integral action has nothing left to do
     assert not law.saturated.any()
 
 
@@ -101,9 +110,9 @@ def test_whole_arm_and_law_decay_in_eigenvalues_put_together_here(arm, designs, 
     late, total = design.late, 2 * n + len(P)
     # x, z: the efforts under way are states of the law, the newest first of the last late + 1
     step = np.zeros((total, total))
-    step[:2 * n, :2 * n] = A
-    step[:2 * n, 2 * n + len(P) - 2] = B[:, 0]      # u[k-10] in z[k-1], of which u[k-11] is last
-    step[2 * n:, 2 * n:], step[2 * n:, :2 * n] = P, Q @ C
+    step[: 2 * n, : 2 * n] = A
+    step[: 2 * n, 2 * n + len(P) - 2] = B[:, 0]  # u[k-10] in z[k-1], of which u[k-11] is last
+    step[2 * n :, 2 * n :], step[2 * n :, : 2 * n] = P, Q @ C
     assert late == 10 and np.abs(np.linalg.eigvals(step)).max() < 0.999
 
 
@@ -111,14 +120,21 @@ def test_eigenvalues_are_those_of_regulator_and_filter_where_the_design_knows_al
     arm = frs.load('single_link')
     model = pose_model(arm, [0.0]).reduced(2)
     gains = gains_at(model, LOOP, 1.0, 1.9)
-    outputs = np.vstack([np.hstack([model.encoders, 0 * model.encoders]),
-                         np.hstack([model.gauges, 0 * model.gauges])])
+    outputs = np.vstack(
+        [
+            np.hstack([model.encoders, 0 * model.encoders]),
+            np.hstack([model.gauges, 0 * model.gauges]),
+        ]
+    )
     closed = np.linalg.eigvals(closed_loop_step(model.sampled(LOOP), lqg_law(gains, 10), outputs))
     A = np.block([[gains.A, gains.B], [np.zeros((1, len(gains.A))), np.eye(1)]])
     C = np.hstack([gains.C, np.zeros((len(gains.C), 1))])
-    parts = np.concatenate([
-        np.linalg.eigvals(gains.A - gains.B @ gains.regulator),
-        np.linalg.eigvals(A - gains.filter @ C @ A)])
+    parts = np.concatenate(
+        [
+            np.linalg.eigvals(gains.A - gains.B @ gains.regulator),
+            np.linalg.eigvals(A - gains.filter @ C @ A),
+        ]
+    )
     for value in parts:
         # the delay leaves eigenvalues at zero whose rounding spreads by its 20th root
         assert np.abs(closed - value).min() < 1e-5
@@ -128,11 +144,13 @@ def test_eigenvalues_are_those_of_regulator_and_filter_where_the_design_knows_al
 def test_a_rigid_joint_is_closed_as_the_closed_form_of_its_cost_says():
     arm, bandwidth = rigid_arm(), 1.5
     w = 2 * np.pi * bandwidth
-    gains = gains_at(pose_model(arm, [0.0]).reduced(0), LoopTiming(1e-5, 0.0), bandwidth, 1.0,
-                     'encoders')
+    gains = gains_at(
+        pose_model(arm, [0.0]).reduced(0), LoopTiming(1e-5, 0.0), bandwidth, 1.0, 'encoders'
+    )
     # J s^2 with weights J w^2, J and 1 / (J w^2) has the gains J w^2 and sqrt(3) J w
-    np.testing.assert_allclose(gains.regulator[0], [INERTIA * w**2, 3**0.5 * INERTIA * w],
-                               rtol=1e-3)      # to first order in rate times period
+    np.testing.assert_allclose(
+        gains.regulator[0], [INERTIA * w**2, 3**0.5 * INERTIA * w], rtol=1e-3
+    )  # to first order in rate times period
 
 
 @pytest.mark.parametrize('sensors', ['all', 'encoders'])
@@ -144,11 +162,12 @@ def test_law_at_every_sample_does_what_its_matrices_say(arm, designs, sensors):
     law.start([0.0], effort=np.zeros(1))
     law.update(np.zeros(1), None, np.zeros(2), still)
     for _ in range(40):
-        y = 0.01 * random.normal(size=3)[:len(Q.T)]
+        y = 0.01 * random.normal(size=3)[: len(Q.T)]
         u, z = R @ z + S @ y, P @ z + Q @ y
         curvature = y[1:] if sensors == 'all' else np.full(2, np.nan)
-        np.testing.assert_allclose(law.update(y[:1], None, curvature, still), u, rtol=1e-9,
-                                   atol=1e-12)
+        np.testing.assert_allclose(
+            law.update(y[:1], None, curvature, still), u, rtol=1e-9, atol=1e-12
+        )
 
 
 def test_efforts_keep_to_their_limits_and_nothing_winds_up(arm, designs):
@@ -156,8 +175,13 @@ def test_efforts_keep_to_their_limits_and_nothing_winds_up(arm, designs):
     pull = 0.5
     limits = [0.1]
     (time, away, effort), law = led(
-        arm, designs['all'], 11.0, limits, duration=2.4,
-        push=lambda t: -pull if 2.5 < t < 2.8 else 0.0)
+        arm,
+        designs['all'],
+        11.0,
+        limits,
+        duration=2.4,
+        push=lambda t: -pull if 2.5 < t < 2.8 else 0.0,
+    )
     assert np.abs(effort).max() <= limits[0] + 1e-12 and law.saturated[0] > 20
     assert away[time > 10.5].max() < 0.01
     # the slow part never came to more than the pull itself
@@ -184,13 +208,14 @@ def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
         rows.append((seen.time, *effort))
         return effort
 
-    rollout(simulation, duration=8.0, controller=sensor_feedback(arm, control),
-            **design.loop._asdict())
+    rollout(
+        simulation, duration=8.0, controller=sensor_feedback(arm, control), **design.loop._asdict()
+    )
     time, effort = np.array(rows).T
     k = np.searchsorted(time, 1.0 - 1e-9)
     assert effort[k] == pytest.approx(effort[k - 1], abs=1e-12)
     others = np.abs(np.diff(effort[:k])).max()
-    assert np.abs(np.diff(effort[k - 1:])).max() < 5 * others < 0.02
+    assert np.abs(np.diff(effort[k - 1 :])).max() < 5 * others < 0.02
     assert abs(simulation.position[0] - control.place[0][0]) < 1e-3
 
 
@@ -209,8 +234,9 @@ def test_gains_between_poses_are_bilinear():
     def value(a, c):
         return {'one': np.array([[1.0 + 2 * a - c + 0.5 * a * c]]), 'two': np.array([a, c])}
 
-    table = GainTable(axes, {(i, 0, k): value(axes[0][i], axes[2][k])
-                             for i in range(3) for k in range(2)})
+    table = GainTable(
+        axes, {(i, 0, k): value(axes[0][i], axes[2][k]) for i in range(3) for k in range(2)}
+    )
     for a, c in ((0.3, 0.2), (2.2, -0.7), (3.0, 1.0)):
         table.update(np.array([a, 9.0, c]))
         for name, expected in value(a, c).items():
@@ -221,8 +247,11 @@ def test_gains_between_poses_are_bilinear():
 
 @pytest.mark.parametrize('copied', [deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
 def test_a_copy_of_gains_follows_the_pose(copied):
-    table = copied(GainTable([np.linspace(0.0, 1.0, 3)],
-                             {(k,): {'gain': np.array([float(k)])} for k in range(3)}))
+    table = copied(
+        GainTable(
+            [np.linspace(0.0, 1.0, 3)], {(k,): {'gain': np.array([float(k)])} for k in range(3)}
+        )
+    )
     table.update(np.array([0.75]))
     assert table.values['gain'] == pytest.approx([1.5])
 
@@ -230,16 +259,19 @@ def test_a_copy_of_gains_follows_the_pose(copied):
 @pytest.mark.slow
 def test_gains_over_poses_lead_an_arm_with_weight_in_space():
     arm = frs.load('two_link')
-    design = design_lqg(arm, [[0.0], np.linspace(0.0, 1.6, 5), np.linspace(-1.8, 0.0, 5)],
-                        period=2e-3, delay=2e-3)
+    design = design_lqg(
+        arm, [[0.0], np.linspace(0.0, 1.6, 5), np.linspace(-1.8, 0.0, 5)], period=2e-3, delay=2e-3
+    )
     start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])
     law, simulation = Lqg(arm, design), frs.Simulation(arm)
     place = {}
     for name, pose in (('goal', goal), ('start', start)):
         simulation.set_state(q=frs.equilibrium(arm, pose).q)
         place[name] = simulation.pose('tool')[:3, 3]
-    carrying, motion = frs.equilibrium(arm, start).effort, Motion(
-        [BEGIN, BEGIN + 1.2], [rest(start), minimum_jerk(start, goal), rest(goal)])
+    carrying, motion = (
+        frs.equilibrium(arm, start).effort,
+        Motion([BEGIN, BEGIN + 1.2], [rest(start), minimum_jerk(start, goal), rest(goal)]),
+    )
     whole = np.linalg.norm(place['goal'] - place['start'])
 
     def control(seen):
@@ -247,24 +279,39 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
             law.start(seen.position, effort=carrying)
         return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
 
-    log = rollout(simulation, duration=2.5, controller=sensor_feedback(arm, control),
-                  record='pose:tool', **design.loop._asdict())
+    log = rollout(
+        simulation,
+        duration=2.5,
+        controller=sensor_feedback(arm, control),
+        record='pose:tool',
+        **design.loop._asdict(),
+    )
     away = np.linalg.norm(log['pose:tool'][:, :3, 3] - place['goal'], axis=1) / whole
     period = 1 / frs.frequencies(arm, goal)[0]
     assert away[log.time > BEGIN + 1.2 + period].max() < 0.02 and away[-1] < 1e-3
 
 
-@pytest.mark.parametrize('change, line', [
-    ({'poses': [0.0, 1.0]}, 'poses must be a position per joint, or positions that rise, in this '
-                            'order: motor'),
-    ({'poses': [4.0]}, 'a pose is beyond the stops of "motor" at -3.14159 and 3.14159 rad'),
-    ({'sensors': 'eyes'}, "sensors = 'eyes' must be one of encoders, all"),
-    ({'stiffness_range': (1.1, 1.2)}, 'stiffness_range = (1.1, 1.2) must be two factors, the one '
-                                      '> 0 and at most 1, the other at least 1'),
-    ({'bandwidth': 60.0}, 'bandwidth = 60.0 must be > 0 and below a quarter of the 200 samples '
-                          'per second [Hz]'),
-    ({'modes': -1}, 'modes = -1 must be a whole number >= 0'),
-])
+@pytest.mark.parametrize(
+    'change, line',
+    [
+        (
+            {'poses': [0.0, 1.0]},
+            'poses must be a position per joint, or positions that rise, in this order: motor',
+        ),
+        ({'poses': [4.0]}, 'a pose is beyond the stops of "motor" at -3.14159 and 3.14159 rad'),
+        ({'sensors': 'eyes'}, "sensors = 'eyes' must be one of encoders, all"),
+        (
+            {'stiffness_range': (1.1, 1.2)},
+            'stiffness_range = (1.1, 1.2) must be two factors, the one '
+            '> 0 and at most 1, the other at least 1',
+        ),
+        (
+            {'bandwidth': 60.0},
+            'bandwidth = 60.0 must be > 0 and below a quarter of the 200 samples per second [Hz]',
+        ),
+        ({'modes': -1}, 'modes = -1 must be a whole number >= 0'),
+    ],
+)
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:
         design_lqg(arm, **{'poses': [0.0], **LOOP._asdict(), **change})
@@ -275,18 +322,26 @@ def test_all_sensors_of_an_arm_that_has_none_and_a_loop_that_is_too_late():
     ella = frs.load('ella')
     with pytest.raises(frs.SettingError) as caught:
         design_lqg(ella, [0.0, 0.5, 0.5], sensors='all')
-    assert str(caught.value) == ('ella has no flex sensors: take sensors = encoders, or give '
-                                 '<flex_sensor> to a flexible link')
+    assert str(caught.value) == (
+        'ella has no flex sensors: take sensors = encoders, or give '
+        '<flex_sensor> to a flexible link'
+    )
 
 
 def test_what_falls_faster_than_the_loop_answers_is_told():
     # upright, with the rate of a fall 3.3 per second, and a second of delay
-    upright = build_arm(frs.read_description(robot(
-        joint('hinge', child='arm', inside='<axis xyz="0 1 0"/>'),
-        link('arm', 1.0, '0 0 0.5', (0.2,) * 3))))
+    upright = build_arm(
+        frs.read_description(
+            robot(
+                joint('hinge', child='arm', inside='<axis xyz="0 1 0"/>'),
+                link('arm', 1.0, '0 0 0.5', (0.2,) * 3),
+            )
+        )
+    )
     design = design_lqg(upright, [0.0], period=1e-2, delay=1.0)
     assert design.complaint == (
         'no bandwidth from 1 Hz down holds test at 0.8 to 1.25 of its stiffness: take a shorter '
-        'delay, more damping, or a narrower range')
+        'delay, more damping, or a narrower range'
+    )
     with pytest.raises(frs.SettingError, match='^no bandwidth from 1 Hz down'):
         Lqg(upright, design)

@@ -29,8 +29,11 @@ def test_a_late_loop_is_what_small_steps_make_of_it(model, delay):
     late, fine = round(delay / small), round(period / small)
     for k in range(12):
         old, new = k - sampled.count, min(k - sampled.count + 1, k)
-        x = (sampled.A @ x + sampled.old @ efforts[old] * (old >= 0)
-             + sampled.new @ efforts[new] * (new >= 0))
+        x = (
+            sampled.A @ x
+            + sampled.old @ efforts[old] * (old >= 0)
+            + sampled.new @ efforts[new] * (new >= 0)
+        )
         for step in range(k * fine, (k + 1) * fine):
             j = (step - late) // fine
             u = efforts[j] if j >= 0 else np.zeros(3)
@@ -51,8 +54,11 @@ def test_closing_is_what_the_samples_do_one_by_one(model):
         y = outputs @ x
         past.insert(0, R @ z + S @ y)
         z = P @ z + Q @ y
-        x = sampled.A @ x + sampled.old @ past[sampled.count] + sampled.new @ past[
-            sampled.count - 1]
+        x = (
+            sampled.A @ x
+            + sampled.old @ past[sampled.count]
+            + sampled.new @ past[sampled.count - 1]
+        )
         past.pop()
         state = step @ state
         np.testing.assert_allclose(state, np.concatenate([x, *past, z]), rtol=1e-9, atol=1e-9)
@@ -61,22 +67,30 @@ def test_closing_is_what_the_samples_do_one_by_one(model):
 @pytest.mark.parametrize('count', [0, 2])
 def test_slow_efforts_do_the_same_to_an_arm_with_few_modes(model, count):
     few, stiffness = model.reduced(count), np.diag([200.0, 300.0, 80.0])
-    moved = [each.encoders @ np.linalg.solve(
-        each.K_symmetric + each.encoders.T @ stiffness @ each.encoders, each.actuation)
-        for each in (model, few)]
+    moved = [
+        each.encoders
+        @ np.linalg.solve(
+            each.K_symmetric + each.encoders.T @ stiffness @ each.encoders, each.actuation
+        )
+        for each in (model, few)
+    ]
     np.testing.assert_allclose(moved[0], moved[1], rtol=1e-8, atol=1e-12)
     assert len(few.M) == 3 + count
 
 
 def test_first_modes_stay_and_all_of_them_are_the_arm(model):
     free = model.reduced(20)
-    np.testing.assert_allclose(np.sort(np.abs(np.linalg.eigvals(free.A)))[6:],
-                               np.sort(np.abs(np.linalg.eigvals(model.A)))[6:], rtol=1e-5)
+    np.testing.assert_allclose(
+        np.sort(np.abs(np.linalg.eigvals(free.A)))[6:],
+        np.sort(np.abs(np.linalg.eigvals(model.A)))[6:],
+        rtol=1e-5,
+    )
     # with locked drives the modes that are kept are those of the arm
     few = model.reduced(3)
     locked = np.sqrt(np.linalg.eigvals(np.linalg.solve(few.M[3:, 3:], few.K[3:, 3:])).real)
-    np.testing.assert_allclose(np.sort(locked) / 2 / np.pi,
-                               frs.frequencies(model.arm, POSE)[:3], rtol=3e-3)    # damped ones
+    np.testing.assert_allclose(
+        np.sort(locked) / 2 / np.pi, frs.frequencies(model.arm, POSE)[:3], rtol=3e-3
+    )  # damped ones
 
 
 def test_modes_of_another_pose_are_turned_to_resemble_these(model):
@@ -89,8 +103,9 @@ def test_modes_of_another_pose_are_turned_to_resemble_these(model):
 
 def test_frequencies_go_with_the_root_of_stiffness():
     arm = frs.load('single_link')
-    np.testing.assert_allclose(frs.frequencies(with_stiffness(arm, 0.49)),
-                               0.7 * frs.frequencies(arm), rtol=1e-4)
+    np.testing.assert_allclose(
+        frs.frequencies(with_stiffness(arm, 0.49)), 0.7 * frs.frequencies(arm), rtol=1e-4
+    )
 
 
 def test_rates_come_back_from_the_steps_they_make():
@@ -99,8 +114,10 @@ def test_rates_come_back_from_the_steps_they_make():
     step[0, 0] = np.exp(-1e-2)
     for k, rate in enumerate(rates[1:]):
         value = np.exp(rate * 1e-2)
-        step[1 + 2 * k:3 + 2 * k, 1 + 2 * k:3 + 2 * k] = [[value.real, value.imag],
-                                                          [-value.imag, value.real]]
+        step[1 + 2 * k : 3 + 2 * k, 1 + 2 * k : 3 + 2 * k] = [
+            [value.real, value.imag],
+            [-value.imag, value.real],
+        ]
     np.testing.assert_allclose(rates_of(step, 1e-2), rates, rtol=1e-9)
 
 

@@ -25,10 +25,10 @@ from flex_robot_sim.simulation.rollout import ControlLoop, rollout
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = LoopTiming(1e-3, 1e-3)
-STIFFNESS, DAMPING = np.array([60.0]), np.array([0.18])     # the first mode has 0.5 % with them
+STIFFNESS, DAMPING = np.array([60.0]), np.array([0.18])  # the first mode has 0.5 % with them
 SERVO = STIFFNESS, DAMPING
 FINE = frs.SimulationSettings(scheme='rk4', time_step=1.25e-4)
-PUSHED = 0.05                                               # how long                       [s]
+PUSHED = 0.05  # how long                       [s]
 
 
 @pytest.fixture(scope='module')
@@ -38,8 +38,10 @@ def arm():
 
 @pytest.fixture(scope='module')
 def designs(arm):
-    return {kind: design_damping(arm, [0.0], gains=SERVO, kind=kind, **LOOP._asdict())
-            for kind in KINDS}
+    return {
+        kind: design_damping(arm, [0.0], gains=SERVO, kind=kind, **LOOP._asdict())
+        for kind in KINDS
+    }
 
 
 def pade(delay, order=4):
@@ -65,18 +67,20 @@ def continuous_rates(arm, gauges, design):
         b = model.B[:, 0]
         return np.poly(model.A - np.outer(b, row)) - denominator
 
-    late = pade(1.5 * LOOP.period)                  # half a period for what stands meanwhile
+    late = pade(1.5 * LOOP.period)  # half a period for what stands meanwhile
     total = np.polymul(denominator, late[1])
     servo = np.polymul(np.array([DAMPING[0], STIFFNESS[0]]), numerator(to['motor']))
     total = np.polyadd(total, np.polymul(servo, late[0]))
     if design is None:
         return np.roots(total)
     assert len(design.channels) == 1
-    channel, = design.channels
+    (channel,) = design.channels
     mean, r, z = MEAN_RATE_SHARE * channel.rate, channel.filter_rate, channel.filter_ratio
     g, h = channel.gains
-    sensed = sum(w * numerator(to[k])
-                 for k, w in enumerate(channel.sensor_weights)) * channel.drive_weights[0]
+    sensed = (
+        sum(w * numerator(to[k]) for k, w in enumerate(channel.sensor_weights))
+        * channel.drive_weights[0]
+    )
     # s / (s + mean) r^2 (g + h s) / (s^2 + 2 z r s + r^2)
     top = r * r * np.polymul([1.0, 0.0], [h, g])
     bottom = np.polymul([1.0, mean], [1.0, 2 * z * r, r * r])
@@ -117,8 +121,8 @@ def test_first_mode_gains_damping_and_no_other_loses_any(designs, kind):
     # the mode and its filter come first, then the others as before
     extra = len(after[0]) - len(before[0])
     assert extra in (0, 1)
-    assert (after[1][:1 + extra] >= 0.39).all()
-    assert (after[1][1 + extra:] >= before[1][1:]).all()
+    assert (after[1][: 1 + extra] >= 0.39).all()
+    assert (after[1][1 + extra :] >= before[1][1:]).all()
 
 
 @pytest.fixture(scope='module')
@@ -137,8 +141,12 @@ def undamped(two_links):
 def of_two_links(request, two_links):
     """Arm, pose, gains of the servo, and a design."""
     arm, pose, servo = two_links
-    return arm, pose, servo, design_damping(arm, pose, gains=servo, kind=request.param,
-                                            **LOOP._asdict())
+    return (
+        arm,
+        pose,
+        servo,
+        design_damping(arm, pose, gains=servo, kind=request.param, **LOOP._asdict()),
+    )
 
 
 def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
@@ -148,11 +156,17 @@ def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
     # every mode above those that are damped, with what is nearest to it afterwards
     others = [k for k, rate in enumerate(before[0]) if rate > 2 * before[0][0]]
     assert len(others) > 3
-    losses = [1 - after[1][np.abs(after[0] / before[0][k] - 1).argmin()] / before[1][k]
-              for k in others if before[1][k] < 0.5]
+    losses = [
+        1 - after[1][np.abs(after[0] / before[0][k] - 1).argmin()] / before[1][k]
+        for k in others
+        if before[1][k] < 0.5
+    ]
     assert max(losses) <= max(design.lost, 1e-9) * (1 + 1e-6) + 1e-9
-    assert design.lost < 5e-3 or 'another mode loses' in design.complaint or (
-        'of critical' in design.complaint)
+    assert (
+        design.lost < 5e-3
+        or 'another mode loses' in design.complaint
+        or ('of critical' in design.complaint)
+    )
 
 
 def rates_of_motion(arm, pose, servo, design):
@@ -160,36 +174,53 @@ def rates_of_motion(arm, pose, servo, design):
     model, rng, motions = pose_model(arm, pose), np.random.default_rng(4), []
     for start in rng.normal(size=(5, 2, arm.size)):
         halves = []
-        for size in (1e-5, -1e-5):      # of their difference, what is quadratic is gone
+        for size in (1e-5, -1e-5):  # of their difference, what is quadratic is gone
             simulation = frs.Simulation(arm, FINE)
-            simulation.set_state(q=model.rest + size * start[0],
-                                 v=20.0 * size * start[1])
+            simulation.set_state(q=model.rest + size * start[0], v=20.0 * size * start[1])
             law = StrainFeedback(arm, design) if design is not None else None
             if law is not None:
                 law.start()
 
             def control(seen, law=law):
-                effort = (model.effort - servo[0] * (seen.position - model.encoders_rest)
-                          - servo[1] * seen.velocity)
-                return effort if law is None else effort + law.update(
-                    seen.position, seen.velocity, seen.curvature)
+                effort = (
+                    model.effort
+                    - servo[0] * (seen.position - model.encoders_rest)
+                    - servo[1] * seen.velocity
+                )
+                return (
+                    effort
+                    if law is None
+                    else effort + law.update(seen.position, seen.velocity, seen.curvature)
+                )
 
-            log = rollout(simulation, duration=0.7, controller=sensor_feedback(arm, control),
-                          record=('q', 'v'), **LOOP._asdict())
+            log = rollout(
+                simulation,
+                duration=0.7,
+                controller=sensor_feedback(arm, control),
+                record=('q', 'v'),
+                **LOOP._asdict(),
+            )
             halves.append(np.hstack([log.q - model.rest, log.v / 30])[:-1] / size)
         motions.append(sum(halves) / 2)
     # filters and delay show in what came before: 24 samples together tell the next 24
-    past, future = (np.hstack([np.vstack([rows[100 + k + late:len(rows) - 25 + k + late].T
-                                          for k in range(24)]) for rows in motions])
-                    for late in (0, 1))
+    past, future = (
+        np.hstack(
+            [
+                np.vstack([rows[100 + k + late : len(rows) - 25 + k + late].T for k in range(24)])
+                for rows in motions
+            ]
+        )
+        for late in (0, 1)
+    )
     U, size, V = np.linalg.svd(past, full_matrices=False)
-    kept = size > 5e-8 * size[0]        # smaller ones are noise
+    kept = size > 5e-8 * size[0]  # smaller ones are noise
     step = U[:, kept].T @ future @ (V[kept].T / size[kept])
     return np.log(np.linalg.eigvals(step).astype(complex)) / LOOP.period
 
 
-def test_other_modes_of_two_links_in_motion_lose_no_more_than_the_design_says(of_two_links,
-                                                                              undamped):
+def test_other_modes_of_two_links_in_motion_lose_no_more_than_the_design_says(
+    of_two_links, undamped
+):
     design = of_two_links[-1]
     before, after = undamped, rates_of_motion(*of_two_links)
     expected = design.before[(design.before.imag > 0) & (np.abs(design.before) < 1600.0)]
@@ -214,8 +245,13 @@ def pushed(arm, law, force=0.2, seconds=2.0, more=None):
         added = law.update(seen.position, seen.velocity, seen.curvature) if law else 0.0
         if more is not None:
             more(seen.time)
-        rows.append([seen.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - start),
-                     float(np.sum(added))])
+        rows.append(
+            [
+                seen.time,
+                np.linalg.norm(simulation.pose('tool')[:3, 3] - start),
+                float(np.sum(added)),
+            ]
+        )
         return effort + added
 
     loop = ControlLoop(simulation, sensor_feedback(arm, control), LOOP)
@@ -245,8 +281,9 @@ def test_modes_that_the_design_does_not_know_do_not_ring_with_ppf(designs):
     richer = build_arm(frs.read_description(text.replace('bending_y="2"', 'bending_y="5"')))
     model = pose_model(richer, [0.0])
     before = oscillating(closed_rates(model, LOOP, STIFFNESS, DAMPING), np.inf)
-    after = oscillating(closed_rates(model, LOOP, STIFFNESS, DAMPING, designs['ppf'].channels),
-                        np.inf)
+    after = oscillating(
+        closed_rates(model, LOOP, STIFFNESS, DAMPING, designs['ppf'].channels), np.inf
+    )
     assert after[1].min() > 0.9 * min(before[1][1:].min(), 0.3)
 
 
@@ -282,22 +319,31 @@ def test_an_arm_without_flex_sensors_is_told_what_is_missing():
         design_damping(frs.load('ella'), [0.0, 0.0, 0.0], gains=(1.0, 1.0))
     assert str(caught.value) == (
         'strain feedback needs flex sensors, and ella has none: give <flex_sensor> to a flexible '
-        'link (there are: link_1, link_2), or take lqg, which does with encoders')
+        'link (there are: link_1, link_2), or take lqg, which does with encoders'
+    )
     rigid = build_arm(frs.read_description(robot(joint(), link())))
     with pytest.raises(frs.SettingError, match=r'there are: none'):
         design_damping(rigid, [0.0], gains=(1.0, 1.0), kind='ppf')
 
 
-@pytest.mark.parametrize('change, line', [
-    ({'kind': 'pdf'}, "kind = 'pdf' must be one of strain, ppf"),
-    ({'damping_ratio': 1.0}, 'damping_ratio = 1.0 must be between 0 and 1'),
-    ({'modes': 9}, 'modes = 9 must be between 1 and 3'),
-    ({'period': 0.0}, 'the period of a loop = 0.0 must be > 0 and finite [s]'),
-    ({'delay': -1.0}, 'the delay of a loop = -1.0 must be >= 0 and at most '
-                                       '1000 of its periods of 0.001 s'),
-    ({'period': 0.2}, 'a period of 0.2 s is too long for a mode of 1.76 Hz: '
-                                     'take four or more in one period of the mode'),
-])
+@pytest.mark.parametrize(
+    'change, line',
+    [
+        ({'kind': 'pdf'}, "kind = 'pdf' must be one of strain, ppf"),
+        ({'damping_ratio': 1.0}, 'damping_ratio = 1.0 must be between 0 and 1'),
+        ({'modes': 9}, 'modes = 9 must be between 1 and 3'),
+        ({'period': 0.0}, 'the period of a loop = 0.0 must be > 0 and finite [s]'),
+        (
+            {'delay': -1.0},
+            'the delay of a loop = -1.0 must be >= 0 and at most 1000 of its periods of 0.001 s',
+        ),
+        (
+            {'period': 0.2},
+            'a period of 0.2 s is too long for a mode of 1.76 Hz: '
+            'take four or more in one period of the mode',
+        ),
+    ],
+)
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:
         design_damping(arm, [0.0], **{'gains': SERVO, **change})

@@ -44,8 +44,9 @@ class Held:
         """Give the Feedback of a kind for its gains."""
         servo, pose = self.controller.servo, self.simulation.position
         timing = timing_of(FeedbackSettings(strain_period=STRAIN), one_period_late(STATE))
-        return design_feedback(self.arm, kind, (servo.stiffness, servo.damping), pose, timing,
-                               self.controller.limits)
+        return design_feedback(
+            self.arm, kind, (servo.stiffness, servo.damping), pose, timing, self.controller.limits
+        )
 
     def run(self, seconds):
         """Go on; return the tip of the last flexible link, and efforts, by time."""
@@ -53,10 +54,14 @@ class Held:
         tip = [*self.arm.tips][-1]
         for _ in range(round(seconds / STATE)):
             simulation = self.simulation
-            state = (simulation.position, simulation.velocity, simulation.motor_position,
-                     simulation.motor_velocity)
+            state = (
+                simulation.position,
+                simulation.velocity,
+                simulation.motor_position,
+                simulation.motor_velocity,
+            )
             bent = self._sensors @ simulation.q
-            simulation.effort = self._effort            # that of the state before
+            simulation.effort = self._effort  # that of the state before
             self._effort = self.controller.update(simulation.time, *state).copy()
             if self.hears and self._count % round(STRAIN / STATE) == 0:
                 self.controller.feedback.receive_strain(bent)
@@ -88,9 +93,11 @@ def designs():
 @pytest.fixture
 def law(designs):
     """Give a law of a kind that has seen nothing yet."""
+
     def fresh(kind):
         made = designs[kind]
         return made._replace(law=type(made.law)(frs.load('single_link'), made.law.design))
+
     return fresh
 
 
@@ -149,7 +156,8 @@ def test_without_strain_the_servo_holds_on_and_a_line_says_so(law):
     held.controller.feedback.use(law('strain'))
     rows = held.run(1.0)
     assert held.controller.reports == [
-        'no strain arrives: the feedback waits, and the servo holds the arm']
+        'no strain arrives: the feedback waits, and the servo holds the arm'
+    ]
     plain = Held('single_link').run(1.0)
     np.testing.assert_array_equal(rows, plain)
     held.hears = True

@@ -52,8 +52,10 @@ def test_the_element_sum_converges_with_the_square_of_the_elements(coupling):
     for seed, text in enumerate(robots()):
         arm, q, qd, force, expected = in_motion(text, coupling, seed)
         # 48 and 96, so beams of 1, 2 or 3 finite elements get exactly twice as many
-        errors = [relative_error(element_sum.make(arm, count).accelerations(q, qd, force),
-                                 expected) for count in (48, 96)]
+        errors = [
+            relative_error(element_sum.make(arm, count).accelerations(q, qd, force), expected)
+            for count in (48, 96)
+        ]
         assert errors[1] < 0.02
         # the remainder is of fourth order
         assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
@@ -84,10 +86,11 @@ def test_wrenches_equal_those_of_the_simulation(seed):
 def test_a_further_link_leaves_the_previous_matrix_unchanged():
     # rigid, because the modes of a link depend on its end load
     rigid = [frs.load(random_robot(3, links=links, kinds=('rigid',))) for links in (4, 5)]
-    small, large = [wrench_dae.make(arm).solve(*np.zeros((3, arm.size))).matrix.toarray()
-                    for arm in rigid]
+    small, large = [
+        wrench_dae.make(arm).solve(*np.zeros((3, arm.size))).matrix.toarray() for arm in rigid
+    ]
     assert len(large) == len(small) + 12
-    np.testing.assert_array_equal(large[:len(small), :len(small)], small)
+    np.testing.assert_array_equal(large[: len(small), : len(small)], small)
 
 
 def test_link_ends_without_rotation_change_nothing_in_a_rigid_arm():
@@ -125,8 +128,10 @@ def test_first_order_link_ends_differ_in_first_order(coupling):
         q_part, qd_part = q.copy(), qd.copy()
         q_part[elastic:] *= scale
         qd_part[elastic:] *= scale
-        whole, first = [stiffened.make(arm, exact).mass_matrix_and_bias(q_part, qd_part)[1]
-                        for exact in (True, False)]
+        whole, first = [
+            stiffened.make(arm, exact).mass_matrix_and_bias(q_part, qd_part)[1]
+            for exact in (True, False)
+        ]
         found.append(abs(whole - first).max())
     assert found[0] / found[1] == pytest.approx(2.0, rel=0.05)
 
@@ -160,14 +165,15 @@ def test_diverging_links_are_reported():
     with pytest.raises(SimulationError) as caught:
         for _ in range(1000):
             motion.step(1e-3, spring_forces(arm), 'forward_euler')
-    assert str(caught.value) == (f'the links fly apart after {motion.time:.6g} s. '
-                                 'Take a shorter step')
+    assert str(caught.value) == (
+        f'the links fly apart after {motion.time:.6g} s. Take a shorter step'
+    )
     with pytest.raises(SettingError) as caught:
         motion.step(1e-3, spring_forces(arm), 'euler')
     assert str(caught.value) == "scheme = 'euler' must be one of: forward_euler, midpoint"
 
 
-ROOTS = np.array([1.8751040687, 4.6940911330, 7.8547574382])    # of a clamped-free beam
+ROOTS = np.array([1.8751040687, 4.6940911330, 7.8547574382])  # of a clamped-free beam
 
 
 @pytest.mark.parametrize('free', [0.3, 0.57, 1.2])
@@ -200,8 +206,8 @@ def test_a_sliding_and_rotating_link_conserves_its_energy():
     start = np.array([0.0, 0.5, 0.02, 0.001, 1.0, 0.4, 0.0, 0.0])
     found = solve_ivp(rates, (0.0, 0.15), start, rtol=1e-7, atol=1e-9)
     energies = np.array([link.energy(state[:n], state[n:]) for state in found.y.T])
-    assert found.y[1, -1] > 0.54                        # it has moved out by a tenth
-    assert np.ptp(energies[:, 0]) > 0.02                # strain energy has become kinetic energy
+    assert found.y[1, -1] > 0.54  # it has moved out by a tenth
+    assert np.ptp(energies[:, 0]) > 0.02  # strain energy has become kinetic energy
     # 1e-7 in each step; a kink when an element leaves the guide
     assert np.ptp(energies.sum(axis=1)) < 1e-5 * energies[0].sum()
 
@@ -225,12 +231,17 @@ def test_the_force_on_the_slide_does_work():
 def test_an_impossible_free_length_is_rejected(free):
     link = SlidingLink(1.2, 0.5, 8.0)
     q, qd = np.array([0.0, free, 0.0, 0.0, 0.0]), np.zeros(5)
-    for ask in (lambda: link.accelerations(q, qd, qd), lambda: link.energy(q, qd),
-                lambda: link.strain_energy_gradient(q), lambda: link.frequencies(free)):
+    for ask in (
+        lambda: link.accelerations(q, qd, qd),
+        lambda: link.energy(q, qd),
+        lambda: link.strain_energy_gradient(q),
+        lambda: link.frequencies(free),
+    ):
         with pytest.raises(SettingError) as caught:
             ask()
-        assert str(caught.value) == (f'free length = {free:g} m must be between 0.0012 and 1.2 m, '
-                                     'the length of the link')
+        assert str(caught.value) == (
+            f'free length = {free:g} m must be between 0.0012 and 1.2 m, the length of the link'
+        )
 
 
 def test_invalid_parameters_are_rejected():
@@ -246,21 +257,31 @@ def test_gravity_bends_a_sliding_link_like_a_cantilever():
     _, h = link.mass_matrix_and_bias(q, 0 * q)
     e = np.linalg.solve(link._stiffness / free**3, -h[2:])
     assert link._shapes.at(np.array([1.0]), 0) @ e == pytest.approx(
-        -0.5 * 9.81 * free**4 / (8 * 8.0), rel=1e-3)
+        -0.5 * 9.81 * free**4 / (8 * 8.0), rel=1e-3
+    )
 
 
 def test_gravity_of_a_sliding_link_is_the_gradient_of_its_height():
     link = SlidingLink(1.0, 0.5, 8.0, count=3, tip=0.2, gravity=(1.0, -9.81))
     q, still = np.array([0.4, 0.6, 0.02, 0.003, -0.001]), np.zeros(5)
-    slope = [along(lambda s, k=k: link.energy(q + s * np.eye(5)[k], still)[2], 1e-4)
-             for k in range(5)]
+    slope = [
+        along(lambda s, k=k: link.energy(q + s * np.eye(5)[k], still)[2], 1e-4) for k in range(5)
+    ]
     assert link.mass_matrix_and_bias(q, still)[1] == pytest.approx(slope, rel=1e-7, abs=1e-9)
 
 
 def test_damping_of_a_sliding_link_accounts_for_its_energy_loss():
     # with a moving slide, too: the motion bends and straightens the material
-    link = SlidingLink(1.0, 0.7, 14.0, count=2, elements=50, gravity=(0.0, -9.81), damping=2e-3,
-                       joint_damping=(0.05, 0.4))
+    link = SlidingLink(
+        1.0,
+        0.7,
+        14.0,
+        count=2,
+        elements=50,
+        gravity=(0.0, -9.81),
+        damping=2e-3,
+        joint_damping=(0.05, 0.4),
+    )
     q, qd = np.array([0.3, 0.7, 0.02, 0.004]), np.array([0.5, 0.6, 0.3, -0.1])
     qdd = link.accelerations(q, qd, np.zeros(4))
     rate = along(lambda t: sum(link.energy(q + t * qd + 0.5 * t * t * qdd, qd + t * qdd)), 1e-6)
@@ -271,11 +292,11 @@ def test_damping_of_a_sliding_link_accounts_for_its_energy_loss():
 
     def curvature(t):
         s, e = q[1] + t * qd[1], q[2:] + t * qd[2:]
-        place = 1.0 - (q[1] - q[1] * xi) / s            # of the same material
+        place = 1.0 - (q[1] - q[1] * xi) / s  # of the same material
         return link._shapes.at(place, 2) @ e / s**2
 
-    lost = 14.0 * 2e-3 * q[1] * weights @ along(curvature, 1e-4)**2
-    lost += 0.05 * qd[0]**2 + 0.4 * qd[1]**2
+    lost = 14.0 * 2e-3 * q[1] * weights @ along(curvature, 1e-4) ** 2
+    lost += 0.05 * qd[0] ** 2 + 0.4 * qd[1] ** 2
     assert qd @ link.damping_matrix(q) @ qd == pytest.approx(lost, rel=1e-8)
 
 

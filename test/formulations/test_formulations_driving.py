@@ -22,8 +22,9 @@ STEP = 1e-4
 
 
 def make_moving_simulation(arm, scheme, formulation, seed=1, **more):
-    simulation = Simulation(arm, SimulationSettings(
-        time_step=STEP, scheme=scheme, formulation=formulation, **more))
+    simulation = Simulation(
+        arm, SimulationSettings(time_step=STEP, scheme=scheme, formulation=formulation, **more)
+    )
     q, qd = random_state(arm, seed, turn=1.0, bend=0.02)
     simulation.set_state(q=q, v=qd)
     simulation.push('link_0', force=(1.0, 2.0, -3.0), moment=(0.1, 0.0, 0.2), follows=True)
@@ -46,8 +47,7 @@ def test_rigid_arm_moves_as_with_the_recursion(scheme):
     recursion, dual = found
     assert np.allclose(dual.q, recursion.q, rtol=0, atol=1e-9)
     # rates: the iterations leave up to 1e-7
-    assert np.allclose(dual.v, recursion.v, rtol=0,
-                       atol=1e-7 * abs(recursion.v).max())
+    assert np.allclose(dual.v, recursion.v, rtol=0, atol=1e-7 * abs(recursion.v).max())
     assert dual.energy().work == pytest.approx(recursion.energy().work, rel=1e-5)
     assert dual.energy().dissipated == pytest.approx(recursion.energy().dissipated, rel=1e-5)
 
@@ -65,8 +65,7 @@ def test_bending_arm_moves_as_in_the_compiled_loop(scheme):
     # the compiled midpoint rule corrects the energy, a term of third order in the step (T44)
     near = 1e-6 if scheme == 'implicit_midpoint' else 1e-9
     assert np.allclose(by_hand.q, compiled.q, rtol=0, atol=near)
-    assert np.allclose(by_hand.v, compiled.v, rtol=0,
-                       atol=1e3 * near * abs(compiled.v).max())
+    assert np.allclose(by_hand.v, compiled.v, rtol=0, atol=1e3 * near * abs(compiled.v).max())
 
 
 def test_implicit_scheme_is_stable_with_stiff_modes():
@@ -97,8 +96,12 @@ def test_long_steps_satisfy_the_midpoint_rule(formulation):
         expected = 4e-3 * simulation._simulated.formulation.accelerations(middle, rate)
         scale = np.sqrt(arm.arrays.inertia_scale)
         # TOLERANCE is 1e-7, and the last iteration reduces the error much further
-        assert np.allclose(scale * (after[1] - before[1]), scale * expected, rtol=0,
-                           atol=1e-5 * np.linalg.norm(scale * rate))
+        assert np.allclose(
+            scale * (after[1] - before[1]),
+            scale * expected,
+            rtol=0,
+            atol=1e-5 * np.linalg.norm(scale * rate),
+        )
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
@@ -108,10 +111,13 @@ def test_an_arm_hits_its_stop_and_stays_finite(formulation):
     q, qd = random_state(arm, 121, turn=1.0, bend=2e-3)
     q[0], qd[0] = arm.arrays.lower[0] + 0.02, -20.0
     depth, dissipated = [], []
-    for name, scheme, step in (('recursion', 'reference', 1e-3),
-                               (formulation, 'implicit_midpoint', 2.5e-4)):
-        simulation = Simulation(arm, SimulationSettings(
-            time_step=step, scheme=scheme, formulation=name))
+    for name, scheme, step in (
+        ('recursion', 'reference', 1e-3),
+        (formulation, 'implicit_midpoint', 2.5e-4),
+    ):
+        simulation = Simulation(
+            arm, SimulationSettings(time_step=step, scheme=scheme, formulation=name)
+        )
         simulation.set_state(q=q, v=qd)
         lowest = 0.0
         for _ in range(30):
@@ -148,7 +154,7 @@ def test_drive_limits_cause_few_subdivided_steps(formulation):
     simulation.hold(np.full(3, 1.5), 800.0, 20.0)
     simulation.step(500)
     in_parts, lost = simulation.hard_steps
-    assert in_parts < 20 and lost == 0      # of 500; more than 100 without these slopes
+    assert in_parts < 20 and lost == 0  # of 500; more than 100 without these slopes
 
 
 def test_a_step_that_does_not_converge_is_reported():
@@ -163,14 +169,17 @@ def test_a_step_that_does_not_converge_is_reported():
 
 def test_formulations_state_the_arms_that_they_cover():
     assert [covers(name) for name in ('recursion', 'dual_screw')] == [
-        'every arm', 'every arm; neglects second-order terms of its elastic states']
+        'every arm',
+        'every arm; neglects second-order terms of its elastic states',
+    ]
     assert FORMULATIONS[0] == 'recursion'
 
 
 def test_after_divergence_the_simulation_keeps_the_last_finite_state():
     arm = load(random_robot(2, links=2, kinds=('rigid',)))
-    simulation = Simulation(arm, SimulationSettings(
-        time_step=1e-3, scheme='forward_euler', formulation='dual_screw'))
+    simulation = Simulation(
+        arm, SimulationSettings(time_step=1e-3, scheme='forward_euler', formulation='dual_screw')
+    )
     simulation.set_state(v=np.full(len(arm.joint_names), 1e160))
     with pytest.raises(SimulationError):
         simulation.step(3)
@@ -182,15 +191,25 @@ def test_after_divergence_the_simulation_keeps_the_last_finite_state():
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_a_diverging_state_is_a_one_line_error(formulation, scheme, mutants):
     rng, lost = np.random.default_rng(34), 0
-    robots = ['two_link', *(random_robot(seed, 2, ('modes',), ('revolute', 'fixed'))
-                            for seed in range(mutants // 20_000))]
+    robots = [
+        'two_link',
+        *(
+            random_robot(seed, 2, ('modes',), ('revolute', 'fixed'))
+            for seed in range(mutants // 20_000)
+        ),
+    ]
     # the reference tries many shorter steps before it gives up
     sizes = [1e200] if scheme == 'reference' else [1e3, 1e30, 1e100, 1e300]
     for arm in map(load, robots):
         for size, cause in product(sizes, ('v', 'q', 'effort')):
-            simulation = Simulation(arm, SimulationSettings(
-                time_step=1e-3 if scheme == 'implicit_midpoint' else 1e-6,
-                formulation=formulation, scheme=scheme))
+            simulation = Simulation(
+                arm,
+                SimulationSettings(
+                    time_step=1e-3 if scheme == 'implicit_midpoint' else 1e-6,
+                    formulation=formulation,
+                    scheme=scheme,
+                ),
+            )
             if cause == 'effort':
                 simulation.effort = size * rng.normal(size=len(arm.joint_names))
             else:
@@ -199,19 +218,35 @@ def test_a_diverging_state_is_a_one_line_error(formulation, scheme, mutants):
                 simulation.step(2)
             except SimulationError as error:
                 lost += 1
-                assert re.match('the state is not finite after [0-9.e-]+ s; the last good one is '
-                                'kept. ', str(error))
+                assert re.match(
+                    'the state is not finite after [0-9.e-]+ s; the last good one is kept. ',
+                    str(error),
+                )
             assert np.isfinite([simulation.q, simulation.v]).all()
     assert lost
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_simulate_reports_a_diverging_state(capsys, formulation):
-    assert main(['simulate', 'ella', '--seconds', '0.1', '--effort', 'theta_z1=1e12',
-                 '--formulation', formulation]) == 2
+    assert (
+        main(
+            [
+                'simulate',
+                'ella',
+                '--seconds',
+                '0.1',
+                '--effort',
+                'theta_z1=1e12',
+                '--formulation',
+                formulation,
+            ]
+        )
+        == 2
+    )
     assert capsys.readouterr().err == (
         'flexsim simulate: the state is not finite after 0 s; the last good one is kept. '
-        'Take a shorter time_step or smaller efforts\n')
+        'Take a shorter time_step or smaller efforts\n'
+    )
 
 
 @pytest.mark.parametrize('formulation', ['dual_screw', 'element_sum', 'wrench_dae', 'stiffened'])
@@ -232,8 +267,9 @@ def test_adaptive_scheme_supports_any_formulation(formulation):
 def test_a_bending_arm_keeps_its_energy_by_the_adaptive_scheme(formulation):
     # without damping, any change of energy is the error of the scheme
     arm = load(random_robot(2, links=2, kinds=('modes',), gears=False))
-    simulation = Simulation(arm, SimulationSettings(
-        time_step=5e-4, scheme='reference', formulation=formulation))
+    simulation = Simulation(
+        arm, SimulationSettings(time_step=5e-4, scheme='reference', formulation=formulation)
+    )
     q, qd = random_state(arm, 1, turn=1.0, bend=0.02)
     simulation.set_state(q=q, v=qd)
     before = simulation.energy()
@@ -248,21 +284,27 @@ def test_simulate_supports_formulations(capsys):
     for name in ('recursion', 'dual_screw'):
         assert main(['simulate', 'rcm', '--seconds', '0.01', '--formulation', name, '--json']) == 0
         found.append(json.loads(capsys.readouterr().out)['position'])
-    assert found[0] == pytest.approx(found[1], abs=1e-9)     # see above: 1e-7 of the range
+    assert found[0] == pytest.approx(found[1], abs=1e-9)  # see above: 1e-7 of the range
 
 
 def test_static_friction_lets_a_joint_creep():
     static, kinetic, pull = 4.0, 0.05, 0.5
-    arm = load(robot(joint(inside='<axis xyz="0 1 0"/>'
-                                  f'<dynamics damping="0" friction="{kinetic}"/>'), link(),
-                     flexibility(f'<joint name="hinge" static_friction="{static}" '
-                                 'stribeck_rate="0.01"/>')), gravity=(0.0, 0.0, 0.0))
+    arm = load(
+        robot(
+            joint(inside=f'<axis xyz="0 1 0"/><dynamics damping="0" friction="{kinetic}"/>'),
+            link(),
+            flexibility(f'<joint name="hinge" static_friction="{static}" stribeck_rate="0.01"/>'),
+        ),
+        gravity=(0.0, 0.0, 0.0),
+    )
     # with the kinetic slope alone, each iteration would multiply the error by 1.5
     simulation = Simulation(arm, SimulationSettings(time_step=5e-3, formulation='dual_screw'))
     simulation.effort = [pull]
     simulation.step(40)
     assert simulation.hard_steps == (0, 0) and not simulation.reports
-    rate, = simulation.velocity
-    drag = (kinetic + (static - kinetic) * np.exp(-(rate / 0.01)**2)) * np.tanh(rate / 0.01)  # T32
+    (rate,) = simulation.velocity
+    drag = (kinetic + (static - kinetic) * np.exp(-((rate / 0.01) ** 2))) * np.tanh(
+        rate / 0.01
+    )  # T32
     # at rest after 40 steps of 3 time constants each
     assert drag == pytest.approx(pull, rel=1e-6)

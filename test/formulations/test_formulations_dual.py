@@ -46,7 +46,7 @@ from flex_robot_sim.formulations.dual_numbers import (
     parts,
 )
 
-ROUNDING = 1e-12        # of a few products of numbers of the size 1
+ROUNDING = 1e-12  # of a few products of numbers of the size 1
 
 
 def random_g1(rng, turn=1.0):
@@ -73,15 +73,16 @@ def test_function_of_a_dual_number_contains_its_derivative():
     x = dual_matrix(0.7, 1.0)
     square_of_sine = apply_function(np.sin, np.cos, x) @ apply_function(np.sin, np.cos, x)
     real, dual = parts(square_of_sine)
-    assert real[0, 0] == pytest.approx(np.sin(0.7)**2, rel=ROUNDING)
-    assert dual[0, 0] == pytest.approx(np.sin(1.4), rel=ROUNDING)       # d sin^2 = sin 2x
+    assert real[0, 0] == pytest.approx(np.sin(0.7) ** 2, rel=ROUNDING)
+    assert dual[0, 0] == pytest.approx(np.sin(1.4), rel=ROUNDING)  # d sin^2 = sin 2x
 
 
 def test_product_of_dual_vectors_equals_that_of_their_matrices(rng):
     a, b = rng.normal(size=(2, 6))
-    assert np.allclose(dual_hat(a) @ b, -dual_hat(b) @ a, rtol=0, atol=ROUNDING)      # (13)
-    assert np.allclose(dual_cross(a[:, None], b[:, None])[:, 0], dual_hat(a) @ b,
-                       rtol=0, atol=ROUNDING)
+    assert np.allclose(dual_hat(a) @ b, -dual_hat(b) @ a, rtol=0, atol=ROUNDING)  # (13)
+    assert np.allclose(
+        dual_cross(a[:, None], b[:, None])[:, 0], dual_hat(a) @ b, rtol=0, atol=ROUNDING
+    )
 
 
 def test_g1_and_g2_are_groups(rng):
@@ -105,28 +106,34 @@ def test_g1_is_the_first_order_of_a_slightly_larger_rotation(rng):
     A, theta = rotation(rng.normal(size=3)), rng.normal(size=3)
     h = 1e-6
     slope = (rotation(h * theta) - rotation(-h * theta)) @ A / (2 * h)
-    assert np.allclose(g1(A, theta)[3:, :3], slope, rtol=0, atol=1e-9)   # central difference
+    assert np.allclose(g1(A, theta)[3:, :3], slope, rtol=0, atol=1e-9)  # central difference
 
 
-@pytest.mark.parametrize('make, size, adjoint, hatted', [
-    (random_g1, 6, g1_adjoint, g1_hat), (random_g2, 12, g2_adjoint, g2_hat)])
+@pytest.mark.parametrize(
+    'make, size, adjoint, hatted',
+    [(random_g1, 6, g1_adjoint, g1_hat), (random_g2, 12, g2_adjoint, g2_hat)],
+)
 def test_adjoint_conjugates_the_algebra(rng, make, size, adjoint, hatted):
     X, Y, t = make(rng), make(rng), rng.normal(size=size)
-    assert np.allclose(hatted(adjoint(X) @ t), X @ hatted(t) @ np.linalg.inv(X),
-                       rtol=0, atol=10 * ROUNDING)                      # (12), (18)
+    assert np.allclose(
+        hatted(adjoint(X) @ t), X @ hatted(t) @ np.linalg.inv(X), rtol=0, atol=10 * ROUNDING
+    )  # (12), (18)
     assert np.allclose(adjoint(X @ Y), adjoint(X) @ adjoint(Y), rtol=0, atol=10 * ROUNDING)
 
 
 @pytest.mark.parametrize('turn', [0.0, 1e-9, 1e-3, 0.5, 1.2, 3.0])
-@pytest.mark.parametrize('size, exponential, logarithm, hatted, vee', [
-    (6, g1_exp, g1_log, g1_hat, g1_vee), (12, g2_exp, g2_log, g2_hat, g2_vee)])
+@pytest.mark.parametrize(
+    'size, exponential, logarithm, hatted, vee',
+    [(6, g1_exp, g1_log, g1_hat, g1_vee), (12, g2_exp, g2_log, g2_hat, g2_vee)],
+)
 def test_exponential_and_logarithm_equal_those_of_the_matrices(
-        rng, turn, size, exponential, logarithm, hatted, vee):
+    rng, turn, size, exponential, logarithm, hatted, vee
+):
     t = rng.normal(size=size)
     t[:3] *= turn / np.linalg.norm(t[:3])
     X = exponential(t)
-    assert np.allclose(X, expm(hatted(t)), rtol=0, atol=1e-11)          # error of scipy
-    assert np.allclose(logarithm(X), t, rtol=0, atol=1e-9)      # lost digits near an angle of pi
+    assert np.allclose(X, expm(hatted(t)), rtol=0, atol=1e-11)  # error of scipy
+    assert np.allclose(logarithm(X), t, rtol=0, atol=1e-9)  # lost digits near an angle of pi
     if 0.1 < turn < 2.0:
         assert np.allclose(logarithm(X), vee(logm(X).real), rtol=0, atol=1e-9)
 
@@ -144,13 +151,14 @@ def test_screw_matrix_combines_reference_and_coordinates(rng):
     expected = coordinate_matrix(back) @ reference_matrix(-p)
     assert np.allclose(screw_matrix(Y), expected, rtol=0, atol=10 * ROUNDING)
     screws = rng.normal(size=(12, 4))
-    assert np.allclose(shift_screws(screws, -p), reference_matrix(-p) @ screws, rtol=0,
-                       atol=ROUNDING)
+    assert np.allclose(
+        shift_screws(screws, -p), reference_matrix(-p) @ screws, rtol=0, atol=ROUNDING
+    )
 
 
 def test_line_of_a_joint_agrees_with_the_paper():
     line = joint_line(np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
-    assert np.array_equal(line, np.eye(12)[2])                          # (115)
+    assert np.array_equal(line, np.eye(12)[2])  # (115)
 
 
 def test_forms_of_a_mode_differ_by_swapping_real_and_dual(rng):
@@ -164,7 +172,7 @@ def test_wrench_of_a_force_keeps_it_and_its_moment_about_another_point(rng):
     force, moment, p = rng.normal(size=(3, 3))
     there = reference_matrix(dual_vector(p, np.zeros(3))) @ wrench(force, moment)
     assert np.allclose(there, wrench(force, moment + np.cross(p, force)), rtol=0, atol=ROUNDING)
-    assert np.array_equal(screw_basis()[:, 0], np.eye(12)[0])           # (72)
+    assert np.array_equal(screw_basis()[:, 0], np.eye(12)[0])  # (72)
 
 
 def test_rate_of_a_line_is_its_differentiation_matrix_times_the_line(rng):

@@ -19,7 +19,7 @@ from flex_robot_sim.model.assembly import load
 from flex_robot_sim.util.exceptions import SettingError
 
 COUPLINGS = 'zero_order', 'shortening'
-LINEAR = Variant(keeps_energy=False)    # without products of elastic coordinates
+LINEAR = Variant(keeps_energy=False)  # without products of elastic coordinates
 
 
 def serial_arm(seed, coupling='zero_order', links=4, kinds=('rigid', 'modes', 'elements')):
@@ -39,15 +39,16 @@ def first_order(function, x, bends):
     return function(stiff) + along(lambda s: function(stiff + s * small), step=0.02)
 
 
-@pytest.mark.parametrize('seed, coupling', [(0, 'zero_order'), (1, 'shortening'),
-                                            (2, 'zero_order')])
+@pytest.mark.parametrize(
+    'seed, coupling', [(0, 'zero_order'), (1, 'shortening'), (2, 'zero_order')]
+)
 def test_mass_matrix_is_the_first_order_of_the_lagrangian_one(seed, coupling):
     arm = serial_arm(seed, coupling)
     q, qd = random_state(arm, seed)
     exact = first_order(Reference(arm).mass_matrix, q, elastic(arm))
     M = DualScrew(arm, LINEAR).system(q, qd).M
     assert np.allclose(M, exact, rtol=0, atol=1e-9 * abs(exact).max())
-    assert np.allclose(M, M.T, rtol=0, atol=1e-13 * abs(M).max())     # rounding
+    assert np.allclose(M, M.T, rtol=0, atol=1e-13 * abs(M).max())  # rounding
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
@@ -61,8 +62,10 @@ def test_system_is_the_first_order_of_the_nonlinear_system(seed, coupling):
     system = DualScrew(arm, LINEAR).system(q, qd)
     for part, found in enumerate((system.M, system.C @ qd - system.tau)):
         expected = first_order(
-            lambda x, part=part: exact.mass_matrix_and_bias(x[:n], x[n:])[part], state,
-            np.tile(elastic(arm), 2))
+            lambda x, part=part: exact.mass_matrix_and_bias(x[:n], x[n:])[part],
+            state,
+            np.tile(elastic(arm), 2),
+        )
         assert np.allclose(found, expected, rtol=0, atol=1e-9 * abs(expected).max())
 
 
@@ -71,8 +74,11 @@ def test_forces_are_the_first_order_of_the_lagrangian_ones(seed, coupling):
     arm = serial_arm(seed, coupling, links=2)
     q, qd = random_state(arm, seed)
     reference, n = Reference(arm), arm.size
-    exact = first_order(lambda state: reference.bias(state[:n], state[n:]),
-                        np.concatenate([q, qd]), np.tile(elastic(arm), 2))
+    exact = first_order(
+        lambda state: reference.bias(state[:n], state[n:]),
+        np.concatenate([q, qd]),
+        np.tile(elastic(arm), 2),
+    )
     system = DualScrew(arm, LINEAR).system(q, qd)
     # velocities are complex steps; two more derivatives of the Lagrangian use differences of
     # sixth order, which are accurate to 1e-13 of it and 1e-11 of the slope
@@ -86,8 +92,10 @@ def test_products_that_conserve_energy_are_of_second_order(coupling):
     off = []
     for scale in (0.02, 0.01):
         s = np.where(elastic(arm), scale, 1.0)
-        kept, linear = (DualScrew(arm, variant).mass_matrix_and_bias(q * s, qd * s)
-                        for variant in (Variant(), LINEAR))
+        kept, linear = (
+            DualScrew(arm, variant).mass_matrix_and_bias(q * s, qd * s)
+            for variant in (Variant(), LINEAR)
+        )
         off.append([np.linalg.norm(a - b) for a, b in zip(kept, linear)])
     assert np.divide(*off) == pytest.approx(4.0, rel=0.05)
 
@@ -99,7 +107,8 @@ def test_stiffness_is_the_second_derivative_of_the_strain_energy(seed):
     q = random_state(arm, seed)[0]
     bending = np.where(elastic(arm), q, 0.0)
     force = reference.potential_force(
-        lambda x: sum(piece.strain_energy(x) for piece in reference.pieces.values()), bending)
+        lambda x: sum(piece.strain_energy(x) for piece in reference.pieces.values()), bending
+    )
     K = DualScrew(arm).K
     assert np.allclose(-K @ bending, force, rtol=0, atol=1e-9 * abs(force).max())
 
@@ -107,7 +116,8 @@ def test_stiffness_is_the_second_derivative_of_the_strain_energy(seed):
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('seed', range(6))
 def test_difference_from_the_recursion_falls_by_four_when_elastic_states_are_halved(
-        seed, coupling):
+    seed, coupling
+):
     arm = serial_arm(seed, coupling, links=5, kinds=('rigid', 'modes', 'segments'))
     q, qd = random_state(arm, seed)
     force = np.random.default_rng(seed).normal(size=arm.size)
@@ -119,8 +129,8 @@ def test_difference_from_the_recursion_falls_by_four_when_elastic_states_are_hal
         off = dual.accelerations(q * s, qd * s, force) - exact
         difference.append(np.linalg.norm(off) / np.linalg.norm(exact))
     if bends.any():
-        assert difference[0] / difference[1] == pytest.approx(4.0, rel=0.15)    # third order
-    assert difference[2] < 1e-11        # rigid arm: rounding, ill conditioned
+        assert difference[0] / difference[1] == pytest.approx(4.0, rel=0.15)  # third order
+    assert difference[2] < 1e-11  # rigid arm: rounding, ill conditioned
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -130,8 +140,11 @@ def test_geometric_rule_gives_the_rate_of_the_projection_matrices(seed):
     projections = Projections(arm)
     count = arm.arrays.parent.size
     rigid = projections.rigid_points(range(count), np.full((count, 3), 0.2))
-    for points in (rigid, *(projections.beam_points(i, beam.stations[:2])
-                            for i, beam in arm.beams.items())):
+    for points in (
+        rigid,
+        *(projections.beam_points(i, beam.stations[:2]) for i, beam in arm.beams.items()),
+    ):
+
         def jacobians(x, points=points):
             return projections.project_points(projections.links(x), points, x, qd).jacobian
 
@@ -159,13 +172,18 @@ def test_auxiliary_velocity_is_the_sum_of_the_paper():
     shift = [dual(np.zeros(3), s.Phi[0] @ qd) for s in attachments]
     p = [dual([length, 0, 0], s.Phi[0] @ q) for length, s in zip((1.2, 1.0), attachments)]
     line = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-    w21 = -to_4[1] @ line * qd[1]                           # of link 1 against link 2, in 4
-    w2d1 = w21 - to_4[1] @ theta[0]                         # against the end of link 2
+    w21 = -to_4[1] @ line * qd[1]  # of link 1 against link 2, in 4
+    w2d1 = w21 - to_4[1] @ theta[0]  # against the end of link 2
     w31 = w2d1 - to_4[2] @ line * qd[2]
     w3d1 = w31 - to_4[2] @ theta[1]
     w41 = w3d1 - line * qd[3]
-    y = (_dual_product(w41, dual(-centre)) + _dual_product(w31, -to_4[2] @ p[1])
-         + _dual_product(w21, -to_4[1] @ p[0]) + to_4[2] @ shift[1] + to_4[1] @ shift[0])
+    y = (
+        _dual_product(w41, dual(-centre))
+        + _dual_product(w31, -to_4[2] @ p[1])
+        + _dual_product(w21, -to_4[1] @ p[0])
+        + to_4[2] @ shift[1]
+        + to_4[1] @ shift[0]
+    )
 
     carrier, point = last.jacobian[0, :, 0] * qd[0], last.point_twist[0]
     assert np.allclose(carrier[:6] - point[:6], w41, rtol=0, atol=1e-12)
@@ -208,22 +226,37 @@ def test_velocities_are_those_of_appendix_b():
     R1 = np.eye(3)
     R2 = R1 @ turn_x(-np.pi / 2) @ turn_z(-np.pi / 2) @ turn_z(q[1])
     bent = hat([th1, th2, th3])
-    real3, dual3 = R2 @ turn_z(q[2]), R2 @ bent @ turn_z(q[2])      # frame 3, as a dual rotation
+    real3, dual3 = R2 @ turn_z(q[2]), R2 @ bent @ turn_z(q[2])  # frame 3, as a dual rotation
     (x1, y1, _), (x2, y2, z2) = R1.T, R2.T
     # zero order, then first order: basis vectors of frame 3 have both
-    v03 = (dr2 * y2 + dr3 * z2 - u1 * r3 * x1 + u1 * (L2 * s2 + r2 * c2) * z2
-           + u2 * (L2 * y2 - r2 * x2))
-    tail = (dk2 * real3[:, 1] + dk3 * real3[:, 2]
-            + u1 * x * (-s3 * th1 + c3 * th2) * x1
-            + u1 * x * (c3 * (c2 * th3 + s2) + s3 * (c2 - th3 * s2)) * y1
-            + u1 * k2 * (c3 * c2 - s3 * s2) * y1 - u1 * k3 * x1
-            + u2 * x * (-s3 - c3 * th3) * x2 + u2 * x * (c3 - th3 * s3) * y2
-            - u2 * k2 * c3 * x2 - u2 * k2 * s3 * y2
-            + u3 * x * (real3 + dual3)[:, 1] - u3 * k2 * real3[:, 0]
-            + d1 * x * s3 * z2 - d2 * x * c3 * z2 - d3 * x * s3 * x2 + d3 * x * c3 * y2)
+    v03 = (
+        dr2 * y2
+        + dr3 * z2
+        - u1 * r3 * x1
+        + u1 * (L2 * s2 + r2 * c2) * z2
+        + u2 * (L2 * y2 - r2 * x2)
+    )
+    tail = (
+        dk2 * real3[:, 1]
+        + dk3 * real3[:, 2]
+        + u1 * x * (-s3 * th1 + c3 * th2) * x1
+        + u1 * x * (c3 * (c2 * th3 + s2) + s3 * (c2 - th3 * s2)) * y1
+        + u1 * k2 * (c3 * c2 - s3 * s2) * y1
+        - u1 * k3 * x1
+        + u2 * x * (-s3 - c3 * th3) * x2
+        + u2 * x * (c3 - th3 * s3) * y2
+        - u2 * k2 * c3 * x2
+        - u2 * k2 * s3 * y2
+        + u3 * x * (real3 + dual3)[:, 1]
+        - u3 * k2 * real3[:, 0]
+        + d1 * x * s3 * z2
+        - d2 * x * c3 * z2
+        - d3 * x * s3 * x2
+        + d3 * x * c3 * y2
+    )
     velocity = projections.project_points(links, section3, q, u).section_twist[0, 6:]
     X = links[2].pose[:6, :6]
-    real, dual = np.split(X @ velocity, 2)                          # into the base frame
+    real, dual = np.split(X @ velocity, 2)  # into the base frame
     assert np.allclose(real + dual, v03 + tail, rtol=0, atol=1e-12)
     assert np.allclose(X[:3, :3], real3, rtol=0, atol=1e-12)
     assert np.allclose(X[3:, :3], dual3, rtol=0, atol=1e-12)
@@ -237,9 +270,13 @@ def test_the_paper_omits_the_second_order_rotation_of_a_link_end():
     lost = []
     for scale in (0.02, 0.01):
         s = np.where(elastic(arm), scale, 1.0)
-        lost.append([np.linalg.norm(a - b) for a, b in zip(full.system(q * s, qd * s),
-                                                           paper.system(q * s, qd * s))])
-    for part in (0, 3):                                                 # M and tau
+        lost.append(
+            [
+                np.linalg.norm(a - b)
+                for a, b in zip(full.system(q * s, qd * s), paper.system(q * s, qd * s))
+            ]
+        )
+    for part in (0, 3):  # M and tau
         assert lost[1][part] > 0.0
         assert lost[0][part] / lost[1][part] == pytest.approx(2.0, rel=1e-6)
 
@@ -262,8 +299,10 @@ def test_sections_of_the_paper_have_gyroscopic_moments():
 def test_an_unknown_formulation_is_rejected():
     with pytest.raises(SettingError) as caught:
         make('recursive', None)
-    assert str(caught.value) == ("formulation = 'recursive' must be one of recursion, dual_screw, "
-                                 'element_sum, wrench_dae, stiffened')
+    assert str(caught.value) == (
+        "formulation = 'recursive' must be one of recursion, dual_screw, "
+        'element_sum, wrench_dae, stiffened'
+    )
 
 
 @pytest.mark.parametrize('variant', [Variant(), LINEAR, PAPER])
@@ -276,8 +315,9 @@ def test_accelerations_equal_those_of_the_matrices(seed, variant):
     dual = DualScrew(arm, variant)
     M, C, _, tau = dual.system(q, qd)
     expected = np.linalg.solve(M, force + tau - C @ qd)
-    assert np.allclose(dual.accelerations(q, qd, force), expected, rtol=0,
-                       atol=1e-10 * abs(expected).max())
+    assert np.allclose(
+        dual.accelerations(q, qd, force), expected, rtol=0, atol=1e-10 * abs(expected).max()
+    )
 
 
 def test_linearised_inertia_becomes_indefinite_for_large_bending():

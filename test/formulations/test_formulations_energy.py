@@ -20,9 +20,9 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import FORMULATIONS, SimulationSettings
 
 COUPLINGS = 'zero_order', 'shortening'
-MAX_RELATIVE_BEND = 0.02            # of the length; limit of the test of `dual_screw`
+MAX_RELATIVE_BEND = 0.02  # of the length; limit of the test of `dual_screw`
 STEP = 1e-3
-PLAIN_RUN = 20_000          # value of --mutants for it
+PLAIN_RUN = 20_000  # value of --mutants for it
 
 
 def elastic(arm):
@@ -55,16 +55,19 @@ def test_energies_equal_those_of_the_recursion(formulation):
         arm = load(random_robot(seed) if seed else every_feature())
         state = random_state(arm, seed)
         assert make(formulation, arm).energies(*state) == pytest.approx(
-            make('recursion', arm).energies(*state), rel=1e-10)
+            make('recursion', arm).energies(*state), rel=1e-10
+        )
 
 
 def test_energies_of_the_element_sum_converge_to_those_of_the_recursion():
     arm = load(random_robot(2))
     state = random_state(arm, 2)
     expected = np.array(make('recursion', arm).energies(*state))
-    off = [np.abs(element_sum.make(arm, count).energies(*state) - expected).max()
-           for count in (48, 96)]
-    assert off[0] / off[1] == pytest.approx(4.0, rel=0.1)       # the square of their length
+    off = [
+        np.abs(element_sum.make(arm, count).energies(*state) - expected).max()
+        for count in (48, 96)
+    ]
+    assert off[0] / off[1] == pytest.approx(4.0, rel=0.1)  # the square of their length
 
 
 def test_energies_of_dual_screws_differ_in_third_order():
@@ -73,8 +76,10 @@ def test_energies_of_dual_screws_differ_in_third_order():
     off = []
     for scale in (0.04, 0.02):
         s = np.where(elastic(arm), scale, 1.0)
-        dual, exact = (np.array(make(name, arm).energies(q * s, qd * s))
-                       for name in ('dual_screw', 'recursion'))
+        dual, exact = (
+            np.array(make(name, arm).energies(q * s, qd * s))
+            for name in ('dual_screw', 'recursion')
+        )
         off.append(np.abs(dual - exact))
     # height to second order; kinetic energy by partial velocities of first order
     assert off[0][1] / off[1][1] == pytest.approx(8.0, rel=0.1)
@@ -84,8 +89,9 @@ def test_energies_of_dual_screws_differ_in_third_order():
 @pytest.mark.parametrize('seed, coupling', [(0, 'zero_order'), (1, 'shortening')])
 def test_mass_matrix_of_dual_screws_follows_from_first_order_velocities(seed, coupling):
     # in the axes of each link, from velocities of a Lagrangian without truncation
-    arm = load(random_robot(seed, links=3, kinds=('rigid', 'modes', 'elements')),
-               coupling=coupling)
+    arm = load(
+        random_robot(seed, links=3, kinds=('rigid', 'modes', 'elements')), coupling=coupling
+    )
     q, _ = random_state(arm, seed)
     reference, bends = Reference(arm), elastic(arm)
 
@@ -159,8 +165,10 @@ def _arms():
 def _bend(simulation):
     """Return the largest tip deflection over the length."""
     links = simulation.arm.description
-    return max(np.hypot(*tip[1:3]) / links.link(name).beam.length
-               for name, tip in simulation.deflection.items())
+    return max(
+        np.hypot(*tip[1:3]) / links.link(name).beam.length
+        for name, tip in simulation.deflection.items()
+    )
 
 
 def _slope(arm, q, qd, formulation, step, seconds):
@@ -224,8 +232,9 @@ def test_a_formulation_that_creates_energy_is_reported():
     dynamics.formulation = Growing(dynamics.formulation)
     simulation.set_state(v=np.full(len(arm.joint_names), 1.0))
     simulation.step(300)
-    line, = simulation.reports
+    (line,) = simulation.reports
     assert re.fullmatch(
         'by 0.2 s stiffened has made [0-9.]+ J out of nothing: time_step = 0.001 s is too long '
         'for it here, or the arm bends too far. Take a shorter one, or the formulation recursion',
-        line)
+        line,
+    )

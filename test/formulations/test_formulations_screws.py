@@ -34,7 +34,7 @@ from flex_robot_sim.reproduce.rcm import remote_centre
 from flex_robot_sim.util.exceptions import SettingError
 
 SEEDS = range(4)
-ROUNDING = 1e-12        # of a dozen products of frames with lengths of about a metre
+ROUNDING = 1e-12  # of a dozen products of frames with lengths of about a metre
 
 
 def random_arm(seed):
@@ -43,13 +43,14 @@ def random_arm(seed):
 
 
 def random_frame(rng):
-    return frame(Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix(),
-                 rng.normal(size=3))
+    return frame(
+        Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix(), rng.normal(size=3)
+    )
 
 
 def state(arm, seed):
     q, qd = random_state(arm, seed)
-    return q, qd, q[:len(arm.joint_names)], qd[:len(arm.joint_names)]
+    return q, qd, q[: len(arm.joint_names)], qd[: len(arm.joint_names)]
 
 
 @pytest.mark.parametrize('pitch', [0.0, 0.3])
@@ -70,11 +71,16 @@ def test_adjoint_transforms_screws_like_conjugation():
     C, D, screw = random_frame(rng), random_frame(rng), rng.normal(size=6)
     screw[:3] /= np.linalg.norm(screw[:3])
     moved = adjoint(C) @ screw
-    assert np.allclose(exponential(moved, 0.7), C @ exponential(screw, 0.7) @ inverse(C),
-                       rtol=0, atol=ROUNDING)                                       # (92)
+    assert np.allclose(
+        exponential(moved, 0.7), C @ exponential(screw, 0.7) @ inverse(C), rtol=0, atol=ROUNDING
+    )  # (92)
     assert np.allclose(adjoint(C @ D), adjoint(C) @ adjoint(D), rtol=0, atol=ROUNDING)  # (90)
-    assert np.allclose(adjoint(C), translation_adjoint(C[:3, 3]) @ rotation_adjoint(C[:3, :3]),
-                       rtol=0, atol=ROUNDING)
+    assert np.allclose(
+        adjoint(C),
+        translation_adjoint(C[:3, 3]) @ rotation_adjoint(C[:3, :3]),
+        rtol=0,
+        atol=ROUNDING,
+    )
 
 
 @pytest.mark.parametrize('seed', SEEDS)
@@ -99,12 +105,19 @@ def test_body_frames_can_be_anywhere(seed):
     for way in (poses_by_joint_frames, poses_by_body_frames, poses_by_base_frame):
         assert np.allclose(way(rows, joints), expected, rtol=0, atol=10 * ROUNDING)
     # spatial twists are independent of the body frame; body twists transform with it    (21)
-    assert np.allclose(twists(rows, joints, rates, 'spatial'),
-                       twists(bodies(arm), joints, rates, 'spatial'), rtol=0, atol=1e-11)
+    assert np.allclose(
+        twists(rows, joints, rates, 'spatial'),
+        twists(bodies(arm), joints, rates, 'spatial'),
+        rtol=0,
+        atol=1e-11,
+    )
     body = twists(bodies(arm), joints, rates, 'body')
-    assert np.allclose(twists(rows, joints, rates, 'body'),
-                       [adjoint(inverse(placed[name])) @ V for name, V in zip(names, body)],
-                       rtol=0, atol=1e-11)
+    assert np.allclose(
+        twists(rows, joints, rates, 'body'),
+        [adjoint(inverse(placed[name])) @ V for name, V in zip(names, body)],
+        rtol=0,
+        atol=1e-11,
+    )
 
 
 @pytest.mark.parametrize('form', FORMS)
@@ -130,14 +143,18 @@ def test_jacobians_equal_those_of_pinocchio(seed):
     pin.computeJointJacobians(model, data, theirs)
     pin.updateFramePlacements(model, data)
     rows = bodies(arm)
-    for form, reference in (('body', pin.LOCAL), ('spatial', pin.WORLD),
-                            ('hybrid', pin.LOCAL_WORLD_ALIGNED)):
+    for form, reference in (
+        ('body', pin.LOCAL),
+        ('spatial', pin.WORLD),
+        ('hybrid', pin.LOCAL_WORLD_ALIGNED),
+    ):
         found = jacobians(rows, joints, form)
         for i, body in enumerate(rows):
             J = pin.getFrameJacobian(model, data, model.getFrameId(body.name), reference)
             # Pinocchio: linear part first
-            assert np.allclose(found[i], np.vstack([J[3:], J[:3]])[:, np.argsort(order)],
-                               rtol=0, atol=1e-11)
+            assert np.allclose(
+                found[i], np.vstack([J[3:], J[:3]])[:, np.argsort(order)], rtol=0, atol=1e-11
+            )
 
 
 @pytest.mark.parametrize('form', FORMS)
@@ -148,8 +165,9 @@ def test_system_jacobian_and_its_inverse_are_products_of_factors(seed, form):
     rows = bodies(arm)
     system = system_jacobian(rows, joints, form)
     V = twists(rows, joints, rates, form).ravel()
-    assert np.allclose(system.J, jacobians(rows, joints, form).reshape(-1, len(joints)),
-                       rtol=0, atol=1e-11)
+    assert np.allclose(
+        system.J, jacobians(rows, joints, form).reshape(-1, len(joints)), rtol=0, atol=1e-11
+    )
     assert np.allclose(system.A @ system.inverse_A, np.eye(len(V)), rtol=0, atol=1e-11)
     assert np.allclose(system.J @ rates, V, rtol=0, atol=1e-10)
     assert np.allclose(system.rates(V), rates, rtol=0, atol=1e-10)
@@ -184,7 +202,7 @@ def test_axes_of_the_rcm_mechanism_meet_in_the_remote_centre():
         poses = poses_by_base_frame(rows, sample)
         point, distance = remote_centre(rows, names, poses)
         centre = poses[names.index('remote_centre')][:3, 3]
-        assert distance < 1e-9          # digits of the description
+        assert distance < 1e-9  # digits of the description
         assert np.allclose(point, centre, rtol=0, atol=1e-9)
 
 
@@ -201,8 +219,10 @@ def test_remote_centre_stays_while_its_joints_rotate():
 def test_wrong_arms_and_forms_are_rejected():
     with pytest.raises(SettingError) as caught:
         bodies(frs.load('two_link'))
-    assert str(caught.value) == ('screw kinematics is for rigid arms, and link "upper_arm" bends. '
-                                 'Leave its <flexibility> out')
+    assert str(caught.value) == (
+        'screw kinematics is for rigid arms, and link "upper_arm" bends. '
+        'Leave its <flexibility> out'
+    )
     with pytest.raises(SettingError) as caught:
         transfer_matrix(np.eye(4), np.eye(4), 'world')
     assert str(caught.value) == "form = 'world' must be one of body, spatial, hybrid, mixed"
@@ -213,10 +233,13 @@ def test_screws_of_the_rcm_arm_agree_with_its_page():
     h, a, b, r, s = 0.6, 0.5, 0.4, 0.25, np.sqrt(0.5)
     rows = bodies(load('rcm'))[:5]
     x = (1, 0, 0)
-    expected = [((0, 0, 1, 0, 0, 0), (0, 0, 0.4), x), ((0, -1, 0, h, 0, 0), (0, 0, h), x),
-                ((0, -1, 0, h, 0, -a), (a, 0, h), x), ((1, 0, 0, 0, h, 0), (a + b, 0, h), x),
-                ((s, 0, -s, 0, s * (h + a + b + r), 0), (a + b + r - r * s, 0, h + r * s),
-                 (s, 0, -s))]
+    expected = [
+        ((0, 0, 1, 0, 0, 0), (0, 0, 0.4), x),
+        ((0, -1, 0, h, 0, 0), (0, 0, h), x),
+        ((0, -1, 0, h, 0, -a), (a, 0, h), x),
+        ((1, 0, 0, 0, h, 0), (a + b, 0, h), x),
+        ((s, 0, -s, 0, s * (h + a + b + r), 0), (a + b + r - r * s, 0, h + r * s), (s, 0, -s)),
+    ]
     # angles of 45 degrees have nine digits in the description
     for body, (Y, origin, axis) in zip(rows, expected):
         assert np.allclose(body.Y, Y, rtol=0, atol=1e-8)
@@ -225,12 +248,23 @@ def test_screws_of_the_rcm_arm_agree_with_its_page():
     q = np.array([0.3, 0.6, -1.2, 0.9, 1.2])
     (c1, c2, c3), (s1, s2, s3), c23, s23 = np.cos(q[:3]), np.sin(q[:3]), np.cos(-0.6), np.sin(-0.6)
     C = poses_by_base_frame(rows, q)[2]
-    assert np.allclose(C[:3], [[c1 * c23, -s1, -c1 * s23, a * c1 * c2],
-                               [s1 * c23, c1, -s1 * s23, a * s1 * c2],
-                               [s23, 0, c23, h + a * s2]], rtol=0, atol=ROUNDING)
+    assert np.allclose(
+        C[:3],
+        [
+            [c1 * c23, -s1, -c1 * s23, a * c1 * c2],
+            [s1 * c23, c1, -s1 * s23, a * s1 * c2],
+            [s23, 0, c23, h + a * s2],
+        ],
+        rtol=0,
+        atol=ROUNDING,
+    )
     J = jacobians(rows, q, 'body')[2].T
-    assert np.allclose(J[:3], [[s23, 0, c23, 0, a * c2, 0], [0, -1, 0, a * s3, 0, a * c3],
-                               [0, -1, 0, 0, 0, 0]], rtol=0, atol=ROUNDING)
+    assert np.allclose(
+        J[:3],
+        [[s23, 0, c23, 0, a * c2, 0], [0, -1, 0, a * s3, 0, a * c3], [0, -1, 0, 0, 0, 0]],
+        rtol=0,
+        atol=ROUNDING,
+    )
     assert not J[3:].any()
 
 
@@ -243,5 +277,5 @@ def test_rates_of_noisy_twists_differ_from_least_squares(form):
     for _ in range(200):
         V = system.J @ rng.normal(size=5) + 0.1 * rng.normal(size=len(system.J))
         for k, found in enumerate((system.rates(V), np.linalg.lstsq(system.J, V, rcond=None)[0])):
-            left[k] += np.sum((system.J @ found - V)**2)
-    assert left[0] > 1.5 * left[1]      # 0.94 over 0.66, squared, is 2
+            left[k] += np.sum((system.J @ found - V) ** 2)
+    assert left[0] > 1.5 * left[1]  # 0.94 over 0.66, squared, is 2

@@ -42,8 +42,9 @@ from flex_robot_sim.util.exceptions import UsageError
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 SOFT, COULOMB = 0.94, 11.0
 # softer steel and a screw with more friction than described
-TRUTH = RIG.replace('E="206e9"', f'E="{SOFT * 206e9}"').replace('friction="8"',
-                                                                f'friction="{COULOMB}"')
+TRUTH = RIG.replace('E="206e9"', f'E="{SOFT * 206e9}"').replace(
+    'friction="8"', f'friction="{COULOMB}"'
+)
 
 
 @pytest.fixture(scope='module')
@@ -54,14 +55,17 @@ def folder(tmp_path_factory):
         patch.setattr(calibration_bench, 'SETTLE_TIMEOUT', 4.0)
         patch.setattr(calibration_bench, 'AVERAGING_TIME', 0.5)
         rig = EmulatedRig(Bench(frs.load(TRUTH), PARTS, seed=2, start=(START, 0.0)))
-        with stepped_emulator(patch, folder / 'rig', rig, calibration_bench,
-                              rig_person) as emulator:
+        with stepped_emulator(
+            patch, folder / 'rig', rig, calibration_bench, rig_person
+        ) as emulator:
             person = Person(emulator, **{KEEP: 2 * [(None, '')], ZERO: [(f'slide={START}', '')]})
             patch.setattr('builtins.input', person.ask)
             # ruler readings take a minute; other tests cover them
             write_readings(folder / 'bench.yaml.part', UID.hex(), copied('zero', 'slide', 'turn'))
-            assert main(['rig', 'calibrate', emulator.link,
-                         '--output', str(folder / 'bench.yaml')]) == 0
+            assert (
+                main(['rig', 'calibrate', emulator.link, '--output', str(folder / 'bench.yaml')])
+                == 0
+            )
     return folder
 
 
@@ -77,15 +81,32 @@ def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder)
     places = [run.calibration.turn.position(one.message.turn_counts) for one in run.readings]
     # the oscillations of the stepper, without the manual pull
     assert min(places) == pytest.approx(-0.35, abs=0.06) and max(places) == pytest.approx(
-        0.35, abs=0.06)
+        0.35, abs=0.06
+    )
 
 
 @pytest.mark.slow
 def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys):
-    assert main(['identify', str(folder / 'bench.mcap'), 'rig', '--calibration',
-                 str(folder / 'bench.yaml'), '--output', str(folder / 'fitted.urdf'), '--json',
-                 # a coarse step is sufficient for 5 Hz and takes a tenth of the time
-                 '--time-step', '0.002', '--free', 'stiffness,damping,strip/root.gain']) == 0
+    assert (
+        main(
+            [
+                'identify',
+                str(folder / 'bench.mcap'),
+                'rig',
+                '--calibration',
+                str(folder / 'bench.yaml'),
+                '--output',
+                str(folder / 'fitted.urdf'),
+                '--json',
+                # a coarse step is sufficient for 5 Hz and takes a tenth of the time
+                '--time-step',
+                '0.002',
+                '--free',
+                'stiffness,damping,strip/root.gain',
+            ]
+        )
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
     # the gauge near the tip measures a tenth of the root vibration, less than its noise
     assert found['not_judged'] == ['strip/tip'] and found['held_out']['strip/root'] > 0.95
@@ -102,15 +123,18 @@ def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys
     # with known forces, a softer beam lowers the gauge gain in proportion; the arm was
     # not quite at rest during the readings
     assert numbers['strip/root.gain']['value'] == pytest.approx(SOFT, rel=0.04)
-    assert any(note.startswith('strip/root: reads 0.9') and 'times as stiff make it' in note
-               for note in found['notes'])
+    assert any(
+        note.startswith('strip/root: reads 0.9') and 'times as stiff make it' in note
+        for note in found['notes']
+    )
     # the output contains measured and fitted values unchanged
     friction = read_calibration(folder / 'bench.yaml').friction.coulomb
     assert found['calibrated']['slide.coulomb']['value'] == friction
     fitted, truth = frs.load(folder / 'fitted.urdf').description, frs.load(TRUTH).description
     assert fitted.joint('slide').friction.coulomb_friction == pytest.approx(friction, rel=1e-5)
     assert fitted.beam('strip').EIz == pytest.approx(
-        truth.beam('strip').EIz * stiffness['value'] / SOFT, rel=1e-5)      # six digits
+        truth.beam('strip').EIz * stiffness['value'] / SOFT, rel=1e-5
+    )  # six digits
 
 
 @pytest.mark.slow
@@ -129,10 +153,16 @@ def test_free_vibration_excludes_a_delay_and_data_sheet_gains():
     assert _free_of_bench(arm, [], gauges, False, False) == own
     assert _free_of_bench(arm, [], gauges, False, True) == own + gains
     assert _free_of_bench(arm, ['mass', 'sensors', 'delay'], gauges, False, False) == [
-        'mass', *gains]
+        'mass',
+        *gains,
+    ]
     # a complete log contains the start of each motion
-    assert _free_of_bench(arm, [], (), True, True) == ['stiffness', 'damping', 'sensors',
-                                                       'friction']
+    assert _free_of_bench(arm, [], (), True, True) == [
+        'stiffness',
+        'damping',
+        'sensors',
+        'friction',
+    ]
 
 
 @pytest.mark.slow
@@ -146,9 +176,13 @@ def test_the_gauge_of_a_log_does_not_lead_the_pulses(folder):
     part = max(parts, key=lambda rows: np.abs(np.diff(pulses[rows])).sum())
     even = np.arange(time[part[0]], time[part[-1]], 1e-3)
     turn = run.calibration.turn
-    encoder, gauge = (np.interp(even, time[part], values) for values in (
-        [turn.position(run.readings[k].message.turn_counts) for k in part],
-        [run.readings[k].message.adc_root for k in part]))
+    encoder, gauge = (
+        np.interp(even, time[part], values)
+        for values in (
+            [turn.position(run.readings[k].message.turn_counts) for k in part],
+            [run.readings[k].message.adc_root for k in part],
+        )
+    )
     pulses = np.interp(even, time[part], pulses[part]) / run.calibration.steps_per_radian
     # the rotor oscillates about its pulses with the period of its field, some 10 ms
     assert 0.0 <= lag(pulses, encoder) < 6e-3
@@ -173,7 +207,7 @@ def lag(first, second):
     """Return the lag [s] of the second of two evenly sampled signals, by cross-correlation."""
     first, second = first - first.mean(), second - second.mean()
     steps = np.arange(-40, 41)
-    agree = np.abs([first[40:-40] @ second[40 + k:second.size - 40 + k] for k in steps])
+    agree = np.abs([first[40:-40] @ second[40 + k : second.size - 40 + k] for k in steps])
     return 1e-3 * steps[agree.argmax()]
 
 
@@ -198,7 +232,7 @@ def test_parameters_without_a_measurement_keep_their_described_values():
     arm, calibration = arm_and_calibration()
     assert known_numbers(arm, calibration) == []
     measured = replace(calibration, friction=SlideFriction(9.0, 41.0, 0.1, 0.0))
-    known, = known_numbers(arm, measured)
+    (known,) = known_numbers(arm, measured)
     assert known == ('slide.coulomb', 'N', 8.0, 9.0, 0.1)
     unknown = Unknown('slide.coulomb', 'N', 9.0, 0.09, 900.0, 0.0, 'friction')
     near = near_known(unknown, [known])
@@ -216,14 +250,20 @@ def test_the_field_of_the_stepper_acts_as_a_spring_in_series():
     # differs, too: a fifth of the difference
     EI, length, k = 206e9 * 0.02 * 0.001**3 / 12, 0.4, 20.0
     share = 1 + 3 * EI / (k * length)
-    assert (locked / soft)**2 == pytest.approx(share, abs=0.2 * (share - 1))
+    assert (locked / soft) ** 2 == pytest.approx(share, abs=0.2 * (share - 1))
 
 
-@pytest.mark.parametrize('words, said', [
-    (['--calibration', '{folder}/none.yaml'], '{folder}/none.yaml: '),
-    (['--calibration', '{folder}/other.yaml'],
-     'the calibration is of the sensors beam/a, beam/b, and the robot has strip/root, strip/tip'),
-])
+@pytest.mark.parametrize(
+    'words, said',
+    [
+        (['--calibration', '{folder}/none.yaml'], '{folder}/none.yaml: '),
+        (
+            ['--calibration', '{folder}/other.yaml'],
+            'the calibration is of the sensors beam/a, beam/b, and the robot has strip/root, '
+            'strip/tip',
+        ),
+    ],
+)
 def test_an_impossible_calibration_is_a_one_line_error(tmp_path, capsys, words, said):
     _, calibration = arm_and_calibration()
     sensors = dict(zip(('beam/a', 'beam/b'), calibration.sensors.values()))
@@ -238,12 +278,15 @@ def test_an_impossible_calibration_is_a_one_line_error(tmp_path, capsys, words, 
 def test_a_log_of_a_stepper_with_lost_steps_is_rejected():
     _, calibration = arm_and_calibration()
     time = np.arange(0, 5, 2e-3)
-    rows = np.column_stack([time, 0 * time, 0.1 + 0.2 * (time > 3), 0 * time, 0 * time,
-                            0.1 + 0 * time])
+    rows = np.column_stack(
+        [time, 0 * time, 0.1 + 0.2 * (time > 3), 0 * time, 0 * time, 0.1 + 0 * time]
+    )
     with pytest.raises(UsageError) as caught:
         _resting_rows('a.csv', rows, 0 * time, calibration)
-    assert str(caught.value) == ('a.csv: pulses and encoder of the stepper drift apart by 0.2 '
-                                 'rad: steps were lost. Move less fast.')
+    assert str(caught.value) == (
+        'a.csv: pulses and encoder of the stepper drift apart by 0.2 '
+        'rad: steps were lost. Move less fast.'
+    )
 
 
 def test_only_rests_with_gauge_vibration_are_used():
@@ -254,8 +297,9 @@ def test_only_rests_with_gauge_vibration_are_used():
     moves = np.any([(time >= begin - 0.5) & (time < begin) for begin in begins], axis=0)
     gauge = 1e-4 * rng.standard_normal(time.size)
     for begin, size in zip(begins, (0.0, 0.02, 0.01, 0.02)):
-        gauge += np.where(time >= begin, size * np.exp(-1.5 * (time - begin)) * np.sin(
-            30 * (time - begin)), 0.0)
+        gauge += np.where(
+            time >= begin, size * np.exp(-1.5 * (time - begin)) * np.sin(30 * (time - begin)), 0.0
+        )
     rows = np.column_stack([time, 0 * time, 0 * time, gauge, gauge, 0 * time])
     found = _resting_rows('a.csv', rows, moves.astype(float), calibration)[:, 0]
     assert {*np.searchsorted(begins, found)} == {2, 4}
@@ -272,7 +316,7 @@ def test_a_calibration_resumed_on_another_day_continues_its_log(tmp_path):
         for reading in part:
             log.take(reading)
         log.record(None)
-        log.take(part[0])           # the operator touches the arm: ignored
+        log.take(part[0])  # the operator touches the arm: ignored
         log.close()
     assert not (tmp_path / 'bench.mcap').exists()
     log = CalibrationLog(tmp_path / 'bench.mcap', arm)
@@ -281,7 +325,8 @@ def test_a_calibration_resumed_on_another_day_continues_its_log(tmp_path):
     found = read_experiment(tmp_path / 'bench.mcap')
     assert found.calibration == own and not (tmp_path / 'bench.part.mcap').exists()
     assert [one.message.slide_counts for one in found.readings] == [
-        one.message.slide_counts - 100 for one in lab.readings]
+        one.message.slide_counts - 100 for one in lab.readings
+    ]
 
 
 def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
@@ -289,9 +334,12 @@ def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
     lab, disk = Lab(arm), tmp_path / 'disk'
     lab.play([segment(0.3, 0.3, 300.0)], 400)
     disk.mkdir()
-    if os.geteuid() != 0 or subprocess.run(
-            ['mount', '-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk],
-            capture_output=True).returncode:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ['mount', '-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk], capture_output=True
+        ).returncode
+    ):
         pytest.skip('only root mounts a small disk')
     try:
         existing = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
@@ -309,7 +357,8 @@ def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
         with pytest.raises(UsageError) as caught:
             CalibrationLog(disk / 'bench.csv', arm)
         assert str(caught.value).startswith(
-            f'log file {disk}/bench.part.csv: No space left on device.')
+            f'log file {disk}/bench.part.csv: No space left on device.'
+        )
         with pytest.raises(UsageError) as caught:
             log.finish(calibration)
         error = str(caught.value)
@@ -326,5 +375,7 @@ def test_a_log_that_cannot_be_continued_is_a_one_line_error(tmp_path):
     (tmp_path / 'bench.part.csv').write_text('time\n1\n')
     with pytest.raises(UsageError) as caught:
         CalibrationLog(tmp_path / 'bench.csv', frs.load('rig'))
-    assert str(caught.value) == (f'{tmp_path}/bench.part.csv:1: this is no log of an experiment '
-                                 'of this version. Delete it, or give another --log.')
+    assert str(caught.value) == (
+        f'{tmp_path}/bench.part.csv:1: this is no log of an experiment '
+        'of this version. Delete it, or give another --log.'
+    )

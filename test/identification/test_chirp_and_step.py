@@ -15,28 +15,53 @@ from flex_robot_sim.util.exceptions import SettingError
 JOINTS = ('waist', 'elbow')
 
 
-@pytest.mark.parametrize('words, times, efforts', [
-    ('1.5', [0.0, 7.0], [1.5, 1.5]),
-    ('-2e-1', [0.0], [-0.2]),
-    ('step:2@0.5', [0.0, 0.49, 0.5, 9.0], [0.0, 0.0, 2.0, 2.0]),
-    ('bang:2@0.5,1.5,2.5', [0.4, 0.5, 1.4, 1.5, 2.4, 2.5, 9.0], [0, 2, 2, -2, -2, 0, 0]),
-    ('bang:-3@0,1,1', [0.0, 0.9, 1.0], [-3, -3, 0]),
-    ('sine:2@1.5', [0.0, 1 / 6, 1 / 3, 1 / 12], [0, 2, 0, 2 * math.sin(math.pi / 4)]),
-    (' 4. ', [0.0], [4.0]),
-])
+@pytest.mark.parametrize(
+    'words, times, efforts',
+    [
+        ('1.5', [0.0, 7.0], [1.5, 1.5]),
+        ('-2e-1', [0.0], [-0.2]),
+        ('step:2@0.5', [0.0, 0.49, 0.5, 9.0], [0.0, 0.0, 2.0, 2.0]),
+        ('bang:2@0.5,1.5,2.5', [0.4, 0.5, 1.4, 1.5, 2.4, 2.5, 9.0], [0, 2, 2, -2, -2, 0, 0]),
+        ('bang:-3@0,1,1', [0.0, 0.9, 1.0], [-3, -3, 0]),
+        ('sine:2@1.5', [0.0, 1 / 6, 1 / 3, 1 / 12], [0, 2, 0, 2 * math.sin(math.pi / 4)]),
+        (' 4. ', [0.0], [4.0]),
+    ],
+)
 def test_an_expression_is_an_effort_over_time(words, times, efforts):
     function = effort_function(words)
     np.testing.assert_allclose([function(t) for t in times], efforts, atol=1e-14)
 
 
-@pytest.mark.parametrize('words', [
-    '', 'much', '1,2', 'nan', 'inf', '1e999', '2@1', 'step:2', 'step:2@', 'step:2@1,2', 'step:@1',
-    'bang:2@1', 'bang:2@1,2', 'bang:2@3,2,4', 'sine:2', 'sine:2@1@2', 'saw:2@1', 'step:2@1e999'])
+@pytest.mark.parametrize(
+    'words',
+    [
+        '',
+        'much',
+        '1,2',
+        'nan',
+        'inf',
+        '1e999',
+        '2@1',
+        'step:2',
+        'step:2@',
+        'step:2@1,2',
+        'step:@1',
+        'bang:2@1',
+        'bang:2@1,2',
+        'bang:2@3,2,4',
+        'sine:2',
+        'sine:2@1@2',
+        'saw:2@1',
+        'step:2@1e999',
+    ],
+)
 def test_an_invalid_expression_is_rejected(words):
     with pytest.raises(SettingError) as caught:
         effort_function(words)
-    assert str(caught.value) == (f'effort "{words}" is none of 1.5, step:SIZE@START, '
-                                 'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY')
+    assert str(caught.value) == (
+        f'effort "{words}" is none of 1.5, step:SIZE@START, '
+        'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY'
+    )
 
 
 def test_an_expression_applies_to_the_joint_it_names():
@@ -45,13 +70,19 @@ def test_an_expression_applies_to_the_joint_it_names():
     np.testing.assert_array_equal(effort_of_words([], JOINTS)(3.0), [0, 0])
 
 
-@pytest.mark.parametrize('assignments, message', [
-    (['hip=1'], 'no joint "hip". Known: waist, elbow'),
-    (['1.5'], 'no joint "1.5". Known: waist, elbow'),
-    (['waist=1', 'waist=2'], 'joint "waist" gets two efforts. Give one'),
-    (['waist'], 'effort "" is none of 1.5, step:SIZE@START, bang:SIZE@START,TURN,END, '
-                'sine:SIZE@FREQUENCY'),
-])
+@pytest.mark.parametrize(
+    'assignments, message',
+    [
+        (['hip=1'], 'no joint "hip". Known: waist, elbow'),
+        (['1.5'], 'no joint "1.5". Known: waist, elbow'),
+        (['waist=1', 'waist=2'], 'joint "waist" gets two efforts. Give one'),
+        (
+            ['waist'],
+            'effort "" is none of 1.5, step:SIZE@START, bang:SIZE@START,TURN,END, '
+            'sine:SIZE@FREQUENCY',
+        ),
+    ],
+)
 def test_wrong_assignments_are_rejected(assignments, message):
     with pytest.raises(SettingError) as caught:
         effort_of_words(assignments, JOINTS)
@@ -65,9 +96,15 @@ def table(folder, text):
     return path
 
 
-@pytest.mark.parametrize('text', [
-    'time,elbow\n1,0\n2,4\n3,4\n', 'elbow,time\r\n0,1\r\n4,2\r\n\r\n4,3\r\n',
-    '\ufefftime,elbow\n1,0\n2,4\n3,4'], ids=['plain', 'windows', 'spreadsheet'])
+@pytest.mark.parametrize(
+    'text',
+    [
+        'time,elbow\n1,0\n2,4\n3,4\n',
+        'elbow,time\r\n0,1\r\n4,2\r\n\r\n4,3\r\n',
+        '\ufefftime,elbow\n1,0\n2,4\n3,4',
+    ],
+    ids=['plain', 'windows', 'spreadsheet'],
+)
 def test_a_table_is_interpolated_linearly(tmp_path, text):
     effort = effort_of_table(table(tmp_path, text), JOINTS)
     found = [effort(t) for t in (0.9, 1.0, 1.25, 2.0, 2.5, 3.0, 3.1)]
@@ -78,14 +115,26 @@ NUMBERS = 'every row needs a number for time and for every joint that the first 
 COLUMNS = 'needs the columns time (rising) and joints among waist, elbow, each once, all finite'
 
 
-@pytest.mark.parametrize('text, problem', [
-    ('time,elbow\n1,much\n', NUMBERS), ('time,elbow\n1,\n', NUMBERS),
-    ('time,elbow\n1,2\n3\n', NUMBERS), (b'time,elbow\n1,\xff\n', 'not UTF-8'),
-    ('', COLUMNS), ('time,elbow\n', COLUMNS), ('elbow\n1\n', COLUMNS),
-    ('time,hip\n1,2\n', COLUMNS), ('time,elbow,elbow\n1,2,3\n', COLUMNS),
-    ('time,elbow\n1,2,3\n', COLUMNS), ('time,elbow\n2,0\n1,0\n', COLUMNS),
-    ('time,elbow\n1,0\n1,0\n', COLUMNS), ('time,elbow\n1,nan\n', COLUMNS),
-    ('time,elbow\nnan,1\n', COLUMNS), ('time,elbow\n1,1e999\n', COLUMNS)])
+@pytest.mark.parametrize(
+    'text, problem',
+    [
+        ('time,elbow\n1,much\n', NUMBERS),
+        ('time,elbow\n1,\n', NUMBERS),
+        ('time,elbow\n1,2\n3\n', NUMBERS),
+        (b'time,elbow\n1,\xff\n', 'not UTF-8'),
+        ('', COLUMNS),
+        ('time,elbow\n', COLUMNS),
+        ('elbow\n1\n', COLUMNS),
+        ('time,hip\n1,2\n', COLUMNS),
+        ('time,elbow,elbow\n1,2,3\n', COLUMNS),
+        ('time,elbow\n1,2,3\n', COLUMNS),
+        ('time,elbow\n2,0\n1,0\n', COLUMNS),
+        ('time,elbow\n1,0\n1,0\n', COLUMNS),
+        ('time,elbow\n1,nan\n', COLUMNS),
+        ('time,elbow\nnan,1\n', COLUMNS),
+        ('time,elbow\n1,1e999\n', COLUMNS),
+    ],
+)
 def test_an_unusable_table_is_rejected(tmp_path, text, problem):
     path = table(tmp_path, text)
     with pytest.raises(SettingError) as caught:

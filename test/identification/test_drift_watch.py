@@ -29,7 +29,7 @@ from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import SettingError
 
-BAND = 25.0             # of the noise of samples at 50 Hz                                  [Hz]
+BAND = 25.0  # of the noise of samples at 50 Hz                                  [Hz]
 TIME = np.arange(0.0, 4.0, 0.02)
 
 
@@ -40,8 +40,13 @@ def watched(monkeypatch):
 
 
 def model_of(frequency, ratio, shaken):
-    return RingingModel(np.array([frequency]), np.array([ratio]), np.array([[1.0], [0.4]]),
-                        np.array([[shaken]]), np.zeros((2, 1)))
+    return RingingModel(
+        np.array([frequency]),
+        np.array([ratio]),
+        np.array([[1.0], [0.4]]),
+        np.array([[shaken]]),
+        np.zeros((2, 1)),
+    )
 
 
 def test_the_frequency_of_a_decay_is_found_within_its_deviation():
@@ -51,8 +56,9 @@ def test_the_frequency_of_a_decay_is_found_within_its_deviation():
         w = 2 * math.pi * frequency
         decay = np.exp(-ratio * w * TIME) * np.cos(w * math.sqrt(1 - ratio**2) * TIME + 1.0)
         signals = np.outer(decay, [1.0, 0.4]) + random.normal(0.0, 0.05, (len(TIME), 2)) + 3.0
-        found = ringing_at_rest(TIME, signals, np.zeros((len(TIME), 1)),
-                                model_of(2.0, 0.01, 1.0), BAND)
+        found = ringing_at_rest(
+            TIME, signals, np.zeros((len(TIME), 1)), model_of(2.0, 0.01, 1.0), BAND
+        )
         assert found.share == pytest.approx(frequency / 2.0, abs=5 * found.deviation)
         off.append((found.share - frequency / 2.0) / found.deviation)
     # reported standard deviations are twice those of white noise, to cover model errors
@@ -63,7 +69,7 @@ def test_the_response_of_a_drive_to_the_vibration_is_removed():
     """Simulate a pendulum on a driven pivot that follows its vibration, with another solver."""
     w, ratio, shaken = 2 * math.pi * 2.0, 0.01, 1.5
 
-    def drive(state):       # a servo that yields to the load
+    def drive(state):  # a servo that yields to the load
         z, _, y, v = state
         return -60.0 * y - 9.0 * v + 8.0 * z
 
@@ -87,7 +93,7 @@ def test_the_vibration_model_has_the_modes_with_locked_drives():
     model = ringing_model(arm, np.array(pose), 3.0)
     expected = frs.frequencies(arm, pose, joints='locked')
     # dampers of gears couple modes; a fit of undamped shapes neglects this
-    assert model.frequencies == pytest.approx(expected[:len(model.frequencies)], rel=2e-4)
+    assert model.frequencies == pytest.approx(expected[: len(model.frequencies)], rel=2e-4)
 
 
 def test_the_payload_follows_from_efforts_or_else_from_gauges():
@@ -97,8 +103,11 @@ def test_the_payload_follows_from_efforts_or_else_from_gauges():
     gauges.set_state(q=rest.q)
     strains = np.array(list(gauges.curvature.values()))
     nothing = np.full(3, np.nan), np.full(len(strains), np.nan)
-    for efforts, seen in ((rest.effort, nothing[1]), (nothing[0], strains), (0 * rest.effort,
-                                                                            strains)):
+    for efforts, seen in (
+        (rest.effort, nothing[1]),
+        (nothing[0], strains),
+        (0 * rest.effort, strains),
+    ):
         found = held_payload(arm, pose, efforts, seen, 1e-4, 'tool', np.zeros(3))
         # gravity bends the links more than in proportion
         assert found.mass == pytest.approx(0.3, rel=0.03) and found.deviation < 0.1
@@ -107,8 +116,9 @@ def test_the_payload_follows_from_efforts_or_else_from_gauges():
 
 def test_there_is_no_payload_estimate_without_a_gravity_loaded_joint():
     rig = frs.load('rig')
-    found = held_payload(rig, np.array([0.1, 0.2]), np.zeros(2), np.zeros(2), 0.02, 'tool',
-                         np.zeros(3))
+    found = held_payload(
+        rig, np.array([0.1, 0.2]), np.zeros(2), np.zeros(2), 0.02, 'tool', np.zeros(3)
+    )
     assert not found.deviation < 1.0
 
 
@@ -118,7 +128,7 @@ def test_a_healthy_arm_raises_no_alarm_and_its_payload_is_estimated(watched):
     off = np.array([(stop.share - 1) / stop.deviation for _, stop, _ in found.stops])
     assert np.abs(off).max() < 3.0
     for number, stop, mass in found.stops:
-        if number % 4 > 1:      # estimated at two stops
+        if number % 4 > 1:  # estimated at two stops
             assert stop.payload.mass == pytest.approx(mass, abs=0.02)
 
 
@@ -136,16 +146,20 @@ def test_the_strip_of_the_emulated_bench_is_watched_with_counts_and_gauges(soft)
     """Use encoders with counts of 2.6 mrad, gauges with their converter, a rotor in a field."""
     arm = frs.load('rig')
     lab = Lab(build_arm(with_parameters(arm.description, {'strip.stiffness': soft})))
-    turns = [segment(duration, 0.0, rate) for sign in (1, -1, 1) for duration, rate in (
-        (0.25, sign * 500.0), (2.5, 0.0))]
+    turns = [
+        segment(duration, 0.0, rate)
+        for sign in (1, -1, 1)
+        for duration, rate in ((0.25, sign * 500.0), (2.5, 0.0))
+    ]
     lab.play(turns, 8300)
     run = Experiment(arm, calibration_of(BridgeSettings(), arm), lab.readings)
     shapes, time = ShapeTracker(arm, run.calibration), 0.0
     watch = DriftWatch(arm, DriftSettings(drift_stops=3))
     for state in states_of(run):
         time += state.duration
-        watch.take(time, np.array(state.position),
-                   np.array(shapes.curvatures(state.reading.message)))
+        watch.take(
+            time, np.array(state.position), np.array(shapes.curvatures(state.reading.message))
+        )
         watch.look()
     # friction holds the rotor for small vibration; for large vibration it yields by some per mille
     assert [stop.share for stop in watch.stops] == pytest.approx(3 * [math.sqrt(soft)], abs=0.012)
@@ -165,8 +179,10 @@ def test_no_samples_and_no_vibration_are_stale():
     for k in range(1000):
         watch.take(k * 0.01, still, np.zeros(2))
         assert watch.look() is None
-    assert watch.verdict() == ('stale', 'nothing has rung yet: 1 stops were too quiet or too '
-                                        'short')
+    assert watch.verdict() == (
+        'stale',
+        'nothing has rung yet: 1 stops were too quiet or too short',
+    )
 
 
 def test_a_gap_or_a_clock_jump_restarts_the_watch():
@@ -176,17 +192,27 @@ def test_a_gap_or_a_clock_jump_restarts_the_watch():
     assert watch.look() is None and watch.last == 1.01
 
 
-@pytest.mark.parametrize('robot, settings, said', [
-    ('single_link', {}, 'single_link: has no flex sensor to watch it by. Give its links a '
-                        '<flex_sensor>'),
-    ('rig', {'drift_payload_link': 'hook'}, 'no link "hook" that carries a payload. Known: '
-                                            'carriage, hub, strip, tool'),
-])
+@pytest.mark.parametrize(
+    'robot, settings, said',
+    [
+        (
+            'single_link',
+            {},
+            'single_link: has no flex sensor to watch it by. Give its links a <flex_sensor>',
+        ),
+        (
+            'rig',
+            {'drift_payload_link': 'hook'},
+            'no link "hook" that carries a payload. Known: carriage, hub, strip, tool',
+        ),
+    ],
+)
 def test_an_arm_that_cannot_be_watched_is_a_one_line_error(robot, settings, said):
     arm = frs.load(robot)
     if robot == 'single_link':
-        text = '\n'.join(line for line in arm.description.text.splitlines()
-                         if '<flex_sensor' not in line)
+        text = '\n'.join(
+            line for line in arm.description.text.splitlines() if '<flex_sensor' not in line
+        )
         arm = frs.load(text)
     with pytest.raises(SettingError) as caught:
         DriftWatch(arm, DriftSettings(**settings))

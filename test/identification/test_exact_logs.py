@@ -20,9 +20,9 @@ from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.identification.simulated_experiment import simulate_experiment
 
-STEP = 1e-4             # of log and fit, so that only their difference remains               [s]
-NOISE = {'motor': 1e-4, 'position': 1e-4}       # [rad]
-GAUGE = 5e-4                                    # [1/m]
+STEP = 1e-4  # of log and fit, so that only their difference remains               [s]
+NOISE = {'motor': 1e-4, 'position': 1e-4}  # [rad]
+GAUGE = 5e-4  # [1/m]
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -30,8 +30,9 @@ def test_parameters_keep_their_true_values(seed):
     arm, rng = frs.load('two_link'), np.random.default_rng(seed)
     pose = rng.uniform([-1.0, 0.3, -1.0], [1.0, 1.3, 1.0])
     rings = modes(arm, pose).frequencies
-    plan = excitation_trajectory('fourier', pose, 6.0, (0.2, 10.0), 1e-3,
-                                 resonances=rings[rings > 0.0])
+    plan = excitation_trajectory(
+        'fourier', pose, 6.0, (0.2, 10.0), 1e-3, resonances=rings[rings > 0.0]
+    )
     data = make_data_set([simulate_experiment(arm, plan.scaled(0.25), STEP).log], arm)
     unknowns = unknowns_of(arm, data, ['stiffness', 'damping', 'friction', 'delay'])
     setup = Setup(arm.description, data, finer=0, time_step=2e-3)

@@ -49,16 +49,17 @@ def test_a_trajectory_has_unit_size_and_scales(kind):
 def test_a_fourier_series_has_two_periods():
     frequencies = line_frequencies(8.0, BAND, RINGS)
     t = np.linspace(0.0, 4.0, 57)
-    first, second = (fourier_series(t + begin, frequencies,
-                                    multisine_coefficients(frequencies, 2))[0]
-                     for begin in (0.0, 4.0))
+    first, second = (
+        fourier_series(t + begin, frequencies, multisine_coefficients(frequencies, 2))[0]
+        for begin in (0.0, 4.0)
+    )
     assert np.allclose(first, second)
 
 
 def test_spectral_lines_are_in_the_band_and_around_resonances():
     frequencies = line_frequencies(8.0, BAND, RINGS)
     assert frequencies.max() <= BAND[1] + 0.25 and (np.diff(frequencies) > 0).all()
-    for ring in RINGS:      # the spacing of the lines is a quarter of a hertz
+    for ring in RINGS:  # the spacing of the lines is a quarter of a hertz
         assert np.abs(frequencies - ring).min() <= 0.25
 
 

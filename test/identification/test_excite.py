@@ -42,7 +42,7 @@ from flex_robot_sim.util.exceptions import UsageError
 
 FREE = ['arm.stiffness', 'arm.damping_ratio', 'delay']
 # as in conformance: a failure during a stall of this computer is inconclusive and recorded
-PLAYS, SILENT = 3, 0.085        # a board stops if its host is silent for 0.1 s                 [s]
+PLAYS, SILENT = 3, 0.085  # a board stops if its host is silent for 0.1 s                 [s]
 
 
 @pytest.fixture(scope='module')
@@ -52,8 +52,9 @@ def arm():
 
 @pytest.fixture(scope='module')
 def trial(arm):
-    return scaled_to_limits(arm,
-                            excitation_trajectory('sweep', np.zeros(1), 4.0, (0.5, 4.0), 4e-3))
+    return scaled_to_limits(
+        arm, excitation_trajectory('sweep', np.zeros(1), 4.0, (0.5, 4.0), 4e-3)
+    )
 
 
 def test_a_trial_equals_a_simulation_with_the_same_efforts(arm, trial):
@@ -61,7 +62,7 @@ def test_a_trial_equals_a_simulation_with_the_same_efforts(arm, trial):
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=1e-3))
     places = [0.0]
     effort = log['effort/motor']
-    for begin in effort.time[:250]:         # one second accumulates the differences
+    for begin in effort.time[:250]:  # one second accumulates the differences
         for k in range(4):
             simulation.effort[:] = np.interp(begin + (k + 0.5) * 1e-3, *effort)
             simulation.step()
@@ -83,18 +84,22 @@ def test_utilisation_of_limits_peaks_at_the_limits(trial):
     peaks = np.abs(trial.limit_usage).max(axis=0)
     assert peaks[-1] == pytest.approx(trial.peaks['effort/motor'], rel=1e-9)
     # positions relative to the middle of the range, velocities by differences
-    assert peaks[-3:-1] == pytest.approx([trial.peaks['position/motor'],
-                                          trial.peaks['velocity/motor']], rel=1e-6)
+    assert peaks[-3:-1] == pytest.approx(
+        [trial.peaks['position/motor'], trial.peaks['velocity/motor']], rel=1e-6
+    )
     # small bending: 1 % less at a tenth of the length; every other sample
     assert peaks[:2].max() == pytest.approx(trial.peaks['deflection/arm'], rel=0.03)
 
 
 def test_a_design_for_energy_has_more_information_per_energy(arm):
-    plans = [design_experiment(arm, seconds=4.0, period=8e-3, free=FREE, pose=np.zeros(1),
-                               tries=2, for_energy=by)
-             for by in (True, False)]
+    plans = [
+        design_experiment(
+            arm, seconds=4.0, period=8e-3, free=FREE, pose=np.zeros(1), tries=2, for_energy=by
+        )
+        for by in (True, False)
+    ]
     worst = [plan.information.worst[1] * np.sqrt(plan.trial.energy) for plan in plans]
-    assert worst[0] < 1.05 * worst[1]       # phases are from few random draws
+    assert worst[0] < 1.05 * worst[1]  # phases are from few random draws
     assert all(plan.trial.worst[1] <= LIMIT_MARGIN for plan in plans)
 
 
@@ -133,8 +138,11 @@ def test_weights_ignore_parameters_that_no_experiment_determines():
 
 def test_pieces_of_a_profile_have_the_momentum_of_the_efforts(trial):
     ends, efforts = profile_segments(trial)
-    given = np.trapezoid(trial.sequence.efforts, trial.sequence.time, axis=0) if hasattr(
-        np, 'trapezoid') else np.trapz(trial.sequence.efforts, trial.sequence.time, axis=0)
+    given = (
+        np.trapezoid(trial.sequence.efforts, trial.sequence.time, axis=0)
+        if hasattr(np, 'trapezoid')
+        else np.trapz(trial.sequence.efforts, trial.sequence.time, axis=0)
+    )
     lengths = np.diff(ends, prepend=0.0)
     assert lengths @ efforts == pytest.approx(given, abs=1e-9)
     assert len(ends) <= 256
@@ -145,17 +153,23 @@ def test_the_controller_accepts_a_trajectory(arm, trial):
     from flex_robot_sim.motion.trajectory import Interpolation, Trajectory
 
     message = yaml.safe_load(trajectory_text(arm.joint_names, trial.trajectory))
-    times = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
-             for point in message['points']]
-    trajectory = Trajectory(message['joint_names'], times,
-                            [point['positions'] for point in message['points']],
-                            [point['velocities'] for point in message['points']])
+    times = [
+        point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
+        for point in message['points']
+    ]
+    trajectory = Trajectory(
+        message['joint_names'],
+        times,
+        [point['positions'] for point in message['points']],
+        [point['velocities'] for point in message['points']],
+    )
     controller = JointController(arm)
     controller.update(0.0, trial.trajectory.pose, np.zeros(1))
     controller.follow(trajectory, 0.0)
     assert controller.is_moving and len(times) <= 1000
     motion = Interpolation(trajectory, arm.joint_names).motion(
-        np.array([trial.trajectory.pose, [0.0], [0.0]]))
+        np.array([trial.trajectory.pose, [0.0], [0.0]])
+    )
     at = [motion.sample(t)[0] for t in trial.trajectory.time[::7]]
     # positions have six digits
     assert np.abs(np.array(at) - trial.trajectory.position[::7]).max() < 1e-5
@@ -163,8 +177,26 @@ def test_the_controller_accepts_a_trajectory(arm, trial):
 
 def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsys):
     log = tmp_path / 'log.csv'
-    assert main(['excite', 'single_link', '--kind', 'decay', '--seconds', '6', '--pose', '0',
-                 '--log', str(log), '--json', '--output', str(tmp_path / 'ex')]) == 0
+    assert (
+        main(
+            [
+                'excite',
+                'single_link',
+                '--kind',
+                'decay',
+                '--seconds',
+                '6',
+                '--pose',
+                '0',
+                '--log',
+                str(log),
+                '--json',
+                '--output',
+                str(tmp_path / 'ex'),
+            ]
+        )
+        == 0
+    )
     summary = json.loads(capsys.readouterr().out)
     assert max(summary['limits'].values()) <= 1.0
     assert (tmp_path / 'ex.trajectory.yaml').exists()
@@ -175,20 +207,31 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
     assert numbers['arm.damping_ratio']['value'] == pytest.approx(0.005, rel=0.02)
 
 
-@pytest.mark.parametrize(('words', 'line'), [
-    (['--seconds', '1'], '--seconds must be from 2 to 600.'),
-    (['--tries', '0'], '--tries must be from 1 to 10000.'),
-    (['--log', '/no/such/folder/run.csv'],
-     '/no/such/folder/run.csv: cannot be written: No such file or directory.'),
-    (['--output', '/no/such/folder/run'],
-     '/no/such/folder/run.trajectory.yaml: cannot be written: No such file or directory.'),
-    (['--size', '2'], '--size must be above 0 and at most 1.'),
-    (['--play', 'emulator'], '--play needs --log FILE for what is measured.'),
-    (['--pose', '1,2'], '--pose takes 1 numbers, not 2.'),
-    (['--free', 'nothing', '--pose', '0'], 'no parameter "nothing".'),
-    (['--free', 'tip_mass.centre_x', '--pose', '0'], '"tip_mass.centre_x" is not fitted: a fit '
-     'estimates stiffness, damping, friction, mass and length. Leave it out, or correct it in the '
-     'description.')])
+@pytest.mark.parametrize(
+    ('words', 'line'),
+    [
+        (['--seconds', '1'], '--seconds must be from 2 to 600.'),
+        (['--tries', '0'], '--tries must be from 1 to 10000.'),
+        (
+            ['--log', '/no/such/folder/run.csv'],
+            '/no/such/folder/run.csv: cannot be written: No such file or directory.',
+        ),
+        (
+            ['--output', '/no/such/folder/run'],
+            '/no/such/folder/run.trajectory.yaml: cannot be written: No such file or directory.',
+        ),
+        (['--size', '2'], '--size must be above 0 and at most 1.'),
+        (['--play', 'emulator'], '--play needs --log FILE for what is measured.'),
+        (['--pose', '1,2'], '--pose takes 1 numbers, not 2.'),
+        (['--free', 'nothing', '--pose', '0'], 'no parameter "nothing".'),
+        (
+            ['--free', 'tip_mass.centre_x', '--pose', '0'],
+            '"tip_mass.centre_x" is not fitted: a fit '
+            'estimates stiffness, damping, friction, mass and length. Leave it out, or correct it '
+            'in the description.',
+        ),
+    ],
+)
 def test_an_error_is_one_line(words, line, capsys):
     assert main(['excite', 'single_link', *words]) == 2
     said = capsys.readouterr().err
@@ -209,7 +252,7 @@ def start_excite(start, log, *words):
         [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
          '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping_ratio,delay',
          '--play', 'emulator', '--log', str(log), *words], stderr=other,
-        stdout=subprocess.PIPE, text=True, start_new_session=True)
+        stdout=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
     os.close(other)
     return process, main_end
 
@@ -233,18 +276,30 @@ def test_one_command_excites_the_bench_and_writes_a_usable_log(tmp_path, capsys)
         log = tmp_path / f'bench{count}.csv'
         process, end = start_excite(Program, log, '--seconds', '5', '--json')
         output = process.communicate(timeout=180)[0]
-        said = read_until(end, '(?!)')      # remaining output
+        said = read_until(end, '(?!)')  # remaining output
         os.close(end)
         held_up = max(it.arrived - it.stamp for it in read_experiment(log).readings)
         if process.returncode == 0 or held_up < SILENT:
             break
-        warnings.warn(f'play {count + 1} of {PLAYS}: this computer was held up for {held_up:.3f} '
-                      f's, and {said[-300:]!r}', stacklevel=1)
+        warnings.warn(
+            f'play {count + 1} of {PLAYS}: this computer was held up for {held_up:.3f} '
+            f's, and {said[-300:]!r}',
+            stacklevel=1,
+        )
     assert process.returncode == 0, said
     assert json.loads(output)['run']['states'] > 1000
-    assert main(['identify', str(log), 'rig', '--free',
-                 'strip.stiffness,strip.damping_ratio,delay', '--time-step', '1e-3',
-                 '--json']) in (0, 1)
+    assert main(
+        [
+            'identify',
+            str(log),
+            'rig',
+            '--free',
+            'strip.stiffness,strip.damping_ratio,delay',
+            '--time-step',
+            '1e-3',
+            '--json',
+        ]
+    ) in (0, 1)
     numbers = json.loads(capsys.readouterr().out)['numbers']
     # the emulated strip is as described; its rotor yields in the field of the stepper
     assert numbers['strip.stiffness']['value'] == pytest.approx(1.0, abs=0.03)
@@ -273,6 +328,7 @@ def test_the_information_of_single_lines_follows_from_a_trial_of_all():
     def trial_of(coefficients):
         plan = excitation_trajectory('fourier', pose, 8.0, band, 4e-3, coefficients, rings)
         return simulate_experiment(arm, plan.scaled(0.05))
+
     matrices, _ = information_by_line(arm, trial_of(all_of_them), 0, frequencies, free)
     k = 1
     alone = np.zeros_like(all_of_them)

@@ -23,10 +23,10 @@ from flex_robot_sim.identification.simulated_experiment import available_channel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 
-PERIOD = 4e-3           # of samples                                                        [s]
-NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])    # assumed [rad, 1/m, rad/s, m/s2]
-LENGTH = 0.6            # of the link with the IMU at its end                               [m]
-SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping_ratio': (0.005, 1e-2)}   # value, relative step
+PERIOD = 4e-3  # of samples                                                        [s]
+NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])  # assumed [rad, 1/m, rad/s, m/s2]
+LENGTH = 0.6  # of the link with the IMU at its end                               [m]
+SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping_ratio': (0.005, 1e-2)}  # value, relative step
 FREE = [*SIZES, 'delay']
 IMU = ('gyro/imu/z', 'acceleration/imu/y')
 NOISES = 400
@@ -34,11 +34,20 @@ NOISES = 400
 
 def robot(name='imu', has_gauges=True):
     """Return the URDF of single_link with a massless link at its tip."""
-    text = shipped_robots()['single_link'].read_text('utf-8').replace(
-        '</robot>', f'<link name="{name}"/><joint name="mount" type="fixed"><parent link="arm"/>'
-                    f'<child link="{name}"/><origin xyz="{LENGTH} 0 0"/></joint></robot>')
-    return text if has_gauges else '\n'.join(
-        line for line in text.splitlines() if '<flex_sensor' not in line)
+    text = (
+        shipped_robots()['single_link']
+        .read_text('utf-8')
+        .replace(
+            '</robot>',
+            f'<link name="{name}"/><joint name="mount" type="fixed"><parent link="arm"/>'
+            f'<child link="{name}"/><origin xyz="{LENGTH} 0 0"/></joint></robot>',
+        )
+    )
+    return (
+        text
+        if has_gauges
+        else '\n'.join(line for line in text.splitlines() if '<flex_sensor' not in line)
+    )
 
 
 def arm_of(values=None, name='imu'):
@@ -55,7 +64,7 @@ def soft_servo():
     """Return stiffness, damping and lag of (I2), docs/identification.md, for the linear arm."""
     model = frs.linearise(arm_of(), [0.0])
     A, B = model.A[1:, 1:], model.B[1:]
-    slow = np.abs(np.linalg.eigvals(A)).min()       # friction over inertia
+    slow = np.abs(np.linalg.eigvals(A)).min()  # friction over inertia
     row = model.C[model.outputs.index('motor/velocity'), 1:]
     inertia = 1 / (slow * float((-row @ np.linalg.solve(A, B)).item()))
     first = min(f for f in frs.modes(arm_of(), [0.0]).frequencies if f > 0.1)
@@ -70,13 +79,21 @@ def simulate(values, effort, place):
     row = {name: model.C[k] for k, name in enumerate(model.outputs)}
     B, motor = model.B[:, :1], row['motor/position'][None]
     # lag s' = kp (y - q) + kd (y' - q') - s, with s = kd / lag (y - q) + z
-    A = np.block([[model.A - kd / lag * B @ motor, B],
-                  [-(kp - kd / lag) / lag * motor, -np.eye(1) / lag]])
+    A = np.block(
+        [[model.A - kd / lag * B @ motor, B], [-(kp - kd / lag) / lag * motor, -np.eye(1) / lag]]
+    )
     B = np.block([[B, kd / lag * B], [np.zeros((1, 1)), (kp - kd / lag) / lag * np.eye(1)]])
     row = {name: np.append(values, 0.0) for name, values in row.items()}
     tip = LENGTH * row['motor/velocity'] + row['arm/tip_y/rate']
-    C = np.array([row['motor/position'], row['arm/root'], row['arm/tip'],
-                  row['motor/velocity'] + row['arm/tip_turn_z/rate'], tip @ A])
+    C = np.array(
+        [
+            row['motor/position'],
+            row['arm/root'],
+            row['arm/tip'],
+            row['motor/velocity'] + row['arm/tip_turn_z/rate'],
+            tip @ A,
+        ]
+    )
     D = np.zeros((5, 2))
     D[4] = tip @ B
     A, B, C, D, _ = cont2discrete((A, B, C, D), PERIOD, 'foh')
@@ -95,17 +112,18 @@ def test_predicted_deviations_of_a_design_agree_with_fits(name, count):
     effort, place = trial.sequence.efforts, trial.sequence.positions
     time, at = trial.sequence.time, CubicSpline(trial.sequence.time, place)
 
-    def late(d):        # the servo acts towards the delayed position
+    def late(d):  # the servo acts towards the delayed position
         ahead = np.clip(time + d, time[0], time[-1])
         out = simulate({}, effort, at(ahead))[..., 0]
         return CubicSpline(time, out)(np.clip(time - d, time[0], time[-1]))
 
     columns = []
     for path, (value, share) in SIZES.items():
-        more, less = (simulate({path: value * (1 + sign * share)}, effort, place)[..., 0]
-                      for sign in (1, -1))
+        more, less = (
+            simulate({path: value * (1 + sign * share)}, effort, place)[..., 0] for sign in (1, -1)
+        )
         columns.append((more - less) / (2 * share))
-    columns.append((late(1e-4) - late(-1e-4)) / 0.2)                # for a millisecond
+    columns.append((late(1e-4) - late(-1e-4)) / 0.2)  # for a millisecond
     columns += [np.tile(zero, (len(place), 1)) for zero in np.eye(5)[1:count]]  # zeros
     noise = NOISE[:count, None]
     J = (np.stack(columns, axis=-1)[:, :count] / noise).reshape(len(place) * count, -1)
@@ -128,8 +146,12 @@ def test_imus_are_found_by_link_name_and_by_signal():
     assert available_channels(arm)[0] == ('position/motor', 'arm/root', 'arm/tip')
     # the options of flexsim identify; the columns do not exist yet
     words = ['gyro/cap/z=wz*deg', 'position/motor=q1']
-    assert available_channels(arm, words)[0] == ('position/motor', 'arm/root', 'arm/tip',
-                                                 'gyro/cap/z')
+    assert available_channels(arm, words)[0] == (
+        'position/motor',
+        'arm/root',
+        'arm/tip',
+        'gyro/cap/z',
+    )
     bare = frs.read_description(robot('cap', has_gauges=False))
     # tip positions count as measured only if there is no other sensor
     assert 'tip/arm/y' in available_channels(build_arm(bare))[0]
@@ -141,30 +163,52 @@ def test_a_signal_without_a_sensor_is_a_one_line_error(tmp_path, capsys):
     assert main(['excite', str(tmp_path / 'arm.urdf'), '--signal', 'gyro/cup/z']) == 2
     assert capsys.readouterr().err.endswith(
         'flexsim excite: --signal gyro/cup/z: no sensor of this robot. Near: gyro/cap/z, '
-        'gyro/hub/z, gyro/cap/y, gyro/cap/x, gyro/hub/y, gyro/hub/x.\n')
+        'gyro/hub/z, gyro/cap/y, gyro/cap/x, gyro/hub/y, gyro/hub/x.\n'
+    )
 
 
 @pytest.mark.parametrize('words', [['--output', 'ex'], ['--log', 'ex.profile.yaml']])
-def test_an_existing_file_is_reported_before_the_design_starts(tmp_path, monkeypatch, capsys,
-                                                               words):
+def test_an_existing_file_is_reported_before_the_design_starts(
+    tmp_path, monkeypatch, capsys, words
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'ex.profile.yaml').touch()
     # a motion of ten minutes is not computed
     assert main(['excite', 'two_link', '--seconds', '600', *words]) == 2
     assert capsys.readouterr().err == (
         f'flexsim excite: {words[0]} ex.profile.yaml: exists already. Name another one, or '
-        'replace it by --force.\n')
+        'replace it by --force.\n'
+    )
     assert main(['excite', 'two_link', '--seconds', '600', '--log', 'none/run.csv']) == 2
     assert capsys.readouterr().err == (
-        'flexsim excite: none/run.csv: cannot be written: No such file or directory.\n')
+        'flexsim excite: none/run.csv: cannot be written: No such file or directory.\n'
+    )
 
 
 def test_a_design_for_an_imu_alone_is_identified_with_it(tmp_path, capsys):
     path, log = tmp_path / 'arm.urdf', tmp_path / 'run.csv'
     path.write_text(robot('cap', has_gauges=False), 'utf-8')
     free = ['--free', 'arm.stiffness,delay', '--json']
-    assert main(['excite', str(path), '--kind', 'decay', '--seconds', '5', '--pose', '0',
-                 '--signal', 'gyro/cap/z', '--log', str(log), *free]) == 0
+    assert (
+        main(
+            [
+                'excite',
+                str(path),
+                '--kind',
+                'decay',
+                '--seconds',
+                '5',
+                '--pose',
+                '0',
+                '--signal',
+                'gyro/cap/z',
+                '--log',
+                str(log),
+                *free,
+            ]
+        )
+        == 0
+    )
     said = json.loads(capsys.readouterr().out)
     assert said['measured'] == ['position/motor', 'gyro/cap/z']
     assert main(['identify', str(log), str(path), *free]) == 0
@@ -174,8 +218,20 @@ def test_a_design_for_an_imu_alone_is_identified_with_it(tmp_path, capsys):
 
 def test_a_log_has_the_noise_of_its_sensors_and_none_in_efforts():
     time = np.arange(20000) * 1e-3
-    log = Log('run', {name: Column(time, np.sin(time)) for name in (
-        'position/motor', 'arm/root', 'gyro/imu/z', 'acceleration/imu/y', 'effort/motor')}, [])
+    log = Log(
+        'run',
+        {
+            name: Column(time, np.sin(time))
+            for name in (
+                'position/motor',
+                'arm/root',
+                'gyro/imu/z',
+                'acceleration/imu/y',
+                'effort/motor',
+            )
+        },
+        [],
+    )
     first, again, other = (with_noise(log, seed) for seed in (3, 3, 4))
     for name, size in zip(log.columns, (*NOISE[[0, 1, 3, 4]], 0.0)):
         values = [one.columns[name].values for one in (first, again, other)]

@@ -24,8 +24,9 @@ def test_the_page_lists_all_paths_and_groups():
     for kind, words in (('LINK', LINK_QUANTITIES), ('JOINT', JOINT_QUANTITIES)):
         rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', PAGE, re.MULTILINE))
         assert set(re.findall(r'\.(\w+)`', rows)) == {
-            word for word, quantity in words.items() if quantity.group in FITTED_GROUPS}
-    groups = PAGE[PAGE.index('| group |'):PAGE.index('Without `--free`')]
+            word for word, quantity in words.items() if quantity.group in FITTED_GROUPS
+        }
+    groups = PAGE[PAGE.index('| group |') : PAGE.index('Without `--free`')]
     assert set(re.findall(r'`(\w+)`', groups)) == {*GROUPS}
 
 

@@ -23,18 +23,25 @@ from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
 
 RATE, SECONDS, LATE = 200.0, 6.0, 3e-3
-STEP = 2.5e-3           # of the fit                                                        [s]
-NOISE = 2e-3            # of the gauges [1/m]
-TRUE = {'arm.stiffness': 0.88, 'arm.damping_ratio': 0.012, 'motor.coulomb': 0.01,
-        'tip_mass.mass': 0.112}
+STEP = 2.5e-3  # of the fit                                                        [s]
+NOISE = 2e-3  # of the gauges [1/m]
+TRUE = {
+    'arm.stiffness': 0.88,
+    'arm.damping_ratio': 0.012,
+    'motor.coulomb': 0.01,
+    'tip_mass.mass': 0.112,
+}
 FREE = [*TRUE, 'delay']
 
 
 @cache
 def record_log():
     """Return the log of an arm with more modes, friction, delay, noise and encoder counts."""
-    text = shipped_robots()['single_link'].read_text('utf-8').replace(
-        'bending_y="2"', 'bending_y="4"')
+    text = (
+        shipped_robots()['single_link']
+        .read_text('utf-8')
+        .replace('bending_y="2"', 'bending_y="4"')
+    )
     arm = build_arm(with_parameters(frs.read_description(text), TRUE))
     simulation = frs.Simulation(arm)
     simulation.hold([0.0], [1.0], [0.1])
@@ -44,8 +51,11 @@ def record_log():
         t = k * 1e-3
         # a motor with a soft servo plus a chirp
         simulation.effort = [0.3 * np.sin(2 * np.pi * (0.4 + 0.3 * t) * t) if t > 0.2 else 0.0]
-        rows.append(np.concatenate([simulation.position, sensors.matrix @ simulation.q,
-                                    simulation.applied_effort]))
+        rows.append(
+            np.concatenate(
+                [simulation.position, sensors.matrix @ simulation.q, simulation.applied_effort]
+            )
+        )
         simulation.step()
     rows = np.array(rows)
     every = round(1e3 / RATE)
@@ -54,9 +64,19 @@ def record_log():
     place = np.round(seen[:, 0] / 1e-4) * 1e-4
     gauges = seen[:, 1:3] + random.normal(0, NOISE, (len(seen), 2))
     clock = np.arange(len(seen)) / RATE
-    return Log('run', {name: Column(clock, values) for name, values in (
-        ('position/motor', place), ('effort/motor', effort), ('arm/root', gauges[:, 0]),
-        ('arm/tip', gauges[:, 1]))}, [])
+    return Log(
+        'run',
+        {
+            name: Column(clock, values)
+            for name, values in (
+                ('position/motor', place),
+                ('effort/motor', effort),
+                ('arm/root', gauges[:, 0]),
+                ('arm/tip', gauges[:, 1]),
+            )
+        },
+        [],
+    )
 
 
 def setup_of(log=None, by_motion=False, **values):
@@ -78,8 +98,7 @@ def found(factor=1.0):
 
 def relative_errors(result, factor=1.0):
     """Return the relative errors of the parameters; for the delay, seconds."""
-    out = {one.path: one.value / TRUE[one.path] - 1 for one in result.numbers
-           if one.path in TRUE}
+    out = {one.path: one.value / TRUE[one.path] - 1 for one in result.numbers if one.path in TRUE}
     out['arm.stiffness'] = (1 + out['arm.stiffness']) * factor - 1
     out['delay'] = next(one.value for one in result.numbers if one.path == 'delay') - LATE
     return out
@@ -90,7 +109,7 @@ def test_six_seconds_determine_the_parameters_of_a_finer_arm():
     assert abs(errors['arm.stiffness']) < 0.01
     assert abs(errors['arm.damping_ratio']) < 0.10
     assert abs(errors['tip_mass.mass']) < 0.01
-    assert abs(errors['motor.coulomb']) < 0.06      # the smoothing rate of friction is not one
+    assert abs(errors['motor.coulomb']) < 0.06  # the smoothing rate of friction is not one
     assert abs(errors['delay']) < 1e-3
     assert found().is_good and all(one.is_identifiable for one in found().numbers)
 
@@ -102,13 +121,19 @@ def test_a_stiffness_wrong_by_two_ends_in_the_same_optimum(factor=2.0):
 
 
 def test_the_jacobian_agrees_with_central_differences():
-    problem = Problem(setup_of(), unknowns_of(setup_of().arm(), setup_of().data, [
-        *FREE, 'arm/root.gain']))
+    problem = Problem(
+        setup_of(), unknowns_of(setup_of().arm(), setup_of().data, [*FREE, 'arm/root.gain'])
+    )
     z = np.full(problem.size, 0.01)
     slopes = problem.slopes(z)
     for k, one in enumerate(problem.unknowns):
-        high, low = (problem.read(problem.simulated(z + sign * 2e-4 * np.eye(z.size)[k]),
-                                  z + sign * 2e-4 * np.eye(z.size)[k]) for sign in (1, -1))
+        high, low = (
+            problem.read(
+                problem.simulated(z + sign * 2e-4 * np.eye(z.size)[k]),
+                z + sign * 2e-4 * np.eye(z.size)[k],
+            )
+            for sign in (1, -1)
+        )
         central = (high - low) / 4e-4
         # one-sided differences err by a step times the second derivative; friction has corners
         assert np.linalg.norm(slopes[:, :, k] - central) < 0.02 * np.linalg.norm(central), one.path
@@ -122,13 +147,16 @@ def test_another_optimiser_finds_no_better_minimum():
 
     def cost(z):
         rows = (problem.read(problem.simulated(z), z) - problem.measured) / first
-        return float(np.sum(9 * 2 * (np.sqrt(1 + (rows / 3)**2) - 1)) / 2)
+        return float(np.sum(9 * 2 * (np.sqrt(1 + (rows / 3) ** 2) - 1)) / 2)
+
     from flex_robot_sim.identification.fit import initial_deviations
+
     first = initial_deviations(problem)
     simplex = fit.z + np.vstack([np.zeros(z.size), np.diag(np.full(z.size, 0.02))])
-    other = minimize(cost, fit.z, method='Nelder-Mead',
-                     options={'initial_simplex': simplex, 'maxfev': 25})
-    assert fit.cost <= other.fun * (1 + 1e-5)       # of the tolerance of the fit
+    other = minimize(
+        cost, fit.z, method='Nelder-Mead', options={'initial_simplex': simplex, 'maxfev': 25}
+    )
+    assert fit.cost <= other.fun * (1 + 1e-5)  # of the tolerance of the fit
 
 
 def decay(frequency, ratio, noise, seconds=6.0):
@@ -138,8 +166,11 @@ def decay(frequency, ratio, noise, seconds=6.0):
     # small, because large bending lowers the frequency
     root = 0.05 * np.exp(-ratio * rate * t) * np.cos(rate * np.sqrt(1 - ratio**2) * t + 0.7)
     noise = np.random.default_rng(2).normal(0, noise, t.size)
-    return Log('decay', {'position/motor': Column(t, 0.3 + 0 * t),
-                         'arm/root': Column(t, root + noise)}, [])
+    return Log(
+        'decay',
+        {'position/motor': Column(t, 0.3 + 0 * t), 'arm/root': Column(t, root + noise)},
+        [],
+    )
 
 
 def test_a_free_decay_gives_its_true_frequency_and_log_decrement():
@@ -173,49 +204,81 @@ def test_gauge_gains_that_trade_with_masses_use_described_masses():
 
 @pytest.mark.parametrize('before, is_identifiable', [(0.0004, True), (0.004, False)])
 def test_a_rough_estimate_is_used_if_the_initial_value_is_far_off(before, is_identifiable):
-    result = identify(setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping_ratio': before}),
-                      ['arm.stiffness', 'arm.damping_ratio'])
+    result = identify(
+        setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping_ratio': before}),
+        ['arm.stiffness', 'arm.damping_ratio'],
+    )
     damping = next(one for one in result.numbers if one.path == 'arm.damping_ratio')
-    assert damping.deviation > 0.25 * damping.value      # which alone would not suffice
+    assert damping.deviation > 0.25 * damping.value  # which alone would not suffice
     assert damping.is_identifiable == is_identifiable
     assert damping.value == pytest.approx(0.004, abs=3 * damping.deviation)
 
 
 def test_currents_instead_of_efforts_are_rejected():
     log = record_log()
-    columns = {**log.columns, 'effort/motor': Column(
-        log.columns['effort/motor'].time, 25 * log.columns['effort/motor'].values)}
-    with pytest.raises(UsageError, match=r'^run: the motion of "motor" needs 0\.0\d+ times the '
-                                         r'efforts that were logged: a current, or another unit'):
+    columns = {
+        **log.columns,
+        'effort/motor': Column(
+            log.columns['effort/motor'].time, 25 * log.columns['effort/motor'].values
+        ),
+    }
+    with pytest.raises(
+        UsageError,
+        match=r'^run: the motion of "motor" needs 0\.0\d+ times the '
+        r'efforts that were logged: a current, or another unit',
+    ):
         identify(setup_of(Log('run', columns, [])), FREE)
 
 
 def test_drive_parameters_are_rejected_if_the_motion_is_prescribed():
     with pytest.raises(UsageError) as error:
         identify(setup_of(by_motion=True), ['motor.coulomb'])
-    assert str(error.value) == ('"motor.coulomb" drops out where the measured motion drives the '
-                                'arm. Log effort/motor, or leave it out.')
+    assert str(error.value) == (
+        '"motor.coulomb" drops out where the measured motion drives the '
+        'arm. Log effort/motor, or leave it out.'
+    )
 
 
 def flexsim(*words):
-    return subprocess.run([sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
-                          capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        [sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
 
 
 def test_the_command_writes_a_robot_with_the_estimates(tmp_path):
     log = record_log()
     path, fitted = tmp_path / 'run.csv', tmp_path / 'fitted.urdf'
     names = [*log.columns]
-    np.savetxt(path, np.column_stack([log.columns[names[0]].time] + [
-        log.columns[name].values for name in names]), delimiter=',', comments='',
-        header=','.join(['time', *names]))
-    answer = flexsim('identify', path, 'single_link', '--free',
-                     'arm.stiffness,motor.coulomb,tip_mass.mass,delay', '--time-step', STEP,
-                     '--output', fitted, '--plot', tmp_path / 'fit.png')
+    np.savetxt(
+        path,
+        np.column_stack(
+            [log.columns[names[0]].time] + [log.columns[name].values for name in names]
+        ),
+        delimiter=',',
+        comments='',
+        header=','.join(['time', *names]),
+    )
+    answer = flexsim(
+        'identify',
+        path,
+        'single_link',
+        '--free',
+        'arm.stiffness,motor.coulomb,tip_mass.mass,delay',
+        '--time-step',
+        STEP,
+        '--output',
+        fitted,
+        '--plot',
+        tmp_path / 'fit.png',
+    )
     assert answer.returncode == 0, answer.stderr
     known = parameters_of(frs.read_description(fitted))
     assert known['arm.EIz'].value / parameters_of(frs.read_description('single_link'))[
-        'arm.EIz'].value == pytest.approx(0.88, rel=0.01)
+        'arm.EIz'
+    ].value == pytest.approx(0.88, rel=0.01)
     assert known['motor.coulomb'].value == pytest.approx(0.01, rel=0.06)
     before = shipped_robots()['single_link'].read_text('utf-8').splitlines()
     changed = [line for line in fitted.read_text('utf-8').splitlines() if line not in before]
@@ -225,13 +288,20 @@ def test_the_command_writes_a_robot_with_the_estimates(tmp_path):
 def test_the_command_reports_a_wrong_name_in_one_line(tmp_path, capsys):
     path = tmp_path / 'run.csv'
     log = record_log()
-    np.savetxt(path, np.column_stack([log.columns['arm/root'].time] + [
-        column.values for column in log.columns.values()]), delimiter=',', comments='',
-        header=','.join(['time', *log.columns]))
+    np.savetxt(
+        path,
+        np.column_stack(
+            [log.columns['arm/root'].time] + [column.values for column in log.columns.values()]
+        ),
+        delimiter=',',
+        comments='',
+        header=','.join(['time', *log.columns]),
+    )
     assert main(['identify', str(path), 'single_link', '--free', 'arm.EIzz']) == 2
     said = capsys.readouterr().err
     assert said.startswith('flexsim identify: no parameter "arm.EIzz". Near: arm.EIz')
     assert said.count('\n') == 1
     assert main(['identify', 'single_link', str(path)]) == 2
     assert capsys.readouterr().err == (
-        f'flexsim identify: {path}: this is a log. Name the logs first, and the robot last.\n')
+        f'flexsim identify: {path}: this is a log. Name the logs first, and the robot last.\n'
+    )

@@ -13,5 +13,11 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
     assert abs(errors['arm.stiffness']) < 0.01 and abs(errors['delay']) < 1e-3
     assert found['seconds']['numbers'] == 4
     assert len([*benchmark.as_text(found)]) == 5
-    assert {*benchmark.PARTS} == {'synthetic_errors', 'coverage', 'wrong_start',
-                                  'excitation_gain', 'seconds', 'real_data'}
+    assert {*benchmark.PARTS} == {
+        'synthetic_errors',
+        'coverage',
+        'wrong_start',
+        'excitation_gain',
+        'seconds',
+        'real_data',
+    }

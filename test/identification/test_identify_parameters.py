@@ -23,8 +23,9 @@ def log():
         plant.step(effort)
     times, position, root, tip = np.array(rows).T
     noise = 2e-5 * random.standard_normal((2, times.size))
-    return make_log(times, {'position/motor': position, 'arm/root': root + noise[0],
-                            'arm/tip': tip + noise[1]})
+    return make_log(
+        times, {'position/motor': position, 'arm/root': root + noise[0], 'arm/tip': tip + noise[1]}
+    )
 
 
 def test_stiffness_of_finite_elements_lies_in_its_interval(log):
@@ -33,7 +34,7 @@ def test_stiffness_of_finite_elements_lies_in_its_interval(log):
     assert wrong != text
     arm = frs.load(wrong)
     found = identify_parameters(arm, log, free=['arm.EIz'], by_motion=True)
-    number, = (one for one in found.numbers if one.path == 'arm.EIz')
+    (number,) = (one for one in found.numbers if one.path == 'arm.EIz')
     assert number.is_identifiable and found.is_good
     assert number.value == pytest.approx(EI, rel=0.01)
     assert number.interval[0] < number.value < number.interval[1]
@@ -46,19 +47,32 @@ def test_payload_that_is_not_described_is_refused(log):
         identify_parameters(loaded, log, free=['arm.EIz'], by_motion=True)
 
 
-@pytest.mark.parametrize('act, line', [
-    (lambda arm: identify_parameters('single_link', 'run.csv'),
-     "'single_link' is no arm: load one by flex_robot_sim.load(robot)"),
-    (lambda arm: identify_parameters(arm, []), 'logs = [] must have one log at least'),
-    (lambda arm: identify_parameters(arm, 3),
-     'logs = 3 must be logs: paths of files, or make_log(times, signals)'),
-    (lambda arm: make_log([0.0, 0.0], {}),
-     'times must be finite and rise, one number per sample [s]'),
-    (lambda arm: make_log([0.0, 1.0], {'position/motor': [1.0]}),
-     'signals["position/motor"] must be 2 finite numbers, one per time'),
-    (lambda arm: make_log([0.0, 1.0], [1.0]),
-     "signals = [1.0] must be values by name: {'position/elbow': values}"),
-])
+@pytest.mark.parametrize(
+    'act, line',
+    [
+        (
+            lambda arm: identify_parameters('single_link', 'run.csv'),
+            "'single_link' is no arm: load one by flex_robot_sim.load(robot)",
+        ),
+        (lambda arm: identify_parameters(arm, []), 'logs = [] must have one log at least'),
+        (
+            lambda arm: identify_parameters(arm, 3),
+            'logs = 3 must be logs: paths of files, or make_log(times, signals)',
+        ),
+        (
+            lambda arm: make_log([0.0, 0.0], {}),
+            'times must be finite and rise, one number per sample [s]',
+        ),
+        (
+            lambda arm: make_log([0.0, 1.0], {'position/motor': [1.0]}),
+            'signals["position/motor"] must be 2 finite numbers, one per time',
+        ),
+        (
+            lambda arm: make_log([0.0, 1.0], [1.0]),
+            "signals = [1.0] must be values by name: {'position/elbow': values}",
+        ),
+    ],
+)
 def test_mistake_is_one_line(act, line):
     with pytest.raises(frs.SettingError) as caught:
         act(frs.load('single_link'))

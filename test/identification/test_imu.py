@@ -43,8 +43,10 @@ PENDULUM = """<robot name="pendulum"><link name="base"/>
 
 def with_imu(robot, carrier, place='0 0 0', turn='0 0 0'):
     """Return the URDF of a shipped robot with a massless link `imu` fixed to a link."""
-    mount = (f'<link name="imu"/><joint name="imu_mount" type="fixed"><parent link="{carrier}"/>'
-             f'<child link="imu"/><origin xyz="{place}" rpy="{turn}"/></joint></robot>')
+    mount = (
+        f'<link name="imu"/><joint name="imu_mount" type="fixed"><parent link="{carrier}"/>'
+        f'<child link="imu"/><origin xyz="{place}" rpy="{turn}"/></joint></robot>'
+    )
     return shipped_robots()[robot].read_text('utf-8').replace('</robot>', mount)
 
 
@@ -59,8 +61,11 @@ def test_a_rigid_link_measures_rate_centripetal_tangential_and_gravity(swing):
     in_rod = Rotation.from_rotvec(q[:, None] * axis)
     way = in_rod.apply(PLACE)
     across = np.cross(axis, way)
-    force = (up[:, None] * across + rate[:, None]**2 * np.cross(axis, across)
-             + np.array([0.0, 0.0, 9.81]))
+    force = (
+        up[:, None] * across
+        + rate[:, None] ** 2 * np.cross(axis, across)
+        + np.array([0.0, 0.0, 9.81])
+    )
     np.testing.assert_allclose(read[:, GYROS], mount.inv().apply(rate[:, None] * axis), atol=1e-12)
     # the fastest part rotates 0.15 rad per sample: the polynomial errs by 0.15^6 / 140 of 30 m/s2,
     # and at its ends by twenty times that
@@ -77,27 +82,31 @@ def test_at_rest_the_upward_axis_measures_gravity():
     np.testing.assert_allclose(read, np.tile([0.0, 0.0, 0.0, *up], (20, 1)), atol=1e-12)
 
 
-@pytest.mark.parametrize('carrier, place', [
-    ('payload', '0.01 0.02 0.03'), ('forearm', '0.45 0 0'), ('forearm', '0.2 0 0.01')],
-    ids=['payload', 'tip of the beam', 'middle of the beam'])
+@pytest.mark.parametrize(
+    'carrier, place',
+    [('payload', '0.01 0.02 0.03'), ('forearm', '0.45 0 0'), ('forearm', '0.2 0 0.01')],
+    ids=['payload', 'tip of the beam', 'middle of the beam'],
+)
 def test_measurements_of_a_moving_bent_arm_agree_with_pose_differences(carrier, place):
     arm = build_arm(frs.read_description(with_imu('two_link', carrier, place, '0.3 -0.5 0.9')))
     random, period, count = np.random.default_rng(4), 2e-3, 41
     middle = random.uniform(-1.0, 1.0, arm.size)
     swing = random.uniform(0.2, 0.5, arm.size)
-    middle[2 * len(arm.joint_names):] *= 0.02       # elastic coordinates [m, rad]
-    swing[2 * len(arm.joint_names):] *= 0.03
+    middle[2 * len(arm.joint_names) :] *= 0.02  # elastic coordinates [m, rad]
+    swing[2 * len(arm.joint_names) :] *= 0.03
     rate, phase = random.uniform(5.0, 60.0, arm.size), random.uniform(0.0, 6.0, arm.size)
 
     def at(t):
         return middle + swing * np.sin(np.multiply.outer(t, rate) + phase)
+
     t = np.arange(count) * period
     rates = swing * rate * np.cos(np.multiply.outer(t, rate) + phase)
     read = imu_readings(arm, GRAVITY, SIX, at(t), rates, period)
     h = 1e-4
     for k in range(4, count - 4, 8):
-        far, low, here, high, last = (pose(arm, at(t[k] + by * h), link='imu')
-                                      for by in (-2, -1, 0, 1, 2))
+        far, low, here, high, last = (
+            pose(arm, at(t[k] + by * h), link='imu') for by in (-2, -1, 0, 1, 2)
+        )
         turn = here[:3, :3].T @ (8 * (high - low) - (last - far))[:3, :3] / (12 * h)
         moved = (16 * (high + low) - (last + far) - 30 * here)[:3, 3] / (12 * h**2)
         force = here[:3, :3].T @ (moved + [0.0, 0.0, 9.81])
@@ -121,8 +130,7 @@ def measure_poses(poses, h):
     """Return rates and specific forces (k, 6) of a frame by differences of poses (k, 4, 4)."""
     R, p = poses[:, :3, :3], poses[:, :3, 3]
     turned = np.zeros((len(R), 3))
-    turned[1:-1] = Rotation.from_matrix(
-        np.swapaxes(R[:-2], 1, 2) @ R[2:]).as_rotvec() / (2 * h)
+    turned[1:-1] = Rotation.from_matrix(np.swapaxes(R[:-2], 1, 2) @ R[2:]).as_rotvec() / (2 * h)
     force = np.tile([0.0, 0.0, 9.81], (len(R), 1))
     force[1:-1] += (p[2:] - 2 * p[1:-1] + p[:-2]) / h**2
     return np.hstack([turned, np.einsum('kji,kj->ki', R, force)])
@@ -132,7 +140,8 @@ def measure_poses(poses, h):
 def record_log():
     """Return the log of joint and IMU of an arm with twice the modes and 0.88 of its stiffness."""
     text = with_imu('single_link', 'tool', '0.01 0 0.005').replace(
-        'bending_y="2"', 'bending_y="4"')
+        'bending_y="2"', 'bending_y="4"'
+    )
     arm = build_arm(with_parameters(frs.read_description(text), {'arm.stiffness': 0.88}))
     simulation, h = frs.Simulation(arm), 1e-3
     simulation.hold([0.0], [1.0], [0.1])
@@ -145,7 +154,7 @@ def record_log():
         simulation.step()
     imu = measure_poses(np.array(poses), h)
     every, late = round(1 / RATE / h), round(LATE / h)
-    imu = np.vstack([np.repeat(imu[:1], late, axis=0), imu])[:len(places)][::every]
+    imu = np.vstack([np.repeat(imu[:1], late, axis=0), imu])[: len(places)][::every]
     imu = imu + BIAS + np.random.default_rng(7).normal(0, NOISE, imu.shape)
     clock = np.arange(len(imu)) / RATE
     columns = {'position/motor': Column(clock, np.array(places)[::every])}
@@ -158,16 +167,16 @@ def test_joint_and_imu_alone_determine_the_stiffness(factor, free):
     wrong = with_stiffness(0.88 * factor)
     data = make_data_set([record_log()], build_arm(wrong))
     assert not data.has_efforts and {*data.channels} == {*SIX}
-    found = identify(Setup(wrong, data, time_step=2.5e-3),
-                     ['arm.stiffness', *free, 'delay'])
+    found = identify(Setup(wrong, data, time_step=2.5e-3), ['arm.stiffness', *free, 'delay'])
     numbers = {one.path: one for one in found.numbers}
     assert numbers['arm.stiffness'].value * factor == pytest.approx(1.0, rel=0.01)
     assert abs(numbers['delay'].value - LATE) < 5e-4
     assert found.is_good and {*found.silent} == {'gyro/imu/x', 'gyro/imu/y', 'acceleration/imu/z'}
     # biases are found, too, as far as white noise of 900 samples permits
     z = dict(zip([*numbers, *SIX], found.fit.z))
-    assert z['gyro/imu/x'] * found.setup.data.sequences[0].measured[:, SIX.index(
-        'gyro/imu/x')].std() == pytest.approx(BIAS[0], abs=5 * NOISE[0] / 30)
+    assert z['gyro/imu/x'] * found.setup.data.sequences[0].measured[
+        :, SIX.index('gyro/imu/x')
+    ].std() == pytest.approx(BIAS[0], abs=5 * NOISE[0] / 30)
 
 
 def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
@@ -194,8 +203,12 @@ def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
     columns = {name: Column(clock, imu[:, k]) for k, name in enumerate(SIX)}
     for j, name in enumerate(arm.joint_names):
         seen = np.array(places)[::every, j] + random.normal(0, 1e-5, clock.size)
-        columns.update({f'motor/{name}': Column(clock, seen),
-                        f'effort/{name}': Column(clock, np.array(efforts)[::every, j])})
+        columns.update(
+            {
+                f'motor/{name}': Column(clock, seen),
+                f'effort/{name}': Column(clock, np.array(efforts)[::every, j]),
+            }
+        )
     wrong = frs.read_description(text)
     data = make_data_set([Log('run', columns, [])], build_arm(wrong))
     assert data.has_efforts and {*SIX} < {*data.channels}
@@ -207,22 +220,32 @@ def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
 
 def test_degrees_per_second_are_rejected():
     log, description = record_log(), with_stiffness(1.0)
-    columns = {name: Column(column.time, column.values * (180 / np.pi if name[0] == 'g' else 1))
-               for name, column in log.columns.items()}
+    columns = {
+        name: Column(column.time, column.values * (180 / np.pi if name[0] == 'g' else 1))
+        for name, column in log.columns.items()
+    }
     data = make_data_set([Log('run', columns, [])], build_arm(description))
-    said = (r'^run: the gyro on "imu" turns \d\d(\.\d)? times as fast as the arm: these are '
-            r'degrees. Give --signal gyro/imu/x=COLUMN\*deg and so on.$')
+    said = (
+        r'^run: the gyro on "imu" turns \d\d(\.\d)? times as fast as the arm: these are '
+        r'degrees. Give --signal gyro/imu/x=COLUMN\*deg and so on.$'
+    )
     with pytest.raises(UsageError, match=said):
         identify(Setup(description, data, time_step=5e-3), ['arm.stiffness'])
 
 
 def test_a_log_that_starts_in_motion_gives_the_same_estimates():
     log, wrong = record_log(), with_stiffness(0.88 * 1.2)
-    log = Log('run', {name: Column(column.time[300:], column.values[300:])
-                      for name, column in log.columns.items()}, [])
+    log = Log(
+        'run',
+        {
+            name: Column(column.time[300:], column.values[300:])
+            for name, column in log.columns.items()
+        },
+        [],
+    )
     data = make_data_set([log], build_arm(wrong))
     setup = Setup(wrong, data, time_step=2.5e-3)
-    assert initial_shapes(setup, data.sequences[0]).shape[1] >= 2      # unknown vibration
+    assert initial_shapes(setup, data.sequences[0]).shape[1] >= 2  # unknown vibration
     found = identify(setup, ['arm.stiffness'])
     assert found.numbers[0].value * 1.2 == pytest.approx(1.0, rel=0.01)
 
@@ -233,10 +256,13 @@ def test_delayed_measurements_are_shifted_in_time():
     t = np.arange(400) * period
 
     def motion(t):
-        return SimulatedMotion((0.9 * np.sin(6 * t))[:, None], (5.4 * np.cos(6 * t))[:, None],
-                               np.zeros((400, 1)), 400)
-    columns = {name: Column(t, 10 * np.sin(6 * t + k))
-               for k, name in enumerate(('position/hinge', *SIX))}
+        return SimulatedMotion(
+            (0.9 * np.sin(6 * t))[:, None], (5.4 * np.cos(6 * t))[:, None], np.zeros((400, 1)), 400
+        )
+
+    columns = {
+        name: Column(t, 10 * np.sin(6 * t + k)) for k, name in enumerate(('position/hinge', *SIX))
+    }
     setup = Setup(description, make_data_set([Log('run', columns, [])], arm))
     assert setup.data.channels == SIX
     row = setup.data.sequences[0]
@@ -290,17 +316,28 @@ def bag(path, frame='imu', no_acceleration=False):
     covariance = np.array([-1.0] + [0.0] * 8)
     for k, row in enumerate(table):
         stamp = 10**12 + 5_000_000 * k
-        writer.write(joints, stamp, joint_state(
-            stamp, ['motor'], [log.columns['position/motor'].values[k]]))
-        writer.write(imus, stamp, encode(kind, {
-            'header': {'stamp': {'sec': stamp // 10**9, 'nanosec': stamp % 10**9},
-                       'frame_id': frame},
-            'orientation': {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0},
-            'orientation_covariance': covariance,
-            'angular_velocity': dict(zip('xyz', row[GYROS].tolist())),
-            'angular_velocity_covariance': np.zeros(9),
-            'linear_acceleration': dict(zip('xyz', row[FORCES].tolist())),
-            'linear_acceleration_covariance': covariance * no_acceleration}))
+        writer.write(
+            joints, stamp, joint_state(stamp, ['motor'], [log.columns['position/motor'].values[k]])
+        )
+        writer.write(
+            imus,
+            stamp,
+            encode(
+                kind,
+                {
+                    'header': {
+                        'stamp': {'sec': stamp // 10**9, 'nanosec': stamp % 10**9},
+                        'frame_id': frame,
+                    },
+                    'orientation': {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0},
+                    'orientation_covariance': covariance,
+                    'angular_velocity': dict(zip('xyz', row[GYROS].tolist())),
+                    'angular_velocity_covariance': np.zeros(9),
+                    'linear_acceleration': dict(zip('xyz', row[FORCES].tolist())),
+                    'linear_acceleration_covariance': covariance * no_acceleration,
+                },
+            ),
+        )
     writer.close()
     return table
 
@@ -328,15 +365,21 @@ def test_an_imu_on_an_unknown_link_is_excluded_and_reported(tmp_path, capsys):
     with pytest.raises(UsageError, match='has nothing that tells how the arm bends'):
         make_data_set([read_log(path)], build_arm(with_stiffness(1.0)))
     # the user can assign its link
-    named = [f'{signal}=imu/data:{field}/{axis}' for signal, field in (
-        ('gyro/imu/z', 'angular_velocity'), ('acceleration/imu/y', 'linear_acceleration'))
-        for axis in signal[-1]]
+    named = [
+        f'{signal}=imu/data:{field}/{axis}'
+        for signal, field in (
+            ('gyro/imu/z', 'angular_velocity'),
+            ('acceleration/imu/y', 'linear_acceleration'),
+        )
+        for axis in signal[-1]
+    ]
     data = make_data_set([read_log(path, named)], build_arm(with_stiffness(1.0)))
     assert data.channels == ('gyro/imu/z', 'acceleration/imu/y')
     assert data.notes == [f'{path}: the IMU on "head" is left out, as the robot has no such link']
     for link, said in (
-            ('imv', 'the robot has no link "imv". Near: imu.'),
-            ('base', 'link "base" never moves. Name the link that carries the sensor.')):
+        ('imv', 'the robot has no link "imv". Near: imu.'),
+        ('base', 'link "base" never moves. Name the link that carries the sensor.'),
+    ):
         words = f'gyro/{link}/z=imu/data:angular_velocity/z'
         assert main(['identify', str(path), str(robot), '--signal', words]) == 2
         assert capsys.readouterr().err == f'flexsim identify: --signal {words}: {said}\n'
@@ -347,41 +390,61 @@ def columns_of(path, **factors):
     log = record_log()
     names = {f'{name[0]}{name[-1]}': name for name in SIX}
     rows = [log.columns['position/motor'].values] + [
-        log.columns[name].values * factors.get(short, 1.0) for short, name in names.items()]
-    np.savetxt(path, np.column_stack([log.columns['position/motor'].time, *rows]), delimiter=',',
-               comments='', header=','.join(['time', 'position/motor', *names]))
+        log.columns[name].values * factors.get(short, 1.0) for short, name in names.items()
+    ]
+    np.savetxt(
+        path,
+        np.column_stack([log.columns['position/motor'].time, *rows]),
+        delimiter=',',
+        comments='',
+        header=','.join(['time', 'position/motor', *names]),
+    )
     return path
 
 
 def test_columns_of_a_csv_are_assigned_and_scaled(tmp_path):
     path = columns_of(tmp_path / 'run.csv', gz=180 / np.pi, ax=1 / 9.80665)
-    data = make_data_set([read_log(path, ['gyro/imu/z=gz*deg', 'acceleration/imu/x=ax*9.80665'])],
-                    build_arm(with_stiffness(1.0)))
+    data = make_data_set(
+        [read_log(path, ['gyro/imu/z=gz*deg', 'acceleration/imu/x=ax*9.80665'])],
+        build_arm(with_stiffness(1.0)),
+    )
     assert data.channels == ('gyro/imu/z', 'acceleration/imu/x')
     for k, name in enumerate(data.channels):
-        np.testing.assert_allclose(data.sequences[0].measured[:, k],
-                                   record_log().columns[name].values, rtol=1e-9)
+        np.testing.assert_allclose(
+            data.sequences[0].measured[:, k], record_log().columns[name].values, rtol=1e-9
+        )
 
 
 def test_accelerations_in_g_are_rejected():
-    columns = {name: column if name[0] != 'a' else Column(column.time, column.values / 9.80665)
-               for name, column in record_log().columns.items()}
+    columns = {
+        name: column if name[0] != 'a' else Column(column.time, column.values / 9.80665)
+        for name, column in record_log().columns.items()
+    }
     # the tip accelerates by some m/s2, so the median is a little above 1
-    with pytest.raises(UsageError, match=r'^run: the accelerometer on "imu" reads 1\.\d+ where '
-                                         r'gravity is 9.81 m/s2: in g, or without gravity\? Give '
-                                         r'--signal acceleration/imu/x=COLUMN\*9\.80665 and so'):
+    with pytest.raises(
+        UsageError,
+        match=r'^run: the accelerometer on "imu" reads 1\.\d+ where '
+        r'gravity is 9.81 m/s2: in g, or without gravity\? Give '
+        r'--signal acceleration/imu/x=COLUMN\*9\.80665 and so',
+    ):
         make_data_set([Log('run', columns, [])], build_arm(with_stiffness(1.0)))
 
 
 def test_inactive_axes_are_excluded_here_and_in_other_logs():
-    columns = {name: Column(column.time, np.full(column.values.shape, 9.81))
-               if name == 'acceleration/imu/z' else column
-               for name, column in record_log().columns.items()}
+    columns = {
+        name: Column(column.time, np.full(column.values.shape, 9.81))
+        if name == 'acceleration/imu/z'
+        else column
+        for name, column in record_log().columns.items()
+    }
     arm = build_arm(with_stiffness(1.0))
     data = make_data_set([Log('run', columns, [])], arm)
     assert data.channels == SIX[:5]
     assert make_data_set([record_log()], arm, like=data).channels == SIX[:5]
-    still = {name: Column(column.time, column.values if name[0] == 'p' else 0 * column.values)
-             for name, column in columns.items() if name[0] != 'a'}
+    still = {
+        name: Column(column.time, column.values if name[0] == 'p' else 0 * column.values)
+        for name, column in columns.items()
+        if name[0] != 'a'
+    }
     with pytest.raises(UsageError, match='^run: no excitation: the IMU does not move. Record'):
         make_data_set([Log('run', still, [])], arm)

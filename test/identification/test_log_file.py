@@ -20,8 +20,15 @@ def log_of(time=TIME, **changed):
     wave = np.sin(6 * time) + 0.3 * np.sin(17 * time)
     columns = {'position/motor': 0.4 * wave, 'effort/motor': 0.1 * wave, 'arm/root': 0.8 * wave}
     columns.update({name.replace('__', '/'): values for name, values in changed.items()})
-    return Log('run.csv', {name: Column(time, np.asarray(values, float))
-                           for name, values in columns.items() if values is not None}, [])
+    return Log(
+        'run.csv',
+        {
+            name: Column(time, np.asarray(values, float))
+            for name, values in columns.items()
+            if values is not None
+        },
+        [],
+    )
 
 
 def complaint(log):
@@ -44,25 +51,51 @@ DRIFT = np.where(TIME < 2, TIME, 2 + 1.5 * (TIME - 2))
 HOLE = np.where(np.arange(TIME.size) == 5, np.nan, WAVE)
 
 
-@pytest.mark.parametrize('log, line', [
-    (log_of(arm__root=0 * TIME), 'run.csv: no excitation: "arm/root" moves by 0, its noise is 0. '
-     'Record a motion that bends the arm.'),
-    (log_of(time=JUMP), 'run.csv: the clock of "position/motor" jumps back by 0.996 s after '
-     '1.996 s. Give one recording at a time.'),
-    (log_of(time=DRIFT), 'run.csv: the clock of "position/motor" drifts: its period goes from '
-     '0.004 to 0.006 s. Stamp samples where they are taken.'),
-    (log_of(arm__root=np.clip(WAVE, -0.5, 0.5)), 'run.csv: "arm/root" is clipped: 32% of its '
-     'samples are -0.5. Widen its range, or move less.'),
-    (log_of(arm__root=HOLE), 'run.csv: "arm/root" is no number in row 6, and in 1 rows. Mend or '
-     'remove them.'),
-    (log_of(position__motor=None, position__moter=WAVE), 'run.csv: says nothing of joint "motor". '
-     'Near: position/moter, effort/motor. Give --signal position/motor=COLUMN.'),
-    (log_of(position__motor=60 * WAVE), 'run.csv: "position/motor" goes to 60 rad: these are '
-     'degrees. Give --signal position/motor=COLUMN*deg.'),
-    (log_of(position__motor=WAVE, velocity__motor=344 * np.cos(6 * TIME)), 'run.csv: '
-     '"velocity/motor" is in degrees, its position in radians. Give --signal '
-     'velocity/motor=COLUMN*deg.'),
-])
+@pytest.mark.parametrize(
+    'log, line',
+    [
+        (
+            log_of(arm__root=0 * TIME),
+            'run.csv: no excitation: "arm/root" moves by 0, its noise is 0. '
+            'Record a motion that bends the arm.',
+        ),
+        (
+            log_of(time=JUMP),
+            'run.csv: the clock of "position/motor" jumps back by 0.996 s after '
+            '1.996 s. Give one recording at a time.',
+        ),
+        (
+            log_of(time=DRIFT),
+            'run.csv: the clock of "position/motor" drifts: its period goes from '
+            '0.004 to 0.006 s. Stamp samples where they are taken.',
+        ),
+        (
+            log_of(arm__root=np.clip(WAVE, -0.5, 0.5)),
+            'run.csv: "arm/root" is clipped: 32% of its '
+            'samples are -0.5. Widen its range, or move less.',
+        ),
+        (
+            log_of(arm__root=HOLE),
+            'run.csv: "arm/root" is no number in row 6, and in 1 rows. Mend or remove them.',
+        ),
+        (
+            log_of(position__motor=None, position__moter=WAVE),
+            'run.csv: says nothing of joint "motor". '
+            'Near: position/moter, effort/motor. Give --signal position/motor=COLUMN.',
+        ),
+        (
+            log_of(position__motor=60 * WAVE),
+            'run.csv: "position/motor" goes to 60 rad: these are '
+            'degrees. Give --signal position/motor=COLUMN*deg.',
+        ),
+        (
+            log_of(position__motor=WAVE, velocity__motor=344 * np.cos(6 * TIME)),
+            'run.csv: '
+            '"velocity/motor" is in degrees, its position in radians. Give --signal '
+            'velocity/motor=COLUMN*deg.',
+        ),
+    ],
+)
 def test_a_problem_of_a_log_is_one_line(log, line):
     assert complaint(log) == line
 
@@ -79,8 +112,9 @@ def test_a_log_with_a_gap_is_split_there_and_reports_it():
     log = log_of(time=TIME[keep])
     data = make_data_set([log], ARM)
     assert [round(float(np.ptp(row.time)), 2) for row in data.sequences] == [1.5, 1.99]
-    assert data.notes == ['run.csv: 1 gaps, the longest of 0.508 s after 1.496 s; the log is cut '
-                          'there']
+    assert data.notes == [
+        'run.csv: 1 gaps, the longest of 0.508 s after 1.496 s; the log is cut there'
+    ]
 
 
 def test_columns_of_a_csv_are_assigned_and_scaled(tmp_path):
@@ -109,6 +143,12 @@ def test_a_recording_of_the_simulation_has_its_signals(tmp_path):
         roots.append(simulation.curvature['arm/root'])
     recording.close()
     log = read_log(path)
-    assert {'position/motor', 'velocity/motor', 'effort/motor', 'arm/root', 'arm/tip',
-            'tip/arm/y'} <= {*log.columns}
+    assert {
+        'position/motor',
+        'velocity/motor',
+        'effort/motor',
+        'arm/root',
+        'arm/tip',
+        'tip/arm/y',
+    } <= {*log.columns}
     np.testing.assert_array_equal(log.columns['arm/root'].values, roots)

@@ -45,7 +45,7 @@ def test_deviations_for_white_residuals_would_be_too_small():
     true = np.std(z, axis=0)
     J = np.linspace(0, 1, ROWS) - 0.5
     white = 1 / np.sqrt(1 - 0.95**2) / np.sqrt((J**2).sum())
-    assert white < 0.25 * true[2]                   # (1 - c) / (1 + c) of the variance is white
+    assert white < 0.25 * true[2]  # (1 - c) / (1 + c) of the variance is white
     assert np.mean([one.deviations[2] for one in spreads]) == pytest.approx(true[2], rel=0.15)
 
 
@@ -62,7 +62,7 @@ def test_deviations_agree_with_a_block_bootstrap():
         found = []
         for _ in range(150):
             begins = random.integers(0, ROWS - 150, ROWS // 150)
-            drawn = np.concatenate([left[b:b + 150] for b in begins])
+            drawn = np.concatenate([left[b : b + 150] for b in begins])
             found.append(np.linalg.lstsq(J, drawn, rcond=None)[0])
         ratios.append(np.std(found, axis=0) / spread.deviations)
     # 24 blocks determine a standard deviation to one seventh, twelve to 4 %. The slow column
@@ -74,8 +74,10 @@ def test_only_a_parameter_without_effect_is_unidentifiable():
     random = np.random.default_rng(0)
     J = random.normal(size=(500, 1, 3))
     J[:, :, 2] = 0.0
-    spread = uncertainty(Fit(np.zeros(3), random.normal(size=(500, 1)), J, np.ones((500, 1)),
-                             np.ones(1), 0.0, 0), [500])
+    spread = uncertainty(
+        Fit(np.zeros(3), random.normal(size=(500, 1)), J, np.ones((500, 1)), np.ones(1), 0.0, 0),
+        [500],
+    )
     assert np.isinf(spread.deviations[2]) and np.isfinite(spread.deviations[:2]).all()
 
 
@@ -83,8 +85,10 @@ def test_two_parameters_with_the_same_effect_are_reported_as_trading():
     random = np.random.default_rng(0)
     J = random.normal(size=(500, 1, 3))
     J[:, :, 1] = -J[:, :, 0] + 0.01 * J[:, :, 1]
-    spread = uncertainty(Fit(np.zeros(3), random.normal(size=(500, 1)), J, np.ones((500, 1)),
-                             np.ones(1), 0.0, 0), [500])
+    spread = uncertainty(
+        Fit(np.zeros(3), random.normal(size=(500, 1)), J, np.ones((500, 1)), np.ones(1), 0.0, 0),
+        [500],
+    )
     assert trading(spread.correlations, 0, 3) == 1
     assert trading(spread.correlations, 2, 3) is None
 
@@ -97,9 +101,10 @@ def test_two_parameters_are_separable_up_to_the_jacobian_accuracy(apart, is_iden
     J = np.sqrt(2 / ROWS) * np.column_stack([np.cos(turns), np.cos(turns + apart)])[:, None, :]
     noise = np.random.default_rng(0).normal(size=ROWS)
     noise -= J[:, 0] @ np.linalg.lstsq(J[:, 0], noise, rcond=None)[0]
-    spread = uncertainty(Fit(np.zeros(2), noise[:, None], J, np.ones((ROWS, 1)), np.ones(1), 0.0,
-                             0), [ROWS])
-    if is_identifiable:     # white noise of variance one; 24 blocks determine it to a third
+    spread = uncertainty(
+        Fit(np.zeros(2), noise[:, None], J, np.ones((ROWS, 1)), np.ones(1), 0.0, 0), [ROWS]
+    )
+    if is_identifiable:  # white noise of variance one; 24 blocks determine it to a third
         assert spread.deviations == pytest.approx(2 * [1 / np.sin(apart)], rel=0.35)
     else:
         assert np.isinf(spread.deviations).all()
@@ -114,7 +119,7 @@ def test_blocks_cover_all_rows_once_and_stay_within_sequences():
 def test_explained_variance_is_one_minus_that_of_the_residuals():
     x = np.random.default_rng(1).normal(size=(1000, 1))
     assert explained(x, 0.5 * x)[0] == pytest.approx(0.75)
-    assert explained(x, x + 3.0)[0] == pytest.approx(1.0)      # an offset is not variance
+    assert explained(x, x + 3.0)[0] == pytest.approx(1.0)  # an offset is not variance
 
 
 def ringing(random, rate, factor=1.0):
@@ -139,9 +144,9 @@ def test_a_right_model_passes_at_any_noise_and_a_wrong_one_fails_where_there_is_
         rate, shape = random.uniform(80, 600), [case, 1]
         signal = ringing(np.random.default_rng(shape), rate)
         wrong = ringing(np.random.default_rng(shape), rate, random.choice([0.8, 1.2]))
-        size = signal.std() * 10**random.uniform(-3, 1.5)
+        size = signal.std() * 10 ** random.uniform(-3, 1.5)
         measured = signal + random.normal(0, size, signal.size)
-        if case % 3 == 0:       # coarse counts act as noise, too
+        if case % 3 == 0:  # coarse counts act as noise, too
             measured = size * np.round(measured / size)
         last = 3 * signal.size // 4
         m, right, off = (x[last:, None] for x in (measured, signal, wrong))
@@ -150,24 +155,32 @@ def test_a_right_model_passes_at_any_noise_and_a_wrong_one_fails_where_there_is_
         # a spectrum of some hundred samples determines its level to some tenths
         assert noise[0] == pytest.approx(true_noise, rel=0.5), case
         for model, is_right in ((right, True), (off, False)):
-            share = explainable((m - model).var(axis=0), m.var(axis=0), model.var(axis=0), noise,
-                                whole, len(m))
+            share = explainable(
+                (m - model).var(axis=0), m.var(axis=0), model.var(axis=0), noise, whole, len(m)
+            )
             if is_right:
                 assert share.explained[0] >= 0.9 or not share.is_seen[0], case
             elif right.var() > 2 * true_noise and right.var() > 1e-3 * whole[0]:
                 seen += 1
                 assert share.is_seen[0] and share.explained[0] < 0.9, case
-    assert seen > 60        # the others have no visible residual
+    assert seen > 60  # the others have no visible residual
 
 
 def test_a_missing_expected_motion_is_not_silence():
     random = np.random.default_rng(3)
     m, model = random.normal(size=(2000, 1)), 3 * np.sin(np.arange(2000) / 20)[:, None]
-    share = explainable((m - model).var(axis=0), m.var(axis=0), model.var(axis=0),
-                        noise_floor([m]), np.ones(1), 2000)
+    share = explainable(
+        (m - model).var(axis=0),
+        m.var(axis=0),
+        model.var(axis=0),
+        noise_floor([m]),
+        np.ones(1),
+        2000,
+    )
     assert share.is_seen[0] and share.explained[0] < 0
-    share = explainable(m.var(axis=0), m.var(axis=0), np.zeros(1), noise_floor([m]), np.ones(1),
-                        2000)
+    share = explainable(
+        m.var(axis=0), m.var(axis=0), np.zeros(1), noise_floor([m]), np.ones(1), 2000
+    )
     assert not share.is_seen[0]
 
 
@@ -178,7 +191,7 @@ def test_vibration_is_not_noise():
     assert np.sqrt(noise_floor([(rings + noise)[:, None]])[0]) == pytest.approx(1e-2, rel=0.2)
 
 
-@pytest.mark.parametrize('corner', [0.24, 0.06])     # over the rate of samples
+@pytest.mark.parametrize('corner', [0.24, 0.06])  # over the rate of samples
 def test_noise_after_a_low_pass_counts_over_its_whole_band(corner):
     random, t = np.random.default_rng(3), np.arange(6000)
     # as with an analog low-pass: sampled eight times as often
@@ -188,4 +201,4 @@ def test_noise_after_a_low_pass_counts_over_its_whole_band(corner):
     found = noise_floor([seen[:, None]], lambda frequency: known.passes(frequency)[:, None])
     # aliasing, and a spectrum of 37 segments
     assert found[0] == pytest.approx(noise.var(), rel=0.2)
-    assert noise_floor([seen[:, None]])[0] < 0.6 * noise.var()      # too low for white noise
+    assert noise_floor([seen[:, None]])[0] < 0.6 * noise.var()  # too low for white noise

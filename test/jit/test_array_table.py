@@ -17,9 +17,9 @@ from flex_robot_sim.jit.compiled import bind, compiled
 class Table(NamedTuple):
     """Arrays of several kinds."""
 
-    weights: np.ndarray     # (n,)
-    places: Vectors3        # (n, 3)
-    names: np.ndarray       # (n,)  whole numbers
+    weights: np.ndarray  # (n,)
+    places: Vectors3  # (n, 3)
+    names: np.ndarray  # (n,)  whole numbers
 
 
 @compiled
@@ -55,16 +55,21 @@ def moment(table, call=_moment):
 def test_compiled_code_reads_and_writes_the_arrays_of_a_table():
     table = make_table(5)
     expected = moment_of(table)
-    assert moment(table) == pytest.approx(expected, rel=1e-14)      # order of the sum
+    assert moment(table) == pytest.approx(expected, rel=1e-14)  # order of the sum
     assert table.weights[0] == -1.0
 
 
-@pytest.mark.parametrize('other', [
-    lambda table: pickle.loads(pickle.dumps(table)), copy.deepcopy,
-    lambda table: table._replace(weights=table.weights + 1.0)])
+@pytest.mark.parametrize(
+    'other',
+    [
+        lambda table: pickle.loads(pickle.dumps(table)),
+        copy.deepcopy,
+        lambda table: table._replace(weights=table.weights + 1.0),
+    ],
+)
 def test_a_copy_of_a_table_has_separate_memory(other):
     table = make_table(5)
-    moment(table)                               # has made its list
+    moment(table)  # has made its list
     second = other(table)
     expected, before = moment_of(second), table.weights.copy()
     assert moment(second) == pytest.approx(expected, rel=1e-14)
@@ -83,10 +88,10 @@ def test_a_bound_call_takes_other_tables_of_the_same_type():
 class ScratchWorkspace(NamedTuple):
     """Arrays of odd sizes, one of them empty."""
 
-    empty: np.ndarray       # (0, 2)
-    odd: np.ndarray         # (3,)
-    places: Vectors3        # (n, 3)
-    one: np.ndarray         # (1, 1, 1)
+    empty: np.ndarray  # (0, 2)
+    odd: np.ndarray  # (3,)
+    places: Vectors3  # (n, 3)
+    one: np.ndarray  # (1, 1, 1)
 
 
 @compiled
@@ -125,9 +130,11 @@ def test_a_table_with_replaced_arrays_shares_the_unchanged_ones(odd):
 @pytest.mark.parametrize('shared', [False, True])
 def test_a_row_of_many_tables_is_a_table(shared):
     tables = [make_table(4, seed=0 if shared else seed) for seed in range(3)]
-    together = Table(np.stack([table.weights for table in tables]),
-                     np.stack([table.places for table in tables[:1 if shared else 3]]),
-                     np.stack([table.names for table in tables[:1]]))
+    together = Table(
+        np.stack([table.weights for table in tables]),
+        np.stack([table.places for table in tables[: 1 if shared else 3]]),
+        np.stack([table.names for table in tables[:1]]),
+    )
     out = np.zeros((3, 3))
     expected = [moment_of(table) for table in tables]
     _moments(TableRows(together), out)
@@ -138,8 +145,10 @@ def test_a_row_of_many_tables_is_a_table(shared):
 @needs_numba
 def test_arrays_that_compiled_code_would_misread_are_refused():
     table = make_table(4)
-    for wrong in (table._replace(places=np.zeros((4, 2))),
-                  table._replace(weights=np.zeros(8)[::2])):
+    for wrong in (
+        table._replace(places=np.zeros((4, 2))),
+        table._replace(weights=np.zeros(8)[::2]),
+    ):
         with pytest.raises(AssertionError):
             moment(wrong)
 

@@ -37,8 +37,7 @@ def clone(request, tmp_path):
         subprocess.run([*git, *words], check=True)
     folder.mkdir(mode=0o755)
     name = 'small_machine_code'
-    subprocess.run(['git', 'clone', '-q', source, folder / name], check=True,
-                   umask=request.param)
+    subprocess.run(['git', 'clone', '-q', source, folder / name], check=True, umask=request.param)
     return folder / name
 
 
@@ -47,10 +46,15 @@ def test_a_repository_in_the_place_of_the_cache_is_not_changed(clone, package, r
     assert clone / '.git' in clone.iterdir() and 'README' in map(str, before)
     out, err = run(package, WHY, NUMBA_CACHE_DIR=str(clone.parent))
     assert not err and tree_of(clone) == before
-    reason = ('other users can write to {}' if clone.stat().st_mode & 0o020 else
-              '{} has no CACHEDIR.TAG of this program, so it is left untouched')
-    assert out == (f'30.0\ncompiling, at every start: {reason.format(clone)}. Name another place '
-                   'by NUMBA_CACHE_DIR\n')
+    reason = (
+        'other users can write to {}'
+        if clone.stat().st_mode & 0o020
+        else '{} has no CACHEDIR.TAG of this program, so it is left untouched'
+    )
+    assert out == (
+        f'30.0\ncompiling, at every start: {reason.format(clone)}. Name another place '
+        'by NUMBA_CACHE_DIR\n'
+    )
 
 
 def test_a_clone_named_after_the_package_is_not_the_cache(clone, package, run):
@@ -69,21 +73,30 @@ def test_a_link_in_the_place_of_the_cache_is_not_followed(called, run):
     before = tree_of(real)
     out, err = run(called, WHY)
     assert not err and tree_of(real) == before and root.is_symlink()
-    assert out.endswith(f'compiling, at every start: {root} is a link or a file, not a folder of '
-                        'machine code. Name another place by XDG_CACHE_HOME\n')
+    assert out.endswith(
+        f'compiling, at every start: {root} is a link or a file, not a folder of '
+        'machine code. Name another place by XDG_CACHE_HOME\n'
+    )
 
 
 @pytest.mark.parametrize('name', ['notes.txt', 'link', 'folder'])
 def test_a_cache_with_unexpected_content_is_left_untouched(called, run, name):
     root = cache_folders(called)[0].parent
-    {'notes.txt': root.joinpath(name).touch, 'folder': root.joinpath(name).mkdir,
-     'link': lambda: root.joinpath(name).symlink_to(called)}[name]()
+    {
+        'notes.txt': root.joinpath(name).touch,
+        'folder': root.joinpath(name).mkdir,
+        'link': lambda: root.joinpath(name).symlink_to(called),
+    }[name]()
     before = tree_of(root)
     out, err = run(called, CALL_AND_COUNT + WHY)
     assert not err and tree_of(root) == before
-    assert out.splitlines()[1:] == ['0 1', '30.0', f'compiling, at every start: {root} holds '
-                                    f'{name}, which is not machine code, so it is left untouched. '
-                                    'Name another place by XDG_CACHE_HOME']
+    assert out.splitlines()[1:] == [
+        '0 1',
+        '30.0',
+        f'compiling, at every start: {root} holds '
+        f'{name}, which is not machine code, so it is left untouched. '
+        'Name another place by XDG_CACHE_HOME',
+    ]
 
 
 def test_a_pipe_in_the_place_of_the_tag_is_not_waited_for(called, run):
@@ -107,19 +120,22 @@ def test_an_empty_folder_becomes_the_cache(package, call):
     root.mkdir(parents=True)
     assert call(package) == (30.0, 0, 1)
     assert call(package) == (30.0, 1, 0)
-    assert root.joinpath('CACHEDIR.TAG').read_text().startswith(
-        'Signature: 8a477f597d28d172789f06886806bc55\n')
+    assert (
+        root.joinpath('CACHEDIR.TAG')
+        .read_text()
+        .startswith('Signature: 8a477f597d28d172789f06886806bc55\n')
+    )
     assert [path.name for path in root.parent.iterdir()] == [root.name]
 
 
 def test_a_cache_that_others_could_write_to_is_neither_loaded_nor_changed(called, call):
     root, planted = called.parent / 'cache' / 'small_machine_code', called.parent / 'planted'
     assert root.stat().st_mode & 0o077 == 0
-    for path in root.rglob('*.nbi'):            # an index is a pickle, and to load it is to run it
+    for path in root.rglob('*.nbi'):  # an index is a pickle, and to load it is to run it
         program = b'cos\nsystem\n(S"touch ' + bytes(planted) + b'"\ntR.'
         path.write_bytes(hashlib.blake2b(program, digest_size=16).digest() + program)
     pickle.loads(path.read_bytes()[16:])
-    assert planted.exists()                     # the trap works
+    assert planted.exists()  # the trap works
     planted.unlink()
     root.chmod(0o777)
     before = tree_of(root)
@@ -144,14 +160,20 @@ def test_removing_code_leaves_other_files_and_link_targets(tmp_path):
     folder, thesis = tmp_path / f'{7:016x}', tmp_path / 'thesis'
     (folder / 'flex_robot_sim').mkdir(parents=True)
     thesis.mkdir()
-    for path in (thesis / 'a-1.py311.1.nbc', folder / 'notes.txt',
-                 folder / 'flex_robot_sim' / 'a-1.py311.nbi.tmp.0123456789abcdef'):
+    for path in (
+        thesis / 'a-1.py311.1.nbc',
+        folder / 'notes.txt',
+        folder / 'flex_robot_sim' / 'a-1.py311.nbi.tmp.0123456789abcdef',
+    ):
         path.touch()
     (folder / 'b-1.py311.nbi').symlink_to(thesis / 'a-1.py311.1.nbc')
     (folder / f'core_{1:040x}').symlink_to(thesis)
     cache.remove_code(folder)
     assert {path.name for path in folder.iterdir()} == {
-        'notes.txt', 'b-1.py311.nbi', f'core_{1:040x}'}
+        'notes.txt',
+        'b-1.py311.nbi',
+        f'core_{1:040x}',
+    }
     assert (thesis / 'a-1.py311.1.nbc').exists()
 
 
@@ -164,7 +186,7 @@ def test_a_damaged_file_is_reported_and_compiled_again(called, suffix, run, call
         path.write_bytes(b'\0')
     out, err = run(called)
     assert out == '30.0\n0 1\n'
-    name, = [path.name for path in damaged if path.name.startswith('caller')]
+    (name,) = [path.name for path in damaged if path.name.startswith('caller')]
     assert err == f'the machine code in {folder} is damaged ({name}): it is compiled again\n'
     assert call(called) == (30.0, 1, 0)
 
@@ -176,8 +198,9 @@ def test_no_bit_that_flips_in_the_cache_reaches_a_result(called, run, mutants):
     for _ in range(max(1, mutants // 1000)):
         shutil.rmtree(root)
         shutil.copytree(whole, root)
-        path = draw.choice(sorted(path for path in root.rglob('*')
-                                  if path.is_file() and path.stat().st_size))
+        path = draw.choice(
+            sorted(path for path in root.rglob('*') if path.is_file() and path.stat().st_size)
+        )
         data, bit = bytearray(path.read_bytes()), draw.randrange(8 * path.stat().st_size)
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)
@@ -223,7 +246,10 @@ def slow(steps):
         process.send_signal(number)
         process.communicate()
     out, err = run(package)
-    assert (out, err) == ('30.0\n0 1\n', 'a program ended in the first call of machine code from '
-                          f'{root}: the code is compiled again\n')
+    assert (out, err) == (
+        '30.0\n0 1\n',
+        'a program ended in the first call of machine code from '
+        f'{root}: the code is compiled again\n',
+    )
     assert run(package) == ('30.0\n1 0\n', '')
     assert not [*root.glob('call-*')]

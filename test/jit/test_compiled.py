@@ -63,9 +63,10 @@ def test_an_edit_in_another_file_reaches_the_caller(called, call):
 @needs_numba
 def test_a_first_step_imports_only_what_it_needs():
     step = "import sys, flex_robot_sim as frs; frs.Simulation(frs.load('two_link')).step()"
-    subprocess.run(run_text(step), check=True)      # where it compiles, Numba wants more of SciPy
-    modules = subprocess.run(run_text(f'{step}; print(*sys.modules)'), check=True, text=True,
-                             stdout=subprocess.PIPE).stdout.split()
+    subprocess.run(run_text(step), check=True)  # where it compiles, Numba wants more of SciPy
+    modules = subprocess.run(
+        run_text(f'{step}; print(*sys.modules)'), check=True, text=True, stdout=subprocess.PIPE
+    ).stdout.split()
     assert 'flex_robot_sim.dynamics.integrators' in modules
     late = {'linalg', 'optimize', 'signal', 'sparse', 'spatial', 'special'}
     assert not {f'scipy.{name}' for name in late}.intersection(modules)
@@ -85,7 +86,7 @@ from small.dynamics.caller import callee, caller
 print({first}(2.0), caller(2.0), callee(2.0), sum(callee.stats.cache_misses.values()))
 """
     value = {'caller': '30.0', 'callee': '3.0'}[first]
-    for misses in (1, 0):       # it gets a door for Python, which is kept
+    for misses in (1, 0):  # it gets a door for Python, which is kept
         out, err = run(called, program)
         assert (out.split(), err) == ([value, '30.0', '3.0', str(misses)], '')
 
@@ -95,7 +96,7 @@ def test_installations_with_the_same_sources_compile_once(called, tmp_path, call
     copy = tmp_path / 'elsewhere' / 'small'
     shutil.copytree(called, copy)
     for path in copy.rglob('*.py'):
-        os.utime(path, (1e9, 1e9))          # and written at another time
+        os.utime(path, (1e9, 1e9))  # and written at another time
     cache = str(called.parent / 'cache')
     assert call(copy, XDG_CACHE_HOME=cache) == (30.0, 1, 0)
     write_callee(copy, 'x - 1.0')
@@ -120,8 +121,11 @@ def test_without_a_writable_cache_functions_still_compile(package, call):
 
 
 @needs_numba
-@pytest.mark.parametrize('owner, mode', [(0, 0o777), (12345, 0o755)],
-                         ids=['the folder above is open to all', 'it is of another user'])
+@pytest.mark.parametrize(
+    'owner, mode',
+    [(0, 0o777), (12345, 0o755)],
+    ids=['the folder above is open to all', 'it is of another user'],
+)
 def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode, call):
     root = called.parent / 'cache' / 'small_machine_code'
     if owner:
@@ -144,17 +148,21 @@ def test_of_simultaneous_processes_one_compiles_and_the_others_load(package):
 @needs_numba
 def test_waiting_for_a_compiling_process_has_a_timeout(package, call, run):
     """A stopped process, for instance, holds the lock of what it compiles."""
-    call(package, NUMBA_BOUNDSCHECK='1')        # names of locks
+    call(package, NUMBA_BOUNDSCHECK='1')  # names of locks
     folder = next(package.parent.glob('cache/small_machine_code/*/small'))
-    for path in folder.glob('*.nbi'):           # not compiled yet
+    for path in folder.glob('*.nbi'):  # not compiled yet
         path.unlink()
     with contextlib.ExitStack() as stack:
         for path in folder.glob('*.lock'):
             fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
-        hasty = CALL_AND_COUNT.replace('from small.dynamics.caller', """
+        hasty = CALL_AND_COUNT.replace(
+            'from small.dynamics.caller',
+            """
 from small.jit import function_cache
 function_cache.COMPILE_WAIT_TIMEOUT_S = 0.2
-from small.dynamics.caller""", 1)
+from small.dynamics.caller""",
+            1,
+        )
         out, err = run(package, hasty, NUMBA_BOUNDSCHECK='1')
         assert (out, err) == ('30.0\n0 1\n', '')
 
@@ -180,8 +188,13 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
 
     monkeypatch.setattr(cache, 'PACKAGE', tmp_path)
     monkeypatch.setattr(cache, 'CORE_ROOMS', (tmp_path / 'dynamics',))
-    seen = {fingerprint(a='x', b='y'), fingerprint(a='y', b='x'), fingerprint(a='xy', b=''),
-            fingerprint(a='x', c='y'), fingerprint(a='x')}
+    seen = {
+        fingerprint(a='x', b='y'),
+        fingerprint(a='y', b='x'),
+        fingerprint(a='xy', b=''),
+        fingerprint(a='x', c='y'),
+        fingerprint(a='x'),
+    }
     assert len(seen) == 5
     assert fingerprint(a='x', b='y') in seen
 
@@ -189,8 +202,7 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
 def test_machine_code_comes_from_sources_that_are_watched():
     """A compiled function may call those of its own folder, of CORE_ROOMS and of analysis."""
     door = 'flex_robot_sim.jit.compiled import'
-    sources = {path: path.read_text(encoding='utf-8')
-               for path in cache.PACKAGE.rglob('*.py')}
+    sources = {path: path.read_text(encoding='utf-8') for path in cache.PACKAGE.rglob('*.py')}
     compiling = {path for path, source in sources.items() if door in source}
     assert len(compiling) > 10
     for path in compiling:
@@ -201,8 +213,7 @@ def test_machine_code_comes_from_sources_that_are_watched():
 
 
 @needs_numba
-def test_a_function_of_another_folder_stays_cached_until_a_possible_callee_changes(
-        package, run):
+def test_a_function_of_another_folder_stays_cached_until_a_possible_callee_changes(package, run):
     (package / 'room').mkdir()
     (package / 'dynamics' / 'caller.py').rename(package / 'room' / 'caller.py')
     program = CALL_AND_COUNT.replace('small.dynamics.caller', 'small.room.caller')
@@ -214,7 +225,7 @@ def test_a_function_of_another_folder_stays_cached_until_a_possible_callee_chang
 
     assert call_from_room() == '30.0\n0 1\n'
     (package / 'nodes').mkdir()
-    (package / 'nodes' / 'new.py').write_text('x = 1')      # what nobody compiled imports
+    (package / 'nodes' / 'new.py').write_text('x = 1')  # what nobody compiled imports
     assert call_from_room() == '30.0\n1 0\n'
     write_callee(package, 'x + 2.0')
     assert call_from_room() == '40.0\n0 1\n'
@@ -244,12 +255,14 @@ def test_functions_of_other_packages_are_not_cached_on_disk():
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='nothing is compiled')
-def test_cached_callees_do_not_hide_that_the_step_is_missing(tmp_path,
-                                                                              monkeypatch):
+def test_cached_callees_do_not_hide_that_the_step_is_missing(tmp_path, monkeypatch):
     from flex_robot_sim.dynamics.integrators import advance
     from flex_robot_sim.spatial.exponential import set_rotation
-    little, longest = ((function._cache._impl.filename_base + '.nbi')    # as Numba names them
-                       for function in (set_rotation, advance))
+
+    little, longest = (
+        (function._cache._impl.filename_base + '.nbi')  # as Numba names them
+        for function in (set_rotation, advance)
+    )
     monkeypatch.setattr(compiled_module, '_cache_folder', lambda room: tmp_path)
     tmp_path.joinpath(little).touch()
     assert compiled_module.must_compile()

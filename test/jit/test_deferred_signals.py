@@ -44,6 +44,7 @@ def interrupted_call(function, *arguments):
 
 def make_functions():
     """Return a compiled function that calls another one, both fresh."""
+
     @compiled
     def inner(x):
         return 2.0 * x
@@ -51,6 +52,7 @@ def make_functions():
     @compiled
     def outer(x):
         return inner(x) + 1.0
+
     return outer
 
 
@@ -221,8 +223,10 @@ print(len(seen) > 3, seen == raised, len(compiled.buffer))
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
 def test_alarms_while_machine_code_is_loaded_are_not_lost_and_cause_no_recompilation():
-    subprocess.run(run_text("import flex_robot_sim as frs; "
-                            "frs.Simulation(frs.load('single_link')).step()"), check=True)
+    subprocess.run(
+        run_text("import flex_robot_sim as frs; frs.Simulation(frs.load('single_link')).step()"),
+        check=True,
+    )
     run = subprocess.run(run_text(LOADS), capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, 'True True 0\n', '')
 

@@ -8,8 +8,18 @@ from forks import Forks
 
 from flex_robot_sim.jit.typing_rules import ARITHMETIC, COMPARISONS, DIVISIONS
 
-KINDS = ('float64', 'int64', 'float32', 'int32', 'uint64', 'boolean', 'complex128',
-         'Literal[int](2)', 'float64[::1]', 'int64[:, ::1]')
+KINDS = (
+    'float64',
+    'int64',
+    'float32',
+    'int32',
+    'uint64',
+    'boolean',
+    'complex128',
+    'Literal[int](2)',
+    'float64[::1]',
+    'int64[:, ::1]',
+)
 # of each operator and each pair of types what Numba finds, as lines of text
 RESOLVE = f"""
 import itertools, operator, sys
@@ -38,16 +48,18 @@ for name in sorted({[one.__name__ for one in (*ARITHMETIC, *DIVISIONS, *COMPARIS
 def resolved(tmp_path):
     """Return the output of lines of code in a process with plain Numba."""
     with Forks(tmp_path, 'import numba.core.registry', os.environ) as forks:
+
         def resolve(*words):
             run = forks.run(['-c', RESOLVE, *words], tmp_path, {**os.environ})
             assert run.returncode == 0, run.stderr
             return run.stdout.splitlines()
+
         yield resolve
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
 def test_operators_of_all_kinds_have_the_types_of_plain_numba(resolved):
     by_itself = resolved()
-    assert len(by_itself) == 12 * len(KINDS)**2
+    assert len(by_itself) == 12 * len(KINDS) ** 2
     assert resolved('shortcuts') == by_itself
-    assert resolved('wrong') != by_itself       # so the rules are used
+    assert resolved('wrong') != by_itself  # so the rules are used

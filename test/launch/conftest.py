@@ -4,7 +4,7 @@ import pytest
 from launch_processes import CALM, PATIENCE, LaunchProcess
 from ros_observer import observer, the_observer
 
-__all__ = ['observer', 'the_observer']      # fixtures
+__all__ = ['observer', 'the_observer']  # fixtures
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ def launch():
 @pytest.fixture
 def launched(launch):
     """Return a function: exit code and lines of a launch that ends by itself."""
+
     def run(name, **arguments):
         process = launch(name, **arguments)
         return process.wait(PATIENCE), '\n'.join(process.lines)
+
     return run

@@ -10,7 +10,7 @@ from node_processes import Process
 from project_files import ROOT
 
 FOLDER = ROOT / 'launch'
-PATIENCE = 120.0        # machine code may have to be compiled first                         [s]
+PATIENCE = 120.0  # machine code may have to be compiled first                         [s]
 # test, nodes and DDS share the machine with whatever else runs: more patience with silence
 CALM = """
 /**:
@@ -33,8 +33,9 @@ sys.exit(service.run())
 
 def included(name, **arguments):
     """Return the action that includes a launch file with arguments."""
-    return IncludeLaunchDescription(PythonLaunchDescriptionSource(str(FOLDER / name)),
-                                    launch_arguments=texts(arguments))
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(FOLDER / name)), launch_arguments=texts(arguments)
+    )
 
 
 class LaunchProcess(Process):
@@ -43,8 +44,9 @@ class LaunchProcess(Process):
     def __init__(self, name, **arguments):
         """Start the launch file with arguments."""
         words = [f'{key}:={value}' for key, value in texts(arguments)]
-        super().__init__([sys.executable, '-c', PROGRAM, str(FOLDER / name), *words],
-                         start_new_session=True)
+        super().__init__(
+            [sys.executable, '-c', PROGRAM, str(FOLDER / name), *words], start_new_session=True
+        )
 
     def process_id(self, program):
         """Return the process id of a program that it has started."""

@@ -56,9 +56,12 @@ def settings(tmp_path, log):
 
 @launch_pytest.fixture
 def system(settings):
-    return LaunchDescription([
-        included(NAME, namespace='lab', twin='true', params_file=settings, use_rviz='false'),
-        ReadyToTest()])
+    return LaunchDescription(
+        [
+            included(NAME, namespace='lab', twin='true', params_file=settings, use_rviz='false'),
+            ReadyToTest(),
+        ]
+    )
 
 
 class Bench:
@@ -74,8 +77,9 @@ class Bench:
 
     def enable(self, is_on=True):
         """Arm or disarm, whatever comes of it."""
-        return self._observer.call(SetBool, f'{self.namespace}/bridge/enable',
-                                   SetBool.Request(data=is_on))
+        return self._observer.call(
+            SetBool, f'{self.namespace}/bridge/enable', SetBool.Request(data=is_on)
+        )
 
     def set_off(self):
         """Arm, and return when both joints are on their way to a place far off."""
@@ -101,7 +105,8 @@ class Bench:
     def go_to(self, target):
         """Send the controller to a target."""
         self._observer.publisher(JointState, f'{self.namespace}/controller/reference').publish(
-            JointState(name=DRIVEN, position=target))
+            JointState(name=DRIVEN, position=target)
+        )
 
     def hear_state(self, condition):
         """Return the first joint state that fits."""
@@ -110,21 +115,32 @@ class Bench:
     def hear_of_control(self):
         """Return when the controller moves the arm; it refuses targets before."""
         self._observer.hear(
-            DiagnosticArray, '/diagnostics', lambda message: any(
-                status.name.startswith(f'{self.namespace}/controller') and status.message not in
-                ('no joint states: efforts are zero', 'the arm takes no efforts now')
-                for status in message.status))
+            DiagnosticArray,
+            '/diagnostics',
+            lambda message: any(
+                status.name.startswith(f'{self.namespace}/controller')
+                and status.message
+                not in ('no joint states: efforts are zero', 'the arm takes no efforts now')
+                for status in message.status
+            ),
+        )
 
     def hear_of(self, line):
         """Return the first DiagnosticArray of the bridge that says so."""
         return self._observer.hear(
-            DiagnosticArray, '/diagnostics', lambda message: message.status[0].message == line
-            and message.status[0].name == f'{self.namespace}/bridge: rig')
+            DiagnosticArray,
+            '/diagnostics',
+            lambda message: (
+                message.status[0].message == line
+                and message.status[0].name == f'{self.namespace}/bridge: rig'
+            ),
+        )
 
 
 @pytest.mark.launch(fixture=system)
 def test_the_controller_moves_the_bench_to_a_target_up_to_its_friction(
-        system, observer, log, capsys):
+    system, observer, log, capsys
+):
     bench = Bench(observer, '/lab')
     bench.hear_of('disarmed and not homed: call zero, then enable to arm')
     answer = bench.enable()
@@ -147,7 +163,8 @@ def test_the_controller_moves_the_bench_to_a_target_up_to_its_friction(
     def has_arrived():
         last = moving[-100:]
         return len(moving) > 500 and all(
-            abs(state.velocity[0]) < 1e-3 and abs(state.velocity[1]) < 1e-2 for state in last)
+            abs(state.velocity[0]) < 1e-3 and abs(state.velocity[1]) < 1e-2 for state in last
+        )
 
     observer.spin_until(has_arrived, what='rest')
     for place, target, bound in zip(moving[-1].position, TARGET, bounds):
@@ -162,7 +179,8 @@ def test_the_controller_moves_the_bench_to_a_target_up_to_its_friction(
 
 
 def test_ctrl_c_in_motion_disarms_the_board_and_ends_everything(
-        launch, observer, emulator, settings):
+    launch, observer, emulator, settings
+):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
     bench.set_off()
@@ -175,7 +193,8 @@ def test_ctrl_c_in_motion_disarms_the_board_and_ends_everything(
 
 
 def test_killed_bridge_ends_the_launch_with_code_1_and_the_watchdog_stops_the_board(
-        launch, observer, emulator, settings):
+    launch, observer, emulator, settings
+):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
     bench.set_off()
@@ -184,12 +203,14 @@ def test_killed_bridge_ends_the_launch_with_code_1_and_the_watchdog_stops_the_bo
     assert process.count('bridge-1 has failed, and without it the others are of no use') == 1
     assert process.count('[controller-2]: process has finished cleanly') == 1
     state, faults, moving = emulator.call(
-        lambda rig: (rig.board.state, rig.board.faults, rig.board.is_moving))
+        lambda rig: (rig.board.state, rig.board.faults, rig.board.is_moving)
+    )
     assert (state, faults, moving) == (State.FAULT, Fault.WATCHDOG, 0)
 
 
 def test_unplugged_bench_comes_back_disarmed_and_goes_on_when_it_is_enabled(
-        launch, observer, emulator, settings):
+    launch, observer, emulator, settings
+):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
     assert bench.call('bridge/zero').success
@@ -206,14 +227,18 @@ def test_unplugged_bench_comes_back_disarmed_and_goes_on_when_it_is_enabled(
     bench.hear_state(lambda state: state.velocity[0] > 0.01)
 
 
-@pytest.mark.parametrize('arguments, line', [
-    ({'serial_port': '/dev/no_such_port'}, 'bridge: /dev/no_such_port: there is no such port'),
-    ({'robot': 'two_link'}, 'is no bench: it needs a prismatic joint, then a revolute one'),
-    ({'robot': 'no_such_robot'}, 'no_such_robot'),
-    ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
-    ({'baud': 'fast'}, "baud = 'fast' must be a number: of the port [baud]"),
-    ({'twin': 'maybe'}, 'Argument "twin" provided value "maybe" is not valid'),
-], ids=str)
+@pytest.mark.parametrize(
+    'arguments, line',
+    [
+        ({'serial_port': '/dev/no_such_port'}, 'bridge: /dev/no_such_port: there is no such port'),
+        ({'robot': 'two_link'}, 'is no bench: it needs a prismatic joint, then a revolute one'),
+        ({'robot': 'no_such_robot'}, 'no_such_robot'),
+        ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
+        ({'baud': 'fast'}, "baud = 'fast' must be a number: of the port [baud]"),
+        ({'twin': 'maybe'}, 'Argument "twin" provided value "maybe" is not valid'),
+    ],
+    ids=str,
+)
 def test_a_wrong_argument_ends_the_launch_with_a_line(launched, arguments, line):
     code, said = launched(NAME, **arguments)
     assert code == 1 and line in said and 'Traceback' not in said
@@ -221,8 +246,12 @@ def test_a_wrong_argument_ends_the_launch_with_a_line(launched, arguments, line)
 
 def test_bench_with_a_flexible_joint_ends_the_launch_with_the_reason(launched, tmp_path):
     file = tmp_path / 'bench.urdf'
-    file.write_text((share_folder() / 'urdf' / 'rig.urdf').read_text('utf-8').replace(
-        '<joint name="turn" rotor', '<joint name="turn" stiffness="40" rotor'), 'utf-8')
+    file.write_text(
+        (share_folder() / 'urdf' / 'rig.urdf')
+        .read_text('utf-8')
+        .replace('<joint name="turn" rotor', '<joint name="turn" stiffness="40" rotor'),
+        'utf-8',
+    )
     code, said = launched(NAME, robot=file)
     assert code == 1 and 'Traceback' not in said
     assert 'is no bench: joint "turn" is flexible' in said

@@ -12,16 +12,25 @@ NAME = 'simulation.launch.py'
 
 @launch_pytest.fixture(params=['true', 'inside'])
 def system(request, calm):
-    return LaunchDescription([
-        included(NAME, namespace='left', use_controller=request.param, use_rviz='false',
-                 params_file=calm),
-        ReadyToTest()])
+    return LaunchDescription(
+        [
+            included(
+                NAME,
+                namespace='left',
+                use_controller=request.param,
+                use_rviz='false',
+                params_file=calm,
+            ),
+            ReadyToTest(),
+        ]
+    )
 
 
 @pytest.mark.launch(fixture=system)
 def test_the_arm_is_held_where_it_starts_in_its_namespace(system, observer):
-    state = observer.hear(JointState, '/left/joint_states',
-                          lambda state: any(state.effort) and any(state.velocity))
+    state = observer.hear(
+        JointState, '/left/joint_states', lambda state: any(state.effort) and any(state.velocity)
+    )
     # it sags by less than a degree when the controller takes over
     assert max(map(abs, state.position)) < 0.02
     assert set(state.name) < set(observer.hear(JointState, '/left/display_joint_states').name)
@@ -53,35 +62,60 @@ def test_arguments_of_a_xacro_file_reach_every_node(launch, observer, calm, tmp_
     """They are written as for `flexsim check`: NAME:=VALUE, with spaces between."""
     path = tmp_path / 'arm.urdf.xacro'
     path.write_text(XACRO)
-    process = launch(NAME, robot=path, xacro_arguments='joint:=wrist place:=0.3',
-                     namespace='xacro', params_file=calm)
+    process = launch(
+        NAME,
+        robot=path,
+        xacro_arguments='joint:=wrist place:=0.3',
+        namespace='xacro',
+        params_file=calm,
+    )
     state = observer.hear(JointState, '/xacro/joint_states')
     target = observer.hear(JointState, '/xacro/controller/target')
     assert list(state.name) == list(target.name) == ['wrist']
     assert not process.count('Traceback')
 
 
-@pytest.mark.parametrize('arguments, line', [
-    ({'robot': 'no_such_robot'}, 'no_such_robot'),
-    ({'record_file': '/no/such/folder/run.mcap'},
-     'record_file = "/no/such/folder/run.mcap" cannot be written: No such file or directory. Name '
-     'a file in a folder of yours'),
-    ({'xacro_arguments': 'joint=wrist'},
-     '"joint=wrist" is no argument for xacro. Write NAME:=VALUE'),
-    ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
-    ({'use_controller': 'maybe'}, 'Argument "use_controller" provided value "maybe" is not valid'),
-])
+@pytest.mark.parametrize(
+    'arguments, line',
+    [
+        ({'robot': 'no_such_robot'}, 'no_such_robot'),
+        (
+            {'record_file': '/no/such/folder/run.mcap'},
+            'record_file = "/no/such/folder/run.mcap" cannot be written: No such file or '
+            'directory. Name a file in a folder of yours',
+        ),
+        (
+            {'xacro_arguments': 'joint=wrist'},
+            '"joint=wrist" is no argument for xacro. Write NAME:=VALUE',
+        ),
+        ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
+        (
+            {'use_controller': 'maybe'},
+            'Argument "use_controller" provided value "maybe" is not valid',
+        ),
+    ],
+)
 def test_a_wrong_argument_ends_the_launch_with_a_line(launched, arguments, line):
     code, said = launched(NAME, **arguments)
     assert code == 1 and line in said and 'Traceback' not in said
 
 
-@pytest.mark.parametrize('name, argument, line', [
-    (NAME, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
-    ('hil.launch.py', 'serialport', 'there is no launch argument "serialport". Did you mean '
-     '"serial_port"'),
-    ('shaper.launch.py', 'shapper', 'there is no launch argument "shapper". Did you mean '
-     '"shaper"')])
+@pytest.mark.parametrize(
+    'name, argument, line',
+    [
+        (NAME, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
+        (
+            'hil.launch.py',
+            'serialport',
+            'there is no launch argument "serialport". Did you mean "serial_port"',
+        ),
+        (
+            'shaper.launch.py',
+            'shapper',
+            'there is no launch argument "shapper". Did you mean "shaper"',
+        ),
+    ],
+)
 def test_a_misspelt_argument_ends_every_launch_file_with_a_line(launched, name, argument, line):
     code, said = launched(name, **{argument: 'x'})
     assert code == 1 and line in said and 'Traceback' not in said

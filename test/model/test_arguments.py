@@ -12,36 +12,70 @@ ARM = swinging_arm()
 Q = np.zeros(ARM.size)
 
 
-@pytest.mark.parametrize('function, more', [
-    (frs.Simulation, ()), (frs.frequencies, ()), (frs.modes, ()), (frs.linearise, ()),
-    (frs.equilibrium, ()), (frs.with_payload, ('tool', 1.0)), (frs.mass_matrix, (Q,)),
-    (frs.nonlinear_effects, (Q,)), (frs.gravity_forces, (Q,)), (frs.inverse_dynamics, (Q,)),
-    (frs.forward_dynamics, (Q,)), (frs.actuated_coordinates, ()), (frs.curvatures, (Q,)),
-    (frs.pose, (Q,)), (frs.jacobian, (Q,)), (frs.twist, (Q, Q)),
-    (frs.twist_rate, (Q, Q, Q)),
-])
+@pytest.mark.parametrize(
+    'function, more',
+    [
+        (frs.Simulation, ()),
+        (frs.frequencies, ()),
+        (frs.modes, ()),
+        (frs.linearise, ()),
+        (frs.equilibrium, ()),
+        (frs.with_payload, ('tool', 1.0)),
+        (frs.mass_matrix, (Q,)),
+        (frs.nonlinear_effects, (Q,)),
+        (frs.gravity_forces, (Q,)),
+        (frs.inverse_dynamics, (Q,)),
+        (frs.forward_dynamics, (Q,)),
+        (frs.actuated_coordinates, ()),
+        (frs.curvatures, (Q,)),
+        (frs.pose, (Q,)),
+        (frs.jacobian, (Q,)),
+        (frs.twist, (Q, Q)),
+        (frs.twist_rate, (Q, Q, Q)),
+    ],
+)
 def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
     with pytest.raises(frs.SettingError) as caught:
         function('two_link', *more)
     assert str(caught.value) == "'two_link' is no arm: load one by flex_robot_sim.load(robot)"
 
 
-@pytest.mark.parametrize('call, expected', [
-    (lambda: frs.Simulation(ARM, {'time_step': 1e-3}),
-     "settings = {'time_step': 0.001} must be SimulationSettings(time_step=...)"),
-    (lambda: frs.SimulationSettings(iterations=10**9),
-     'iterations = 1000000000 must be <= 1000: of the implicit scheme in a step, at least'),
-    (lambda: frs.load('two_link', gravity='down'), 'gravity must be three finite numbers [m/s2]'),
-    (lambda: frs.with_payload(ARM, ['tool'], 1.0),
-     """no link "['tool']" that carries a payload. Known: arm, forearm, tool"""),
-    (lambda: frs.equilibrium(ARM, pushes=3),
-     'pushes = 3 must be a list of Push(link, force, moment, point, follows)'),
-    (lambda: frs.equilibrium(ARM, pushes=[('tool', (1, 0, 0))]),
-     "pushes = [('tool', (1, 0, 0))] must be a list of Push(link, force, moment, point, follows)"),
-    (lambda: frs.equilibrium(ARM, pushes=frs.Push('tool', 1, 2, 3)),
-     "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list of "
-     'Push(link, force, moment, point, follows)'),
-])
+@pytest.mark.parametrize(
+    'call, expected',
+    [
+        (
+            lambda: frs.Simulation(ARM, {'time_step': 1e-3}),
+            "settings = {'time_step': 0.001} must be SimulationSettings(time_step=...)",
+        ),
+        (
+            lambda: frs.SimulationSettings(iterations=10**9),
+            'iterations = 1000000000 must be <= 1000: of the implicit scheme in a step, at least',
+        ),
+        (
+            lambda: frs.load('two_link', gravity='down'),
+            'gravity must be three finite numbers [m/s2]',
+        ),
+        (
+            lambda: frs.with_payload(ARM, ['tool'], 1.0),
+            """no link "['tool']" that carries a payload. Known: arm, forearm, tool""",
+        ),
+        (
+            lambda: frs.equilibrium(ARM, pushes=3),
+            'pushes = 3 must be a list of Push(link, force, moment, point, follows)',
+        ),
+        (
+            lambda: frs.equilibrium(ARM, pushes=[('tool', (1, 0, 0))]),
+            "pushes = [('tool', (1, 0, 0))] must be a list of Push(link, force, moment, point, "
+            'follows)',
+        ),
+        (
+            lambda: frs.equilibrium(ARM, pushes=frs.Push('tool', 1, 2, 3)),
+            "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list "
+            'of '
+            'Push(link, force, moment, point, follows)',
+        ),
+    ],
+)
 def test_an_argument_of_the_wrong_type_is_a_one_line_error(call, expected):
     with pytest.raises(frs.SettingError) as caught:
         call()
@@ -68,5 +102,6 @@ def test_a_missing_mode_is_a_one_line_error():
     for mode in (count, -count - 1, 99):
         with pytest.raises(SettingError) as caught:
             found.shape(mode)
-        assert str(caught.value) == (f'mode = {mode} must be a whole number below the number of '
-                                     f'modes, {count}')
+        assert str(caught.value) == (
+            f'mode = {mode} must be a whole number below the number of modes, {count}'
+        )

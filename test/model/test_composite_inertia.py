@@ -30,18 +30,35 @@ def test_the_inertia_of_a_shoulder_is_largest_with_the_arm_extended(reach, poses
 def test_the_vectorised_inertia_equals_that_of_single_poses(name):
     description = frs.read_description(name)
     joints = [joint for joint in description.joints if joint.moves]
-    low = np.array([-1.0 if joint.kind == 'prismatic' and joint.lower == -np.inf else
-                    max(joint.lower, -np.pi) for joint in joints])
-    high = np.array([1.0 if joint.kind == 'prismatic' and joint.upper == np.inf else
-                     min(joint.upper, np.pi) for joint in joints])
+    low = np.array(
+        [
+            -1.0
+            if joint.kind == 'prismatic' and joint.lower == -np.inf
+            else max(joint.lower, -np.pi)
+            for joint in joints
+        ]
+    )
+    high = np.array(
+        [
+            1.0 if joint.kind == 'prismatic' and joint.upper == np.inf else min(joint.upper, np.pi)
+            for joint in joints
+        ]
+    )
     shares, inertias = np.random.default_rng(0).uniform(size=(RANDOM_POSES, len(joints))), []
     for pose in [0.0 * low, *(low + shares * (high - low))]:
-        _, moved = moments_beyond(description, {
-            joint.name: place for joint, place in zip(joints, pose)})
-        inertias.append([moved[joint.child].mass if joint.kind == 'prismatic' else
-                         np.trace(moved[joint.child].second)
-                         - joint.axis @ moved[joint.child].second @ joint.axis
-                         for joint in joints])
+        _, moved = moments_beyond(
+            description, {joint.name: place for joint, place in zip(joints, pose)}
+        )
+        inertias.append(
+            [
+                moved[joint.child].mass
+                if joint.kind == 'prismatic'
+                else np.trace(moved[joint.child].second)
+                - joint.axis @ moved[joint.child].second @ joint.axis
+                for joint in joints
+            ]
+        )
     rotors = [joint.reflected_inertia if np.isinf(joint.stiffness) else 0.0 for joint in joints]
-    np.testing.assert_allclose(largest_inertias(description), np.max(inertias, axis=0) + rotors,
-                               rtol=1e-12)
+    np.testing.assert_allclose(
+        largest_inertias(description), np.max(inertias, axis=0) + rotors, rtol=1e-12
+    )

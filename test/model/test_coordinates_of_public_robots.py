@@ -65,8 +65,9 @@ def test_a_batch_has_the_poses_and_twists_of_pinocchio(path):
         pytest.skip('Pinocchio gives mimicking fingers and endless joints more coordinates')
     data, frame = model.createData(), model.getFrameId(arm.tool)
     batch, rng = frs.Batch(arm, 3), np.random.default_rng(6)
-    q = rng.uniform(np.maximum(arm.arrays.lower, -1.0), np.minimum(arm.arrays.upper, 1.0),
-                    (3, arm.nq))
+    q = rng.uniform(
+        np.maximum(arm.arrays.lower, -1.0), np.minimum(arm.arrays.upper, 1.0), (3, arm.nq)
+    )
     v = rng.standard_normal((3, arm.nv))
     batch.set_state(q, v)
     poses, twists = batch.pose(), batch.twist(representation='hybrid')

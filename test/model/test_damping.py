@@ -32,7 +32,7 @@ def ratios(arm):
     units = np.eye(arm.size)[rows]
     single_energies = np.array([reference.spring_energy(e) for e in units])
     K = np.array([[reference.spring_energy(a + b) for b in units] for a in units])
-    K += -single_energies - single_energies[:, None]                    # the energy is quadratic
+    K += -single_energies - single_energies[:, None]  # the energy is quadratic
     n, D = rows.size, spring_matrices(arm.arrays)[1][np.ix_(rows, rows)]
     # scaled by mass, so metres and radians are comparable
     scale = np.sqrt(np.diag(M))
@@ -41,8 +41,9 @@ def ratios(arm):
     assert np.linalg.eigvalsh(D)[0] > -1e-12 * np.linalg.eigvalsh(D)[-1]
     rates = np.sqrt(rates)
     # in (omega x, x') of the modes, including their coupling
-    block = np.block([[np.zeros((n, n)), np.diag(rates)],
-                      [-np.diag(rates), -shapes.T @ D @ shapes]])
+    block = np.block(
+        [[np.zeros((n, n)), np.diag(rates)], [-np.diag(rates), -shapes.T @ D @ shapes]]
+    )
     found = eig(block, right=False)
     return -found.real / np.abs(found)
 
@@ -51,26 +52,44 @@ def loaded(places, discretisation=DISCRETISATION, mass=1.0):
     """Return a beam of 1 m and 2 kg with eccentric bodies at some positions along it."""
     parts = []
     for i, x in enumerate(places):
-        parts += [link(f'load_{i}', mass, '0.02 0.05 -0.03', (0.01, 0.02, 0.02)),
-                  joint(f'to_{i}', 'fixed', 'arm', f'load_{i}', f'<origin xyz="{x} 0 0.04"/>')]
-    return arm_of(robot(link(), joint(), *parts,
-                        flexibility(beam(SECTION + discretisation + DAMPED))))
+        parts += [
+            link(f'load_{i}', mass, '0.02 0.05 -0.03', (0.01, 0.02, 0.02)),
+            joint(f'to_{i}', 'fixed', 'arm', f'load_{i}', f'<origin xyz="{x} 0 0.04"/>'),
+        ]
+    return arm_of(
+        robot(link(), joint(), *parts, flexibility(beam(SECTION + discretisation + DAMPED)))
+    )
 
 
 def chain(first, second):
     """Return two beams on hinges, the second across the first."""
-    return arm_of(robot(
-        link('one'), joint('shoulder', child='one'), link('two'),
-        joint('elbow', parent='one', child='two',
-              inside='<origin xyz="1 0 0" rpy="0 0.4 1.2"/><axis xyz="0 0 1"/>'),
-        link('tool', 0.5, '0.1 0 0', (0.01, 0.01, 0.01)),
-        joint('grip', 'fixed', 'two', 'tool', '<origin xyz="1 0.1 0"/>'),
-        flexibility(beam(SECTION + first, name='one'), beam(SECTION + second, name='two'))))
+    return arm_of(
+        robot(
+            link('one'),
+            joint('shoulder', child='one'),
+            link('two'),
+            joint(
+                'elbow',
+                parent='one',
+                child='two',
+                inside='<origin xyz="1 0 0" rpy="0 0.4 1.2"/><axis xyz="0 0 1"/>',
+            ),
+            link('tool', 0.5, '0.1 0 0', (0.01, 0.01, 0.01)),
+            joint('grip', 'fixed', 'two', 'tool', '<origin xyz="1 0.1 0"/>'),
+            flexibility(beam(SECTION + first, name='one'), beam(SECTION + second, name='two')),
+        )
+    )
 
 
-@pytest.mark.parametrize('discretisation', [
-    with_modes(3, 2, 2, 1), with_modes(3, 2, boundary='free'), with_modes(2, 2, boundary='mass'),
-    with_elements(4, bending_y='all', torsion='all')])
+@pytest.mark.parametrize(
+    'discretisation',
+    [
+        with_modes(3, 2, 2, 1),
+        with_modes(3, 2, boundary='free'),
+        with_modes(2, 2, boundary='mass'),
+        with_elements(4, bending_y='all', torsion='all'),
+    ],
+)
 @pytest.mark.parametrize('tip_mass', [0.0, 0.3])
 def test_every_mode_of_a_beam_in_one_segment_has_the_ratio(discretisation, tip_mass):
     arm = beam_arm(f'{discretisation}{DAMPED}', tip_mass=tip_mass)
@@ -82,12 +101,14 @@ ARMS = {
     'load at mid-span': lambda: loaded([0.5]),
     'loads at both ends and between': lambda: loaded([0.0, 0.3, 1.0]),
     'heavy load at mid-span': lambda: loaded([0.5], mass=200.0),
-    'elements': lambda: loaded([0.5, 1.0], with_elements(3, bending_y='all', bending_z='all',
-                                                         torsion='all')),
+    'elements': lambda: loaded(
+        [0.5, 1.0], with_elements(3, bending_y='all', bending_z='all', torsion='all')
+    ),
     'segments': lambda: loaded([0.5, 1.0], with_modes(2, 2, 1, segments=3)),
     'chain': lambda: chain(with_modes(2, 2, 1) + DAMPED, with_modes(3, 1, 1, 1) + DAMPED),
-    'chain of segments': lambda: chain(with_modes(2, 1, 1, segments=2) + DAMPED,
-                                       with_modes(2, 1, segments=3) + DAMPED),
+    'chain of segments': lambda: chain(
+        with_modes(2, 1, 1, segments=2) + DAMPED, with_modes(2, 1, segments=3) + DAMPED
+    ),
     'every feature': lambda: arm_of(every_feature(damping=True)),
 }
 
@@ -102,7 +123,8 @@ def test_every_mode_of_an_arm_with_locked_joints_has_the_ratio(name):
 def test_every_mode_of_a_shipped_arm_has_the_described_ratio(name):
     arm = load(name)
     expected = arm.description.links[-3].beam or next(
-        item.beam for item in arm.description.links if item.beam)
+        item.beam for item in arm.description.links if item.beam
+    )
     np.testing.assert_allclose(ratios(arm), expected.damping_ratio, rtol=1e-5)
 
 
@@ -130,8 +152,12 @@ def test_forces_and_losses_agree_with_the_damping_matrix():
     still, flow = np.zeros(arm.size), np.zeros(2)
     D = spring_matrices(arm.arrays)[1]
     set_forces(arm.arrays, still, qd, np.zeros(2), 0.0, still, work)
-    np.testing.assert_allclose(work.force[elastic_rows], -(D @ qd)[elastic_rows], rtol=1e-12,
-                               atol=1e-12 * abs(D @ qd).max())
+    np.testing.assert_allclose(
+        work.force[elastic_rows],
+        -(D @ qd)[elastic_rows],
+        rtol=1e-12,
+        atol=1e-12 * abs(D @ qd).max(),
+    )
     add_powers(arm.arrays, still, qd, still, np.zeros(2), 0.0, 0.5, work, flow)
     assert flow[1] == pytest.approx(0.5 * qd @ D @ qd, rel=1e-12)
 

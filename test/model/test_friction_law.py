@@ -22,7 +22,7 @@ STRIBECK = np.array([0.0, 1.0, 0.5, 0.02, 0.01])
 
 
 def test_smoothed_friction_opposes_motion_and_its_slope_is_its_derivative():
-    for rate in (0.1, 1.0, 20.0):       # ten times the rate of smoothing: 1 - tanh(10) = 4e-9
+    for rate in (0.1, 1.0, 20.0):  # ten times the rate of smoothing: 1 - tanh(10) = 4e-9
         assert smoothed_friction(rate, COULOMB_ONLY)[0] == pytest.approx(0.2, rel=1e-8)
         assert smoothed_friction(-rate, COULOMB_ONLY)[0] < 0.0
     for rate in (0.0, 3e-3, 1e-2, -2e-2):
@@ -43,7 +43,8 @@ def test_the_row_of_a_joint_has_the_numbers_of_its_description():
     assert table.tolist() == [[0.3, 1.5, 1.0, 0.04, 0.01]]
     assert static_frictions(table).tolist() == [2.5] and has_dry_friction(table)
     assert smoothed_slopes_at_rest(table) == pytest.approx(
-        [along(lambda t: smoothed_friction(t, table[0])[0], 1e-6)], rel=1e-6)
+        [along(lambda t: smoothed_friction(t, table[0])[0], 1e-6)], rel=1e-6
+    )
     smooth = without_dry_friction(table)
     assert not has_dry_friction(smooth) and has_friction(smooth)
 

@@ -13,15 +13,16 @@ def polynomial_points(count, shapes=2, seed=0):
     """Random mass points on a beam with a few shapes that are powers of x."""
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(0.0, 2.0, count))
-    shape = x[:, None]**np.arange(2, 2 + shapes)
-    H = rng.normal(size=(shapes, shapes)) * x[:, None, None]**3
+    shape = x[:, None] ** np.arange(2, 2 + shapes)
+    H = rng.normal(size=(shapes, shapes)) * x[:, None, None] ** 3
     return MassPoints(rng.uniform(0.1, 0.3, count), x, shape, H)
 
 
 def sums(points):
     """Return the sums of all products of two fields of the points."""
-    fields = np.column_stack([np.ones(len(points.mass)), points.x, points.shape,
-                              points.H.reshape(len(points.mass), -1)])
+    fields = np.column_stack(
+        [np.ones(len(points.mass)), points.x, points.shape, points.H.reshape(len(points.mass), -1)]
+    )
     return fields.T @ (points.mass[:, None] * fields)
 
 
@@ -49,15 +50,20 @@ def with_split_points(arm):
     """Return the same arm with each mass point of its first beam split in two."""
     arrays = arm.arrays
     body = int(np.flatnonzero(np.diff(arrays.point_start))[0])
-    own = slice(*arrays.point_start[body:body + 2])
+    own = slice(*arrays.point_start[body : body + 2])
     mass = arrays.point_mass.copy()
     mass[own] *= 0.5
     later = np.arange(len(arrays.parent) + 1) > body
     start = arrays.point_start + (own.stop - own.start) * later
-    doubled = {name: np.concatenate([values[:own.stop], values[own], values[own.stop:]])
-               for name, values in (('point_mass', mass), ('point_x', arrays.point_x),
-                                    ('point_shape', arrays.point_shape),
-                                    ('point_H', arrays.point_H))}
+    doubled = {
+        name: np.concatenate([values[: own.stop], values[own], values[own.stop :]])
+        for name, values in (
+            ('point_mass', mass),
+            ('point_x', arrays.point_x),
+            ('point_shape', arrays.point_shape),
+            ('point_H', arrays.point_H),
+        )
+    }
     return replace(arm, arrays=arrays._replace(point_start=start, **doubled))
 
 

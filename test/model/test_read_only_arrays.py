@@ -10,11 +10,15 @@ import flex_robot_sim as frs
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.util.read_only import make_read_only, read_only
 
-WAYS = {'loaded': lambda arm: arm, 'copied': copy.copy, 'deep-copied': copy.deepcopy,
-        'pickled': lambda arm: pickle.loads(pickle.dumps(arm)),
-        'with payload': lambda arm: frs.with_payload(arm, 'tool', 0.1),
-        'with parameters': lambda arm: frs.with_parameters(arm, {'forearm.EIz': ('*', 1.1)}),
-        'of a simulation': lambda arm: frs.Simulation(arm).arm}
+WAYS = {
+    'loaded': lambda arm: arm,
+    'copied': copy.copy,
+    'deep-copied': copy.deepcopy,
+    'pickled': lambda arm: pickle.loads(pickle.dumps(arm)),
+    'with payload': lambda arm: frs.with_payload(arm, 'tool', 0.1),
+    'with parameters': lambda arm: frs.with_parameters(arm, {'forearm.EIz': ('*', 1.1)}),
+    'of a simulation': lambda arm: frs.Simulation(arm).arm,
+}
 
 
 def arrays_below(value):
@@ -34,8 +38,18 @@ def arrays_below(value):
 @pytest.mark.parametrize('way', WAYS.values(), ids=WAYS)
 def test_no_array_of_an_arm_and_its_description_can_be_written(way):
     arm = way(frs.load('two_link'))
-    arrays = [*arrays_below([arm.arrays, arm.frames, arm.carried_bodies, arm.payloads,
-                             arm.description.links, arm.description.joints])]
+    arrays = [
+        *arrays_below(
+            [
+                arm.arrays,
+                arm.frames,
+                arm.carried_bodies,
+                arm.payloads,
+                arm.description.links,
+                arm.description.joints,
+            ]
+        )
+    ]
     assert len(arrays) > 80
     for array in arrays:
         with pytest.raises(ValueError, match='read-only'):
@@ -46,8 +60,18 @@ def test_the_beams_that_arms_share_cannot_be_written():
     arm = frs.load('two_link')
     for beam in arm.beams.values():
         shapes = [array for one in beam.shapes.values() for array in (one.mix, one.breaks)]
-        for array in (beam.stiffness, beam.stations, beam.weights, beam.section.inertia, *shapes,
-                      beam.Phi, beam.Theta, beam.modal_mass, beam.rotary, *beam.at_end):
+        for array in (
+            beam.stiffness,
+            beam.stations,
+            beam.weights,
+            beam.section.inertia,
+            *shapes,
+            beam.Phi,
+            beam.Theta,
+            beam.modal_mass,
+            beam.rotary,
+            *beam.at_end,
+        ):
             with pytest.raises(ValueError, match='read-only'):
                 array[0] = 1.0
 
@@ -59,7 +83,7 @@ def test_compiled_code_takes_read_only_and_writable_arrays_as_one_type():
     assert arm.arrays._numba_type_ is writable._numba_type_
     assert arm.arrays.read_only() is arm.arrays
     same = writable.read_only()
-    assert same._list.tolist() == writable._list.tolist()       # pointers and shapes
+    assert same._list.tolist() == writable._list.tolist()  # pointers and shapes
 
 
 def test_live_arrays_of_a_batch_stay_writable():

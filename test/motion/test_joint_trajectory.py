@@ -15,15 +15,16 @@ def sines(time):
     """Return positions, velocities and accelerations of all joints."""
     angle = np.array([2.0, 3.0, 5.0]) * time
     rates = np.array([2.0, 3.0, 5.0])
-    return np.array([np.sin(angle), rates * np.cos(angle), -rates**2 * np.sin(angle)])
+    return np.array([np.sin(angle), rates * np.cos(angle), -(rates**2) * np.sin(angle)])
 
 
 def trajectory(form, start=0.0):
     return JointTrajectory(frs.load('two_link'), form, np.zeros(3), start)
 
 
-@pytest.mark.parametrize('count, errors', [(1, (0.0, 1e-6, 1e-5)), (2, (0.0, 0.0, 1e-5)),
-                                           (3, (0.0, 0.0, 0.0))])
+@pytest.mark.parametrize(
+    'count, errors', [(1, (0.0, 1e-6, 1e-5)), (2, (0.0, 0.0, 1e-5)), (3, (0.0, 0.0, 0.0))]
+)
 def test_what_a_function_leaves_out_is_a_difference(count, errors):
     points = trajectory(lambda time: sines(time)[:count])
     for time in np.random.default_rng(0).uniform(-3.0, 3.0, 20):
@@ -46,10 +47,12 @@ def test_a_spline_passes_through_its_positions_and_rests_at_both_ends():
         assert not point.velocity.any() and not point.acceleration.any()
     h = 1e-5
     before, here, after = (points(2.5 + k * h) for k in (-1, 0, 1))
-    np.testing.assert_allclose((after.position - before.position) / (2 * h), here.velocity,
-                               rtol=0, atol=1e-8)
-    np.testing.assert_allclose((after.velocity - before.velocity) / (2 * h), here.acceleration,
-                               rtol=0, atol=1e-3)
+    np.testing.assert_allclose(
+        (after.position - before.position) / (2 * h), here.velocity, rtol=0, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        (after.velocity - before.velocity) / (2 * h), here.acceleration, rtol=0, atol=1e-3
+    )
 
 
 def test_a_function_is_called_once_for_each_time():

@@ -35,8 +35,10 @@ def update(controller, now):
 def long_trajectory(points=20_000, size=0.02):
     times = 1e-3 * np.arange(1, points + 1)
     phase = 2 * np.pi * times / times[-1]
-    positions, velocities = (np.outer(curve, np.ones(3)) for curve in (
-        size * (1 - np.cos(phase)), size * 2 * np.pi / times[-1] * np.sin(phase)))
+    positions, velocities = (
+        np.outer(curve, np.ones(3))
+        for curve in (size * (1 - np.cos(phase)), size * 2 * np.pi / times[-1] * np.sin(phase))
+    )
     velocities[-1] = 0.0
     return Trajectory(NAMES, times, positions, velocities)
 
@@ -71,7 +73,7 @@ def test_the_loop_goes_on_while_another_thread_plans(controller):
         updates += 1
         update(controller, updates * PERIOD)
         time.sleep(1e-4)
-    assert updates > 20         # to plan takes a tenth of a second, even on a fast machine
+    assert updates > 20  # to plan takes a tenth of a second, even on a fast machine
     update(controller, (updates + 1) * PERIOD)
     assert controller.is_moving and controller.refused == 0
 
@@ -80,14 +82,18 @@ def test_to_follow_a_long_plan_takes_no_more_than_to_follow_a_short_one(controll
     plan(controller, long_trajectory())
     began = time.thread_time()
     update(controller, PERIOD)
-    assert time.thread_time() - began < 0.02    # planned here, it would take ten times as long
+    assert time.thread_time() - began < 0.02  # planned here, it would take ten times as long
     assert controller.is_moving
 
 
-@pytest.mark.parametrize('command', [
-    lambda controller: controller.hold(),
-    lambda controller: controller.set_target([0.1, 0.0, 0.0]),
-], ids=['hold', 'reference'])
+@pytest.mark.parametrize(
+    'command',
+    [
+        lambda controller: controller.hold(),
+        lambda controller: controller.set_target([0.1, 0.0, 0.0]),
+    ],
+    ids=['hold', 'reference'],
+)
 def test_what_stops_the_arm_while_a_trajectory_is_planned_replaces_it(controller, command):
     plan(controller, long_trajectory(100))
     command(controller)
@@ -96,7 +102,8 @@ def test_what_stops_the_arm_while_a_trajectory_is_planned_replaces_it(controller
     assert not controller.is_moving and (controller.target == target).all()
     assert controller.refused == 1 and controller.reports[-1] == (
         'trajectory refused: the arm was stopped, or got another target, while the trajectory was '
-        'planned')
+        'planned'
+    )
 
 
 def test_two_trajectories_are_followed_in_their_order(controller):
@@ -127,15 +134,18 @@ def test_wild_trajectories_are_refused_in_one_line_or_stay_within_the_limits(arm
     update(controller, 0.0)
     for _ in range(count // 5):
         k = int(random.integers(1, 6))
-        sizes = 10.0 ** random.uniform(-1, 1, 4) if random.random() < 0.5 else (
-            10.0 ** random.uniform(-330, 308, 4))
+        sizes = (
+            10.0 ** random.uniform(-1, 1, 4)
+            if random.random() < 0.5
+            else (10.0 ** random.uniform(-330, 308, 4))
+        )
         times = np.cumsum(np.abs(random.normal(size=k) * sizes[0]))
         tables = [random.normal(size=(k, 3)) * size for size in sizes[1:]]
         if k > 1 and random.random() < 0.1:
             tables[0][0, 0] = random.choice([np.nan, np.inf, -np.inf])
         tables[1][-1] = 0.0
         try:
-            controller.follow(Trajectory(NAMES, times, *tables[:random.integers(1, 4)]), 0.0)
+            controller.follow(Trajectory(NAMES, times, *tables[: random.integers(1, 4)]), 0.0)
         except SettingError as error:
             refused += 1
             assert '\n' not in str(error)

@@ -19,7 +19,7 @@ from flex_robot_sim.util.exceptions import SettingError
 PERIOD = 2e-3
 NAMES = ('waist', 'shoulder', 'elbow')
 ROUNDING = 1e-9
-REPLACEMENTS = 1000     # with --mutants 200000; a tenth of them in a usual run
+REPLACEMENTS = 1000  # with --mutants 200000; a tenth of them in a usual run
 
 
 @pytest.fixture(scope='module')
@@ -84,17 +84,23 @@ def test_correct_trajectories_replace_one_another_in_motion(arm, mutants, order)
         if curve is not None:
             t = min(begin - start, duration)
             state = np.array([curve(t, k) for k in range(3)])
-        while True:         # until a curve keeps to the limits
+        while True:  # until a curve keeps to the limits
             goal, new_duration = random.uniform(lower, upper), random.uniform(0.4, 2.5)
             new = curve_from(state, goal, new_duration)
             places = new(np.linspace(0.0, new_duration, 200))
-            if ((speed_of(new, new_duration) < 0.98 * limits).all()
-                    and (places > lower).all() and (places < upper).all()):
+            if (
+                (speed_of(new, new_duration) < 0.98 * limits).all()
+                and (places > lower).all()
+                and (places < upper).all()
+            ):
                 break
         curve, start, duration = new, begin, new_duration
         here.controller.trajectories.plan(
-            correct_trajectory(random, curve, duration, order), here.now, begin,
-            here.controller.trajectories.ticket())
+            correct_trajectory(random, curve, duration, order),
+            here.now,
+            begin,
+            here.controller.trajectories.ticket(),
+        )
         here.go_on(int(random.integers(20, 400)))
         times, places, velocities = here.take_rows()
         assert here.controller.refused == 0, here.controller.reports
@@ -105,7 +111,7 @@ def test_correct_trajectories_replace_one_another_in_motion(arm, mutants, order)
         since = times > begin + 0.06
         expected = curve(np.minimum(times[since] - begin, duration))
         np.testing.assert_allclose(places[since], expected, atol=3e-3 if order else 2e-2)
-        if order == 0:      # lines, whose velocities jump at every point
+        if order == 0:  # lines, whose velocities jump at every point
             continue
         # velocities do not jump: one that arrives a state late has the acceleration of JOIN_TIME_S
         bends = np.abs(curve(np.linspace(0.0, duration, 400), 2)).max(axis=0)
@@ -123,6 +129,7 @@ def test_a_continuation_that_starts_later_is_checked_from_the_state_at_its_start
 
     def points(times):
         return Trajectory(NAMES, times - times[0], curve(times), curve(times, 1))
+
     controller.follow(points(np.linspace(0.0, 1.5, 76)), 0.0)
     for k in range(1, 376):
         controller.update(k * PERIOD, controller.target, still, controller.target, still)
@@ -157,13 +164,14 @@ def test_one_that_waits_starts_although_another_waits_for_a_later_time(arm):
     controller.follow(Trajectory(['waist'], [0.1], [[0.1]]), 0.0, start=0.1)
     controller.follow(Trajectory(['waist'], [0.1], [[0.2]]), 0.0, start=0.3)
     controller.follow(Trajectory(['waist'], [0.1], [[0.3]]), 0.0, start=0.5)
-    controller.follow(Trajectory(['waist'], [0.1], [[0.4]]), 0.0, start=0.5)    # in its place
+    controller.follow(Trajectory(['waist'], [0.1], [[0.4]]), 0.0, start=0.5)  # in its place
     places = []
     for k in range(1, 61):
         controller.update(k * 0.01, still, still, still, still)
         places.append(controller.target[0])
-    np.testing.assert_allclose([places[k] for k in (9, 19, 29, 39, 49, 59)],
-                               [0.0, 0.1, 0.1, 0.2, 0.2, 0.4], atol=1e-12)
+    np.testing.assert_allclose(
+        [places[k] for k in (9, 19, 29, 39, 49, 59)], [0.0, 0.1, 0.1, 0.2, 0.2, 0.4], atol=1e-12
+    )
 
 
 def test_a_trajectory_reports_what_becomes_of_it(arm):
@@ -172,12 +180,18 @@ def test_a_trajectory_reports_what_becomes_of_it(arm):
     queue = controller.trajectories
 
     def plan(identifier, goal, start=None, time=0.1):
-        queue.plan(Trajectory(['waist'], [time], [[goal]]), controller.newest, start,
-                   queue.ticket(), identifier)
+        queue.plan(
+            Trajectory(['waist'], [time], [[goal]]),
+            controller.newest,
+            start,
+            queue.ticket(),
+            identifier,
+        )
 
     def states(now):
         controller.update(now, still, still, still, still)
         return [(event.identifier, event.state) for event in queue.take_events()]
+
     plan(1, 0.1)
     assert states(0.01) == [(1, 'accepted')]
     assert states(0.2) == [(1, 'completed')]
@@ -187,7 +201,7 @@ def test_a_trajectory_reports_what_becomes_of_it(arm):
     assert states(0.26) == [(2, 'replaced')]
     plan(4, 2.0)
     controller.update(0.27, still, still, still, still)
-    event, = queue.take_events()
+    (event,) = queue.take_events()
     assert (event.identifier, event.state) == (4, 'refused') and 'faster than' in event.reason
     controller.hold()
     assert states(0.28) == [(3, 'replaced')]

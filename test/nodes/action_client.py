@@ -16,9 +16,13 @@ def trajectory(points, names=NAMES):
     """JointTrajectory of {seconds: positions}, at rest at its points."""
     message = JointTrajectory(joint_names=list(names))
     for seconds, positions in points.items():
-        message.points.append(JointTrajectoryPoint(
-            positions=[float(x) for x in positions], velocities=[0.0] * len(positions),
-            time_from_start=duration(seconds)))
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=[float(x) for x in positions],
+                velocities=[0.0] * len(positions),
+                time_from_start=duration(seconds),
+            )
+        )
     return message
 
 
@@ -30,10 +34,11 @@ def duration(seconds):
 class Client:
     """A client of an action, as MoveIt is one, and the state of the arm."""
 
-    known = {}          # clients by name, because it takes seconds to find a server
+    known = {}  # clients by name, because it takes seconds to find a server
 
     def __init__(self, observer, name, states=''):
         from control_msgs.action import FollowJointTrajectory
+
         self.kind, self._observer = FollowJointTrajectory, observer
         if name not in self.known:
             self.known[name] = ActionClient(observer.node, FollowJointTrajectory, name)
@@ -47,7 +52,8 @@ class Client:
         """Return the handle of a goal."""
         answer = self._client.send_goal_async(
             self.kind.Goal(trajectory=message, **fields),
-            feedback_callback=lambda news: self.feedback.append(news.feedback))
+            feedback_callback=lambda news: self.feedback.append(news.feedback),
+        )
         self._observer.spin_until(answer.done, what='an answer to the goal')
         return answer.result()
 

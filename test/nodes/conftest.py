@@ -14,7 +14,7 @@ from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.loop_settings import LoopSettings
 
-__all__ = ['observer', 'the_observer']      # fixtures
+__all__ = ['observer', 'the_observer']  # fixtures
 
 
 @pytest.fixture(scope='session', autouse=True)
@@ -48,5 +48,7 @@ def control_msgs():
         pytest.skip('control_msgs is not installed, and cannot be built: it needs gcc and rosidl')
     if folder:
         sys.path.insert(0, folder)
-    return {**os.environ, 'PYTHONPATH': os.pathsep.join(
-        filter(None, (folder, os.environ.get('PYTHONPATH'))))}
+    return {
+        **os.environ,
+        'PYTHONPATH': os.pathsep.join(filter(None, (folder, os.environ.get('PYTHONPATH')))),
+    }

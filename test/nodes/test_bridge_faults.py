@@ -41,6 +41,7 @@ def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, s
         def step():
             commands.publish(push)
             return condition()
+
         return step
 
     observer.spin_until(pushed(lambda: heard and heard[-1].velocity[0] > 0.01))
@@ -64,8 +65,10 @@ def test_a_board_whose_clock_runs_backwards_is_reported_in_one_line(tmp_path, ob
         heard = observer.listen(JointState, 'joint_states')
         observer.spin_until(lambda: len(heard) > 5)
         peer.set_clock(peer.clock, rate=-1)
-        process.wait_for_line('the clock of the board runs backwards: its telemetry is not used. '
-                              'Reset the board; nothing is sent meanwhile')
+        process.wait_for_line(
+            'the clock of the board runs backwards: its telemetry is not used. '
+            'Reset the board; nothing is sent meanwhile'
+        )
         # frames of the bridge come 8 times a second: first take what was sent before
         frames = len(peer.frames)
         observer.spin_until(lambda: len(peer.frames) > frames + 8)
@@ -89,7 +92,8 @@ def test_without_telemetry_the_bridge_says_so_and_goes_on(tmp_path, observer, st
         process.wait_for_line('disarmed, call ~/enable')
         message = observer.hear(DiagnosticArray, '/diagnostics', of_bridge)
         assert message.status[0].message == (
-            'connected, but there is no telemetry yet: no states, no set points')
+            'connected, but there is no telemetry yet: no states, no set points'
+        )
         # a hostile board: details that no word has, far more events than a log should hold
         for number in range(600):
             peer.event(number, (EventKind.BOOT, EventKind.HOMING_LOST)[number % 2], 2**31 - 1)
@@ -103,23 +107,33 @@ def test_without_telemetry_the_bridge_says_so_and_goes_on(tmp_path, observer, st
 def test_stamps_are_times_of_the_measurement_and_never_run_back(observer):
     """The outputs without a port: readings that came late, and one that overtook another."""
     arm, node = frs.load('rig'), rclpy.create_node('outputs', context=observer.node.context)
-    outputs = BridgeOutputs(node, arm, calibration_of(BridgeSettings(), arm),
-                            BridgeOutputSettings(), EstimatorSettings(), FilterSettings(),
-                            TwinSettings())
+    outputs = BridgeOutputs(
+        node,
+        arm,
+        calibration_of(BridgeSettings(), arm),
+        BridgeOutputSettings(),
+        EstimatorSettings(),
+        FilterSettings(),
+        TwinSettings(),
+    )
     heard = observer.listen(JointState, 'joint_states')
-    message = Telemetry(0, 45000, 0, 33000, 33000, 0.0, 0, 0.0, State.DISARMED, 0, Fault(0), 0,
-                        0.0)
+    message = Telemetry(
+        0, 45000, 0, 33000, 33000, 0.0, 0, 0.0, State.DISARMED, 0, Fault(0), 0, 0.0
+    )
 
     def send(late):
         now = time.monotonic()
-        outputs.send(RigState(Reading(message, now - late, now), 2e-3, False, (0.15, 0.0),
-                              (0.0, 0.0), (0.0, 0.0)))
+        outputs.send(
+            RigState(
+                Reading(message, now - late, now), 2e-3, False, (0.15, 0.0), (0.0, 0.0), (0.0, 0.0)
+            )
+        )
 
     before = time.time()
     observer.spin_until(lambda: send(0.25) or heard)
     after = time.time()
     count = len(heard)
-    send(0.5)               # a map between clocks that got better by a quarter of a second
+    send(0.5)  # a map between clocks that got better by a quarter of a second
     observer.spin_until(lambda: len(heard) > count)
     outputs.close()
     node.destroy_node()
@@ -129,7 +143,8 @@ def test_stamps_are_times_of_the_measurement_and_never_run_back(observer):
 
 
 def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(
-        emulator, observer, start):
+    emulator, observer, start
+):
     process = start('bridge', **CALM, serial_port=emulator.link)
     process.wait_for_line('disarmed, call ~/enable')
     assert enable(observer).success
@@ -169,8 +184,11 @@ def test_flex_sensor_that_is_off_stops_its_topics_only(emulator, observer, start
     start('bridge', **CALM, serial_port=emulator.link)
     observer.hear(JointState, 'flex_states')
     emulator.inject('open=tip')
-    seen = observer.hear(DiagnosticArray, '/diagnostics', lambda message: of_bridge(message)
-                         and 'ADC_TIP' in figures(message)['faults'])
+    seen = observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        lambda message: of_bridge(message) and 'ADC_TIP' in figures(message)['faults'],
+    )
     assert seen.status[0].level == b'\x02'
     strain, joints = (observer.listen(JointState, topic) for topic in ('strain', 'joint_states'))
 
@@ -205,16 +223,23 @@ def test_emulator_of_a_bridge_that_was_killed_ends_by_itself(start, observer):
     observer.spin_until(lambda: not port.parent.exists())
 
 
-@pytest.mark.parametrize('parameters, line', [
-    ({'robot': 'two_link'}, 'is no bench'),
-    ({'serial_port': '/dev/no_such_port'}, '/dev/no_such_port: there is no such port'),
-    ({'emulator_faults': '["quake"]'}, 'the emulator has not started: no fault "quake"'),
-    ({'telemetry_rate': 300}, 'telemetry_rate = 300 must divide 1000'),
-    ({'calibration_file': 'no_such.yaml'}, 'no_such.yaml: cannot be read'),
-    ({'board_parameters': '["SPEED=1"]'}, 'board_parameters: no parameter "SPEED"'),
-    ({'log_file': '/no_such_folder/run.csv'}, 'log file /no_such_folder/run.csv: No such file'),
-    ({'tool': 'hand'}, 'tool = "hand" is no link'),
-], ids=str)
+@pytest.mark.parametrize(
+    'parameters, line',
+    [
+        ({'robot': 'two_link'}, 'is no bench'),
+        ({'serial_port': '/dev/no_such_port'}, '/dev/no_such_port: there is no such port'),
+        ({'emulator_faults': '["quake"]'}, 'the emulator has not started: no fault "quake"'),
+        ({'telemetry_rate': 300}, 'telemetry_rate = 300 must divide 1000'),
+        ({'calibration_file': 'no_such.yaml'}, 'no_such.yaml: cannot be read'),
+        ({'board_parameters': '["SPEED=1"]'}, 'board_parameters: no parameter "SPEED"'),
+        (
+            {'log_file': '/no_such_folder/run.csv'},
+            'log file /no_such_folder/run.csv: No such file',
+        ),
+        ({'tool': 'hand'}, 'tool = "hand" is no link'),
+    ],
+    ids=str,
+)
 def test_useless_start_ends_with_one_line_and_code_2(start, parameters, line):
     process = start('bridge', **{**CALM, **parameters})
     assert process.wait() == 2

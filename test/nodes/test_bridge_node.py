@@ -54,7 +54,7 @@ def test_it_sends_what_the_page_says(node, observer):
     tip = observer.hear(PoseWithCovarianceStamped, 'strip/tip_deflection_with_covariance')
     variance = np.array(tip.pose.covariance).reshape(6, 6)
     assert 0.0 < variance[1, 1] < 1e-6 and variance[2, 2] == 1e6
-    assert abs(tip.pose.pose.position.y) < 6 * np.sqrt(variance[1, 1])      # at rest
+    assert abs(tip.pose.pose.position.y) < 6 * np.sqrt(variance[1, 1])  # at rest
     assert len(observer.hear(MarkerArray, 'bending_markers').markers) > 5
     display = observer.hear(JointState, 'display_joint_states')
     assert set(DRIVEN) < set(display.name)
@@ -64,7 +64,8 @@ def test_it_sends_what_the_page_says(node, observer):
     place, (x, y, z) = pose.pose.position, straight.pose('tool')[:3, 3]
     # at rest, up to what its flex sensors see of nothing
     assert pose.header.frame_id == 'base' and (place.x, place.y, place.z) == pytest.approx(
-        (x, y, z), abs=2e-3)
+        (x, y, z), abs=2e-3
+    )
     description = observer.hear(String, 'robot_description', qos=LATCHED)
     assert description.data == shipped_robots()['rig'].read_text('utf-8')
     residual = observer.hear(JointState, 'twin/residual')
@@ -81,31 +82,56 @@ def test_the_table_lists_exactly_the_topics_and_services_of_the_node(node, obser
 
     def of_the_strip(rows):
         """Rows with the only link that bends."""
-        return {(name.replace('/forearm/', '/strip/'), *rest) for name, *rest in rows
-                if '/upper_arm/' not in name}
+        return {
+            (name.replace('/forearm/', '/strip/'), *rest)
+            for name, *rest in rows
+            if '/upper_arm/' not in name
+        }
 
-    given = {('/robot_description', 'std_msgs/msg/String', 'latched')}     # by the parameter
+    given = {('/robot_description', 'std_msgs/msg/String', 'latched')}  # by the parameter
     for ask, expected in (
-            (lambda: {(name, kinds[0]) for name, kinds in of_the_node('service')
-                      if not SERVICE_OF_EVERY_NODE.fullmatch(name)}, offered('bridge')),
-            (lambda: endpoints(ros, 'bridge', of_the_node('publisher'),
-                               ros.get_publishers_info_by_topic),
-             of_the_strip(published('bridge'))),
-            (lambda: endpoints(ros, 'bridge', of_the_node('subscriber'),
-                               ros.get_subscriptions_info_by_topic),
-             subscribed('bridge') - given)):
-        observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
-                            what=f'{expected}')
+        (
+            lambda: {
+                (name, kinds[0])
+                for name, kinds in of_the_node('service')
+                if not SERVICE_OF_EVERY_NODE.fullmatch(name)
+            },
+            offered('bridge'),
+        ),
+        (
+            lambda: endpoints(
+                ros, 'bridge', of_the_node('publisher'), ros.get_publishers_info_by_topic
+            ),
+            of_the_strip(published('bridge')),
+        ),
+        (
+            lambda: endpoints(
+                ros, 'bridge', of_the_node('subscriber'), ros.get_subscriptions_info_by_topic
+            ),
+            subscribed('bridge') - given,
+        ),
+    ):
+        observer.spin_until(
+            lambda ask=ask, expected=expected: ask() >= expected, what=f'{expected}'
+        )
         assert ask() == expected
 
 
 def play_profile(node, observer, names, effort):
     """Push one way and the other for 0.2 s each; return the publisher of profiles."""
     profiles = observer.publisher(JointTrajectory, 'bridge/profile')
-    profiles.publish(JointTrajectory(joint_names=names, points=[
-        JointTrajectoryPoint(effort=effort, time_from_start=Duration(nanosec=200_000_000)),
-        JointTrajectoryPoint(effort=[-value for value in effort],
-                             time_from_start=Duration(nanosec=400_000_000))]))
+    profiles.publish(
+        JointTrajectory(
+            joint_names=names,
+            points=[
+                JointTrajectoryPoint(effort=effort, time_from_start=Duration(nanosec=200_000_000)),
+                JointTrajectoryPoint(
+                    effort=[-value for value in effort],
+                    time_from_start=Duration(nanosec=400_000_000),
+                ),
+            ],
+        )
+    )
     node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
     assert enable(observer).success
     answer = observer.call(Trigger, '/bridge/start_profile')
@@ -140,6 +166,7 @@ def test_commands_by_name_and_by_order_move_it_only_when_enabled(node, observer)
         def moves():
             publisher.publish(message)
             return heard and heard[-1].velocity[0] > 0.005
+
         return moves
 
     force = JointState(name=['slide'], effort=[40.0])
@@ -148,7 +175,7 @@ def test_commands_by_name_and_by_order_move_it_only_when_enabled(node, observer)
     assert heard[-1].velocity[0] == 0.0
     # refused while a command is alive
     refused = enable(observer)
-    if refused.success:         # the command was already too old
+    if refused.success:  # the command was already too old
         enable(observer, False)
     else:
         assert '"slide" is commanded 40' in refused.message
@@ -161,7 +188,8 @@ def test_commands_by_name_and_by_order_move_it_only_when_enabled(node, observer)
 
 def test_wrong_commands_are_refused_and_told(node, observer):
     observer.publisher(JointState, 'joint_commands').publish(
-        JointState(name=['hip'], effort=[1.0]))
+        JointState(name=['hip'], effort=[1.0])
+    )
     node.wait_for_line('refused: no joint "hip". Known: slide, turn')
 
 
@@ -173,8 +201,15 @@ def test_same_controller_moves_the_bench_to_a_reference(node, observer, start):
     references = observer.publisher(JointState, 'controller/reference')
     references.publish(JointState(name=DRIVEN, position=[0.165, 0.2]))
     # friction of 8 N and 5 mN m against the stiffness of a loop of 1 Hz: 2 mm and 34 mrad
-    observer.hear(JointState, 'joint_states', lambda state: abs(state.position[0] - 0.165) < 0.003
-                  and abs(state.position[1] - 0.2) < 0.05 and abs(state.velocity[0]) < 1e-3)
+    observer.hear(
+        JointState,
+        'joint_states',
+        lambda state: (
+            abs(state.position[0] - 0.165) < 0.003
+            and abs(state.position[1] - 0.2) < 0.05
+            and abs(state.velocity[0]) < 1e-3
+        ),
+    )
     assert enable(observer, False).success
 
 
@@ -187,16 +222,33 @@ def test_profile_of_efforts_is_played_by_the_board(node, observer):
     profiles.publish(JointTrajectory(joint_names=['turn', 'turn'], points=[]))
     node.wait_for_line('profile refused: each joint must be named once')
     # the ramp of the stepper takes 0.24 N m
-    profiles.publish(JointTrajectory(joint_names=['turn'], points=[JointTrajectoryPoint(
-        effort=[0.4], time_from_start=Duration(nanosec=100_000_000))]))
+    profiles.publish(
+        JointTrajectory(
+            joint_names=['turn'],
+            points=[
+                JointTrajectoryPoint(effort=[0.4], time_from_start=Duration(nanosec=100_000_000))
+            ],
+        )
+    )
     node.wait_for_line('"turn" cannot do what the profile asks for, in 5 of its segments: see')
 
 
 def set_twin(observer, name):
     """Result of `ros2 param set /bridge twin_robot NAME`."""
-    answers = observer.call(SetParameters, '/bridge/set_parameters', SetParameters.Request(
-        parameters=[ParameterMessage(name='twin_robot', value=ParameterValue(
-            type=ParameterType.PARAMETER_STRING, string_value=str(name)))]))
+    answers = observer.call(
+        SetParameters,
+        '/bridge/set_parameters',
+        SetParameters.Request(
+            parameters=[
+                ParameterMessage(
+                    name='twin_robot',
+                    value=ParameterValue(
+                        type=ParameterType.PARAMETER_STRING, string_value=str(name)
+                    ),
+                )
+            ]
+        ),
+    )
     return answers.results[0]
 
 
@@ -208,8 +260,12 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
     program.write_text(text, 'utf-8')
     heard = observer.listen(JointState, 'twin/joint_states')
     # what the test before has moved rings out, and is at rest where it has no speed for long
-    observer.spin_until(lambda: len(heard) > 200 and np.ptp(
-        [message.position for message in heard[-200:]], axis=0).max() < 1e-4)
+    observer.spin_until(
+        lambda: (
+            len(heard) > 200
+            and np.ptp([message.position for message in heard[-200:]], axis=0).max() < 1e-4
+        )
+    )
     heard.clear()
     assert set_twin(observer, fitted).successful
     node.wait_for_line(f'the twin takes the numbers of {fitted}')
@@ -219,12 +275,21 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
     # the bench stands, and so does its twin, to a count of its encoders
     assert (np.abs(np.diff(places, axis=0)).max(axis=0) < [1e-5, 3e-3]).all()
     for file, said in (
-            (other, f'{other}: is of another structure: of its shapes, "strip/bending_y_3" is '
-                    'missing. Give the same robot with other numbers'),
-            (program, f'{program}:1: the file holds xacro, which would be run. Give the expanded '
-                      'URDF.'),
-            (tmp_path / 'none.urdf', f'{tmp_path / "none.urdf"}: the file cannot be read: No such '
-                                     'file or directory. Give the path of a URDF or xacro file.')):
+        (
+            other,
+            f'{other}: is of another structure: of its shapes, "strip/bending_y_3" is '
+            'missing. Give the same robot with other numbers',
+        ),
+        (
+            program,
+            f'{program}:1: the file holds xacro, which would be run. Give the expanded URDF.',
+        ),
+        (
+            tmp_path / 'none.urdf',
+            f'{tmp_path / "none.urdf"}: the file cannot be read: No such '
+            'file or directory. Give the path of a URDF or xacro file.',
+        ),
+    ):
         answer = set_twin(observer, file)
         assert not answer.successful and answer.reason == said
     assert set_twin(observer, '').successful

@@ -40,9 +40,11 @@ def failing():
     started = []
 
     def start(what, *words):
-        started.append(Process([sys.executable, '-c', CODE, what, '--ros-args', *words],
-                               plain=True))
+        started.append(
+            Process([sys.executable, '-c', CODE, what, '--ros-args', *words], plain=True)
+        )
         return started[-1]
+
     yield start
     for process in started:
         process.close()

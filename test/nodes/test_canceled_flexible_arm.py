@@ -11,20 +11,33 @@ from node_processes import NodeProcess
 from sensor_msgs.msg import JointState
 
 SPACE = '/sagging'
-CANCELS = 4             # in a plain run
-REST = 0.01             # speed of a joint at rest, as the page on ROS has it       [rad/s]
+CANCELS = 4  # in a plain run
+REST = 0.01  # speed of a joint at rest, as the page on ROS has it       [rad/s]
 
 
 @pytest.fixture(scope='module')
 def client(control_msgs, the_observer):
     with ExitStack() as stack:
-        _, action = [stack.enter_context(closing(NodeProcess(
-            name, '-r', f'__ns:={SPACE}', environment=control_msgs, plain=True,
-            robot='two_link'))) for name in ('simulation', 'trajectory_action')]
+        _, action = [
+            stack.enter_context(
+                closing(
+                    NodeProcess(
+                        name,
+                        '-r',
+                        f'__ns:={SPACE}',
+                        environment=control_msgs,
+                        plain=True,
+                        robot='two_link',
+                    )
+                )
+            )
+            for name in ('simulation', 'trajectory_action')
+        ]
         action.wait_for_line('offers')
         the_observer.hear(JointState, f'{SPACE}/controller/target')
-        yield Client(the_observer, f'{SPACE}/controller/follow_joint_trajectory',
-                     f'{SPACE}/joint_states')
+        yield Client(
+            the_observer, f'{SPACE}/controller/follow_joint_trajectory', f'{SPACE}/joint_states'
+        )
 
 
 def test_a_canceled_goal_of_a_sagging_arm_ends_as_canceled(client, observer, mutants):
@@ -48,7 +61,7 @@ def test_a_canceled_goal_of_a_sagging_arm_ends_as_canceled(client, observer, mut
         if status == SUCCEEDED:
             continue
         client.wait(0.2)
-        assert client.fastest(-10) < 3 * REST     # what is at rest swings on, a little
+        assert client.fastest(-10) < 3 * REST  # what is at rest swings on, a little
         away = np.abs(client.position - targets[-1].position)
         sags.append(away.max())
         match = re.search(r'stopped; "(\w+)" rests ([\d.]+) from its last set point', line)
@@ -56,4 +69,4 @@ def test_a_canceled_goal_of_a_sagging_arm_ends_as_canceled(client, observer, mut
         assert abs(float(match[2]) - sags[-1]) < 2e-3
     print(dict(ends), sags)
     assert ends[CANCELED] >= count / 2 and not ends[ABORTED]
-    assert max(sags) > 1e-3     # the arm does sag further than an arm at rest may be away
+    assert max(sags) > 1e-3  # the arm does sag further than an arm at rest may be away

@@ -11,21 +11,30 @@ from sensor_msgs.msg import JointState
 
 import flex_robot_sim as frs
 
-PUSH, PUSHED = 0.2, 0.2                 # [N], and how long [s]
-SOFT = {'damping_ratio': 0.2}           # with these gains the arm rings
+PUSH, PUSHED = 0.2, 0.2  # [N], and how long [s]
+SOFT = {'damping_ratio': 0.2}  # with these gains the arm rings
 
 
 def set_feedback(observer, value):
-    request = SetParameters.Request(parameters=[Parameter(
-        name='vibration_feedback', value=ParameterValue(
-            type=ParameterType.PARAMETER_STRING, string_value=value))])
+    request = SetParameters.Request(
+        parameters=[
+            Parameter(
+                name='vibration_feedback',
+                value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value),
+            )
+        ]
+    )
     return observer.call(SetParameters, 'controller/set_parameters', request).results[0]
 
 
 def stamped(messages, value):
     """Times [s] and values of messages."""
-    return np.array([[message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
-                      value(message)] for message in messages]).T
+    return np.array(
+        [
+            [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec, value(message)]
+            for message in messages
+        ]
+    ).T
 
 
 def wait(observer, seconds):
@@ -46,11 +55,12 @@ def push(observer, pushes):
 
 def swing(observer, tips, begin, end):
     """How far the tip swings, from the time of its largest deflection on [m]."""
+
     def seen():
         times, places = stamped(tips, lambda message: message.pose.position.y)
         return times - times[np.argmax(np.abs(places))], places
 
-    wait(observer, end)         # or longer: an arm on a busy machine is late
+    wait(observer, end)  # or longer: an arm on a busy machine is late
     observer.spin_until(lambda: seen()[0][-1] > end)
     times, places = seen()
     return np.ptp(places[(times > begin) & (times < end)])
@@ -63,7 +73,7 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
     else:
         start('dynamics', robot='single_link')
         node = start('controller', robot='single_link', **SOFT)
-    link, = frs.load('single_link').tips
+    (link,) = frs.load('single_link').tips
     tips = observer.listen(PoseStamped, f'{link}/tip_deflection', 2000)
     pushes = observer.publisher(WrenchStamped, 'push')
     observer.spin_until(lambda: tips)
@@ -72,7 +82,7 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
         assert set_feedback(observer, kind).successful
         if kind != 'none':
             node.wait_for_line(f'feedback {kind}: in force')
-        wait(observer, 0.5)     # what is left of the first push dies away
+        wait(observer, 0.5)  # what is left of the first push dies away
         tips.clear()
         push(observer, pushes)
         swings[kind] = swing(observer, tips, 1.5, 3.0)
@@ -81,7 +91,7 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
     states = observer.listen(JointState, 'joint_states', 5000)
     observer.spin_until(lambda: states)
     seen = []
-    for _ in range(6):          # on a busy machine a push may come when this is over
+    for _ in range(6):  # on a busy machine a push may come when this is over
         if len(seen) < 2 or max(seen) < 1e-2:
             states.clear()
             push(observer, pushes)
@@ -123,24 +133,35 @@ def test_a_payload_that_the_controller_is_told_of_is_lifted(start, observer):
         states.clear()
         wait(observer, 1.0)
         observer.spin_until(lambda: len(states) > 20)
-        return np.abs(np.mean([state.position for state in states], axis=0)
-                      - targets[-1].position).max()
+        return np.abs(
+            np.mean([state.position for state in states], axis=0) - targets[-1].position
+        ).max()
 
     observer.spin_until(lambda: targets)
-    wait(observer, 2.0)         # it rings no more by a tenth of what it sags
+    wait(observer, 2.0)  # it rings no more by a tenth of what it sags
     states = observer.listen(JointState, 'joint_states', 4000)
     before = sag()
-    values = {'payload_link': ParameterValue(type=ParameterType.PARAMETER_STRING,
-                                             string_value='tool'),
-              'payload_mass': ParameterValue(type=ParameterType.PARAMETER_DOUBLE,
-                                             double_value=0.3)}
-    answers = observer.call(SetParameters, 'controller/set_parameters', SetParameters.Request(
-        parameters=[Parameter(name=name, value=value) for name, value in values.items()])).results
+    values = {
+        'payload_link': ParameterValue(type=ParameterType.PARAMETER_STRING, string_value='tool'),
+        'payload_mass': ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.3),
+    }
+    answers = observer.call(
+        SetParameters,
+        'controller/set_parameters',
+        SetParameters.Request(
+            parameters=[Parameter(name=name, value=value) for name, value in values.items()]
+        ),
+    ).results
     assert all(answer.successful for answer in answers)
     # only what the links give is left, which the weight of a straight arm leaves out
     observer.spin_until(lambda: sag() < 0.3 * before)
     values['payload_link'].string_value = 'hand'
-    answer, = observer.call(SetParameters, 'controller/set_parameters', SetParameters.Request(
-        parameters=[Parameter(name='payload_link', value=values['payload_link'])])).results
+    (answer,) = observer.call(
+        SetParameters,
+        'controller/set_parameters',
+        SetParameters.Request(
+            parameters=[Parameter(name='payload_link', value=values['payload_link'])]
+        ),
+    ).results
     assert not answer.successful and 'no link "hand"' in answer.reason
     assert sag() < 0.3 * before and node.count('Traceback') == 0

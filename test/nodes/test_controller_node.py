@@ -29,8 +29,9 @@ def stamp(message):
 
 def is_at(pose):
     """Condition for joint states: at rest near a pose."""
-    return lambda state: (np.allclose(state.position, pose, atol=NEAR)
-                          and np.abs(state.velocity).max() < SLOW)
+    return lambda state: (
+        np.allclose(state.position, pose, atol=NEAR) and np.abs(state.velocity).max() < SLOW
+    )
 
 
 @pytest.fixture(scope='module', params=['beside', 'inside'])
@@ -40,8 +41,10 @@ def system(request):
     if request.param == 'inside':
         processes = [NodeProcess('simulation', *namespace, robot='two_link')]
     else:
-        processes = [NodeProcess('dynamics', *namespace, robot='two_link'),
-                     NodeProcess('controller', *namespace, robot='two_link')]
+        processes = [
+            NodeProcess('dynamics', *namespace, robot='two_link'),
+            NodeProcess('controller', *namespace, robot='two_link'),
+        ]
     yield f'/{request.param}', processes[-1]
     for process in processes:
         process.close()
@@ -54,8 +57,14 @@ def test_a_servo_in_the_drives_holds_beams_without_rotors_and_moves_them(start, 
     first = observer.hear(JointState, '/drives/joint_states')
     goal = [0.2] * len(first.name)
     observer.hear(JointState, '/drives/controller/target')
-    trajectory = JointTrajectory(joint_names=first.name, points=[JointTrajectoryPoint(
-        positions=goal, velocities=[0.0] * 3, time_from_start=Duration(sec=2))])
+    trajectory = JointTrajectory(
+        joint_names=first.name,
+        points=[
+            JointTrajectoryPoint(
+                positions=goal, velocities=[0.0] * 3, time_from_start=Duration(sec=2)
+            )
+        ],
+    )
     observer.publisher(JointTrajectory, '/drives/joint_trajectory').publish(trajectory)
     observer.hear(JointState, '/drives/joint_states', is_at(goal))
 
@@ -66,7 +75,7 @@ def test_it_goes_to_a_reference_and_holds_there(system, observer):
     references = observer.publisher(JointState, f'{namespace}/controller/reference')
     references.publish(JointState(name=JOINTS, position=POSE))
     observer.hear(JointState, f'{namespace}/joint_states', is_at(POSE))
-    references.publish(JointState(name=['waist'], position=[-0.2]))     # the others stay
+    references.publish(JointState(name=['waist'], position=[-0.2]))  # the others stay
     observer.hear(JointState, f'{namespace}/joint_states', is_at([-0.2, *POSE[1:]]))
 
 
@@ -74,20 +83,29 @@ def test_it_follows_a_trajectory_in_time(system, observer):
     namespace, _ = system
     observer.hear(JointState, f'{namespace}/controller/target')
     trajectories = observer.publisher(JointTrajectory, f'{namespace}/joint_trajectory')
-    points = [JointTrajectoryPoint(positions=[position, 0.6], velocities=[0.0, 0.0],
-                                   time_from_start=Duration(sec=second))
-              for second, position in ((1, 0.5), (2, 0.0))]
+    points = [
+        JointTrajectoryPoint(
+            positions=[position, 0.6], velocities=[0.0, 0.0], time_from_start=Duration(sec=second)
+        )
+        for second, position in ((1, 0.5), (2, 0.0))
+    ]
     heard = observer.listen(JointState, f'{namespace}/controller/target')
     trajectories.publish(JointTrajectory(joint_names=['waist', 'shoulder'], points=points))
-    observer.spin_until(lambda: heard and is_at([0.0, 0.6, heard[-1].position[2]])(heard[-1])
-                        and max(target.position[0] for target in heard) > 0.4)
+    observer.spin_until(
+        lambda: (
+            heard
+            and is_at([0.0, 0.6, heard[-1].position[2]])(heard[-1])
+            and max(target.position[0] for target in heard) > 0.4
+        )
+    )
     # a cubic of 0.7 rad in one second is never faster than 1.5 times the mean; a busy machine may
     # lose targets, and one is as old as a period of the controller
     steps = np.diff([target.position[0] for target in heard])
     pauses = 1e-9 * np.diff([stamp(target) for target in heard])
     assert (np.abs(steps) <= 1.5 * 0.7 * (pauses + 2e-3)).all()
-    observer.hear(JointState, f'{namespace}/joint_states',
-                  lambda state: abs(state.position[1] - 0.6) < NEAR)
+    observer.hear(
+        JointState, f'{namespace}/joint_states', lambda state: abs(state.position[1] - 0.6) < NEAR
+    )
 
 
 def test_it_follows_a_trajectory_from_its_stamp_on(system, observer):
@@ -95,13 +113,22 @@ def test_it_follows_a_trajectory_from_its_stamp_on(system, observer):
     heard = observer.listen(JointState, f'{namespace}/controller/target')
     trajectories = observer.publisher(JointTrajectory, f'{namespace}/joint_trajectory')
     reports = observer.listen(DiagnosticStatus, f'{namespace}/controller/trajectory_status')
-    observer.spin_until(lambda: heard and observer.node.count_publishers(
-        f'{namespace}/controller/trajectory_status'))
+    observer.spin_until(
+        lambda: (
+            heard and observer.node.count_publishers(f'{namespace}/controller/trajectory_status')
+        )
+    )
     here = heard[-1].position[2]
     goal = here - 0.3
     start = observer.node.get_clock().now().nanoseconds + 500_000_000
-    message = JointTrajectory(joint_names=['elbow'], points=[JointTrajectoryPoint(
-        positions=[goal], velocities=[0.0], time_from_start=Duration(nanosec=500_000_000))])
+    message = JointTrajectory(
+        joint_names=['elbow'],
+        points=[
+            JointTrajectoryPoint(
+                positions=[goal], velocities=[0.0], time_from_start=Duration(nanosec=500_000_000)
+            )
+        ],
+    )
     message.header.stamp = Time(sec=start // 10**9, nanosec=start % 10**9)
     trajectories.publish(message)
     observer.spin_until(lambda: heard[-1].position[2] == goal)
@@ -109,22 +136,32 @@ def test_it_follows_a_trajectory_from_its_stamp_on(system, observer):
     assert waiting and {target.position[2] for target in waiting} == {here}
     observer.spin_until(lambda: len(reports) > 1)
     assert [read_trajectory_status(report)[:2] for report in reports[-2:]] == [
-        (start, 'accepted'), (start, 'completed')]
+        (start, 'accepted'),
+        (start, 'completed'),
+    ]
 
 
-@pytest.mark.parametrize('name, position, reason', [
-    (JOINTS, [0.0, float('nan'), 0.0], 'position'),
-    (JOINTS, [0.0], 'position'),
-    (['hip'], [0.0], 'no joint "hip"'),
-    (['waist'], [1e300], 'waist'),
-], ids=str)
+@pytest.mark.parametrize(
+    'name, position, reason',
+    [
+        (JOINTS, [0.0, float('nan'), 0.0], 'position'),
+        (JOINTS, [0.0], 'position'),
+        (['hip'], [0.0], 'no joint "hip"'),
+        (['waist'], [1e300], 'waist'),
+    ],
+    ids=str,
+)
 def test_a_useless_reference_is_refused_and_said(system, observer, name, position, reason):
     namespace, process = system
     references = observer.publisher(JointState, f'{namespace}/controller/reference')
     process.forget_lines()
     references.publish(JointState(name=name, position=position))
-    observer.spin_until(lambda: process.count('refused: ') or references.publish(
-        JointState(name=name, position=position)))
+    observer.spin_until(
+        lambda: (
+            process.count('refused: ')
+            or references.publish(JointState(name=name, position=position))
+        )
+    )
     assert reason in process.wait_for_line('refused: ')
     assert process.count('Traceback') == 0
 
@@ -136,10 +173,16 @@ def test_hold_stops_it_where_it_is(system, observer):
     references.publish(JointState(name=['waist'], position=[at_rest.position[0] + 2.0]))
     observer.hear(JointState, f'{namespace}/joint_states', lambda state: state.velocity[0] > 0.1)
     assert observer.call(Trigger, f'{namespace}/controller/hold').success
-    target = observer.hear(JointState, f'{namespace}/controller/target', lambda target: (
-        target.position[0] < at_rest.position[0] + 1.9))
-    observer.hear(JointState, f'{namespace}/joint_states',
-                  lambda state: abs(state.position[0] - target.position[0]) < NEAR)
+    target = observer.hear(
+        JointState,
+        f'{namespace}/controller/target',
+        lambda target: target.position[0] < at_rest.position[0] + 1.9,
+    )
+    observer.hear(
+        JointState,
+        f'{namespace}/joint_states',
+        lambda state: abs(state.position[0] - target.position[0]) < NEAR,
+    )
 
 
 def test_hold_is_refused_where_nobody_knows_where_the_arm_is(start, observer):
@@ -153,11 +196,17 @@ def test_gains_change_while_it_runs_and_useless_ones_are_refused(system, observe
     namespace, _ = system
 
     def change(name, value):
-        request = SetParameters.Request(parameters=[Parameter(
-            name=name, value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE,
-                                                   double_value=value))])
-        return observer.call(SetParameters, f'{namespace}/controller/set_parameters',
-                             request).results[0]
+        request = SetParameters.Request(
+            parameters=[
+                Parameter(
+                    name=name,
+                    value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value),
+                )
+            ]
+        )
+        return observer.call(
+            SetParameters, f'{namespace}/controller/set_parameters', request
+        ).results[0]
 
     assert change('bandwidth', 1.5).successful
     refused = change('state_timeout', 0.0)
@@ -173,8 +222,9 @@ def test_each_command_carries_the_stamp_of_the_state_that_it_answers(start, obse
     observer.spin_until(lambda: len(commands) > 200)
     observer.spin_until(lambda: stamp(states[-1]) >= stamp(commands[-1]))
     known = np.array([stamp(state) for state in states])
-    asked = np.array([stamp(command) for command in commands
-                      if stamp(states[0]) <= stamp(command) <= known[-1]])
+    asked = np.array(
+        [stamp(command) for command in commands if stamp(states[0]) <= stamp(command) <= known[-1]]
+    )
     is_known = np.isin(asked, known)
     # ten states are kept for a listener that is held up, so on a busy machine it misses some: then
     # there is a gap in what it has. By chance, a stamp is never another one to the nanosecond
@@ -201,9 +251,14 @@ def test_killed_dynamics_make_the_controller_let_go_and_new_ones_are_held(start,
     observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
     first.stop(signal.SIGKILL)
     controller.wait_for_line('no joint state for 0.5 s: efforts are zero until the next')
-    observer.hear(DiagnosticArray, '/diagnostics',
-                  lambda message: message.status[0].name == '/controller: control'
-                  and message.status[0].message == 'no joint states: efforts are zero')
+    observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        lambda message: (
+            message.status[0].name == '/controller: control'
+            and message.status[0].message == 'no joint states: efforts are zero'
+        ),
+    )
     start('dynamics', robot='two_link')
     observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
     assert controller.process.poll() is None
@@ -218,13 +273,27 @@ def test_lockstep_is_deterministic_whoever_is_slow(start, observer):
         states = observer.listen(JointState, f'{name}/joint_states', 2000)
         observer.spin_until(lambda states=states: states)
         # a controller that is held up must not take it for silence, which ends by the wall clock
-        processes.append(start(
-            'controller', '-r', f'__ns:={name}', robot='two_link', profile='step',
-            state_timeout=10.0, profile_start=0.05, profile_displacement='[0.1, 0.1, 0.1]'))
+        processes.append(
+            start(
+                'controller',
+                '-r',
+                f'__ns:={name}',
+                robot='two_link',
+                profile='step',
+                state_timeout=10.0,
+                profile_start=0.05,
+                profile_displacement='[0.1, 0.1, 0.1]',
+            )
+        )
         observer.spin_until(lambda states=states: states[-1].header.stamp.nanosec >= 400_000_000)
-        runs.append({stamp(state): tuple(state.position) for state in states
-                     if state.header.stamp.nanosec <= 400_000_000})
-        for process in processes:   # nothing else would keep them from running as fast as they can
+        runs.append(
+            {
+                stamp(state): tuple(state.position)
+                for state in states
+                if state.header.stamp.nanosec <= 400_000_000
+            }
+        )
+        for process in processes:  # nothing else would keep them from running as fast as they can
             process.stop(signal.SIGINT)
     # a listener that is held up misses states, which is its right, and not the same ones twice
     both = runs[0].keys() & runs[1].keys()

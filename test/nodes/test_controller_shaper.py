@@ -12,38 +12,55 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
 def set_shaper(observer, name, value='', **more):
-    values = [Parameter(name='shaper', value=ParameterValue(
-        type=ParameterType.PARAMETER_STRING, string_value=value))]
-    values += [Parameter(name=key, value=ParameterValue(
-        type=ParameterType.PARAMETER_DOUBLE, double_value=number)) for key, number in more.items()]
-    return observer.call(SetParameters, f'{name}/set_parameters',
-                         SetParameters.Request(parameters=values)).results[-1]
+    values = [
+        Parameter(
+            name='shaper',
+            value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value),
+        )
+    ]
+    values += [
+        Parameter(
+            name=key,
+            value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=number),
+        )
+        for key, number in more.items()
+    ]
+    return observer.call(
+        SetParameters, f'{name}/set_parameters', SetParameters.Request(parameters=values)
+    ).results[-1]
 
 
 def shaper_is(value):
     """Condition for diagnostics of the controller: they say so of the shaper."""
     return lambda message: any(
         item.key == 'shaper' and item.value == value
-        for status in message.status if status.name.endswith('/controller: control')
-        for item in status.values)
+        for status in message.status
+        if status.name.endswith('/controller: control')
+        for item in status.values
+    )
 
 
 def follow(observer, targets, position):
     """Let the joint make a trajectory of a second; the targets from then on, by time [s]."""
     del targets[:]
     publisher = observer.publisher(JointTrajectory, 'joint_trajectory')
-    point = JointTrajectoryPoint(positions=[position], velocities=[0.0], accelerations=[0.0],
-                                 time_from_start=Duration(sec=1))
+    point = JointTrajectoryPoint(
+        positions=[position],
+        velocities=[0.0],
+        accelerations=[0.0],
+        time_from_start=Duration(sec=1),
+    )
     publisher.publish(JointTrajectory(joint_names=['motor'], points=[point]))
     observer.spin_until(lambda: targets and targets[-1].position[0] == position)
-    times = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-                      for message in targets])
+    times = np.array(
+        [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in targets]
+    )
     return times, np.array([message.position[0] for message in targets])
 
 
 @pytest.mark.parametrize('place', ['beside', 'inside'])
 def test_a_shaper_is_taken_over_while_it_runs_and_given_back(start, observer, place):
-    settings = {'robot': 'single_link', 'shaper': 'zv', 'damping_ratio': 0.2}     # it rings
+    settings = {'robot': 'single_link', 'shaper': 'zv', 'damping_ratio': 0.2}  # it rings
     if place == 'inside':
         node = start('simulation', **settings)
     else:
@@ -51,7 +68,7 @@ def test_a_shaper_is_taken_over_while_it_runs_and_given_back(start, observer, pl
         node = start('controller', **settings)
     node.wait_for_line('shaper zv: every motion takes up to')
     targets = observer.listen(JointState, 'controller/target', 4000)
-    observer.spin_until(lambda: targets)    # it has heard a state: there is a place to start from
+    observer.spin_until(lambda: targets)  # it has heard a state: there is a place to start from
     observer.hear(DiagnosticArray, '/diagnostics', shaper_is('zv'))
     durations = []
     for kind, position in ((None, 0.5), ('zvd', 0.0), ('none', 0.5)):
@@ -66,13 +83,14 @@ def test_a_shaper_is_taken_over_while_it_runs_and_given_back(start, observer, pl
         assert (np.abs(np.diff(positions)) < 15 / 8 * 0.5 * (late + 0.05)).all()
     # ZV makes a second longer by half a period, ZVD by a whole one
     zv, zvd, none = np.array(durations) - 1.0
-    assert zvd - none == pytest.approx(2 * (zv - none), abs=0.15)   # targets come at 50 Hz
+    assert zvd - none == pytest.approx(2 * (zv - none), abs=0.15)  # targets come at 50 Hz
     assert zv - none > 0.2
 
 
 def test_what_is_of_no_use_is_refused_with_the_reason(start, observer, tmp_path):
-    (tmp_path / 'stiff.urdf').write_text(robot(
-        joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3)))
+    (tmp_path / 'stiff.urdf').write_text(
+        robot(joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3))
+    )
     start('dynamics', robot=str(tmp_path / 'stiff.urdf'))
     node = start('controller', robot=str(tmp_path / 'stiff.urdf'), shaper='ei')
     assert 'it needs no shaper' in node.wait_for_line('no shaper: ')

@@ -10,8 +10,10 @@ from flex_robot_sim.ros.conversions import JointStateBuffer
 FIELDS = 'position', 'velocity', 'effort'
 
 
-@pytest.mark.parametrize('names', [[], ['a'], ['ab', 'cde'], ['slide', 'turn', 'elbow_1'],
-                                   [f'joint {k} é' for k in range(40)]])
+@pytest.mark.parametrize(
+    'names',
+    [[], ['a'], ['ab', 'cde'], ['slide', 'turn', 'elbow_1'], [f'joint {k} é' for k in range(40)]],
+)
 @pytest.mark.parametrize('fields', [FIELDS, FIELDS[:2], FIELDS[:1], FIELDS[2:]])
 def test_bytes_of_joint_states_are_what_was_filled_in_last(names, fields):
     buffer, random = JointStateBuffer(names, fields), np.random.default_rng(1)

@@ -38,13 +38,18 @@ class Demo:
         :param plain: whether it must start by itself, not warm.
         """
         environment = {key: value for key, value in os.environ.items() if key != 'ROS_DOMAIN_ID'}
-        environment.update(DISPLAY='', WAYLAND_DISPLAY='')      # no browser opens
+        environment.update(DISPLAY='', WAYLAND_DISPLAY='')  # no browser opens
         paths = str(folder), str(ROOT), environment.get('PYTHONPATH')
         environment['PYTHONPATH'] = os.pathsep.join(filter(None, paths))
         self.process = (subprocess.Popen if plain else Program)(
-            [sys.executable, '-m', 'flex_robot_sim', 'demo', *words], cwd=folder, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-            env=environment)
+            [sys.executable, '-m', 'flex_robot_sim', 'demo', *words],
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+        )
         self.errors, self._news = [], threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -58,13 +63,16 @@ class Demo:
     def wait_for_line(self, part):
         """Return when an error line contains `part`."""
         with self._news:
-            assert self._news.wait_for(lambda: any(part in line for line in self.errors),
-                                       PATIENCE), self.errors
+            assert self._news.wait_for(
+                lambda: any(part in line for line in self.errors), PATIENCE
+            ), self.errors
 
     def wait_for_programs(self, count):
         """Return the ids of its programs as soon as there are `count` of them."""
-        return wait_for(lambda: (found := children(self.process.pid))[count - 1:] and found,
-                        f'{count} programs')
+        return wait_for(
+            lambda: (found := children(self.process.pid))[count - 1 :] and found,
+            f'{count} programs',
+        )
 
     def end(self):
         """Return exit code, standard output and error lines."""
@@ -143,7 +151,7 @@ def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
     publisher = node.create_publisher(WrenchStamped, '/push', 10)
     message = WrenchStamped()
     message.header.frame_id = 'tool'
-    message.wrench.force.y = 9.9e5      # as strong as it may be; no step follows that
+    message.wrench.force.y = 9.9e5  # as strong as it may be; no step follows that
     end = time.monotonic() + PATIENCE
     while running.process.poll() is None and time.monotonic() < end:
         publisher.publish(message)
@@ -152,24 +160,37 @@ def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
     rclpy.try_shutdown(context=context)
     code, _, errors = running.end()
     assert code == 1
-    assert errors[-1] == ('flexsim demo: the simulation has stopped: its state is not finite any '
-                          'more')
+    assert errors[-1] == (
+        'flexsim demo: the simulation has stopped: its state is not finite any more'
+    )
 
 
 @pytest.fixture(scope='module')
 def ended(tmp_path_factory):
     """Return a function that lets a demo run to its end, once for all who ask for the same one."""
+
     @functools.cache
     def run(*words):
         folder = tmp_path_factory.mktemp('demo')
-        running = Demo('--seconds', '4', '--json', '--plot', 'run.png', '--record', 'run.mcap',
-                       *words, folder=folder, plain=False)
+        running = Demo(
+            '--seconds',
+            '4',
+            '--json',
+            '--plot',
+            'run.png',
+            '--record',
+            'run.mcap',
+            *words,
+            folder=folder,
+            plain=False,
+        )
         try:
             code, output, errors = running.end()
         finally:
             running.close()
         assert code == 0, errors
         return folder, json.loads(output)
+
     return run
 
 
@@ -178,9 +199,22 @@ def ended(tmp_path_factory):
 def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
     folder, figures = ended(*place)
     assert set(figures) == {
-        'robot', 'sim_time', 'wall_time', 'realtime_factor', 'steps', 'deadline_misses',
-        'time_dropped', 'lateness_ms_max', 'latency_ms_median', 'latency_ms_p99',
-        'max_tip_deflection', 'commands', 'refused', 'recording', 'plot'}
+        'robot',
+        'sim_time',
+        'wall_time',
+        'realtime_factor',
+        'steps',
+        'deadline_misses',
+        'time_dropped',
+        'lateness_ms_max',
+        'latency_ms_median',
+        'latency_ms_p99',
+        'max_tip_deflection',
+        'commands',
+        'refused',
+        'recording',
+        'plot',
+    }
     # it ends by simulated time, which is told once a second, and heard late where others are in
     # line; a slow machine drops some beside it
     assert 3.0 < figures['sim_time'] < 4.0 + crowd() and figures['time_dropped'] >= 0.0
@@ -188,16 +222,16 @@ def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
     assert figures['steps'] == pytest.approx(figures['sim_time'] / 1e-3, abs=1.0)
     # all wall time is simulated or dropped, but for lags of up to 50 ms at both ends
     assert figures['wall_time'] == pytest.approx(
-        figures['sim_time'] + figures['time_dropped'], abs=0.1)
-    assert figures['realtime_factor'] == pytest.approx(
-        figures['sim_time'] / figures['wall_time'])
+        figures['sim_time'] + figures['time_dropped'], abs=0.1
+    )
+    assert figures['realtime_factor'] == pytest.approx(figures['sim_time'] / figures['wall_time'])
     # it bends; how far on a busy machine, where commands come late, nobody knows: links are 0.5 m
     assert 1e-3 < figures['max_tip_deflection'] < 0.5
     assert figures['refused'] == 0 and figures['lateness_ms_max'] >= 0.0
     if place:
         assert figures['commands'] == 0 and figures['latency_ms_median'] is None
     else:
-        assert 0 < figures['commands'] <= figures['steps'] / 2 + 100    # one for each joint state
+        assert 0 < figures['commands'] <= figures['steps'] / 2 + 100  # one for each joint state
         assert 0.0 < figures['latency_ms_median'] <= figures['latency_ms_p99']
     assert (folder / 'run.png').read_bytes().startswith(b'\x89PNG')
 
@@ -212,8 +246,9 @@ def test_a_demo_with_its_controller_inside_is_recorded(ended):
 @pytest.mark.slow
 def test_a_comparison_runs_both_and_the_shaped_arm_rings_less(demo, tmp_path):
     # 7 s for two motions and what they leave, twice, and some for who is late on a busy machine
-    code, output, _ = demo('--compare', '--shaper', 'ei', '--seconds', '8', '--json', '--plot',
-                           'both.png').end()
+    code, output, _ = demo(
+        '--compare', '--shaper', 'ei', '--seconds', '8', '--json', '--plot', 'both.png'
+    ).end()
     figures = json.loads(output)
     assert code == 0 and figures['shaper'] == 'ei' and figures['ringing_link'] == 'forearm'
     # a tenth on a free machine; on a busy one commands that come late shake the arm
@@ -229,16 +264,26 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
     assert figures['recording'] == 'run.mcap'
     with reader_of.AnyReader([folder / 'run.mcap']) as reader:
         counts = {item.topic: item.msgcount for item in reader.connections}
-        tips = [reader.deserialize(data, item.msgtype).pose.position
-                for item, _, data in reader.messages() if item.topic.endswith('tip_deflection')]
+        tips = [
+            reader.deserialize(data, item.msgtype).pose.position
+            for item, _, data in reader.messages()
+            if item.topic.endswith('tip_deflection')
+        ]
     # the recorder begins before the arm and ends after it; commands answer every other step. Of
     # what ten places at the sender do not keep, a recorder on a busy machine misses a part
     assert counts['/joint_commands'] > 0.3 * figures['commands'] > 0
     assert counts['/joint_states'] > 0.3 * figures['steps'] / 2
-    assert {'/robot_description', '/flex_states', '/strain', '/controller/target',
-            '/diagnostics', '/bending_markers', '/tool_pose'} < set(counts)
-    largest = max((tip.x**2 + tip.y**2 + tip.z**2)**0.5 for tip in tips)
-    assert largest >= 0.8 * figures['max_tip_deflection']       # the rest: peaks that it missed
+    assert {
+        '/robot_description',
+        '/flex_states',
+        '/strain',
+        '/controller/target',
+        '/diagnostics',
+        '/bending_markers',
+        '/tool_pose',
+    } < set(counts)
+    largest = max((tip.x**2 + tip.y**2 + tip.z**2) ** 0.5 for tip in tips)
+    assert largest >= 0.8 * figures['max_tip_deflection']  # the rest: peaks that it missed
 
 
 @pytest.mark.slow
@@ -247,8 +292,9 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
 def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     disk = tmp_path / 'disk'
     disk.mkdir()
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', disk],
-                      capture_output=True).returncode:
+    if subprocess.run(
+        ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', disk], capture_output=True
+    ).returncode:
         pytest.skip('this machine lets nobody mount')
     try:
         code, output, errors = demo('--seconds', '3', '--json', '--record', 'disk/run.mcap').end()
@@ -256,8 +302,9 @@ def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
         subprocess.run(['umount', disk], check=True)
     assert code == 0 and json.loads(output)['sim_time'] > 2.0
     lines = [line for line in errors if 'cannot be written' in line]
-    assert len(lines) == 1 and lines[0].startswith('recorder: disk/run.mcap: cannot be written: '
-                                                   'No space left on device'), errors
+    assert len(lines) == 1 and lines[0].startswith(
+        'recorder: disk/run.mcap: cannot be written: No space left on device'
+    ), errors
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -345,7 +392,7 @@ def test_a_signal_before_there_are_programs_ends_it_too(demo):
 
 
 def test_killing_the_demo_leaves_no_program_behind(demo):
-    running = demo('--no-view', plain=True)     # a warm one has its programs from elsewhere
+    running = demo('--no-view', plain=True)  # a warm one has its programs from elsewhere
     programs = running.wait_for_programs(2)
     running.process.kill()
     running.process.wait()
@@ -360,13 +407,17 @@ def program(running, name):
 
 def test_a_simulation_that_hangs_ends_the_demo_with_one_line(demo, tmp_path):
     (tmp_path / 'sitecustomize.py').write_text(
-        'import flex_robot_sim.demo.demo_session as session; session.FIGURES_TIMEOUT = 3.0')
+        'import flex_robot_sim.demo.demo_session as session; session.FIGURES_TIMEOUT = 3.0'
+    )
     running = demo('--json', '--seconds', '4')
     os.kill(program(running, b'dynamics'), signal.SIGSTOP)
     code, output, errors = running.end()
     assert code == 1 and output == ''
-    assert re.fullmatch(r'flexsim demo: the dynamics sent no diagnostics for 3 s, the last ones '
-                        r'after [0-3]\.\d\d s of simulated time', errors[-1])
+    assert re.fullmatch(
+        r'flexsim demo: the dynamics sent no diagnostics for 3 s, the last ones '
+        r'after [0-3]\.\d\d s of simulated time',
+        errors[-1],
+    )
 
 
 def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
@@ -380,14 +431,18 @@ def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
     assert all(is_gone(pid) for pid in programs)
 
 
-@pytest.mark.parametrize('words, line', [
-    (('--robot', 'no_such_robot'), 'no_such_robot'),
-    (('--seconds', '0'), '--seconds must be above 0 and below 1e+09.'),
-    (('--seconds', 'nan'), '--seconds must be above 0 and below 1e+09.'),
-    (('--plot', 'run.txt'), 'run.txt: a figure ends in one of .png, .pdf, .svg'),
-    (('--shaper', 'round'), 'invalid choice'),
-    (('--plot', 'no_folder/run.png'), 'no_folder/run.png: cannot be written: No such file'),
-], ids=str)
+@pytest.mark.parametrize(
+    'words, line',
+    [
+        (('--robot', 'no_such_robot'), 'no_such_robot'),
+        (('--seconds', '0'), '--seconds must be above 0 and below 1e+09.'),
+        (('--seconds', 'nan'), '--seconds must be above 0 and below 1e+09.'),
+        (('--plot', 'run.txt'), 'run.txt: a figure ends in one of .png, .pdf, .svg'),
+        (('--shaper', 'round'), 'invalid choice'),
+        (('--plot', 'no_folder/run.png'), 'no_folder/run.png: cannot be written: No such file'),
+    ],
+    ids=str,
+)
 def test_a_useless_call_ends_with_one_line_and_code_2(demo, words, line):
     code, output, errors = demo(*words).end()
     assert code == 2 and output == ''
@@ -395,8 +450,9 @@ def test_a_useless_call_ends_with_one_line_and_code_2(demo, words, line):
 
 
 def test_a_robot_that_does_not_ring_is_told_that_it_needs_no_shaper(demo, tmp_path):
-    (tmp_path / 'stiff.urdf').write_text(robot(
-        joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3)))
+    (tmp_path / 'stiff.urdf').write_text(
+        robot(joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3))
+    )
     code, output, errors = demo('--robot', 'stiff.urdf', '--shaper', 'zvd').end()
     assert code == 2 and output == ''
     assert len(errors) == 1 and 'rings in this pose: it needs no shaper' in errors[0], errors

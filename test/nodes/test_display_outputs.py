@@ -38,8 +38,10 @@ class Picture:
         self.arm, self.publishers = frs.load(name), {}
         node = SimpleNamespace(
             create_publisher=lambda kind, topic, qos: self.publishers.setdefault(
-                topic, FakePublisher()),
-            create_timer=self._timer)
+                topic, FakePublisher()
+            ),
+            create_timer=self._timer,
+        )
         tool = self.arm.description.links[-1].name
         self.outputs = DisplayOutputs(node, self.arm, tool, settings or OutputSettings())
         self.bending = self.publishers['bending_markers']
@@ -82,11 +84,13 @@ def test_each_piece_is_locked_to_its_link_and_lies_where_the_link_bends(name):
         last, T = own[-1], simulation.pose(link)
         turn, place = last.pose.orientation, last.pose.position
         R = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
-        axis, length = ((R[:, 2], last.scale.z) if last.type == Marker.CYLINDER
-                        else (R[:, 0], last.scale.x))
+        axis, length = (
+            (R[:, 2], last.scale.z) if last.type == Marker.CYLINDER else (R[:, 0], last.scale.x)
+        )
         end = np.array([place.x, place.y, place.z]) + axis * length / 2
-        np.testing.assert_allclose(T[:3, :3] @ end + T[:3, 3],
-                                   simulation.pose(link, station='tip')[:3, 3], atol=1e-12)
+        np.testing.assert_allclose(
+            T[:3, :3] @ end + T[:3, 3], simulation.pose(link, station='tip')[:3, 3], atol=1e-12
+        )
 
 
 def test_who_begins_to_listen_is_rid_of_the_markers_of_others_first():
@@ -99,12 +103,12 @@ def test_who_begins_to_listen_is_rid_of_the_markers_of_others_first():
         assert not any(found[1:])
         return found[0]
 
-    assert [sweeps() for _ in range(12)] == 10 * [True] + 2 * [False]   # for a second
+    assert [sweeps() for _ in range(12)] == 10 * [True] + 2 * [False]  # for a second
     picture.bending.listeners = 2
     assert sweeps()
     for _ in range(10):
         sweeps()
-    picture.bending.listeners = 1                                       # one that leaves
+    picture.bending.listeners = 1  # one that leaves
     assert not sweeps()
     picture.bending.listeners = 0
     picture.bending.message = None
@@ -118,7 +122,7 @@ def test_a_path_of_one_point_is_not_sent():
     picture = Picture()
     first = path(picture.show(at(picture.arm, 0)))
     assert first.action == Marker.DELETE and len(first.points) == 1
-    again = path(picture.show(at(picture.arm, 0)))          # at rest
+    again = path(picture.show(at(picture.arm, 0)))  # at rest
     assert again.action == Marker.DELETE
     moved = path(picture.show(at(picture.arm, 1)))
     assert moved.action == Marker.ADD and len(moved.points) == 2
@@ -139,8 +143,9 @@ def test_a_path_is_as_wide_as_the_arm_is_large(name):
     picture = Picture(name)
     size = reach(picture.arm.description)
     # from as far as the whole arm is seen, a picture of 900 lines shows a line of one to three
-    lines = 900 * path(picture.show(at(picture.arm, 0))).scale.x / (
-        2 * np.tan(np.pi / 8) * 1.7 * size)
+    lines = (
+        900 * path(picture.show(at(picture.arm, 0))).scale.x / (2 * np.tan(np.pi / 8) * 1.7 * size)
+    )
     assert 1.0 < lines < 3.0
 
 
@@ -149,5 +154,6 @@ def test_joints_of_the_picture_have_the_stamp_of_the_state():
     picture.show(at(picture.arm, 1), stamp=7_000_000_009)
     state = deserialize_message(picture.publishers['display_joint_states'].message, JointState)
     assert (state.header.stamp.sec, state.header.stamp.nanosec) == (7, 9)
-    assert all(marker.header.stamp == state.header.stamp
-               for marker in picture.bending.message.markers)
+    assert all(
+        marker.header.stamp == state.header.stamp for marker in picture.bending.message.markers
+    )

@@ -33,13 +33,24 @@ def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path)
     first = observer.hear(DiagnosticArray, '/diagnostics', of_drift)
     assert first.status[0].level == DiagnosticStatus.STALE
     assert first.status[0].message == 'no strain with joint states comes'
-    start('simulation', robot=str(soft), profile='swing', profile_poses=POSES,
-          profile_duration=0.8, profile_dwell=5.5, **RINGS)
-    told = observer.hear(DiagnosticArray, '/diagnostics', lambda message: of_drift(
-        message) and message.status[0].level == DiagnosticStatus.WARN)
+    start(
+        'simulation',
+        robot=str(soft),
+        profile='swing',
+        profile_poses=POSES,
+        profile_duration=0.8,
+        profile_dwell=5.5,
+        **RINGS,
+    )
+    told = observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        lambda message: of_drift(message) and message.status[0].level == DiagnosticStatus.WARN,
+    )
     assert told.status[0].message.startswith('rings ')
     assert 'slower than its model in 2 stops in a row: softer than described' in (
-        told.status[0].message)
+        told.status[0].message
+    )
     seen = figures(told)
     # all links alike: the root of the stiffness; drives are known 50 times a second
     assert float(seen['frequency over expected']) == pytest.approx(SOFT**0.5, abs=0.02)
@@ -53,20 +64,29 @@ def test_a_bench_is_watched_by_what_its_bridge_sends(start, observer):
     watch = start('drift', robot='rig')
     watch.wait_for_line('rig: slowest mode 5.')
     # a bench that stands rings too little to tell anything, but is heard
-    told = observer.hear(DiagnosticArray, '/diagnostics', lambda message: of_drift(
-        message) and message.status[0].message.startswith('nothing has rung yet'))
+    told = observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        lambda message: (
+            of_drift(message) and message.status[0].message.startswith('nothing has rung yet')
+        ),
+    )
     assert told.status[0].level == DiagnosticStatus.STALE
     assert watch.count('refused') == 0 and watch.stop()[0] == 0
 
 
 def test_arm_without_gauges_is_refused_in_one_line(start, tmp_path):
-    text = '\n'.join(line for line in shipped_robots()['two_link'].read_text('utf-8').splitlines()
-                     if '<flex_sensor' not in line)
+    text = '\n'.join(
+        line
+        for line in shipped_robots()['two_link'].read_text('utf-8').splitlines()
+        if '<flex_sensor' not in line
+    )
     (tmp_path / 'arm.urdf').write_text(text, 'utf-8')
     process = start('drift', robot=str(tmp_path / 'arm.urdf'))
     assert process.wait() == 2
-    assert process.lines[-1] == ('drift: two_link: has no flex sensor to watch it by. Give its '
-                                 'links a <flex_sensor>')
+    assert process.lines[-1] == (
+        'drift: two_link: has no flex sensor to watch it by. Give its links a <flex_sensor>'
+    )
 
 
 def test_what_is_of_another_robot_is_refused_in_one_line(start, observer):
@@ -77,4 +97,5 @@ def test_what_is_of_another_robot_is_refused_in_one_line(start, observer):
     def is_reported():
         strain.publish(JointState(name=['boom/root'], position=[0.1]))
         return watch.count('refused: strain lacks the flex sensor "upper_arm/root"') > 0
+
     observer.spin_until(is_reported)

@@ -18,18 +18,27 @@ def figures(message):
     return {item.key: item.value for item in message.status[0].values}
 
 
-@pytest.mark.parametrize('parameters, line', [
-    ({'robot': 'no_such_robot'}, 'no_such_robot'),
-    ({'robot': 'two_link', 'time_step': -1.0}, 'Parameter time_step out of range Min: 0.0'),
-    ({'robot': 'two_link', 'time_step': 0.0}, 'time_step = 0.0 must be > 0.0: integration step'),
-    ({'robot': 'two_link', 'pacing': 'slow'}, "pacing = 'slow' must be one of"),
-    ({'robot': 'two_link', 'time_step': 1.5e-3}, 'must be a whole number of'),
-    ({'robot': 'two_link', 'initial_position': '[1.0]'},
-     'initial_position must be 3 finite numbers, in this order: waist, shoulder, elbow'),
-    ({'robot': 'two_link', 'tool': 'hand'}, 'tool = "hand" is no link'),
-    ({'robot': 'two_link', 'wrench_joints': '["hip"]'}, 'no joint "hip" carries a body'),
-    ({'robot': 'two_link', 'period': 'soon'}, 'must be a number'),
-], ids=str)
+@pytest.mark.parametrize(
+    'parameters, line',
+    [
+        ({'robot': 'no_such_robot'}, 'no_such_robot'),
+        ({'robot': 'two_link', 'time_step': -1.0}, 'Parameter time_step out of range Min: 0.0'),
+        (
+            {'robot': 'two_link', 'time_step': 0.0},
+            'time_step = 0.0 must be > 0.0: integration step',
+        ),
+        ({'robot': 'two_link', 'pacing': 'slow'}, "pacing = 'slow' must be one of"),
+        ({'robot': 'two_link', 'time_step': 1.5e-3}, 'must be a whole number of'),
+        (
+            {'robot': 'two_link', 'initial_position': '[1.0]'},
+            'initial_position must be 3 finite numbers, in this order: waist, shoulder, elbow',
+        ),
+        ({'robot': 'two_link', 'tool': 'hand'}, 'tool = "hand" is no link'),
+        ({'robot': 'two_link', 'wrench_joints': '["hip"]'}, 'no joint "hip" carries a body'),
+        ({'robot': 'two_link', 'period': 'soon'}, 'must be a number'),
+    ],
+    ids=str,
+)
 def test_a_useless_start_ends_with_one_line_and_code_2(start, parameters, line):
     process = start('dynamics', **parameters)
     assert process.wait() == 2
@@ -37,14 +46,24 @@ def test_a_useless_start_ends_with_one_line_and_code_2(start, parameters, line):
     assert len(said) == 1 and line in said[0], process.lines
 
 
-@pytest.mark.parametrize('space, text, complaint', [
-    ('broken', '<robot name="r">\n<link name="a"/><link name="a"/></robot>',
-     ':2: a second link "a", after the one in line 2. Rename one link.'),
-    ('name', 'two_link',
-     ': this is no text of a robot. Give the text of a URDF, with xacro expanded.'),
-])
-def test_a_useless_robot_description_ends_with_one_line_and_code_2(start, observer, space, text,
-                                                                   complaint):
+@pytest.mark.parametrize(
+    'space, text, complaint',
+    [
+        (
+            'broken',
+            '<robot name="r">\n<link name="a"/><link name="a"/></robot>',
+            ':2: a second link "a", after the one in line 2. Rename one link.',
+        ),
+        (
+            'name',
+            'two_link',
+            ': this is no text of a robot. Give the text of a URDF, with xacro expanded.',
+        ),
+    ],
+)
+def test_a_useless_robot_description_ends_with_one_line_and_code_2(
+    start, observer, space, text, complaint
+):
     # what was latched in the test before may still be there for a moment
     process = start('dynamics', '-r', f'__ns:=/{space}')
     process.wait_for_line('waiting for robot_description')
@@ -57,15 +76,17 @@ def test_a_display_description_is_no_robot_to_simulate(start, observer):
     process = start('dynamics')
     process.wait_for_line('waiting for robot_description')
     observer.publisher(String, 'robot_description', LATCHED).publish(
-        String(data=display_description(frs.load('two_link'))))
+        String(data=display_description(frs.load('two_link')))
+    )
     process.wait_for_line('robot_description is a display description')
     assert process.process.poll() is None
 
 
 def test_the_executor_of_one_thread_does_as_well(start, observer):
     start('dynamics', robot='two_link', executor='single_threaded')
-    observer.hear(DiagnosticArray, '/diagnostics',
-                  lambda message: figures(message)['state'] == 'running')
+    observer.hear(
+        DiagnosticArray, '/diagnostics', lambda message: figures(message)['state'] == 'running'
+    )
 
 
 def test_wrong_ros_arguments_end_with_one_line(start):
@@ -75,8 +96,9 @@ def test_wrong_ros_arguments_end_with_one_line(start):
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('times', [1, 2])
-def test_a_signal_stops_it_within_two_seconds_and_twice_does_no_harm(start, observer, number,
-                                                                     times):
+def test_a_signal_stops_it_within_two_seconds_and_twice_does_no_harm(
+    start, observer, number, times
+):
     process = start('dynamics', robot='two_link')
     observer.hear(JointState, 'joint_states')
     if times == 2:
@@ -98,7 +120,7 @@ def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(start, observer)
     start('dynamics', robot='two_link')
     context = rclpy.Context()
     rclpy.init(context=context)
-    sleeper = rclpy.create_node('sleeper', context=context)     # nobody spins it
+    sleeper = rclpy.create_node('sleeper', context=context)  # nobody spins it
     for depth in (1, 1000):
         sleeper.create_subscription(JointState, 'joint_states', print, depth)
     seen = observer.listen(DiagnosticArray, '/diagnostics')
@@ -106,7 +128,7 @@ def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(start, observer)
     sleeper.destroy_node()
     rclpy.try_shutdown(context=context)
     assert figures(seen[-1])['state'] == 'running'
-    assert float(figures(seen[-1])['real-time factor']) > 0.5     # a shared machine may be slow
+    assert float(figures(seen[-1])['real-time factor']) > 0.5  # a shared machine may be slow
 
 
 def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(start, observer):
@@ -117,8 +139,13 @@ def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(start, 
     observer.spin_until(lambda: time.monotonic() > stopped + 1.0)
     process.send(signal.SIGCONT)
     process.wait_for_line('too slow for real time')
-    seen = figures(observer.hear(DiagnosticArray, '/diagnostics', lambda message: float(
-        figures(message)['time dropped [s]']) > 0.9))
+    seen = figures(
+        observer.hear(
+            DiagnosticArray,
+            '/diagnostics',
+            lambda message: float(figures(message)['time dropped [s]']) > 0.9,
+        )
+    )
     assert seen['state'] == 'running'
     later = figures(observer.hear(DiagnosticArray, '/diagnostics'))
     assert float(later['real-time factor']) < 1.2
@@ -127,6 +154,9 @@ def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(start, 
 def test_a_pace_beyond_the_machine_drops_time_and_says_so(start, observer):
     process = start('dynamics', robot='two_link', real_time_factor=1000)
     process.wait_for_line('too slow for real time')
-    message = observer.hear(DiagnosticArray, '/diagnostics', lambda message: float(
-        figures(message)['time dropped [s]']) > 0.0)
+    message = observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        lambda message: float(figures(message)['time dropped [s]']) > 0.0,
+    )
     assert message.status[0].level == b'\x01'

@@ -74,7 +74,7 @@ def test_joint_states_come_every_second_period_in_order(node, observer):
     heard = observer.listen(JointState, 'joint_states')
     observer.spin_until(lambda: len(heard) > 200)
     steps = np.diff([nanoseconds(message.header) for message in heard])
-    assert np.all(steps > 0) and np.median(steps) == 2_000_000      # 500 Hz of simulated time
+    assert np.all(steps > 0) and np.median(steps) == 2_000_000  # 500 Hz of simulated time
 
 
 def test_a_command_moves_the_joint_that_it_names(node, observer):
@@ -107,12 +107,16 @@ def test_forward_command_controllers_are_understood(node, observer):
 
 WRONG = [
     (JointState(name=['hip'], effort=[1.0]), 'no joint "hip". Known: waist, shoulder, elbow'),
-    (JointState(name=['waist', 'elbow'], effort=[1.0]),
-     '1 efforts for 2 joints. Give one effort per name'),
+    (
+        JointState(name=['waist', 'elbow'], effort=[1.0]),
+        '1 efforts for 2 joints. Give one effort per name',
+    ),
     (JointState(name=['waist'], effort=[float('nan')]), 'the effort of "waist" is not finite'),
     (JointState(name=['elbow'], effort=[float('-inf')]), 'the effort of "elbow" is not finite'),
-    (JointState(name=['waist'], position=[1.0]),
-     'it has no efforts. Fill the field effort [N m, N]'),
+    (
+        JointState(name=['waist'], position=[1.0]),
+        'it has no efforts. Fill the field effort [N m, N]',
+    ),
     (JointState(), 'it names no joint'),
 ]
 
@@ -127,11 +131,16 @@ def test_wrong_commands_are_refused_counted_and_said_and_the_arm_goes_on(node, o
             commands.publish(message)
             observer.spin_until(lambda: True)
             time.sleep(0.1)
-    commands.publish(JointState(name=['elbow'], effort=[1e300]))    # cut to the motor's 4 N m
+    commands.publish(JointState(name=['elbow'], effort=[1e300]))  # cut to the motor's 4 N m
     state = observer.hear(JointState, 'joint_states', lambda state: state.effort[2] != 0.0)
     assert state.effort[2] == 4.0
-    seen = figures(observer.hear(DiagnosticArray, '/diagnostics', lambda message: int(
-        figures(message)['commands refused']) >= len(WRONG)))
+    seen = figures(
+        observer.hear(
+            DiagnosticArray,
+            '/diagnostics',
+            lambda message: int(figures(message)['commands refused']) >= len(WRONG),
+        )
+    )
     assert seen['state'] == 'running' and int(seen['commands cut to an effort limit']) == 1
 
 
@@ -150,13 +159,19 @@ def test_a_lost_state_is_an_error_that_keeps_the_last_good_one_until_a_reset(sta
     observer.spin_until(lambda: states)
     commands.publish(JointState(name=['elbow'], effort=[1e300]))
     node.wait_for_line('is not finite')
-    status = observer.hear(DiagnosticArray, '/diagnostics',
-                           is_other(lambda message: message.status[0].level == b'\x02')).status[0]
+    status = observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        is_other(lambda message: message.status[0].level == b'\x02'),
+    ).status[0]
     assert status.message == 'the state was lost: call reset'
     assert not observer.call(Trigger, '/other/dynamics/step').success
     assert observer.call(Trigger, '/other/dynamics/reset').success
-    observer.hear(DiagnosticArray, '/diagnostics',
-                  is_other(lambda message: figures(message)['state'] == 'running'))
+    observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        is_other(lambda message: figures(message)['state'] == 'running'),
+    )
     assert all(np.isfinite(state.position).all() for state in states)
 
 
@@ -165,12 +180,13 @@ def test_pause_step_and_reset(node, observer):
     assert not observer.call(Trigger, '/dynamics/step').success
     paused = observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=True))
     assert paused.success and paused.message.startswith('paused at ')
-    first, second = (float(observer.call(Trigger, '/dynamics/step').message.split()[-2])
-                     for _ in range(2))
-    assert second - first == pytest.approx(1e-3, abs=1e-5)     # the message has six digits
+    first, second = (
+        float(observer.call(Trigger, '/dynamics/step').message.split()[-2]) for _ in range(2)
+    )
+    assert second - first == pytest.approx(1e-3, abs=1e-5)  # the message has six digits
     reset = observer.call(Trigger, '/dynamics/reset')
     assert reset.message.startswith('paused at ')
-    state = observer.hear(JointState, 'joint_states')          # sent while paused, too
+    state = observer.hear(JointState, 'joint_states')  # sent while paused, too
     assert not any(state.position) and not any(state.velocity)
     assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=False)).success
     observer.hear(JointState, 'joint_states', lambda state: any(state.velocity))
@@ -178,7 +194,7 @@ def test_pause_step_and_reset(node, observer):
 
 def test_each_single_step_waits_for_the_command_that_answers_the_state_before(node, observer):
     publisher = observer.publisher(JointState, 'joint_commands')
-    efforts = {}        # by stamp of the state [ns]
+    efforts = {}  # by stamp of the state [ns]
 
     def answer(state):
         time = nanoseconds(state.header)
@@ -188,7 +204,7 @@ def test_each_single_step_waits_for_the_command_that_answers_the_state_before(no
         publisher.publish(command)
 
     def wanted(time):
-        return 1e-3 * (time // 10**6 % 1000)    # a number for each period
+        return 1e-3 * (time // 10**6 % 1000)  # a number for each period
 
     subscription = observer.node.create_subscription(JointState, 'joint_states', answer, 50)
     try:
@@ -206,15 +222,21 @@ def test_each_single_step_waits_for_the_command_that_answers_the_state_before(no
     times = sorted(time for time in efforts if time >= begin)
     assert np.diff(times).tolist() == [10**6] * 30
     assert [efforts[time] for time in times[1:]] == pytest.approx(
-        [wanted(time) for time in times[:-1]], abs=1e-12)
+        [wanted(time) for time in times[:-1]], abs=1e-12
+    )
 
 
 def test_steps_go_on_where_no_command_answers_any_more(node, observer):
     def accepted(message):
         return int(figures(message).get('commands accepted', '0'))
 
-    before = accepted(observer.hear(DiagnosticArray, '/diagnostics',
-                                    lambda message: 'commands accepted' in figures(message)))
+    before = accepted(
+        observer.hear(
+            DiagnosticArray,
+            '/diagnostics',
+            lambda message: 'commands accepted' in figures(message),
+        )
+    )
     publisher = observer.publisher(JointState, 'joint_commands')
     publisher.publish(JointState(name=['waist'], effort=[0.0]))
     observer.hear(DiagnosticArray, '/diagnostics', lambda message: accepted(message) > before)
@@ -232,29 +254,38 @@ def test_steps_go_on_where_no_command_answers_any_more(node, observer):
 
 
 def parameter(name, value):
-    kinds = {bool: ('bool_value', ParameterType.PARAMETER_BOOL),
-             int: ('integer_value', ParameterType.PARAMETER_INTEGER),
-             float: ('double_value', ParameterType.PARAMETER_DOUBLE),
-             str: ('string_value', ParameterType.PARAMETER_STRING)}
+    kinds = {
+        bool: ('bool_value', ParameterType.PARAMETER_BOOL),
+        int: ('integer_value', ParameterType.PARAMETER_INTEGER),
+        float: ('double_value', ParameterType.PARAMETER_DOUBLE),
+        str: ('string_value', ParameterType.PARAMETER_STRING),
+    }
     field, kind = kinds[type(value)]
     return Parameter(name=name, value=ParameterValue(type=kind, **{field: value}))
 
 
-@pytest.mark.parametrize('name, value, reason', [
-    ('real_time_factor', 2.0, ''),
-    ('real_time_factor', 2, ''),
-    ('payload_link', 'tool', ''),
-    ('real_time_factor', 'fast', "real_time_factor = 'fast' must be a number: simulated time over "
-                                 'real time'),
-    ('command_timeout', -1.0, 'out of range Min: 0.0'),
-    # a timer that is due in 300 years ended the node
-    ('display_rate', 1e-10, 'out of range Min: 0.01, Max: 1000.0'),
-    ('command_timeout', 0.0, 'command_timeout = 0.0 must be > 0.0'),
-    ('payload_link', 'hand', 'no link "hand"'),
-    ('payload_mass', float('nan'), 'out of range Min: 0.0'),
-    ('time_step', 1e-4, 'read-only'),
-    ('robot', 'rig', 'read-only'),
-], ids=str)
+@pytest.mark.parametrize(
+    'name, value, reason',
+    [
+        ('real_time_factor', 2.0, ''),
+        ('real_time_factor', 2, ''),
+        ('payload_link', 'tool', ''),
+        (
+            'real_time_factor',
+            'fast',
+            "real_time_factor = 'fast' must be a number: simulated time over real time",
+        ),
+        ('command_timeout', -1.0, 'out of range Min: 0.0'),
+        # a timer that is due in 300 years ended the node
+        ('display_rate', 1e-10, 'out of range Min: 0.01, Max: 1000.0'),
+        ('command_timeout', 0.0, 'command_timeout = 0.0 must be > 0.0'),
+        ('payload_link', 'hand', 'no link "hand"'),
+        ('payload_mass', float('nan'), 'out of range Min: 0.0'),
+        ('time_step', 1e-4, 'read-only'),
+        ('robot', 'rig', 'read-only'),
+    ],
+    ids=str,
+)
 def test_parameters_change_or_are_refused_with_the_reason(node, observer, name, value, reason):
     request = SetParameters.Request(parameters=[parameter(name, value)])
     result = observer.call(SetParameters, '/dynamics/set_parameters', request).results[0]
@@ -263,8 +294,9 @@ def test_parameters_change_or_are_refused_with_the_reason(node, observer, name, 
 
 def test_parameters_say_what_they_are(node, observer):
     request = DescribeParameters.Request(names=['command_timeout'])
-    about = observer.call(DescribeParameters, '/dynamics/describe_parameters',
-                          request).descriptors[0]
+    about = observer.call(
+        DescribeParameters, '/dynamics/describe_parameters', request
+    ).descriptors[0]
     assert about.description == 'age from which the effort of a joint counts as zero [s]'
     assert about.additional_constraints == 'must be > 0.0' and not about.read_only
     assert about.floating_point_range[0].from_value == 0.0

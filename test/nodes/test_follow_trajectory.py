@@ -35,7 +35,7 @@ from flex_robot_sim.util.share import shipped_robots
 
 INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -1, -4, -5
 SPACE = '/goals'
-CANCELS = 10            # for each action, in a plain run
+CANCELS = 10  # for each action, in a plain run
 
 
 def stamp_of(message):
@@ -62,12 +62,28 @@ def robot(tmp_path_factory):
 @pytest.fixture(scope='module')
 def simulated(robot, control_msgs, the_observer):
     """Processes of an arm with its controller, the shaper, and both actions."""
-    nodes = {'simulation': {'bandwidth': '2.5'}, 'trajectory_action': {},
-             'shaper': {'shaper': 'zv', 'frequencies': '[2.3]'}}
+    nodes = {
+        'simulation': {'bandwidth': '2.5'},
+        'trajectory_action': {},
+        'shaper': {'shaper': 'zv', 'frequencies': '[2.3]'},
+    }
     with ExitStack() as stack:
-        processes = {name: stack.enter_context(closing(NodeProcess(
-            name, '-r', f'__ns:={SPACE}', environment=control_msgs, plain=True, robot=robot,
-            **parameters))) for name, parameters in nodes.items()}
+        processes = {
+            name: stack.enter_context(
+                closing(
+                    NodeProcess(
+                        name,
+                        '-r',
+                        f'__ns:={SPACE}',
+                        environment=control_msgs,
+                        plain=True,
+                        robot=robot,
+                        **parameters,
+                    )
+                )
+            )
+            for name, parameters in nodes.items()
+        }
         processes['shaper'].wait_for_line('two_link: shapes')
         processes['trajectory_action'].wait_for_line('offers')
         # the controller listens to trajectories once it holds the arm
@@ -77,8 +93,9 @@ def simulated(robot, control_msgs, the_observer):
 
 @pytest.fixture(params=['shaper', 'controller'])
 def client(request, simulated, observer):
-    client = Client(observer, f'{SPACE}/{request.param}/follow_joint_trajectory',
-                    f'{SPACE}/joint_states')
+    client = Client(
+        observer, f'{SPACE}/{request.param}/follow_joint_trajectory', f'{SPACE}/joint_states'
+    )
     client.rest()
     return client
 
@@ -86,30 +103,42 @@ def client(request, simulated, observer):
 @pytest.fixture
 def isolated(control_msgs, start, observer):
     """Start a shaper of one joint without an arm, and return a client."""
+
     def start_shaper(space, **parameters):
-        process = start('shaper', '-r', f'__ns:=/{space}', frequencies='[2.0]', shaper='zv',
-                        environment=control_msgs, plain=True, **parameters)
+        process = start(
+            'shaper',
+            '-r',
+            f'__ns:=/{space}',
+            frequencies='[2.0]',
+            shaper='zv',
+            environment=control_msgs,
+            plain=True,
+            **parameters,
+        )
         process.wait_for_line('shapes')
         return Client(observer, f'/{space}/shaper/follow_joint_trajectory')
+
     return start_shaper
 
 
 def test_a_goal_succeeds_when_the_arm_has_arrived(client):
     handle = client.send(trajectory({0.0: client.position, 0.8: [0.4, 0.5, -0.4]}))
     assert client.result(handle)[:2] == (SUCCEEDED, 0)
-    np.testing.assert_allclose(client.position, [0.4, 0.5, -0.4], atol=0.1)     # goal_tolerance
+    np.testing.assert_allclose(client.position, [0.4, 0.5, -0.4], atol=0.1)  # goal_tolerance
     assert client.feedback
     last = client.feedback[-1]
     assert list(last.joint_names) == list(NAMES) and len(last.actual.positions) == 3
-    np.testing.assert_allclose(np.array(last.desired.positions) - last.actual.positions,
-                               last.error.positions)
+    np.testing.assert_allclose(
+        np.array(last.desired.positions) - last.actual.positions, last.error.positions
+    )
     client.rest()
     back = client.send(trajectory({0.0: client.position, 0.8: [0.0, 0.2, 0.0]}))
     assert client.result(back)[0] == SUCCEEDED
 
 
-@pytest.mark.parametrize(('name', 'node'), [('shaper', 'shaper'),
-                                            ('controller', 'trajectory_action')])
+@pytest.mark.parametrize(
+    ('name', 'node'), [('shaper', 'shaper'), ('controller', 'trajectory_action')]
+)
 def test_a_running_goal_leaves_the_processor_to_others(simulated, observer, name, node):
     """Executors of rclpy resume a coroutine that waits all the time: a whole processor's worth."""
     client = Client(observer, f'{SPACE}/{name}/follow_joint_trajectory', f'{SPACE}/joint_states')
@@ -119,6 +148,7 @@ def test_a_running_goal_leaves_the_processor_to_others(simulated, observer, name
         before = cpu_seconds(simulated[node])
         client.wait(2.0)
         return cpu_seconds(simulated[node]) - before
+
     idle = busy()
     handle = client.send(trajectory({0.0: client.position, 4.0: client.position}))
     observer.spin_until(lambda: handle.status == EXECUTING, what='execution of the goal')
@@ -213,26 +243,45 @@ def test_tolerances_end_a_goal_with_the_codes_of_joint_trajectory_controller(cli
     def end(change, **fields):
         client.rest()
         return client.result(client.send(client.goal_near(change, 0.6), **fields))
-    status, code, line = end([0.2, 0.0, 0.0], goal_time_tolerance=duration(0.5), goal_tolerance=[
-        JointTolerance(name='waist', position=1e-12)])
+
+    status, code, line = end(
+        [0.2, 0.0, 0.0],
+        goal_time_tolerance=duration(0.5),
+        goal_tolerance=[JointTolerance(name='waist', position=1e-12)],
+    )
     assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED) and '"waist" is ' in line
-    for tolerance, part in (({'position': 1e-6}, '"waist" is '),
-                            ({'velocity': 1e-6}, 'the velocity of "waist" is ')):
-        status, code, line = end([-0.2, 0.0, 0.0],
-                                 path_tolerance=[JointTolerance(name='waist', **tolerance)])
+    for tolerance, part in (
+        ({'position': 1e-6}, '"waist" is '),
+        ({'velocity': 1e-6}, 'the velocity of "waist" is '),
+    ):
+        status, code, line = end(
+            [-0.2, 0.0, 0.0], path_tolerance=[JointTolerance(name='waist', **tolerance)]
+        )
         assert (status, code) == (ABORTED, PATH_TOLERANCE_VIOLATED)
         assert part in line and client.fastest() < 0.02
     # a cubic between points far apart is followed, not the line between them
-    status, code, line = end([0.4, 0.0, 0.0], path_tolerance=[
-        JointTolerance(name='shoulder', position=0.1),
-        JointTolerance(name='elbow', position=-1.0)])
+    status, code, line = end(
+        [0.4, 0.0, 0.0],
+        path_tolerance=[
+            JointTolerance(name='shoulder', position=0.1),
+            JointTolerance(name='elbow', position=-1.0),
+        ],
+    )
     assert (status, code) == (SUCCEEDED, 0), line
 
 
 def test_a_path_deviation_above_the_limit_rejects_the_goal(control_msgs, start, observer):
-    process = start('shaper', '-r', '__ns:=/path', robot='two_link', shaper='zv',
-                    frequencies='[1.0]', max_path_deviation='0.02', environment=control_msgs,
-                    plain=True)
+    process = start(
+        'shaper',
+        '-r',
+        '__ns:=/path',
+        robot='two_link',
+        shaper='zv',
+        frequencies='[1.0]',
+        max_path_deviation='0.02',
+        environment=control_msgs,
+        plain=True,
+    )
     process.wait_for_line('two_link: shapes')
     states = observer.publisher(JointState, '/path/joint_states')
     client = Client(observer, '/path/shaper/follow_joint_trajectory')
@@ -257,21 +306,30 @@ def test_a_trajectory_that_the_controller_refuses_ends_the_goal(isolated, observ
     goal = client.send(trajectory({0.0: [0.0], 2.0: [0.5]}, ['a']))
     observer.spin_until(lambda: sent)
     stamp = sent[0].header.stamp
-    answers.publish(trajectory_status(TrajectoryEvent(
-        stamp.sec * 1_000_000_000 + stamp.nanosec, REFUSED, 'it is elsewhere')))
+    answers.publish(
+        trajectory_status(
+            TrajectoryEvent(stamp.sec * 1_000_000_000 + stamp.nanosec, REFUSED, 'it is elsewhere')
+        )
+    )
     assert client.result(goal) == (
-        ABORTED, INVALID_GOAL, 'the controller refused the trajectory: it is elsewhere')
+        ABORTED,
+        INVALID_GOAL,
+        'the controller refused the trajectory: it is elsewhere',
+    )
 
 
 def test_success_needs_joint_states(isolated, observer):
     client = isolated('silent')
     goal = client.send(trajectory({0.0: [0.0], 0.2: [0.5]}, ['a']))
     assert client.result(goal) == (
-        ABORTED, GOAL_TOLERANCE_VIOLATED,
-        'no joint state of "a" arrives: check the topic joint_states')
+        ABORTED,
+        GOAL_TOLERANCE_VIOLATED,
+        'no joint state of "a" arrives: check the topic joint_states',
+    )
     with resting_joint(observer, '/silent/joint_states', 0.5):
-        goal = client.send(trajectory({0.0: [0.5], 0.2: [0.9]}, ['a']),
-                           goal_time_tolerance=duration(0.1))
+        goal = client.send(
+            trajectory({0.0: [0.5], 0.2: [0.9]}, ['a']), goal_time_tolerance=duration(0.1)
+        )
         status, code, line = client.result(goal)
     assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
     assert line == '"a" is 0.4 from its goal, more than its tolerance 0.1'
@@ -282,16 +340,19 @@ def test_a_joint_that_has_not_moved_does_not_succeed_within_its_tolerance(isolat
 
     client = isolated('stuck')
     with resting_joint(observer, '/stuck/joint_states', 0.5):
-        short = client.send(trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']),
-                            goal_time_tolerance=duration(0.1))
+        short = client.send(
+            trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']), goal_time_tolerance=duration(0.1)
+        )
         status, code, line = client.result(short)
         assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
         assert line.startswith('"a" has moved by 0 of 0.05 to its goal: ')
         # a goal where the joint is, and one with a tolerance of its own
         here = client.send(trajectory({0.0: [0.5], 0.2: [0.5]}, ['a']))
         assert client.result(here) == (SUCCEEDED, 0, '')
-        wide = client.send(trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']),
-                           goal_tolerance=[JointTolerance(name='a', position=0.06)])
+        wide = client.send(
+            trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']),
+            goal_tolerance=[JointTolerance(name='a', position=0.06)],
+        )
         assert client.result(wide) == (SUCCEEDED, 0, '')
 
 
@@ -303,8 +364,11 @@ def test_a_canceled_goal_is_aborted_where_a_joint_rests_far_from_its_set_point(i
         assert client.cancel(goal)
         status, code, line = client.result(goal)
     assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
-    assert re.fullmatch(r'at rest after the stop, but "a" is [\d.]+ from its last set point: the '
-                        r'diagnostics of the controller may name the reason', line)
+    assert re.fullmatch(
+        r'at rest after the stop, but "a" is [\d.]+ from its last set point: the '
+        r'diagnostics of the controller may name the reason',
+        line,
+    )
 
 
 @contextmanager
@@ -315,6 +379,7 @@ def resting_joint(observer, topic, position):
     def publish():
         while not has_ended.wait(0.02):
             states.publish(JointState(name=['a'], position=[position]))
+
     thread = threading.Thread(target=publish)
     thread.start()
     try:
@@ -330,20 +395,34 @@ def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, ob
     observer.spin_until(lambda: observer.node.count_publishers('/missing/joint_trajectory'))
     goal = client.send(trajectory({0.0: [0.0], 1.0: [0.5]}, ['a']))
     assert client.result(goal) == (
-        ABORTED, INVALID_GOAL, 'no action server "/no/such_action" answers: start the controller, '
-                               'or correct controller_action')
+        ABORTED,
+        INVALID_GOAL,
+        'no action server "/no/such_action" answers: start the controller, '
+        'or correct controller_action',
+    )
     assert not sent
 
 
 def test_the_shaper_sends_goals_to_the_action_of_the_controller(
-        control_msgs, robot, simulated, start, observer):
-    process = start('shaper', '-r', f'__ns:={SPACE}', '-r', '__node:=shaper_by_action',
-                    robot=robot, shaper='zv', frequencies='[2.3]',
-                    environment=control_msgs, plain=True,
-                    controller_action=f'{SPACE}/controller/follow_joint_trajectory')
+    control_msgs, robot, simulated, start, observer
+):
+    process = start(
+        'shaper',
+        '-r',
+        f'__ns:={SPACE}',
+        '-r',
+        '__node:=shaper_by_action',
+        robot=robot,
+        shaper='zv',
+        frequencies='[2.3]',
+        environment=control_msgs,
+        plain=True,
+        controller_action=f'{SPACE}/controller/follow_joint_trajectory',
+    )
     process.wait_for_line('two_link: shapes')
-    client = Client(observer, f'{SPACE}/shaper_by_action/follow_joint_trajectory',
-                    f'{SPACE}/joint_states')
+    client = Client(
+        observer, f'{SPACE}/shaper_by_action/follow_joint_trajectory', f'{SPACE}/joint_states'
+    )
     client.rest()
     status, code, line = client.result(client.send(client.goal_near([0.3, 0.1, -0.2])))
     assert (status, code) == (SUCCEEDED, 0), line
@@ -361,8 +440,17 @@ def test_the_shaper_sends_goals_to_the_action_of_the_controller(
 
 
 def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, start, observer):
-    server = start('shaper', '-r', '__ns:=/ending', '-r', '__node:=driver', frequencies='[2.0]',
-                   shaper='none', environment=control_msgs, plain=True)
+    server = start(
+        'shaper',
+        '-r',
+        '__ns:=/ending',
+        '-r',
+        '__node:=driver',
+        frequencies='[2.0]',
+        shaper='none',
+        environment=control_msgs,
+        plain=True,
+    )
     server.wait_for_line('shapes')
     client = isolated('ending', controller_action='/ending/driver/follow_joint_trajectory')
     goal = client.send(trajectory({0.0: [0.0], 60.0: [0.5]}, ['a']))
@@ -378,4 +466,5 @@ def test_without_control_msgs_the_node_ends_with_one_line(start):
     process = start('trajectory_action', robot='two_link')
     assert process.wait() == 2
     assert process.lines[-1].startswith(
-        'trajectory_action: control_msgs cannot be imported: install the package')
+        'trajectory_action: control_msgs cannot be imported: install the package'
+    )

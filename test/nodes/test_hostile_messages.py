@@ -13,19 +13,23 @@ from std_msgs.msg import String
 
 from flex_robot_sim.ros.message_types import type_of
 
-REFUSED = ('<text>:1: the text holds xacro, which needs its files. Give the path of the xacro '
-           'file, or the expanded text.')
+REFUSED = (
+    '<text>:1: the text holds xacro, which needs its files. Give the path of the xacro '
+    'file, or the expanded text.'
+)
 
 
-@pytest.mark.parametrize('name', ['dynamics', 'controller', 'simulation', 'shaper', 'view',
-                                  'drift', 'bridge'])
+@pytest.mark.parametrize(
+    'name', ['dynamics', 'controller', 'simulation', 'shaper', 'view', 'drift', 'bridge']
+)
 def test_a_node_does_not_run_the_xacro_of_a_topic(start, observer, tmp_path, name):
     mark, space = tmp_path / 'created', f'hostile_{name}'
     if name == 'view':
         pytest.importorskip('viser')
     process = start(name, '-r', f'__ns:=/{space}')
     observer.publisher(String, f'/{space}/robot_description', LATCHED).publish(
-        String(data=xacro_robot(mark)))
+        String(data=xacro_robot(mark))
+    )
     assert process.wait() == 2
     assert process.lines[-1].endswith(REFUSED) and process.count('Traceback') == 0
     assert not mark.exists()
@@ -36,18 +40,29 @@ def test_a_replay_with_a_view_does_not_run_the_xacro_of_the_recording(tmp_path):
     pytest.importorskip('viser')
     mark = tmp_path / 'created'
     path = write_recording(tmp_path / 'run.mcap', xacro_robot(mark))
-    process = Process([sys.executable, '-m', 'flex_robot_sim', 'replay', str(path), '--view'],
-                      {**os.environ, 'PYTHONPATH': str(ROOT)})
+    process = Process(
+        [sys.executable, '-m', 'flex_robot_sim', 'replay', str(path), '--view'],
+        {**os.environ, 'PYTHONPATH': str(ROOT)},
+    )
     try:
         assert process.wait() == 2 and not mark.exists()
-        assert process.lines[-1] == (f'flexsim replay: {path}: the robot in it cannot be shown: '
-                                     f'{REFUSED} Or leave --view out.')
+        assert process.lines[-1] == (
+            f'flexsim replay: {path}: the robot in it cannot be shown: '
+            f'{REFUSED} Or leave --view out.'
+        )
     finally:
         process.close()
 
 
-@pytest.mark.parametrize('name', ['hostile_package/msg/Thing', 'hostile_package.inner/msg/Thing',
-                                  '.hostile_package/msg/Thing', 'hostile_package/Thing'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'hostile_package/msg/Thing',
+        'hostile_package.inner/msg/Thing',
+        '.hostile_package/msg/Thing',
+        'hostile_package/Thing',
+    ],
+)
 def test_the_name_of_a_type_imports_only_packages_of_messages(tmp_path, monkeypatch, name):
     mark = tmp_path / 'created'
     package = tmp_path / 'hostile_package'

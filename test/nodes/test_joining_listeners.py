@@ -11,16 +11,32 @@ from project_files import ROOT
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize('words, worst, released', [
-    (['--what', 'simulation'], 'lateness, longest [ms]', 'commands timed out'),
-    # the board is emulated, by a process that needs its share of a processor
-    (['--what', 'bench', '--idle'], 'dealing with a reading, longest [ms]', 'frames lost'),
-], ids=['simulation', 'bench'])
+@pytest.mark.parametrize(
+    'words, worst, released',
+    [
+        (['--what', 'simulation'], 'lateness, longest [ms]', 'commands timed out'),
+        # the board is emulated, by a process that needs its share of a processor
+        (['--what', 'bench', '--idle'], 'dealing with a reading, longest [ms]', 'frames lost'),
+    ],
+    ids=['simulation', 'bench'],
+)
 def test_listeners_that_join_and_leave_make_nobody_late_and_release_nothing(
-        words, worst, released):
+    words, worst, released
+):
     result = warm_programs.run(
-        [sys.executable, '-m', 'benchmarks.joining_listeners', '--listeners', '6', '--together',
-         '3', *words], 3 * PATIENCE, cwd=ROOT)
+        [
+            sys.executable,
+            '-m',
+            'benchmarks.joining_listeners',
+            '--listeners',
+            '6',
+            '--together',
+            '3',
+            *words,
+        ],
+        3 * PATIENCE,
+        cwd=ROOT,
+    )
     assert result.returncode == 0, result.stderr
     figures = json.loads(result.stdout)
     assert figures['that heard the arm'] == figures['listeners'] == 6

@@ -14,8 +14,10 @@ FIELDS = 'position', 'velocity', 'effort'
 def random_message(random, names=None):
     """Return a message with names of any length and with some of its fields, or none."""
     if names is None:
-        names = [random.choice(['', 'q', 'höfte', 'wrist_3', 'a' * 9]) + str(k)
-                 for k in range(random.integers(5))]
+        names = [
+            random.choice(['', 'q', 'höfte', 'wrist_3', 'a' * 9]) + str(k)
+            for k in range(random.integers(5))
+        ]
     message = JointState(name=names)
     message.header.frame_id = str(random.choice(['', 'uncommanded', 'x' * 6]))
     fields = [field for field in FIELDS if random.random() < 0.7]
@@ -53,8 +55,9 @@ def test_what_is_read_is_what_ros_reads(seed):
 @pytest.mark.parametrize('fields', [FIELDS[:k] for k in range(4)] + [FIELDS[1:], FIELDS[2:]])
 def test_whatever_fields_it_has_the_next_one_is_read_into_the_same_message(fields):
     buffer, reader = JointStateBuffer(['hip', 'knee', 'toe'], fields), JointStateReader()
-    first, second = (reader.read(buffer.fill(stamp, *([stamp + 1.0] * 3 for _ in fields)))
-                     for stamp in range(2))
+    first, second = (
+        reader.read(buffer.fill(stamp, *([stamp + 1.0] * 3 for _ in fields))) for stamp in range(2)
+    )
     assert second is first
     assert all(value == 2.0 for field in fields for value in getattr(second, field))
 
@@ -65,8 +68,11 @@ def test_bytes_between_what_is_told_may_be_anything():
     data = serialize_message(message)
     first = reader.read(data)
     # ROS does not look at them either
-    idle = [k for k in range(ENCAPSULATION_SIZE, len(data)) if read_by_ros(
-        data[:k] + bytes([data[k] ^ 255]) + data[k + 1:]) == message]
+    idle = [
+        k
+        for k in range(ENCAPSULATION_SIZE, len(data))
+        if read_by_ros(data[:k] + bytes([data[k] ^ 255]) + data[k + 1 :]) == message
+    ]
     assert idle
     noisy = bytearray(data)
     for k in idle:
@@ -87,8 +93,12 @@ def test_a_state_after_another_is_read_into_the_same_message():
 def test_other_names_and_frames_of_the_same_length_are_told_apart():
     reader = JointStateReader()
     values = [1.0, 2.0], [3.0, 4.0], [5.0, 6.0]
-    for names, frame in ((['hip', 'toe'], 'led'), (['toe', 'hip'], 'led'), (['hip', 'toe'], 'let'),
-                         (['hi', 'toes'], 'led')):
+    for names, frame in (
+        (['hip', 'toe'], 'led'),
+        (['toe', 'hip'], 'led'),
+        (['hip', 'toe'], 'let'),
+        (['hi', 'toes'], 'led'),
+    ):
         message = reader.read(JointStateBuffer(names, frame=frame).fill(1, *values))
         assert message.name == names and message.header.frame_id == frame
 
@@ -103,8 +113,11 @@ def test_bytes_that_are_no_message_are_none_and_the_next_ones_are_read(seed):
         broken = bytearray(good)
         for _ in range(random.integers(1, 4)):
             broken[random.integers(len(broken))] = random.integers(256)
-        broken = bytes(broken[:random.integers(len(broken) + 1)]) if random.random() < 0.5 else (
-            bytes(broken))
+        broken = (
+            bytes(broken[: random.integers(len(broken) + 1)])
+            if random.random() < 0.5
+            else (bytes(broken))
+        )
         # as text: what is not a number differs from itself
         assert str(reader.read(broken)) == str(read_by_ros(broken))
         assert reader.read(good) == whole

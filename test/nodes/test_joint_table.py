@@ -23,13 +23,14 @@ def test_without_velocities_they_come_from_two_positions():
     assert table.velocities == {'a': 0.0}
     table.update(JointState(name=['a'], position=[1.2]), 5.1)
     assert table.velocities['a'] == pytest.approx(2.0)
-    table.update(JointState(name=['a'], position=[1.3]), 5.1)       # a clock that stands still
+    table.update(JointState(name=['a'], position=[1.3]), 5.1)  # a clock that stands still
     assert table.velocities == {'a': 0.0}
 
 
 @pytest.mark.parametrize('position, velocity', [(math.nan, 0.0), (1.0, math.inf)])
 def test_values_that_are_not_finite_are_left_out(position, velocity):
     table = JointTable()
-    table.update(JointState(name=['a', 'b'], position=[position, 1.0], velocity=[velocity, 0.0]),
-                 5.0)
+    table.update(
+        JointState(name=['a', 'b'], position=[position, 1.0], velocity=[velocity, 0.0]), 5.0
+    )
     assert table.positions == {'b': 1.0}

@@ -23,7 +23,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 NAMES = ['waist', 'shoulder', 'elbow']
 LIMITS = MessageSettings()
-LONGEST_GAP = 0.15      # of a machine that others use; unpacked by rclpy, it is a second       [s]
+LONGEST_GAP = 0.15  # of a machine that others use; unpacked by rclpy, it is a second       [s]
 
 
 @pytest.fixture(scope='module', params=['beside', 'inside'])
@@ -44,8 +44,9 @@ class Listener:
     def __init__(self, observer, topic):
         self.times = []
         self._node = rclpy.create_node('listener', context=observer.node.context)
-        self._subscription = self._node.create_subscription(JointState, topic, print, 5000,
-                                                            raw=True)
+        self._subscription = self._node.create_subscription(
+            JointState, topic, print, 5000, raw=True
+        )
 
     def count(self):
         """Take what has arrived; return how many messages there are by now."""
@@ -66,10 +67,17 @@ def page_faults(process):
     return int(Path(f'/proc/{pid}/task/{pid}/stat').read_text().rpartition(')')[2].split()[7])
 
 
-@pytest.mark.parametrize('points, line', [
-    (20_000, ''),
-    (100_000, 'the trajectory has 100000 points, more than max_trajectory_points = 20000. Send '
-              'it in parts')])
+@pytest.mark.parametrize(
+    'points, line',
+    [
+        (20_000, ''),
+        (
+            100_000,
+            'the trajectory has 100000 points, more than max_trajectory_points = 20000. Send '
+            'it in parts',
+        ),
+    ],
+)
 def test_the_loop_goes_on_while_a_long_trajectory_arrives(system, observer, points, line):
     namespace, processes = system
     observer.hear(JointState, f'{namespace}/controller/target')
@@ -78,8 +86,9 @@ def test_the_loop_goes_on_while_a_long_trajectory_arrives(system, observer, poin
     for process in processes:
         process.forget_lines()
     faults = page_faults(processes[-1])
-    answers = Listener(observer, f'{namespace}/' + (
-        'joint_commands' if len(processes) == 2 else 'joint_states'))
+    answers = Listener(
+        observer, f'{namespace}/' + ('joint_commands' if len(processes) == 2 else 'joint_states')
+    )
     targets = observer.listen(JointState, f'{namespace}/controller/target')
     observer.spin_until(lambda: answers.count() > 500)
     publisher.publish(data)
@@ -97,7 +106,7 @@ def test_the_loop_goes_on_while_a_long_trajectory_arrives(system, observer, poin
     silences = ('no command for', 'no joint state for')
     assert not any(process.count(words) for process in processes for words in silences)
     steps = np.abs(np.diff([target.position for target in targets], axis=0))
-    assert steps.max(initial=0.0) < 0.01        # the target did not jump
+    assert steps.max(initial=0.0) < 0.01  # the target did not jump
     observer.call(Trigger, f'{namespace}/controller/hold')
 
 
@@ -106,27 +115,31 @@ TOO_LONG = {
     'names': ('joint_commands', JointState(name=['a'] * 300_000)),
     'efforts': ('joint_commands', JointState(effort=[0.0] * 300_000)),
     'numbers': ('effort_controller/commands', Float64MultiArray(data=[0.0] * 300_000)),
-    'frame': ('push', WrenchStamped(header=Header(frame_id='a' * 300_000)))}
+    'frame': ('push', WrenchStamped(header=Header(frame_id='a' * 300_000))),
+}
 
 
 # inside, the controller takes the place of commands
-@pytest.mark.parametrize('system, words', [
-    *(('beside', words) for words in TOO_LONG), ('inside', 'reference'), ('inside', 'frame')],
-    indirect=['system'])
+@pytest.mark.parametrize(
+    'system, words',
+    [*(('beside', words) for words in TOO_LONG), ('inside', 'reference'), ('inside', 'frame')],
+    indirect=['system'],
+)
 def test_a_message_that_is_too_long_is_refused_in_one_line(system, observer, words):
     (namespace, processes), (topic, message) = system, TOO_LONG[words]
     publisher = observer.publisher(type(message), f'{namespace}/{topic}')
     node = processes[-1 if topic == 'controller/reference' else 0]
     node.forget_lines()
     end = time.monotonic() + PATIENCE
-    while not node.count('refused: a message '):    # a line a second at most
+    while not node.count('refused: a message '):  # a line a second at most
         publisher.publish(message)
         observer.spin_until(lambda: True)
         time.sleep(0.2)
         assert time.monotonic() < end
     line = next(line for line in node.lines if 'refused: a message ' in line)
     assert line.endswith('names 300000 joints, more than max_names = 1000') or (
-        ' bytes is longer than ' in line)
+        ' bytes is longer than ' in line
+    )
     assert node.count('Traceback') == 0 and node.process.poll() is None
 
 
@@ -163,9 +176,10 @@ def test_damaged_trajectories_are_refused_in_one_line_or_are_those_that_ros_read
         data = bytearray(whole)
         for _ in range(random.integers(1, 3)):
             place = 4 * int(random.integers(1, len(data) // 4))
-            data[place:place + 4] = random.choice([
-                b'\0' * 4, b'\xff' * 4, b'\3\0\0\0', random.bytes(4)])
-        data = bytes(data[:random.integers(4, len(data) + 1)] if random.random() < 0.2 else data)
+            data[place : place + 4] = random.choice(
+                [b'\0' * 4, b'\xff' * 4, b'\3\0\0\0', random.bytes(4)]
+            )
+        data = bytes(data[: random.integers(4, len(data) + 1)] if random.random() < 0.2 else data)
         try:
             ours = read(data)
         except FlexRobotSimError as error:

@@ -15,8 +15,9 @@ HERE, THERE = bytes([1, 15, 7, 7]), bytes([1, 15, 8, 7])
 
 
 def endpoint(name, host, process):
-    return SimpleNamespace(node_name=name, node_namespace='/',
-                           endpoint_gid=[*host, process, *range(11)])
+    return SimpleNamespace(
+        node_name=name, node_namespace='/', endpoint_gid=[*host, process, *range(11)]
+    )
 
 
 class Bench:
@@ -57,20 +58,39 @@ class Bench:
         self.armed = is_on
 
 
-NEAR, FAR, NAMELESS = (endpoint('rqt', HERE, 2), endpoint('stranger', THERE, 3),
-                       endpoint('_NODE_NAME_UNKNOWN_', THERE, 4))
+NEAR, FAR, NAMELESS = (
+    endpoint('rqt', HERE, 2),
+    endpoint('stranger', THERE, 3),
+    endpoint('_NODE_NAME_UNKNOWN_', THERE, 4),
+)
 
 
-@pytest.mark.parametrize('callers, is_armed, line', [
-    ([NEAR], True, 'enable is called by /rqt (010f07070200010203040506)'),
-    ([NEAR, NEAR], True, 'enable is called by one of /rqt (010f07070200010203040506), /rqt '
-                         '(010f07070200010203040506)'),
-    ([NEAR, FAR], False, 'refused: enable is called by /stranger (010f08070300010203040506), not '
-                         'on this machine'),
-    ([NAMELESS], False, 'refused: enable is called by an unknown node (010f08070400010203040506), '
-                        'not on this machine'),
-    ([], False, 'refused: enable is called by an unknown client, not on this machine'),
-], ids=['near', 'two clients', 'far', 'without a name', 'unknown'])
+@pytest.mark.parametrize(
+    'callers, is_armed, line',
+    [
+        ([NEAR], True, 'enable is called by /rqt (010f07070200010203040506)'),
+        (
+            [NEAR, NEAR],
+            True,
+            'enable is called by one of /rqt (010f07070200010203040506), /rqt '
+            '(010f07070200010203040506)',
+        ),
+        (
+            [NEAR, FAR],
+            False,
+            'refused: enable is called by /stranger (010f08070300010203040506), not '
+            'on this machine',
+        ),
+        (
+            [NAMELESS],
+            False,
+            'refused: enable is called by an unknown node (010f08070400010203040506), '
+            'not on this machine',
+        ),
+        ([], False, 'refused: enable is called by an unknown client, not on this machine'),
+    ],
+    ids=['near', 'two clients', 'far', 'without a name', 'unknown'],
+)
 def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_armed, line):
     monkeypatch.setattr(network_exposure, 'open_addresses', lambda: ['192.0.2.7:7410'])
     bench = Bench(callers)
@@ -82,15 +102,18 @@ def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_a
             services._switch(True)
         assert str(caught.value) == (
             'the bench is not armed from another machine. Call enable on its own, or start the '
-            'bridge with enable_from_network')
+            'bridge with enable_from_network'
+        )
     assert bench.said == [line] and bench.armed == (is_armed or None)
-    services._switch(False)         # everybody may stop it
+    services._switch(False)  # everybody may stop it
     assert bench.armed is False
 
 
-@pytest.mark.parametrize('addresses, settings', [
-    ([], AccessSettings()), (['192.0.2.7:7410'], AccessSettings(enable_from_network=True))],
-    ids=['all sockets are bound to this machine', 'others are let in'])
+@pytest.mark.parametrize(
+    'addresses, settings',
+    [([], AccessSettings()), (['192.0.2.7:7410'], AccessSettings(enable_from_network=True))],
+    ids=['all sockets are bound to this machine', 'others are let in'],
+)
 def test_whoever_can_call_may_arm_the_bench(monkeypatch, addresses, settings):
     monkeypatch.setattr(network_exposure, 'open_addresses', lambda: addresses)
     bench = Bench([FAR])

@@ -14,8 +14,11 @@ from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import Settings, setting
 
-NODES = {'dynamics': DYNAMICS_SETTINGS, 'controller': CONTROLLER_SETTINGS,
-         'bridge': BRIDGE_SETTINGS}
+NODES = {
+    'dynamics': DYNAMICS_SETTINGS,
+    'controller': CONTROLLER_SETTINGS,
+    'bridge': BRIDGE_SETTINGS,
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,13 @@ def make_node():
     rclpy.init(context=context)
 
     def make(*words):
-        nodes.append(rclpy.create_node(f'node_{len(nodes)}', context=context, cli_args=[
-            '--ros-args', *words] if words else None))
+        nodes.append(
+            rclpy.create_node(
+                f'node_{len(nodes)}',
+                context=context,
+                cli_args=['--ros-args', *words] if words else None,
+            )
+        )
         return nodes[-1]
 
     yield make
@@ -53,7 +61,8 @@ def make_node():
 
 def set_all(node, **values):
     return node.set_parameters_atomically(
-        [Parameter(name, value=value) for name, value in values.items()])
+        [Parameter(name, value=value) for name, value in values.items()]
+    )
 
 
 @pytest.mark.parametrize('refusal', [SettingError('too large'), SimulationError('too busy')])
@@ -98,8 +107,10 @@ def test_empty_lists_have_the_kind_of_what_they_hold(make_node, name):
     parameters = Parameters(node, *kinds)
     for item in parameters._items.values():
         if item.default == ():
-            kind = {float: ParameterType.PARAMETER_DOUBLE_ARRAY,
-                    str: ParameterType.PARAMETER_STRING_ARRAY}[item.metadata['of']]
+            kind = {
+                float: ParameterType.PARAMETER_DOUBLE_ARRAY,
+                str: ParameterType.PARAMETER_STRING_ARRAY,
+            }[item.metadata['of']]
             about, value = node.describe_parameter(item.name), node.get_parameter(item.name)
             assert about.type == value.get_parameter_value().type == kind
             assert about.read_only is not item.metadata['live']
@@ -110,10 +121,15 @@ def test_a_dump_can_be_read_back(make_node, tmp_path, name):
     first, kinds = make_node(), NODES[name]
     told = Parameters(first, *kinds)
     # as ros2 param dump does it
-    values = {key: parameter_value_to_python(parameter.get_parameter_value())
-              for key, parameter in first._parameters.items() if key in told._items}
-    plain = {key: list(value) if not isinstance(value, (str, bool, int, float)) else value
-             for key, value in values.items()}
+    values = {
+        key: parameter_value_to_python(parameter.get_parameter_value())
+        for key, parameter in first._parameters.items()
+        if key in told._items
+    }
+    plain = {
+        key: list(value) if not isinstance(value, (str, bool, int, float)) else value
+        for key, value in values.items()
+    }
     assert [] in plain.values()
     file = tmp_path / 'dump.yaml'
     file.write_text(yaml.safe_dump({'/**': {'ros__parameters': plain}}))
@@ -126,8 +142,10 @@ def test_a_list_may_be_emptied_again(make_node):
     node = make_node('-p', 'places:=[1.0, 2.0]', '-p', 'names:=["a"]')
     parameters = Parameters(node, First, Second)
     assert parameters[First].places == (1.0, 2.0) and parameters[Second].names == ('a',)
-    for empty in (Parameter('places', Parameter.Type.BOOL_ARRAY, []),     # ros2 param set ... []
-                  Parameter('places', Parameter.Type.DOUBLE_ARRAY, [])):
+    for empty in (
+        Parameter('places', Parameter.Type.BOOL_ARRAY, []),  # ros2 param set ... []
+        Parameter('places', Parameter.Type.DOUBLE_ARRAY, []),
+    ):
         assert set_all(node, places=[3.0]).successful and parameters[First].places == (3.0,)
         assert node.set_parameters([empty])[0].successful and parameters[First].places == ()
     assert not set_all(node, names=['b']).successful

@@ -18,33 +18,35 @@ pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.recording.mcap_file import RecordedTopic, RecordingReader, RecordingWriter
-from flex_robot_sim.recording.messages import (
-    JOINT_STATE,
-    TEXT,
-    TEXTS,
-    joint_state,
-    text,
-)
+from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
 from flex_robot_sim.recording.playing import due_times, extent_of, in_order, is_command
 from flex_robot_sim.ros.message_types import definition_of, type_of
 
-COUNT, STEP = 100, 10_000_000       # messages, and between two of them [ns]
+COUNT, STEP = 100, 10_000_000  # messages, and between two of them [ns]
 
 
 @pytest.fixture
 def recording(tmp_path):
     """Return a function that writes a second of joint states and a description to a file."""
+
     def write(space):
         path = tmp_path / 'run.mcap'
         writer = RecordingWriter(path, {})
-        writer.write(writer.topic(f'/{space}/robot_description', TEXT, TEXTS[TEXT], True), STEP,
-                     text('<robot/>'))
+        writer.write(
+            writer.topic(f'/{space}/robot_description', TEXT, TEXTS[TEXT], True),
+            STEP,
+            text('<robot/>'),
+        )
         for k in range(COUNT):
-            writer.write(writer.topic(f'/{space}/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]),
-                         (k + 1) * STEP, joint_state(k + 1, ['elbow'], [k]))
+            writer.write(
+                writer.topic(f'/{space}/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]),
+                (k + 1) * STEP,
+                joint_state(k + 1, ['elbow'], [k]),
+            )
         writer.write(writer.topic('/odd', 'odd_msgs/msg/Odd', 'int32 x\n'), STEP, b'\0\1\0\0')
         writer.close()
         return path
+
     return write
 
 
@@ -56,6 +58,7 @@ def replay(tmp_path):
         words = [sys.executable, '-m', 'flex_robot_sim', 'replay', *map(str, words)]
         started.append(Process(words, {**os.environ, 'PYTHONPATH': str(ROOT)}, plain))
         return started[-1]
+
     yield start
     for process in started:
         process.close()
@@ -68,6 +71,7 @@ def test_what_was_recorded_is_heard_again_in_its_order_and_time(replay, recordin
     def take(message):
         heard.append(message)
         times.append(time.monotonic())
+
     listener = observer.node.create_subscription(JointState, '/again/joint_states', take, 200)
     process = replay(path, '--speed', '0.5', plain=True)
     observer.spin_until(lambda: heard, what='the first joint state')
@@ -95,13 +99,30 @@ def test_it_plays_a_part_again_and_again_until_a_signal(replay, recording, obser
 def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, browsers):  # noqa: F811
     pytest.importorskip('viser', reason='pip install ".[view]"')
     path = tmp_path / 'swing.mcap'
-    assert main(['simulate', 'single_link', '--to', '0.5', '--within', '0.5', '--seconds', '2',
-                 '--output', str(path)]) == 0
+    assert (
+        main(
+            [
+                'simulate',
+                'single_link',
+                '--to',
+                '0.5',
+                '--within',
+                '0.5',
+                '--seconds',
+                '2',
+                '--output',
+                str(path),
+            ]
+        )
+        == 0
+    )
     process = replay(path, '--view')
     line = process.wait_for_line('/?token=')
     browser = browsers(next(word for word in line.split() if word.startswith('http://')))
-    browser.wait_for(lambda: 'live' in browser.text and 'tip deflection' in browser.text,
-                     'the arm of the recording')
+    browser.wait_for(
+        lambda: 'live' in browser.text and 'tip deflection' in browser.text,
+        'the arm of the recording',
+    )
     # in the second round, too
     process.wait_for_line('of ')
     browser.wait_for(lambda: 'live' in browser.text, 'more of it')
@@ -112,14 +133,18 @@ def test_what_has_no_robot_cannot_be_seen(replay, tmp_path):
     pytest.importorskip('viser')
     path = tmp_path / 'run.mcap'
     writer = RecordingWriter(path, {})
-    writer.write(writer.topic('/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]), STEP,
-                 joint_state(1, ['elbow'], [0.0]))
+    writer.write(
+        writer.topic('/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]),
+        STEP,
+        joint_state(1, ['elbow'], [0.0]),
+    )
     writer.close()
     process = replay(path, '--view')
     assert process.wait() == 2
     assert process.lines[-1] == (
         f'flexsim replay: {path}: there is no robot_description in it, without which nothing can '
-        'be shown: leave --view out')
+        'be shown: leave --view out'
+    )
 
 
 def test_it_does_not_send_where_an_arm_is_live(replay, recording, observer):
@@ -129,15 +154,17 @@ def test_it_does_not_send_where_an_arm_is_live(replay, recording, observer):
     assert process.wait() == 2
     assert process.lines[-1] == (
         'flexsim replay: another node sends /live/joint_states in this ROS_DOMAIN_ID: an arm may '
-        'be live. Stop it, or choose another domain for the replay.')
-    observer.node.destroy_publisher(publisher)      # the observer is no arm in the next test
+        'be live. Stop it, or choose another domain for the replay.'
+    )
+    observer.node.destroy_publisher(publisher)  # the observer is no arm in the next test
 
 
-COMMANDED = {           # by topic: type, and a message that moves the waist of two_link
+COMMANDED = {  # by topic: type, and a message that moves the waist of two_link
     'joint_commands': (JOINT_STATE, joint_state(1, ['waist'], effort=[20.0])),
     'effort_controller/commands': ('std_msgs/msg/Float64MultiArray', None),
     'push': ('geometry_msgs/msg/WrenchStamped', None),
-    'remapped_efforts': (JOINT_STATE, joint_state(1, ['waist'], effort=[20.0]))}
+    'remapped_efforts': (JOINT_STATE, joint_state(1, ['waist'], effort=[20.0])),
+}
 
 
 def write_commands(path, space, *topics):
@@ -151,8 +178,11 @@ def write_commands(path, space, *topics):
         elif kind.endswith('WrenchStamped'):
             message.header.frame_id, message.wrench.force.y = 'forearm', 50.0
         for k in range(1, COUNT + 1):
-            writer.write(writer.topic(f'/{space}/{name}', kind, definition_of(type_of(kind))),
-                         k * STEP, data or serialize_message(message))
+            writer.write(
+                writer.topic(f'/{space}/{name}', kind, definition_of(type_of(kind))),
+                k * STEP,
+                data or serialize_message(message),
+            )
     writer.close()
     return path
 
@@ -164,16 +194,27 @@ def waist(observer, space):
 
 def test_recorded_commands_do_not_move_a_live_arm(replay, start, observer, tmp_path):
     space = 'driven'
-    arm = start('dynamics', '-r', f'__ns:=/{space}', '-r', 'joint_commands:=remapped_efforts',
-                '-r', 'joint_states:=measured', robot='two_link')
+    arm = start(
+        'dynamics',
+        '-r',
+        f'__ns:=/{space}',
+        '-r',
+        'joint_commands:=remapped_efforts',
+        '-r',
+        'joint_states:=measured',
+        robot='two_link',
+    )
     before = waist(observer, space)
-    path = write_commands(tmp_path / 'run.mcap', space, 'joint_commands', 'push',
-                          'effort_controller/commands')
+    path = write_commands(
+        tmp_path / 'run.mcap', space, 'joint_commands', 'push', 'effort_controller/commands'
+    )
     process = replay(path)
     assert process.wait() == 2
     for name in ('joint_commands', 'push', 'effort_controller/commands'):
-        assert (f'note: /{space}/{name} is left out: it commands an arm. --commands sends it'
-                in process.lines)
+        assert (
+            f'note: /{space}/{name} is left out: it commands an arm. --commands sends it'
+            in process.lines
+        )
     assert process.lines[-1] == f'flexsim replay: {path}: none of its topics can be sent.'
     for topics in (('push',), ('effort_controller/commands',), ('remapped_efforts',)):
         path = write_commands(tmp_path / f'{topics[0].replace("/", "_")}.mcap', space, *topics)
@@ -183,7 +224,8 @@ def test_recorded_commands_do_not_move_a_live_arm(replay, start, observer, tmp_p
         assert process.lines[-1] == (
             f'flexsim replay: the node /{space}/dynamics listens to /{space}/{topics[0]} in this '
             'ROS_DOMAIN_ID: an arm may move. Stop it, choose another domain for the replay, or '
-            'give --commands --force.')
+            'give --commands --force.'
+        )
         # nothing holds the waist, which turns about the vertical: a command would have moved it
         assert abs(waist(observer, space) - before) < 1e-3
     process = replay(path, '--commands', '--force', '--loop')
@@ -201,14 +243,20 @@ def test_a_listener_that_comes_later_ends_a_replay_of_commands(replay, observer,
     assert 'the node /observer listens to /later/joint_commands' in process.lines[-1]
 
 
-@pytest.mark.parametrize('name, kind, commands', [
-    ('/joint_commands', JOINT_STATE, True), ('/left/joint_commands', JOINT_STATE, True),
-    ('/effort_controller/commands', 'std_msgs/msg/Float64MultiArray', True),
-    ('/a/controller/reference', JOINT_STATE, True), ('/push', 'geometry_msgs/msg/WrenchStamped',
-                                                     True),
-    ('/any', 'trajectory_msgs/msg/JointTrajectory', True),
-    ('/joint_states', JOINT_STATE, False), ('/controller/target', JOINT_STATE, False),
-    ('/joint_wrenches/push', 'geometry_msgs/msg/WrenchStamped', False)])
+@pytest.mark.parametrize(
+    'name, kind, commands',
+    [
+        ('/joint_commands', JOINT_STATE, True),
+        ('/left/joint_commands', JOINT_STATE, True),
+        ('/effort_controller/commands', 'std_msgs/msg/Float64MultiArray', True),
+        ('/a/controller/reference', JOINT_STATE, True),
+        ('/push', 'geometry_msgs/msg/WrenchStamped', True),
+        ('/any', 'trajectory_msgs/msg/JointTrajectory', True),
+        ('/joint_states', JOINT_STATE, False),
+        ('/controller/target', JOINT_STATE, False),
+        ('/joint_wrenches/push', 'geometry_msgs/msg/WrenchStamped', False),
+    ],
+)
 def test_commands_are_known_by_name_and_type(name, kind, commands):
     assert is_command(RecordedTopic(name, kind, '')) is commands
 
@@ -219,8 +267,11 @@ def test_a_topic_name_that_ros_does_not_allow_is_left_out_with_a_line(replay, ob
     names = ['/a b', '', '/1x', '/a//b', '/a/', '/{x}', '/' + 'x' * 300, '/\u202ea', '/good']
     for k in range(1, 21):
         for name in names:
-            writer.write(writer.topic(name, JOINT_STATE, TEXTS[JOINT_STATE]), k * STEP,
-                         joint_state(k, ['elbow'], [k]))
+            writer.write(
+                writer.topic(name, JOINT_STATE, TEXTS[JOINT_STATE]),
+                k * STEP,
+                joint_state(k, ['elbow'], [k]),
+            )
     writer.close()
     heard = observer.listen(JointState, '/good')
     # a busy machine may find the listener when a recording of 0.2 s has ended
@@ -231,11 +282,22 @@ def test_a_topic_name_that_ros_does_not_allow_is_left_out_with_a_line(replay, ob
     assert ('note: /a b is left out: ROS does not allow this name of a topic') in process.lines
 
 
-@pytest.mark.parametrize('content, line', [
-    (b'time,position', 'this is no recording. Name an MCAP file, as flexsim simulate --output and '
-                       'ros2 bag write them.'),
-    (b'\x89MCAP0\r\n', 'there are no messages in it; {path} is cut off or damaged at 8 of 8 bytes'
-                        '; what stands before is read.')], ids=['foreign', 'empty'])
+@pytest.mark.parametrize(
+    'content, line',
+    [
+        (
+            b'time,position',
+            'this is no recording. Name an MCAP file, as flexsim simulate --output and '
+            'ros2 bag write them.',
+        ),
+        (
+            b'\x89MCAP0\r\n',
+            'there are no messages in it; {path} is cut off or damaged at 8 of 8 bytes'
+            '; what stands before is read.',
+        ),
+    ],
+    ids=['foreign', 'empty'],
+)
 def test_a_file_that_cannot_be_played_is_one_line(replay, tmp_path, content, line):
     path = tmp_path / 'x.mcap'
     path.write_bytes(content)
@@ -252,11 +314,13 @@ def test_due_times_are_those_of_the_recording_over_the_speed(recording):
     # what is latched comes at once, what was sent before the start not at all
     assert due[0] == (0.0, TEXT)
     assert [at for at, kind in due if kind == JOINT_STATE] == pytest.approx(
-        [k * 0.005 for k in range(COUNT - 50)], abs=1e-12)
+        [k * 0.005 for k in range(COUNT - 50)], abs=1e-12
+    )
 
 
 def test_messages_that_changed_places_are_put_in_order(recording):
     messages = list(RecordingReader(recording('x')))
-    mixed = [message for k in range(0, len(messages), 7) for message in messages[k:k + 7][::-1]]
+    mixed = [message for k in range(0, len(messages), 7) for message in messages[k : k + 7][::-1]]
     assert [message.time for message in in_order(mixed)] == sorted(
-        message.time for message in messages)
+        message.time for message in messages
+    )

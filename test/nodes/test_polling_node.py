@@ -37,7 +37,7 @@ def test_messages_without_stamps_have_the_times_at_which_they_were_sent(observer
     assert [message.position[0] for message in found] == [float(k) for k in range(12)]
     assert times[0] == 0.0
     (first, first_over), *others = moments
-    for at, (begun, over) in zip(times[1:], others):    # each while it was being sent
+    for at, (begun, over) in zip(times[1:], others):  # each while it was being sent
         assert begun - first_over <= at <= over - first
 
 

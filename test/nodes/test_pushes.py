@@ -26,7 +26,7 @@ def test_the_last_push_of_a_silent_publisher_ends(node, observer):
     publisher = observer.publisher(WrenchStamped, 'push')
     observer.hear(JointState, 'joint_states')
     end = time.monotonic() + 1.5
-    while time.monotonic() < end:       # twice the time-out, and never silent for as long
+    while time.monotonic() < end:  # twice the time-out, and never silent for as long
         publisher.publish(push(0.5))
         observer.spin_until(lambda: True)
         time.sleep(0.05)

@@ -19,7 +19,7 @@ from waiting import eventually
 from flex_robot_sim.recording.mcap_file import RecordingReader
 
 pytest.importorskip('mcap')
-END = b'\x89MCAP0\r\n'      # of a file that was ended, by the specification of MCAP
+END = b'\x89MCAP0\r\n'  # of a file that was ended, by the specification of MCAP
 EARS = '_recorder'
 
 
@@ -29,24 +29,31 @@ def record(tmp_path, observer):
     started = []
 
     def start(*words, hears=(), path=tmp_path / 'run.mcap'):
-        process = Process([sys.executable, '-m', 'flex_robot_sim', 'record', '--output', str(path),
-                           *words], {**os.environ, 'PYTHONPATH': str(ROOT)}, cwd=tmp_path)
+        process = Process(
+            [sys.executable, '-m', 'flex_robot_sim', 'record', '--output', str(path), *words],
+            {**os.environ, 'PYTHONPATH': str(ROOT)},
+            cwd=tmp_path,
+        )
         started.append(process)
-        if hears:       # one that was killed is seen to listen for a while
+        if hears:  # one that was killed is seen to listen for a while
             assert eventually(lambda: path.exists() and path.stat().st_size, 60.0), process.lines
         for topic in hears:
             wait_until_heard(observer, topic)
         return process, path
+
     yield start
     for process in started:
         process.close()
 
 
 def wait_until_heard(observer, topic):
-    observer.spin_until(lambda: any(
-        listener.node_name == EARS
-        for listener in observer.node.get_subscriptions_info_by_topic(topic)),
-        what=f'the recorder on {topic}')
+    observer.spin_until(
+        lambda: any(
+            listener.node_name == EARS
+            for listener in observer.node.get_subscriptions_info_by_topic(topic)
+        ),
+        what=f'the recorder on {topic}',
+    )
 
 
 def states(number):
@@ -78,11 +85,18 @@ def wait_for_size(path, most_growth=0.0):
 
 def test_all_that_was_sent_is_in_the_file_also_on_topics_that_came_later(record, observer):
     observer.node.create_publisher(String, '/left/robot_description', LATCHED).publish(
-        String(data='<robot name="ärm"/>'))
+        String(data='<robot name="ärm"/>')
+    )
     early = observer.node.create_publisher(JointState, '/left/joint_commands', 10)
     elsewhere = observer.node.create_publisher(JointState, '/right/joint_commands', 10)
-    process, path = record('--namespace', 'left', '--topics', '*', '/odd',
-                           hears=['/left/joint_commands', '/left/robot_description'])
+    process, path = record(
+        '--namespace',
+        'left',
+        '--topics',
+        '*',
+        '/odd',
+        hears=['/left/joint_commands', '/left/robot_description'],
+    )
     for number in range(300):
         early.publish(states(number))
         elsewhere.publish(states(number))
@@ -97,9 +111,12 @@ def test_all_that_was_sent_is_in_the_file_also_on_topics_that_came_later(record,
     found = rows(path)
     assert set(found) == {'/left/robot_description', '/left/joint_commands', '/left/late'}
     assert [row.effort.tolist() for row in found['/left/joint_commands']] == [
-        [number, -1.0] for number in range(300)]
-    assert all(row.name == ['elbow', 'wrist'] and not row.velocity.size
-               for row in found['/left/joint_commands'])
+        [number, -1.0] for number in range(300)
+    ]
+    assert all(
+        row.name == ['elbow', 'wrist'] and not row.velocity.size
+        for row in found['/left/joint_commands']
+    )
     assert [row.data.tolist() for row in found['/left/late']] == [[1.5] * k for k in range(5)]
     assert [row.data for row in found['/left/robot_description']] == ['<robot name="ärm"/>']
     read = pytest.importorskip('mcap_ros2.reader').read_ros2_messages
@@ -114,15 +131,16 @@ def test_all_that_was_sent_is_in_the_file_also_on_topics_that_came_later(record,
 
 def test_a_sender_that_does_not_repeat_is_heard_and_what_it_loses_is_counted(record, observer):
     # its numbers have gaps: those in between are sent where nobody listens
-    quick = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT,
-                       durability=DurabilityPolicy.VOLATILE)
+    quick = QoSProfile(
+        depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
+    )
     sender = observer.node.create_publisher(JointState, '/joint_states', quick)
     process, path = record('--topics', 'joint_states', '--json', hears=['/joint_states'])
     for number in range(50):
         sender.publish(states(number))
         time.sleep(0.01)
     wait_for_size(path)
-    observer.node.destroy_publisher(sender)     # others of this process listen to this topic, too
+    observer.node.destroy_publisher(sender)  # others of this process listen to this topic, too
     assert process.stop(signal.SIGTERM)[0] == 0
     kept = rows(path)['/joint_states']
     lost = next(int(line.split(':')[1]) for line in process.lines if '"lost"' in line)
@@ -153,6 +171,7 @@ def test_a_recorder_that_was_killed_has_kept_all_but_its_last_second(record, obs
 def rows_that_stand(path):
     """Messages that mcap-ros2-support reads of a file that was cut off."""
     from mcap_ros2.decoder import DecoderFactory
+
     stream = pytest.importorskip('mcap.stream_reader')
     factory, schemas, found = DecoderFactory(), {}, []
     with open(path, 'rb') as file:
@@ -167,7 +186,7 @@ def rows_that_stand(path):
                     schema, name = schemas['of', item.channel_id]
                     if name == '/killed':
                         found.append(factory.decoder_for('cdr', schema)(item.data))
-        except Exception as error:      # of a file without an end
+        except Exception as error:  # of a file without an end
             assert 'EndOfFile' in type(error).__name__, error
     return found
 
@@ -191,7 +210,8 @@ def test_a_file_that_is_there_is_left_alone(record, tmp_path):
     assert process.wait() == 2
     assert process.lines == [
         f'flexsim record: --output {path}: exists already. Name another one, or replace it by '
-        '--force.']
+        '--force.'
+    ]
     assert path.read_text() == 'mine'
 
 
@@ -199,8 +219,9 @@ def test_a_file_that_is_there_is_left_alone(record, tmp_path):
 def test_a_full_disk_is_one_line_and_what_is_written_can_be_read(record, observer, tmp_path):
     disk = tmp_path / 'disk'
     disk.mkdir()
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk],
-                      capture_output=True).returncode:
+    if subprocess.run(
+        ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], capture_output=True
+    ).returncode:
         pytest.skip('this machine lets nobody mount')
     try:
         sender = observer.node.create_publisher(Float64MultiArray, '/noise', 10)
@@ -211,8 +232,9 @@ def test_a_full_disk_is_one_line_and_what_is_written_can_be_read(record, observe
             time.sleep(0.002)
         assert process.wait() == 2
         line = process.wait_for_line('cannot be written')
-        assert line.startswith(f'flexsim record: {path}: cannot be written: No space left on '
-                               'device; ')
+        assert line.startswith(
+            f'flexsim record: {path}: cannot be written: No space left on device; '
+        )
         assert process.count('Traceback') == 0
         assert len(list(RecordingReader(path))) > 2
     finally:
@@ -228,6 +250,7 @@ def test_parameters_of_the_nodes_are_in_the_file(record, observer, start):
     def is_reported():
         list(reader)
         return 'parameters /shaper' in reader.facts
+
     observer.spin_until(is_reported, what='the parameters in the file')
     assert process.stop()[0] == 0
     assert reader.facts['parameters /shaper']['frequencies'] == '[2.5]'
@@ -235,8 +258,12 @@ def test_parameters_of_the_nodes_are_in_the_file(record, observer, start):
 
 
 def test_without_a_name_the_file_is_called_by_the_time(tmp_path):
-    process = Process([sys.executable, '-m', 'flex_robot_sim', 'record', '--seconds', '0.1'],
-                      {**os.environ, 'PYTHONPATH': str(ROOT)}, plain=True, cwd=tmp_path)
+    process = Process(
+        [sys.executable, '-m', 'flex_robot_sim', 'record', '--seconds', '0.1'],
+        {**os.environ, 'PYTHONPATH': str(ROOT)},
+        plain=True,
+        cwd=tmp_path,
+    )
     try:
         assert process.wait() == 0, process.lines
         assert [path.suffix for path in Path(tmp_path).glob('record_*')] == ['.mcap']

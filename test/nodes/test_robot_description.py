@@ -41,7 +41,7 @@ def test_a_description_comes_once(observer, kind):
             while not arms:
                 assert time.monotonic() < end, 'no robot came'
                 executor.spin_once(timeout_sec=0.05)
-        for _ in range(15):     # longer than it would take to ask for the second one
+        for _ in range(15):  # longer than it would take to ask for the second one
             executor.spin_once(timeout_sec=0.05)
         assert [arm.description.name for arm in arms] == ['two_link']
         executor.shutdown()

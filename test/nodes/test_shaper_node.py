@@ -27,10 +27,16 @@ def trajectory(points, names=('a', 'b'), stamp=None, **fields):
     message.header.stamp = stamp or Time()
     for seconds, positions in points.items():
         whole = int(np.floor(seconds))
-        message.points.append(JointTrajectoryPoint(**{
-            'positions': [float(x) for x in positions], 'velocities': [0.0] * len(positions),
-            'time_from_start': Duration(sec=whole, nanosec=round((seconds - whole) * 1e9)),
-            **fields}))
+        message.points.append(
+            JointTrajectoryPoint(
+                **{
+                    'positions': [float(x) for x in positions],
+                    'velocities': [0.0] * len(positions),
+                    'time_from_start': Duration(sec=whole, nanosec=round((seconds - whole) * 1e9)),
+                    **fields,
+                }
+            )
+        )
     return message
 
 
@@ -43,8 +49,13 @@ def curve(message, joint=0, since=0):
     begin = (nanoseconds(message.header.stamp) - since) * 1e-9
     times = [begin + nanoseconds(point.time_from_start) * 1e-9 for point in message.points]
     assert np.diff(times).min() > 0.0
-    return CubicHermiteSpline(times, *([getattr(point, kind)[joint] for point in message.points]
-                                       for kind in ('positions', 'velocities')))
+    return CubicHermiteSpline(
+        times,
+        *(
+            [getattr(point, kind)[joint] for point in message.points]
+            for kind in ('positions', 'velocities')
+        ),
+    )
 
 
 def ringing(set_point, start, end):
@@ -53,16 +64,24 @@ def ringing(set_point, start, end):
 
     def move(t, x):
         return [x[1], rate**2 * (set_point(t) - x[0]) + 2 * RATIO * rate * (slope(t) - x[1])]
-    x = solve_ivp(move, (start, end), [float(set_point(start)), 0.0], rtol=1e-8, atol=1e-10,
-                  max_step=0.01).y[:, -1]
+
+    x = solve_ivp(
+        move, (start, end), [float(set_point(start)), 0.0], rtol=1e-8, atol=1e-10, max_step=0.01
+    ).y[:, -1]
     return np.hypot(x[0] - float(set_point(end)), x[1] / rate)
 
 
 @pytest.fixture(scope='module')
 def shaper():
     """A shaper that knows frequencies only, in a namespace."""
-    process = NodeProcess('shaper', '-r', '__ns:=/any', frequencies=f'[{FREQUENCY}]',
-                          damping_ratios=f'[{RATIO}]', shaper='zvd')
+    process = NodeProcess(
+        'shaper',
+        '-r',
+        '__ns:=/any',
+        frequencies=f'[{FREQUENCY}]',
+        damping_ratios=f'[{RATIO}]',
+        shaper='zvd',
+    )
     process.wait_for_line('shapes /any/shaper/joint_trajectory by zvd, for /any/joint_trajectory')
     yield process
     process.close()
@@ -80,6 +99,7 @@ def talk(shaper, observer):
         publisher.publish(message)
         observer.spin_until(lambda: len(out) > count, what=f'an answer; {shaper.lines}')
         return out[-1]
+
     # one without points forgets what was before; the last of them says that the way is open
     sent = []
 
@@ -88,6 +108,7 @@ def talk(shaper, observer):
             sent.append(time.monotonic())
             publisher.publish(JointTrajectory(joint_names=[str(len(sent))]))
         return out and out[-1].joint_names == [str(len(sent))]
+
     observer.spin_until(mark, what=f'an answer; {shaper.lines}')
     yield send, publisher, out
 
@@ -129,26 +150,28 @@ def test_trajectories_are_sent_before_their_first_point_is_due(talk, observer, c
     margins = []
 
     listener = rclpy.create_node('listener', context=observer.node.context)
-    handle = listener.create_subscription(JointTrajectory, '/any/joint_trajectory', print, 10,
-                                          raw=True).handle
+    handle = listener.create_subscription(
+        JointTrajectory, '/any/joint_trajectory', print, 10, raw=True
+    ).handle
 
     def take():
         # when it was sent: a busy machine may hold up this process for longer than the lead
         with handle:
             while (taken := handle.take_message(JointTrajectory, True)) is not None:
-                stamp = nanoseconds(Time(**dict(zip(('sec', 'nanosec'),
-                                                    STAMP.unpack_from(taken[0], 4)))))
+                stamp = nanoseconds(
+                    Time(**dict(zip(('sec', 'nanosec'), STAMP.unpack_from(taken[0], 4))))
+                )
                 if stamp:
                     margins.append((stamp - taken[1]['source_timestamp']) * 1e-9)
         return len(margins)
 
     for k in range(5):
-        send(JointTrajectory(joint_names=['a']))        # the shaper forgets the motion before
+        send(JointTrajectory(joint_names=['a']))  # the shaper forgets the motion before
         publisher.publish(message)
         observer.spin_until(lambda k=k: take() > k)
     listener.destroy_node()
     print(count, margins)
-    assert np.median(margins) > 0.0         # a busy machine may delay one of them
+    assert np.median(margins) > 0.0  # a busy machine may delay one of them
 
 
 def test_a_stamp_in_the_future_is_passed_on(talk, observer):
@@ -159,26 +182,38 @@ def test_a_stamp_in_the_future_is_passed_on(talk, observer):
     assert abs(nanoseconds(message.header.stamp) - later) < 1000
 
 
-@pytest.mark.parametrize('useless, reason', [
-    (trajectory({0.0: [0, 0], 1.0: [1, 1], 0.5: [0, 0]}), 'must rise'),
-    (trajectory({0.0: [0, 0], 1.0: [np.nan, 1]}), 'not finite'),
-    (trajectory({0.0: [0, 0], 1.0: [1, 1]}, velocities=[0.0, np.inf]), 'not finite'),
-    (trajectory({0.0: [0, 0], 1.0: [1, 1]}, positions=[]), 'has no positions'),
-    (trajectory({0.0: [0, 0], 1.0: [1, 1]}, names=()), 'it names no joint'),
-    (trajectory({0.0: [0, 0], 1.0: [1, 1]}, names=('a', 'a')), 'each joint must be named once'),
-    (trajectory({1.0: [1, 1]}, names=('c', 'd')), 'the position of "c" is unknown'),
-    (trajectory({0.0: [0, 0], 1.0: [1, 1]}, stamp=Time(sec=5)), 'the trajectory is over'),
-    (trajectory({0.0: [0, 0], 2e9: [1, 1]}), 'give a longer period'),
-], ids=lambda value: value if isinstance(value, str) else '')
+@pytest.mark.parametrize(
+    'useless, reason',
+    [
+        (trajectory({0.0: [0, 0], 1.0: [1, 1], 0.5: [0, 0]}), 'must rise'),
+        (trajectory({0.0: [0, 0], 1.0: [np.nan, 1]}), 'not finite'),
+        (trajectory({0.0: [0, 0], 1.0: [1, 1]}, velocities=[0.0, np.inf]), 'not finite'),
+        (trajectory({0.0: [0, 0], 1.0: [1, 1]}, positions=[]), 'has no positions'),
+        (trajectory({0.0: [0, 0], 1.0: [1, 1]}, names=()), 'it names no joint'),
+        (
+            trajectory({0.0: [0, 0], 1.0: [1, 1]}, names=('a', 'a')),
+            'each joint must be named once',
+        ),
+        (trajectory({1.0: [1, 1]}, names=('c', 'd')), 'the position of "c" is unknown'),
+        (trajectory({0.0: [0, 0], 1.0: [1, 1]}, stamp=Time(sec=5)), 'the trajectory is over'),
+        (trajectory({0.0: [0, 0], 2e9: [1, 1]}), 'give a longer period'),
+    ],
+    ids=lambda value: value if isinstance(value, str) else '',
+)
 def test_what_is_useless_is_refused_said_and_counted(shaper, talk, observer, useless, reason):
     _, publisher, out = talk
     count = len(out)
     shaper.forget_lines()
     publisher.publish(useless)
-    assert reason in observer.hear(
-        DiagnosticArray, '/diagnostics',
-        lambda message: reason in message.status[0].message).status[0].message
-    if shaper.count('refused: '):       # it is said once a second
+    assert (
+        reason
+        in observer.hear(
+            DiagnosticArray, '/diagnostics', lambda message: reason in message.status[0].message
+        )
+        .status[0]
+        .message
+    )
+    if shaper.count('refused: '):  # it is said once a second
         assert sum('refused' in line for line in shaper.lines) == 1
     assert len(out) == count and shaper.count('Traceback') == 0
 
@@ -193,6 +228,7 @@ def test_without_a_point_at_time_0_it_begins_where_the_arm_is(talk, observer):
     def answered():
         publisher.publish(trajectory({1.0: [0.5, 0.5]}, names=('e', 'f')))
         return len(out) > count
+
     observer.spin_until(answered)
     assert list(out[count].points[0].positions) == [0.3, -0.2]
 
@@ -205,13 +241,20 @@ def test_a_trajectory_without_points_is_passed_on(talk):
 def set_parameter(observer, node, name, value):
     """Whether a parameter was taken, and why not."""
     request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
-    result, = observer.call(SetParameters, f'{node}/set_parameters', request).results
+    (result,) = observer.call(SetParameters, f'{node}/set_parameters', request).results
     return result.successful, result.reason
 
 
 def test_a_stream_that_stops_is_finished_at_rest_whatever_shapes_it(start, observer):
-    process = start('shaper', '-r', '__ns:=/stream', frequencies='[2.3]', shaper='zvd',
-                    stream='commands', joints='[a, b]')
+    process = start(
+        'shaper',
+        '-r',
+        '__ns:=/stream',
+        frequencies='[2.3]',
+        shaper='zvd',
+        stream='commands',
+        joints='[a, b]',
+    )
     process.wait_for_line('/stream/shaper/set_points for /stream/set_points')
     out = observer.listen(Float64MultiArray, '/stream/set_points', 5000)
     observer.spin_until(lambda: observer.node.count_publishers('/stream/set_points'))
@@ -224,15 +267,19 @@ def test_a_stream_that_stops_is_finished_at_rest_whatever_shapes_it(start, obser
             sent[:] = [0.2 * np.sin(3 * (time.monotonic() - begun)), 0.3]
             source.publish(Float64MultiArray(data=sent))
             return time.monotonic() > begun + until and out
+
         observer.spin_until(step)
+
     stream(0.8)
     # live: another shaper in the midst of the motion; what is not live is refused
     assert set_parameter(observer, '/stream/shaper', 'shaper', 'ei') == (True, '')
     taken, reason = set_parameter(observer, '/stream/shaper', 'period', 0.1)
     assert not taken and reason
     taken, reason = set_parameter(observer, '/stream/shaper', 'damping_ratios', [0.1, 0.2])
-    assert (taken, reason) == (False, 'damping_ratios has 2 numbers for 1 frequencies: give one '
-                                      'each, or none')
+    assert (taken, reason) == (
+        False,
+        'damping_ratios has 2 numbers for 1 frequencies: give one each, or none',
+    )
     stream(time.monotonic() - begun + 0.8)
     source.publish(Float64MultiArray(data=[np.nan, 0.3]))
     observer.spin_until(lambda: out[-1].data.tolist() == sent, what=f'{sent}; {out[-1].data}')
@@ -247,12 +294,14 @@ def test_a_stream_that_stops_is_finished_at_rest_whatever_shapes_it(start, obser
         if count[0] != len(out):
             count[:] = [len(out), time.monotonic()]
         return time.monotonic() > count[1] + 0.7
+
     observer.spin_until(silent)
 
 
 def test_a_robot_knows_its_joints_and_its_modes(start, observer):
-    process = start('shaper', '-r', '__ns:=/known', robot='two_link', shaper='zv',
-                    stream='joint_state')
+    process = start(
+        'shaper', '-r', '__ns:=/known', robot='two_link', shaper='zv', stream='joint_state'
+    )
     process.wait_for_line('two_link: shapes')
     out = observer.listen(JointTrajectory, '/known/joint_trajectory')
     observer.spin_until(lambda: observer.node.count_publishers('/known/joint_trajectory'))
@@ -264,6 +313,7 @@ def test_a_robot_knows_its_joints_and_its_modes(start, observer):
     def answered():
         publisher.publish(trajectory({0.0: [0, 0, 0], 2.0: [0.4, 0.5, -0.6]}, names=names))
         return out
+
     observer.spin_until(answered)
     assert list(out[0].points[-1].positions) == [0.4, 0.5, -0.6]
     assert nanoseconds(out[0].points[-1].time_from_start) > 2_050_000_000
@@ -283,18 +333,31 @@ def test_a_robot_knows_its_joints_and_its_modes(start, observer):
     process.wait_for_line('shapes by zvd by pose')
 
 
-@pytest.mark.parametrize('remap, parameters, line', [
-    ((), {'frequencies': '[2.0]', 'damping_ratios': '[0.1, 0.2]'}, '2 numbers for 1 frequencies'),
-    ((), {'frequencies': '[0.0]'}, 'frequencies[0] = 0.0 must be > 0.0'),
-    ((), {'frequencies': '[2.0]', 'damping_ratios': '[1.5]'}, 'must be >= 0 and below 1'),
-    ((), {'frequencies': '[2.0]', 'shaper': 'loud'}, 'must be one of auto, zv, zvd'),
-    ((), {'frequencies': '[2.0]', 'stream': 'commands'}, 'joints = [] must name the joints'),
-    (('-r', 'set_points:=shaper/set_points'),
-     {'frequencies': '[2.0]', 'stream': 'commands', 'joints': '[a]'},
-     'would receive its own output'),
-    (('-r', 'joint_trajectory:=shaper/joint_trajectory'), {'frequencies': '[2.0]'},
-     'would receive its own output'),
-], ids=str)
+@pytest.mark.parametrize(
+    'remap, parameters, line',
+    [
+        (
+            (),
+            {'frequencies': '[2.0]', 'damping_ratios': '[0.1, 0.2]'},
+            '2 numbers for 1 frequencies',
+        ),
+        ((), {'frequencies': '[0.0]'}, 'frequencies[0] = 0.0 must be > 0.0'),
+        ((), {'frequencies': '[2.0]', 'damping_ratios': '[1.5]'}, 'must be >= 0 and below 1'),
+        ((), {'frequencies': '[2.0]', 'shaper': 'loud'}, 'must be one of auto, zv, zvd'),
+        ((), {'frequencies': '[2.0]', 'stream': 'commands'}, 'joints = [] must name the joints'),
+        (
+            ('-r', 'set_points:=shaper/set_points'),
+            {'frequencies': '[2.0]', 'stream': 'commands', 'joints': '[a]'},
+            'would receive its own output',
+        ),
+        (
+            ('-r', 'joint_trajectory:=shaper/joint_trajectory'),
+            {'frequencies': '[2.0]'},
+            'would receive its own output',
+        ),
+    ],
+    ids=str,
+)
 def test_useless_parameters_end_it_with_one_line(start, remap, parameters, line):
     process = start('shaper', *remap, **parameters)
     assert process.wait() == 2

@@ -15,14 +15,20 @@ from flex_robot_sim.realtime.loop_settings import LoopSettings
 
 KINDS = SimpleNamespace(
     SimulatorFeatures=SimpleNamespace(**{name: i for i, name in enumerate(FEATURES)}),
-    SimulationState=SimpleNamespace(STATE_STOPPED=0, STATE_PLAYING=1, STATE_PAUSED=2,
-                                    STATE_QUITTING=3),
-    Result=SimpleNamespace(RESULT_FEATURE_UNSUPPORTED=0, RESULT_OK=1, RESULT_OPERATION_FAILED=4))
+    SimulationState=SimpleNamespace(
+        STATE_STOPPED=0, STATE_PLAYING=1, STATE_PAUSED=2, STATE_QUITTING=3
+    ),
+    Result=SimpleNamespace(RESULT_FEATURE_UNSUPPORTED=0, RESULT_OK=1, RESULT_OPERATION_FAILED=4),
+)
 SERVICES = SimpleNamespace(
-    GetSimulatorFeatures=None, GetSimulationState=None, StepSimulation=None,
+    GetSimulatorFeatures=None,
+    GetSimulationState=None,
+    StepSimulation=None,
     SetSimulationState=SimpleNamespace(Response=SimpleNamespace(ALREADY_IN_TARGET_STATE=101)),
     ResetSimulation=SimpleNamespace(
-        Request=SimpleNamespace(SCOPE_DEFAULT=0, SCOPE_TIME=1, SCOPE_STATE=2, SCOPE_ALL=255)))
+        Request=SimpleNamespace(SCOPE_DEFAULT=0, SCOPE_TIME=1, SCOPE_STATE=2, SCOPE_ALL=255)
+    ),
+)
 
 
 @pytest.fixture
@@ -33,18 +39,26 @@ def loop():
 
 @pytest.fixture
 def services(loop):
-    node = SimpleNamespace(names=[], create_service=lambda kind, name, handler: (
-        node.names.append(name)))
+    node = SimpleNamespace(
+        names=[], create_service=lambda kind, name, handler: node.names.append(name)
+    )
     services = SimulationInterfaces(node, loop, KINDS, SERVICES)
-    assert node.names == ['get_simulator_features', 'get_simulation_state',
-                          'set_simulation_state', 'step_simulation', 'reset_simulation']
+    assert node.names == [
+        'get_simulator_features',
+        'get_simulation_state',
+        'set_simulation_state',
+        'step_simulation',
+        'reset_simulation',
+    ]
     return services
 
 
 def ask(handler, **request):
-    response = SimpleNamespace(result=SimpleNamespace(result=None, error_message=''),
-                               state=SimpleNamespace(state=None),
-                               features=SimpleNamespace(features=None))
+    response = SimpleNamespace(
+        result=SimpleNamespace(result=None, error_message=''),
+        state=SimpleNamespace(state=None),
+        features=SimpleNamespace(features=None),
+    )
     return handler(SimpleNamespace(**request), response)
 
 
@@ -64,11 +78,11 @@ def test_it_plays_pauses_and_stops(services, loop):
 def test_stopped_and_paused_are_two_states(services, loop):
     change(services, 0)
     assert ask(services.get_state).state.state == 0
-    assert change(services, 0) == 101               # it is stopped already
-    assert change(services, 2) == 1                 # from stopped to paused is a change
+    assert change(services, 0) == 101  # it is stopped already
+    assert change(services, 2) == 1  # from stopped to paused is a change
     assert ask(services.get_state).state.state == 2
     change(services, 0)
-    ask(services.step, steps=1)                     # after a step it is no longer at its start
+    ask(services.step, steps=1)  # after a step it is no longer at its start
     assert ask(services.get_state).state.state == 2
     change(services, 0)
     assert change(services, 1) == 1

@@ -12,9 +12,16 @@ from node_processes import Process
 from flex_robot_sim.system.processes import EXECUTABLES
 
 # what nodes say as soon as they do their work; the controller says nothing
-READY = {'dynamics': 'coordinates', 'simulation': 'coordinates', 'bridge': 'call ~/enable',
-         'shaper': 'shapes', 'recorder': 'records into', 'view': ' at http://',
-         'drift': 'slowest mode', 'trajectory_action': 'offers '}
+READY = {
+    'dynamics': 'coordinates',
+    'simulation': 'coordinates',
+    'bridge': 'call ~/enable',
+    'shaper': 'shapes',
+    'recorder': 'records into',
+    'view': ' at http://',
+    'drift': 'slowest mode',
+    'trajectory_action': 'offers ',
+}
 
 
 def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypatch):
@@ -35,10 +42,13 @@ def test_a_signal_ends_a_node_that_still_imports(module, number):
     assert code == 0 and process.count('Traceback') == 0
 
 
-@pytest.mark.parametrize('words, line', [
-    ([], f'name a node: {", ".join(EXECUTABLES)}'),
-    (['hip'], f'no node "hip". Known: {", ".join(EXECUTABLES)}'),
-])
+@pytest.mark.parametrize(
+    'words, line',
+    [
+        ([], f'name a node: {", ".join(EXECUTABLES)}'),
+        (['hip'], f'no node "hip". Known: {", ".join(EXECUTABLES)}'),
+    ],
+)
 def test_the_package_of_nodes_says_which_there_are(words, line):
     answer = warm_programs.run([sys.executable, '-m', 'flex_robot_sim.nodes', *words])
     assert (answer.returncode, answer.stderr) == (2, f'flex_robot_sim.nodes: {line}\n')
@@ -47,8 +57,11 @@ def test_the_package_of_nodes_says_which_there_are(words, line):
 @pytest.mark.parametrize('name', EXECUTABLES)
 def test_a_node_starts_by_itself(name, start, observer, tmp_path, request):
     """Nodes of other tests are forked off a process that has imported more than they do."""
-    parameters = {'bridge': CALM, 'recorder': {'output': tmp_path / 'run.mcap'},
-                  'shaper': {'frequencies': '[2.5]'}}.get(name, {'robot': 'two_link'})
+    parameters = {
+        'bridge': CALM,
+        'recorder': {'output': tmp_path / 'run.mcap'},
+        'shaper': {'frequencies': '[2.5]'},
+    }.get(name, {'robot': 'two_link'})
     if name == 'trajectory_action':
         parameters['environment'] = request.getfixturevalue('control_msgs')
     process = start(name, '-r', '__ns:=/by_itself', plain=True, **parameters)
@@ -60,12 +73,19 @@ def test_a_node_starts_by_itself(name, start, observer, tmp_path, request):
 
 
 def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
-    process = start('dynamics', robot='two_link', comand_timeout=0.2, bandwidth=2.0,
-                    use_sim_time='false', unrelated=1)
+    process = start(
+        'dynamics',
+        robot='two_link',
+        comand_timeout=0.2,
+        bandwidth=2.0,
+        use_sim_time='false',
+        unrelated=1,
+    )
     process.wait_for_line('coordinates')
     lines = [line for line in process.lines if 'WARN' in line]
     assert len(lines) == 1 and lines[0].endswith(
-        'unknown parameter "comand_timeout" is passed over. Did you mean "command_timeout"')
+        'unknown parameter "comand_timeout" is passed over. Did you mean "command_timeout"'
+    )
 
 
 def test_signals_that_arrive_while_it_ends_do_not_kill_it(start):
@@ -85,6 +105,7 @@ def test_nodes_say_how_many_threads_they_want_before_numpy_is_imported(module):
 def test_nodes_start_without_what_only_designs_need():
     code = 'import sys, flex_robot_sim.nodes.{}, flex_robot_sim.nodes.{}, flex_robot_sim.nodes.{};'
     code = code.format('dynamics', 'controller', 'bridge') + 'print(*sys.modules)'
-    modules = subprocess.run([sys.executable, '-c', code], check=True, stdout=subprocess.PIPE,
-                             text=True).stdout.split()
+    modules = subprocess.run(
+        [sys.executable, '-c', code], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.split()
     assert not {'scipy.linalg', 'scipy.optimize', 'scipy.spatial'}.intersection(modules)

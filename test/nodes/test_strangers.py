@@ -38,14 +38,15 @@ def machines():
             if ip('netns', 'add', name).returncode:
                 pytest.skip('this system gives root no network namespaces')
         ip('link', 'add', 'cable', 'netns', names[0], 'type', 'veth', 'peer', 'name', 'cable',
-           'netns', names[1])
+           'netns', names[1])  # fmt: skip
         for name, address in zip(names, (OURS, THEIRS)):
             ip('-n', name, 'addr', 'add', f'{address}/24', 'dev', 'cable')
             for device in ('lo', 'cable'):
                 assert ip('-n', name, 'link', 'set', device, 'up').returncode == 0
         # however many knock, each is told that nobody is there, or silence would tell nothing
-        subprocess.run(at(names[0], 'sh', '-c', 'echo 0 >/proc/sys/net/ipv4/icmp_ratemask'),
-                       check=True)
+        subprocess.run(
+            at(names[0], 'sh', '-c', 'echo 0 >/proc/sys/net/ipv4/icmp_ratemask'), check=True
+        )
         yield names
     finally:
         for name in names:
@@ -59,24 +60,35 @@ def at(machine, *words):
 
 def ran(machine, *words, text=None, **environment):
     """Run the stranger's program on a machine; return what it prints."""
-    result = subprocess.run(at(machine, sys.executable, STRANGER, *words), capture_output=True,
-                            text=True, timeout=PATIENCE, input=text,
-                            env={**without_ours(), **environment})
+    result = subprocess.run(
+        at(machine, sys.executable, STRANGER, *words),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        input=text,
+        env={**without_ours(), **environment},
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
 def without_ours():
     """Environment without anything that says how ROS is to be bound, but the domain."""
-    names = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS', 'FASTRTPS_DEFAULT_PROFILES_FILE',
-             'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTDDS_BUILTIN_TRANSPORTS')
+    names = (
+        'ROS_AUTOMATIC_DISCOVERY_RANGE',
+        'ROS_STATIC_PEERS',
+        'FASTRTPS_DEFAULT_PROFILES_FILE',
+        'FASTDDS_DEFAULT_PROFILES_FILE',
+        'FASTDDS_BUILTIN_TRANSPORTS',
+    )
     return {name: value for name, value in os.environ.items() if name not in names}
 
 
 def listening(machine):
     """Addresses at which somebody listens on a machine."""
-    lines = subprocess.run(at(machine, 'ss', '-H', '-l', '-u', '-t', '-n'), capture_output=True,
-                           text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(
+        at(machine, 'ss', '-H', '-l', '-u', '-t', '-n'), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return {line.split()[4].rpartition(':')[0] for line in lines}
 
 
@@ -94,7 +106,7 @@ def asleep(machine):
 
 def _send(number, processes):
     for process in processes:
-        with suppress(ProcessLookupError):      # it has ended by itself
+        with suppress(ProcessLookupError):  # it has ended by itself
             os.kill(process, number)
 
 
@@ -103,11 +115,20 @@ def arm_and_bench(machine, **environment):
     """Processes of an arm in /sim and a bench in /rig on a machine, started as by anybody."""
     processes = []
     try:
-        for program, where, parameters in (('dynamics', '/sim', {'robot': 'two_link'}),
-                                           ('bridge', '/rig', CALM)):
-            processes.append(NodeProcess(
-                program, '-r', f'__ns:={where}', prefix=at(machine),
-                environment={**without_ours(), **environment}, **parameters))
+        for program, where, parameters in (
+            ('dynamics', '/sim', {'robot': 'two_link'}),
+            ('bridge', '/rig', CALM),
+        ):
+            processes.append(
+                NodeProcess(
+                    program,
+                    '-r',
+                    f'__ns:={where}',
+                    prefix=at(machine),
+                    environment={**without_ours(), **environment},
+                    **parameters,
+                )
+            )
         for process, line in zip(processes, ('coordinates', 'call ~/enable')):
             process.wait_for_line(line)
         yield processes
@@ -124,16 +145,23 @@ PROFILE_OF_A_USER = """<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_P
 
 @pytest.mark.parametrize('choice', ['SUBNET', 'a profile of the user'])
 def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
-        machines, choice, tmp_path):
+    machines, choice, tmp_path
+):
     us, them = machines
     own = tmp_path / 'mine.xml'
     own.write_text(PROFILE_OF_A_USER)
     asked = choice == 'SUBNET'
     # what ran in a domain a moment ago may still be remembered there
     elsewhere = str(1 + (int(os.environ['ROS_DOMAIN_ID']) + (0 if asked else 1)) % 100)
-    with arm_and_bench(us, ROS_DOMAIN_ID=elsewhere, **(
-            {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'} if asked else
-            {'FASTRTPS_DEFAULT_PROFILES_FILE': str(own)})) as processes:
+    with arm_and_bench(
+        us,
+        ROS_DOMAIN_ID=elsewhere,
+        **(
+            {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}
+            if asked
+            else {'FASTRTPS_DEFAULT_PROFILES_FILE': str(own)}
+        ),
+    ) as processes:
         assert '0.0.0.0' in listening(us)
         told = 'other machines may listen and command, by '
         for process in processes:
@@ -141,13 +169,15 @@ def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
                 assert process.count(told) == 0
             else:
                 process.wait_for_line(told)
-        seen = json.loads(ran(them, 'take_part', '20', ROS_STATIC_PEERS=OURS,
-                              ROS_DOMAIN_ID=elsewhere))
+        seen = json.loads(
+            ran(them, 'take_part', '20', ROS_STATIC_PEERS=OURS, ROS_DOMAIN_ID=elsewhere)
+        )
         assert seen['nodes'] and seen['heard']
         # asked again where the answer was slow
         assert set(seen['armed']) == {False} and set(seen['said']) == {
             'the bench is not armed from another machine. Call enable on its own, or start the '
-            'bridge with enable_from_network'}
+            'bridge with enable_from_network'
+        }
         processes[0].wait_for_line('refused: no joint "of_a_stranger"')
         line = processes[1].wait_for_line('refused: enable is called by ')
         assert line.endswith('), not on this machine')
@@ -164,8 +194,12 @@ def closed(machines):
 
 def complaints(processes):
     """Lines of the nodes about what a stranger has sent."""
-    return [line for process in processes for line in process.lines
-            if 'of_a_stranger' in line or 'enable is called' in line]
+    return [
+        line
+        for process in processes
+        for line in process.lines
+        if 'of_a_stranger' in line or 'enable is called' in line
+    ]
 
 
 def test_no_memory_is_shared_whose_ports_others_can_hold_up(closed):
@@ -184,14 +218,17 @@ def test_a_port_scan_finds_nobody_at_home(machines, closed, tmp_path):
     alone = {name: value for name, value in without_ours().items() if name != 'ROS_DOMAIN_ID'}
     processes = []
     try:
-        with asleep(us):        # those of before
-            for line, *words in (('moves in ROS_DOMAIN_ID', 'demo', '--json'), (
-                    'The rig listens at', 'rig', 'emulate', '--link', tmp_path / 'rig')):
-                processes.append(Process(
-                    at(us, sys.executable, '-m', 'flex_robot_sim', *words), alone))
+        with asleep(us):  # those of before
+            for line, *words in (
+                ('moves in ROS_DOMAIN_ID', 'demo', '--json'),
+                ('The rig listens at', 'rig', 'emulate', '--link', tmp_path / 'rig'),
+            ):
+                processes.append(
+                    Process(at(us, sys.executable, '-m', 'flex_robot_sim', *words), alone)
+                )
                 processes[-1].wait_for_line(line)
         assert listening(us) == {'127.0.0.1'}
-        with asleep(us):        # it takes a while
+        with asleep(us):  # it takes a while
             assert json.loads(ran(them, 'scan', OURS)) == {'tcp': [], 'udp': []}
         for process in (*closed, *processes):
             assert process.process.poll() is None
@@ -203,17 +240,26 @@ def test_a_port_scan_finds_nobody_at_home(machines, closed, tmp_path):
 
 @pytest.mark.parametrize('reach', ['SUBNET', 'LOCALHOST'])
 def test_a_stranger_who_names_us_finds_nobody_hears_nothing_and_moves_nothing(
-        machines, closed, reach):
-    seen = json.loads(ran(machines[1], 'take_part', '4', ROS_STATIC_PEERS=OURS,
-                          ROS_AUTOMATIC_DISCOVERY_RANGE=reach))
+    machines, closed, reach
+):
+    seen = json.loads(
+        ran(
+            machines[1],
+            'take_part',
+            '4',
+            ROS_STATIC_PEERS=OURS,
+            ROS_AUTOMATIC_DISCOVERY_RANGE=reach,
+        )
+    )
     assert seen == {'nodes': [], 'heard': False, 'armed': [], 'said': []}
     assert not complaints(closed)
 
 
 def test_packets_of_this_machine_that_a_stranger_sends_again_reach_nobody(machines, closed):
     us, them = machines
-    wire = subprocess.Popen(at(us, sys.executable, STRANGER, 'capture', '5'), text=True,
-                            stdout=subprocess.PIPE)
+    wire = subprocess.Popen(
+        at(us, sys.executable, STRANGER, 'capture', '5'), text=True, stdout=subprocess.PIPE
+    )
     # one who may command does so meanwhile, so that there is something to be sent again
     seen = json.loads(ran(us, 'take_part', '4'))
     assert seen['heard'] and True in seen['armed']
@@ -226,5 +272,5 @@ def test_packets_of_this_machine_that_a_stranger_sends_again_reach_nobody(machin
     assert int(ran(them, 'replay', OURS, text=packets)) > 100
     for process in closed:
         process.forget_lines()
-    time.sleep(1.5)             # a refusal is logged once a second
+    time.sleep(1.5)  # a refusal is logged once a second
     assert not complaints(closed)

@@ -20,17 +20,28 @@ from flex_robot_sim.ros.topics import published_by, subscribed_by
 from flex_robot_sim.util.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
-PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
-              'controller': {}, 'shaper': {'stream': 'commands'},
-              'view': {'view_browser': 'false'}, 'drift': {}, 'trajectory_action': {}}
+PARAMETERS = {
+    'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
+    'controller': {},
+    'shaper': {'stream': 'commands'},
+    'view': {'view_browser': 'false'},
+    'drift': {},
+    'trajectory_action': {},
+}
 PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
-SIMULATOR_SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState',
-                      'StepSimulation', 'ResetSimulation')
+SIMULATOR_SERVICES = (
+    'GetSimulatorFeatures',
+    'GetSimulationState',
+    'SetSimulationState',
+    'StepSimulation',
+    'ResetSimulation',
+)
 EVERY_NODE_HAS = {'/rosout', '/parameter_events'}
 SERVICE_OF_EVERY_NODE = re.compile(
     r'.*/((get|set|list|describe)_parameters|get_parameter_types|set_parameters_atomically|'
-    r'get_type_description)')
-HIDDEN = '/_'           # names of an action's services and topics, where control_msgs is installed
+    r'get_type_description)'
+)
+HIDDEN = '/_'  # names of an action's services and topics, where control_msgs is installed
 
 
 def full_names(topic):
@@ -43,8 +54,11 @@ def full_names(topic):
 
 def rows_of(uses):
     """{(topic, type, first word of its quality)} of pairs (Topic, quality)."""
-    return {(name, topic.kind, str(quality).split()[0])
-            for topic, quality in uses for name in full_names(topic)}
+    return {
+        (name, topic.kind, str(quality).split()[0])
+        for topic, quality in uses
+        for name in full_names(topic)
+    }
 
 
 def published(node):
@@ -70,9 +84,13 @@ def quality_of(endpoint):
 
 def endpoints(node, name, topics, list_endpoints):
     """{(topic, type, quality)} of the node `name`, as `node` sees it."""
-    return {(topic, endpoint.topic_type, quality_of(endpoint))
-            for topic, _ in topics if HIDDEN not in topic for endpoint in list_endpoints(topic)
-            if endpoint.node_name == name and topic not in EVERY_NODE_HAS}
+    return {
+        (topic, endpoint.topic_type, quality_of(endpoint))
+        for topic, _ in topics
+        if HIDDEN not in topic
+        for endpoint in list_endpoints(topic)
+        if endpoint.node_name == name and topic not in EVERY_NODE_HAS
+    }
 
 
 def offered_beside_ours():
@@ -80,8 +98,10 @@ def offered_beside_ours():
     if importlib.util.find_spec('simulation_interfaces') is None:
         return set()
     text = PAGE.partition('Where the package `simulation_interfaces`')[2].partition('\n\n')[0]
-    return {(f'/{name}', f'simulation_interfaces/srv/{"".join(map(str.title, name.split("_")))}')
-            for name in re.findall(r'`(\w+_\w+)`', text)}
+    return {
+        (f'/{name}', f'simulation_interfaces/srv/{"".join(map(str.title, name.split("_")))}')
+        for name in re.findall(r'`(\w+_\w+)`', text)
+    }
 
 
 @pytest.mark.parametrize('name', PARAMETERS)
@@ -106,53 +126,67 @@ def test_the_table_lists_exactly_the_topics_and_services_of_a_node(start, observ
         return getattr(node, f'get_{kind}_names_and_types_by_node')(name, '/')
 
     def present_services():
-        return {(service, kinds[0]) for service, kinds in of_the_node('service')
-                if HIDDEN not in service and not SERVICE_OF_EVERY_NODE.fullmatch(service)}
+        return {
+            (service, kinds[0])
+            for service, kinds in of_the_node('service')
+            if HIDDEN not in service and not SERVICE_OF_EVERY_NODE.fullmatch(service)
+        }
 
     def publishers():
         return endpoints(node, name, of_the_node('publisher'), node.get_publishers_info_by_topic)
 
     def subscriptions():
-        return endpoints(node, name, of_the_node('subscriber'),
-                         node.get_subscriptions_info_by_topic)
+        return endpoints(
+            node, name, of_the_node('subscriber'), node.get_subscriptions_info_by_topic
+        )
 
-    observer.spin_until(lambda: (name, '/') in node.get_node_names_and_namespaces(),
-                        what=f'{name}, which said {process.lines},')
-    for ask, expected in ((present_services, services), (publishers, own),
-                          (subscriptions, subscribed(name))):
-        observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
-                            what=f'{expected} by {name}')
+    observer.spin_until(
+        lambda: (name, '/') in node.get_node_names_and_namespaces(),
+        what=f'{name}, which said {process.lines},',
+    )
+    for ask, expected in (
+        (present_services, services),
+        (publishers, own),
+        (subscriptions, subscribed(name)),
+    ):
+        observer.spin_until(
+            lambda ask=ask, expected=expected: ask() >= expected, what=f'{expected} by {name}'
+        )
         assert ask() == expected
     assert refused(read_policy(), node, name) == []
     assert process.stop()[0] == 0
 
 
 def test_rates_without_a_setting_are_those_of_the_nodes():
-    target, = topics.TARGET.publishers
+    (target,) = topics.TARGET.publishers
     assert target.rate == f'{TARGET_RATE_HZ:g} Hz'
     assert {item.rate for item in topics.DIAGNOSTICS.publishers} == {
-        f'{1 / DIAGNOSTICS_PERIOD_S:g} Hz'}
+        f'{1 / DIAGNOSTICS_PERIOD_S:g} Hz'
+    }
 
 
 def test_services_of_simulation_interfaces_are_named_on_the_page():
     text = PAGE.partition('Where the package `simulation_interfaces`')[2].partition('\n\n')[0]
     named = []
     SimulationInterfaces(
-        SimpleNamespace(create_service=lambda kind, name, handler: named.append(name)), None, None,
-        SimpleNamespace(**dict.fromkeys(SIMULATOR_SERVICES)))
+        SimpleNamespace(create_service=lambda kind, name, handler: named.append(name)),
+        None,
+        None,
+        SimpleNamespace(**dict.fromkeys(SIMULATOR_SERVICES)),
+    )
     # the page may name one of them again
     assert [*dict.fromkeys(re.findall(r'`(\w+_\w+)`', text))] == named
 
 
 @pytest.mark.parametrize('parameters, is_sent', [({'robot': 'two_link'}, True), ({}, False)])
-def test_robot_description_is_the_robot_as_its_user_wrote_it(
-        start, observer, parameters, is_sent):
-    space = f'/own_{is_sent}'.lower()       # a node that was killed is still there for a while
+def test_robot_description_is_the_robot_as_its_user_wrote_it(start, observer, parameters, is_sent):
+    space = f'/own_{is_sent}'.lower()  # a node that was killed is still there for a while
     process = start('dynamics', '-r', f'__ns:={space}', **parameters)
     if not is_sent:
         process.wait_for_line('waiting for robot_description')
         observer.publisher(String, f'{space}/robot_description', LATCHED).publish(
-            String(data=shipped_robots()['rig'].read_text('utf-8')))
+            String(data=shipped_robots()['rig'].read_text('utf-8'))
+        )
     process.wait_for_line('coordinates, real_time')
     senders = observer.node.get_publishers_info_by_topic(f'{space}/robot_description')
     if is_sent:
@@ -163,8 +197,15 @@ def test_robot_description_is_the_robot_as_its_user_wrote_it(
 
 
 def test_services_of_every_node_are_told_apart_from_those_of_simulation_interfaces():
-    for name in ('get_parameters', 'get_parameter_types', 'list_parameters', 'set_parameters',
-                 'set_parameters_atomically', 'describe_parameters', 'get_type_description'):
+    for name in (
+        'get_parameters',
+        'get_parameter_types',
+        'list_parameters',
+        'set_parameters',
+        'set_parameters_atomically',
+        'describe_parameters',
+        'get_type_description',
+    ):
         assert SERVICE_OF_EVERY_NODE.fullmatch(f'/dynamics/{name}'), name
     for name in ('get_simulator_features', 'get_simulation_state', 'set_simulation_state'):
         assert not SERVICE_OF_EVERY_NODE.fullmatch(f'/{name}'), name

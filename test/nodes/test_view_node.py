@@ -25,28 +25,36 @@ FEW = {'view_rate': 2.0, 'view_browser': 'false', 'view_span': 3.0}
 @pytest.fixture
 def view(start):
     """Return a function that starts a view in a namespace; its process and its address."""
+
     def start_view(space, robot='two_link', **parameters):
         process = start('view', '-r', f'__ns:={space}', robot=robot, **{**FEW, **parameters})
         line = process.wait_for_line('/?token=')
         return process, line.split()[-1]
+
     return start_view
 
 
 def simulated(start, space, robot='two_link', **parameters):
     """Start dynamics in a namespace; the arm hangs there as long as nobody commands it."""
-    process = start('dynamics', '-r', f'__ns:={space}', robot=robot, display_rate=1.0,
-                    **{'wait_for_command': 'true', **parameters})
+    process = start(
+        'dynamics',
+        '-r',
+        f'__ns:={space}',
+        robot=robot,
+        display_rate=1.0,
+        **{'wait_for_command': 'true', **parameters},
+    )
     process.wait_for_line('coordinates, real_time')
     return process
 
 
 def state_of(message):
-    return {item.key: item.value for status in message.status for item in status.values
-            }.get('state')
+    return {item.key: item.value for status in message.status for item in status.values}.get(
+        'state'
+    )
 
 
-def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
-                                                         browsers):     # noqa: F811
+def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer, browsers):  # noqa: F811
     simulated(start, '/seen', gravity='[0.0, 0.0, 0.0]', wait_for_command='false')
     process, address = view('/seen', gravity='[0.0, 0.0, 0.0]')
     pushes = observer.listen(WrenchStamped, '/seen/push')
@@ -66,13 +74,13 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
     browser.press('push')
     # a push that somebody hears, and its end
     observer.spin_until(lambda: len(pushes) > 1, what='a push and its end')
-    forces = [np.array([it.wrench.force.x, it.wrench.force.y, it.wrench.force.z])
-              for it in pushes]
+    forces = [np.array([it.wrench.force.x, it.wrench.force.y, it.wrench.force.z]) for it in pushes]
     assert {it.header.frame_id for it in pushes} == {'tool'}
     assert np.linalg.norm(forces[0]) == pytest.approx(3.0) and not forces[-1].any()
     # the arm hung still before it: there is no weight, and nobody else
-    observer.spin_until(lambda: states and np.abs(states[-1].velocity).max() > 1e-3,
-                        what='a motion')
+    observer.spin_until(
+        lambda: states and np.abs(states[-1].velocity).max() > 1e-3, what='a motion'
+    )
     assert len(states[-1].name) == 3
 
     browser.open_folder('Targets')
@@ -83,8 +91,10 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
 
     browser.open_folder('Payload')
     browser.type('mass [kg]', 0.1)
-    browser.wait_for(lambda: parameter(observer, '/seen/dynamics', 'payload_mass') ==
-                     pytest.approx(0.1), 'the payload')
+    browser.wait_for(
+        lambda: parameter(observer, '/seen/dynamics', 'payload_mass') == pytest.approx(0.1),
+        'the payload',
+    )
     assert parameter(observer, '/seen/dynamics', 'payload_link') == 'tool'
 
     browser.type('deflections x', 20)
@@ -101,13 +111,17 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
 
 def parameter(observer, node, name):
     """Return the value of a parameter of a node."""
-    value, = observer.call(GetParameters, f'{node}/get_parameters',
-                           GetParameters.Request(names=[name])).values
+    (value,) = observer.call(
+        GetParameters, f'{node}/get_parameters', GetParameters.Request(names=[name])
+    ).values
     return value.string_value or value.double_value
 
 
 def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
-        start, view, browsers):     # noqa: F811
+    start,
+    view,
+    browsers,  # noqa: F811
+):
     arm = simulated(start, '/three')
     _, address = view('/three')
     three = [browsers(address) for _ in range(3)]
@@ -126,21 +140,20 @@ def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
         browser.wait_for(lambda browser=browser: 'state\tlive' in browser.text, 'the motion')
 
 
-def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer,
-                                                      browsers):      # noqa: F811
+def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer, browsers):  # noqa: F811
     simulated(start, '/shaped', robot='single_link')
     start('controller', '-r', '__ns:=/shaped', robot='single_link', state_timeout=5.0)
     _, address = view('/shaped', robot='single_link')
     browser = browsers(address)
     browser.choose('shaper', 'zvd')
-    browser.wait_for(lambda: parameter(observer, '/shaped/controller', 'shaper') == 'zvd',
-                     'the shaper')
+    browser.wait_for(
+        lambda: parameter(observer, '/shaped/controller', 'shaper') == 'zvd', 'the shaper'
+    )
     # gains are those of the controller, found by the same fit
     browser.wait_for(lambda: 'held by the controller' in browser.text, 'predicted frequencies')
 
 
-def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view,
-                                                                browsers):     # noqa: F811
+def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view, browsers):  # noqa: F811
     bench = start('bridge', '-r', '__ns:=/bench', **CALM)
     bench.wait_for_line('disarmed')
     _, address = view('/bench', robot='rig')
@@ -151,7 +164,7 @@ def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view,
     assert 'a bench cannot be stopped like a simulation' in browser.text
 
 
-def test_states_of_another_robot_are_told(start, view, browsers):      # noqa: F811
+def test_states_of_another_robot_are_told(start, view, browsers):  # noqa: F811
     simulated(start, '/other', robot='single_link')
     _, address = view('/other')
     browser = browsers(address)
@@ -173,17 +186,20 @@ def test_messages_that_the_page_does_not_offer_do_not_end_it(start, view, observ
     client.set('push', True)
     observer.spin_until(lambda: len(pushes) > 1, what='a push and its end')
     largest = client.widgets['force [N]']['props']['max']
-    assert max(it.wrench.force.y**2 + it.wrench.force.x**2 + it.wrench.force.z**2
-               for it in pushes)**0.5 == pytest.approx(largest)
+    assert max(
+        it.wrench.force.y**2 + it.wrench.force.x**2 + it.wrench.force.z**2 for it in pushes
+    ) ** 0.5 == pytest.approx(largest)
     client.close()
     assert process.stop()[0] == 0 and process.count('Traceback') == 0
 
 
 def test_a_robot_without_moving_joints_is_shown(start, view, tmp_path):
     robot = tmp_path / 'still.urdf'
-    robot.write_text('<robot name="still"><link name="base"/><link name="tool"/>'
-                     '<joint name="weld" type="fixed"><parent link="base"/><child link="tool"/>'
-                     '</joint></robot>')
+    robot.write_text(
+        '<robot name="still"><link name="base"/><link name="tool"/>'
+        '<joint name="weld" type="fixed"><parent link="base"/><child link="tool"/>'
+        '</joint></robot>'
+    )
     process, address = view('/still', robot=robot)
     client = PageClient(address)
     assert client.hear(lambda: client.count > 10)
@@ -193,28 +209,45 @@ def test_a_robot_without_moving_joints_is_shown(start, view, tmp_path):
 
 def test_the_token_is_in_no_log_and_on_no_topic(start, observer, tmp_path):
     lines = observer.listen(Log, '/rosout')
-    process = start('view', '-r', '__ns:=/secret', robot='two_link', environment={
-        **os.environ, 'ROS_LOG_DIR': str(tmp_path)}, **FEW)
+    process = start(
+        'view',
+        '-r',
+        '__ns:=/secret',
+        robot='two_link',
+        environment={**os.environ, 'ROS_LOG_DIR': str(tmp_path)},
+        **FEW,
+    )
     token = process.wait_for_line('/?token=').partition('token=')[2]
-    observer.spin_until(lambda: any('at http://127.0.0.1:' in it.msg for it in lines),
-                        what='the address without a token')
+    observer.spin_until(
+        lambda: any('at http://127.0.0.1:' in it.msg for it in lines),
+        what='the address without a token',
+    )
     assert not any(token in it.msg for it in lines)
     # ROS writes its file every few seconds, and not at the end
-    assert eventually(lambda: any('at http://127.0.0.1:' in path.read_text()
-                                  for path in tmp_path.iterdir()))
+    assert eventually(
+        lambda: any('at http://127.0.0.1:' in path.read_text() for path in tmp_path.iterdir())
+    )
     assert process.stop()[0] == 0
     assert not any(token in path.read_text() for path in tmp_path.iterdir())
 
 
 def test_without_viser_one_line_says_what_to_install(tmp_path):
     (tmp_path / 'sitecustomize.py').write_text('import sys; sys.modules["viser"] = None')
-    process = NodeProcess('view', robot='two_link', environment={
-        **os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, (
-            str(tmp_path), os.environ.get('PYTHONPATH'))))})
+    process = NodeProcess(
+        'view',
+        robot='two_link',
+        environment={
+            **os.environ,
+            'PYTHONPATH': os.pathsep.join(
+                filter(None, (str(tmp_path), os.environ.get('PYTHONPATH')))
+            ),
+        },
+    )
     try:
         assert process.wait() == 2
         assert process.lines[-1].startswith(
-            'view: the browser view needs viser, which is not installed. Install it by ')
+            'view: the browser view needs viser, which is not installed. Install it by '
+        )
     finally:
         process.close()
 

@@ -25,11 +25,19 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import read_yaml, settings_from
 
 SEED = 20261125
-NODES = (DYNAMICS_SETTINGS, CONTROLLER_SETTINGS, SHAPER_SETTINGS, BRIDGE_SETTINGS, VIEW_SETTINGS,
-         DRIFT_SETTINGS, RECORDER_SETTINGS, TRAJECTORY_ACTION_SETTINGS)
+NODES = (
+    DYNAMICS_SETTINGS,
+    CONTROLLER_SETTINGS,
+    SHAPER_SETTINGS,
+    BRIDGE_SETTINGS,
+    VIEW_SETTINGS,
+    DRIFT_SETTINGS,
+    RECORDER_SETTINGS,
+    TRAJECTORY_ACTION_SETTINGS,
+)
 KINDS = sorted({kind for kinds in NODES for kind in kinds}, key=lambda kind: kind.__name__)
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 1e-320, 1e308, -1e308, math.nan, math.inf, -math.inf]
-WHOLE = [0, 1, -1, 2**31 - 1, 2**31, 2**53 + 1, 2**63 - 1, -2**63]
+WHOLE = [0, 1, -1, 2**31 - 1, 2**31, 2**53 + 1, 2**63 - 1, -(2**63)]
 WORDS = ['', ' ', 'nan', '1e9', 'none', 'auto', 'a' * 5000, 'a\nb', '\x1b[31m', '٣', '\u202e']
 
 
@@ -75,9 +83,12 @@ def test_wild_parameters_are_refused_in_one_line_or_keep_their_bounds(context, m
         parameters = Parameters(node, *kinds)
         names = [item.name for kind in kinds for item in fields(kind)]
         for _ in range(count // (2 * len(NODES))):
-            result = node.set_parameters_atomically([
-                Parameter(names[random.integers(len(names))], value=wild_value(random))
-                for _ in range(random.integers(1, 3))])
+            result = node.set_parameters_atomically(
+                [
+                    Parameter(names[random.integers(len(names))], value=wild_value(random))
+                    for _ in range(random.integers(1, 3))
+                ]
+            )
             refused += not result.successful
             assert result.successful or (result.reason and '\n' not in result.reason)
             for kind in kinds:
@@ -93,8 +104,11 @@ def test_a_node_with_a_wild_parameter_starts_or_names_it_in_one_line(context, mu
         kinds = NODES[random.integers(len(NODES))]
         items = [item for kind in kinds for item in fields(kind)]
         name = items[random.integers(len(items))].name
-        node = rclpy.create_node(f'start_{k}', context=context, parameter_overrides=[
-            Parameter(name, value=wild_value(random))])
+        node = rclpy.create_node(
+            f'start_{k}',
+            context=context,
+            parameter_overrides=[Parameter(name, value=wild_value(random))],
+        )
         try:
             parameters = Parameters(node, *kinds)
         except (SettingError, ParameterException) as error:
@@ -116,8 +130,9 @@ def test_wild_yaml_is_refused_in_one_line_or_keeps_the_bounds(tmp_path, mutants)
         name = names[random.integers(len(names))]
         text = yaml.safe_dump({name: wild_value(random)}, allow_unicode=True)
         if random.random() < 0.2:
-            text = text[:random.integers(len(text))] + str(random.choice([
-                '9' * 400, '[' * 50, '{', '- ', '!!float x', '&a *a', ': ', '\t']))
+            text = text[: random.integers(len(text))] + str(
+                random.choice(['9' * 400, '[' * 50, '{', '- ', '!!float x', '&a *a', ': ', '\t'])
+            )
         file.write_text(text, 'utf-8')
         try:
             settings = settings_from(kind, read_yaml(file), file)

@@ -13,7 +13,7 @@ from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 
 LOOP = LoopTiming(1e-3, 1e-3)
-LEAD, DURATION, WHOLE = 0.25, 1.2, 2.05     # rest before the move, the move, the trial     [s]
+LEAD, DURATION, WHOLE = 0.25, 1.2, 2.05  # rest before the move, the move, the trial     [s]
 SERVO = [60.0], [0.18]
 
 
@@ -28,13 +28,15 @@ def learnt(arm):
     motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=DURATION, begin=LEAD)
     trials = SimulatedTrials(arm, motion, duration=WHOLE, gains=SERVO, **LOOP._asdict())
     gain = RepeatedMove(motion, duration=WHOLE, count=16).model(
-        lambda reference: trials.run(arm, reference), nudge=0.01)
+        lambda reference: trials.run(arm, reference), nudge=0.01
+    )
     return motion, trials, gain
 
 
 @pytest.mark.parametrize('factor', [0.9, 1.1])
 def test_ten_percent_of_stiffness_cost_a_tenth_in_five_trials_and_a_thirtieth_in_fifteen(
-        arm, learnt, factor):
+    arm, learnt, factor
+):
     motion, trials, gain = learnt
     other, move = with_stiffness(arm, factor), RepeatedMove(motion, duration=WHOLE, count=16)
     move.gain = gain
@@ -65,14 +67,16 @@ def test_learning_goes_on_top_of_strain_feedback(arm, learnt):
 def linear_move(random, joints=2, count=5, noise=0.0):
     """A move whose errors are linear in the reference, and these errors."""
     still = np.zeros(joints)
-    move = RepeatedMove(minimum_jerk_motion(still, still + 1.0, duration=1.0), duration=1.5,
-                        count=count)
+    move = RepeatedMove(
+        minimum_jerk_motion(still, still + 1.0, duration=1.0), duration=1.5, count=count
+    )
     times = np.linspace(0.05, 1.45, 30)
     mix, plain = random.normal(size=(joints, 3)), random.normal(size=(30, 3))
 
     def run(reference):
         places = np.array([reference(t)[0] for t in times])
         return plain + np.cumsum(places, axis=0) @ mix
+
     return move, run
 
 
@@ -88,10 +92,12 @@ def test_without_caution_one_trial_leaves_what_least_squares_leave():
 def test_with_a_gain_that_is_off_every_trial_leaves_a_share_of_what_can_be_reached():
     move, run = linear_move(np.random.default_rng(6))
     move.model(run, nudge=0.1)
-    least = np.linalg.norm(run(move.reference(0 * move.weights)).ravel() + move.gain
-                           @ np.linalg.lstsq(move.gain, -run(move.reference(
-                               0 * move.weights)).ravel(), rcond=None)[0])
-    move.gain = move.gain / 0.8             # the arm does 0.8 of what the model says
+    least = np.linalg.norm(
+        run(move.reference(0 * move.weights)).ravel()
+        + move.gain
+        @ np.linalg.lstsq(move.gain, -run(move.reference(0 * move.weights)).ravel(), rcond=None)[0]
+    )
+    move.gain = move.gain / 0.8  # the arm does 0.8 of what the model says
     move.caution = move._least_caution = 1e-12
     beyond = []
     for _ in range(5):
@@ -125,10 +131,13 @@ def test_bad_input_ends_in_a_line():
     still = np.zeros(1)
     motion = minimum_jerk_motion(still, still + 1.0, duration=1.0)
     for arguments, line in (
-            ((0.5, 4), 'duration = 0.5 of a trial [s] must be finite and not shorter than the '
-             'motion of 1 s'),
-            ((2.0, 0), 'count = 0 must be a whole number > 0'),
-            ((2.0, 4, 2.0), 'caution = 2.0 must be between 0 and 1')):
+        (
+            (0.5, 4),
+            'duration = 0.5 of a trial [s] must be finite and not shorter than the motion of 1 s',
+        ),
+        ((2.0, 0), 'count = 0 must be a whole number > 0'),
+        ((2.0, 4, 2.0), 'caution = 2.0 must be between 0 and 1'),
+    ):
         with pytest.raises(frs.SettingError) as caught:
             RepeatedMove(motion, **dict(zip(('duration', 'count', 'caution'), arguments)))
         assert str(caught.value) == line

@@ -67,18 +67,24 @@ def test_acceleration_has_nothing_at_the_natural_rates():
         rate = 2 * np.pi * frequency
         wave = np.exp((0.005 * rate + 1j * rate) * t) * (t[1] - t[0]) / rate
         # accelerations are zero at both ends, so that a sum is the trapezoidal rule
-        swung.append([abs(sum(each.sample(x)[2, 0] * part for x, part in zip(t, wave)))
-                      for each in (motion, minimum_jerk_motion(START, way, duration=0.7))])
+        swung.append(
+            [
+                abs(sum(each.sample(x)[2, 0] * part for x, part in zip(t, wave)))
+                for each in (motion, minimum_jerk_motion(START, way, duration=0.7))
+            ]
+        )
     # the second mode hardly rings, and may have what nobody sees beside the first one
     assert swung[0][0] < 0.01 * swung[0][1] and swung[1][0] < 0.005 * swung[0][1]
 
 
 def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
     rng = np.random.default_rng(3)
-    drawn = 10.0**rng.uniform(-5.0, -1.0, 6)
+    drawn = 10.0 ** rng.uniform(-5.0, -1.0, 6)
     two_link, way = frs.load('two_link'), np.array([0.5, 0.3, -0.8])
-    for case, goal, durations in ((arm, np.ones(1), [0.06, 0.05, 0.005, 1e-3, *drawn]),
-                                  (two_link, way, drawn[:2])):
+    for case, goal, durations in (
+        (arm, np.ones(1), [0.06, 0.05, 0.005, 1e-3, *drawn]),
+        (two_link, way, drawn[:2]),
+    ):
         names = case.joint_names
         limits = [case.description.joint(name).velocity for name in names]
         for duration in durations:
@@ -93,8 +99,10 @@ def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
 def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
     stiffness, damping = np.array([60.0]), np.array([0.18])
     left = []
-    for motion, efforts in ((plan.motion, plan.effort),
-                            (minimum_jerk_motion(START, GOAL, duration=DURATION), None)):
+    for motion, efforts in (
+        (plan.motion, plan.effort),
+        (minimum_jerk_motion(START, GOAL, duration=DURATION), None),
+    ):
         simulation = frs.Simulation(arm)
         simulation.set_state(q=GOAL)
         there = simulation.pose('tool')[:3, 3]
@@ -105,27 +113,33 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
             feed = efforts(seen.time) if efforts else 0.0
             return feed + stiffness * (place - seen.position) + damping * (speed - seen.velocity)
 
-        log = rollout(simulation, duration=2.0, controller=sensor_feedback(arm, control),
-                      record='pose:tool', period=1e-3, delay=1e-3)
+        log = rollout(
+            simulation,
+            duration=2.0,
+            controller=sensor_feedback(arm, control),
+            record='pose:tool',
+            period=1e-3,
+            delay=1e-3,
+        )
         distance = np.linalg.norm(log['pose:tool'][:, :3, 3] - there, axis=1)
         left.append(distance[log.time > DURATION].max())
     assert left[0] < 0.1 * left[1]
 
 
 def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
-    limits = PlanLimits(effort=(0.4,), velocity=(2.0,), acceleration=(12.0,), jerk=(200.0,),
-                        deflection=0.08)
+    limits = PlanLimits(
+        effort=(0.4,), velocity=(2.0,), acceleration=(12.0,), jerk=(200.0,), deflection=0.08
+    )
     plan = plan_move(arm, START, np.array([0.5]), limits=limits)
     t = np.linspace(0.0, plan.duration, 2000)
     rows = np.array([plan.motion.sample(x) for x in t])[:, :, 0]
     assert np.abs(rows[:, 1]).max() <= 2.0 and np.abs(rows[:, 2]).max() <= 12.0
-    assert np.abs(np.gradient(rows[:, 2], t)).max() <= 200.0 * 1.02     # sampled in another way
+    assert np.abs(np.gradient(rows[:, 2], t)).max() <= 200.0 * 1.02  # sampled in another way
     assert np.abs(plan.efforts).max() <= 0.4
     assert max(plan.use.values()) > 0.9 and plan.ringing < 0.05
     # a twentieth less is too little for something
     with pytest.raises(frs.SettingError):
-        plan_move(arm, START, np.array([0.5]), duration=0.9 * plan.duration,
-                  limits=limits)
+        plan_move(arm, START, np.array([0.5]), duration=0.9 * plan.duration, limits=limits)
 
 
 def test_a_rigid_joint_needs_what_its_jerk_limit_says():
@@ -134,7 +148,7 @@ def test_a_rigid_joint_needs_what_its_jerk_limit_says():
     # near it
     arm, way, jerk = rigid_arm(), 1.0, 100.0
     plan = plan_move(arm, START, np.array([way]), limits=PlanLimits(jerk=(jerk,)))
-    shortest = (32 * way / jerk)**(1 / 3)
+    shortest = (32 * way / jerk) ** (1 / 3)
     assert shortest < plan.duration < 1.25 * shortest
     assert plan.ringing == 0.0
 
@@ -144,8 +158,9 @@ def test_payload_is_part_of_the_plan(arm):
     plan = plan_move(arm, START, GOAL, duration=1.2, payload={'tool': 0.1})
     left = tip_after(heavy, plan.motion, START, GOAL, 1.2, 'implicit_midpoint', step=1e-3)
     unaware = plan_move(arm, START, GOAL, duration=1.2)
-    assert left < 0.1 * tip_after(heavy, unaware.motion, START, GOAL, 1.2, 'implicit_midpoint',
-                                  step=1e-3)
+    assert left < 0.1 * tip_after(
+        heavy, unaware.motion, START, GOAL, 1.2, 'implicit_midpoint', step=1e-3
+    )
 
 
 @pytest.mark.slow
@@ -154,8 +169,10 @@ def test_three_joints_in_space_with_weight():
     start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])
     plan = plan_move(arm, start, goal, duration=duration)
     plain = minimum_jerk_motion(start, goal, duration=duration)
-    left, unplanned = (tip_after(arm, motion, start, goal, duration, 'implicit_midpoint',
-                                 step=1e-3) for motion in (plan.motion, plain))
+    left, unplanned = (
+        tip_after(arm, motion, start, goal, duration, 'implicit_midpoint', step=1e-3)
+        for motion in (plan.motion, plain)
+    )
     assert left < 0.05 * unplanned
 
 
@@ -179,10 +196,14 @@ def test_path_is_the_sum_of_its_splines():
     plain = Motion([0.0, 1.7], [rest(start), minimum_jerk(start, goal), rest(goal)])
     for t in random.uniform(0.0, 1.7, 20):
         for order in range(3):
-            added = [BSpline(knots, [0.0, 0.0, 0.0, *row, 0.0, 0.0, 0.0], 5)(t / 1.7, nu=order)
-                     / 1.7**order for row in weights]
-            np.testing.assert_allclose(motion.sample(t)[order], plain.sample(t)[order] + added,
-                                       rtol=1e-9, atol=1e-9)
+            added = [
+                BSpline(knots, [0.0, 0.0, 0.0, *row, 0.0, 0.0, 0.0], 5)(t / 1.7, nu=order)
+                / 1.7**order
+                for row in weights
+            ]
+            np.testing.assert_allclose(
+                motion.sample(t)[order], plain.sample(t)[order] + added, rtol=1e-9, atol=1e-9
+            )
     for t in (0.0, 1.7 - 1e-12):
         np.testing.assert_allclose(motion.sample(t)[1:], 0.0, atol=1e-6)
 
@@ -192,24 +213,34 @@ def test_a_plan_that_the_limits_do_not_allow_says_which(arm):
         plan_move(arm, START, GOAL, duration=0.3)
     message = str(caught.value)
     assert message.startswith('a move in 0.3 s is not possible: the effort of "motor" would be ')
-    assert message.endswith(' times its limit. Take more time, or leave the duration out for the '
-                            'shortest one')
+    assert message.endswith(
+        ' times its limit. Take more time, or leave the duration out for the shortest one'
+    )
     with pytest.raises(frs.SettingError, match='the deflection of "arm" would be'):
         plan_move(arm, START, GOAL, duration=1.0, limits=PlanLimits(deflection=0.02))
 
 
-@pytest.mark.parametrize('arguments, line', [
-    (([0.0], [0.0], {}), 'start and goal are the same pose: there is nothing to plan'),
-    (([0.0], [4.0], {}), 'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
-    (([0.0], [1.0, 2.0], {}), 'goal must be 1 finite numbers, in this order: motor'),
-    (([0.0], [1.0], {'duration': -1.0}), 'duration = -1.0 must be from 1e-06 to 10000 s'),
-    (([0.0], [1.0], {'duration': 1e-200}),
-     'duration = 1e-200 must be from 1e-06 to 10000 s'),
-    (([0.0], [1.0], {'payload': {'hand': 1.0}}),
-     'no link "hand" that carries a payload. Known: hub, arm, tip_mass, tool'),
-    (([0.0], [1.0], {'payload': {'base': 1.0}}),
-     'no link "base" that carries a payload. Known: hub, arm, tip_mass, tool'),
-])
+@pytest.mark.parametrize(
+    'arguments, line',
+    [
+        (([0.0], [0.0], {}), 'start and goal are the same pose: there is nothing to plan'),
+        (
+            ([0.0], [4.0], {}),
+            'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 rad',
+        ),
+        (([0.0], [1.0, 2.0], {}), 'goal must be 1 finite numbers, in this order: motor'),
+        (([0.0], [1.0], {'duration': -1.0}), 'duration = -1.0 must be from 1e-06 to 10000 s'),
+        (([0.0], [1.0], {'duration': 1e-200}), 'duration = 1e-200 must be from 1e-06 to 10000 s'),
+        (
+            ([0.0], [1.0], {'payload': {'hand': 1.0}}),
+            'no link "hand" that carries a payload. Known: hub, arm, tip_mass, tool',
+        ),
+        (
+            ([0.0], [1.0], {'payload': {'base': 1.0}}),
+            'no link "base" that carries a payload. Known: hub, arm, tip_mass, tool',
+        ),
+    ],
+)
 def test_bad_input_ends_in_a_line(arm, arguments, line):
     with pytest.raises(frs.SettingError) as caught:
         plan_move(arm, *arguments[:2], **arguments[2])

@@ -28,6 +28,7 @@ def page(monkeypatch):
     """Module that writes pages."""
     monkeypatch.setattr(sys, 'path', [str(ROOT), *sys.path])
     from benchmarks import page
+
     return page
 
 
@@ -56,8 +57,10 @@ def test_the_page_of_the_benchmark_has_a_block_for_every_part(page):
 def test_a_page_without_blocks_is_refused_before_anything_is_measured(page, tmp_path, capsys):
     path = tmp_path / 'page.md'
     path.write_text('# Page\n')
-    for where, message in ((path, 'has no line "<!-- measured: step_time -->"'),
-                           (tmp_path / 'none.md', 'cannot be read: No such file')):
+    for where, message in (
+        (path, 'has no line "<!-- measured: step_time -->"'),
+        (tmp_path / 'none.md', 'cannot be read: No such file'),
+    ):
         with pytest.raises(UsageError, match=message):
             page.check_page(where, PARTS)
         assert main(['benchmark', '--page', str(where)]) == 2

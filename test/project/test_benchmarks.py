@@ -16,9 +16,15 @@ from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.util.interpreter import run_module
 from flex_robot_sim.util.share import shipped_robots
 
-ENGINES = {'chopped_mujoco': 'mujoco', 'chopped_pinocchio': 'pinocchio', 'beams_exudyn': 'exudyn',
-           'bridge_load': 'rclpy', 'demo_start': 'rclpy', 'view_load': 'viser'}
-HELPERS = ('chopped', 'precision', 'swing', 'timing')       # run by others that are run here
+ENGINES = {
+    'chopped_mujoco': 'mujoco',
+    'chopped_pinocchio': 'pinocchio',
+    'beams_exudyn': 'exudyn',
+    'bridge_load': 'rclpy',
+    'demo_start': 'rclpy',
+    'view_load': 'viser',
+}
+HELPERS = ('chopped', 'precision', 'swing', 'timing')  # run by others that are run here
 # what is run by a test of its own, and where
 ELSEWHERE = {
     'bench_moves': 'control/test_control_benchmark.py',
@@ -42,6 +48,7 @@ def benchmark(monkeypatch):
         if name in ENGINES:
             pytest.importorskip(ENGINES[name])
         return importlib.import_module(f'benchmarks.{name}')
+
     return find
 
 
@@ -68,13 +75,13 @@ def test_step_time(benchmark, monkeypatch):
     found = module.measure(quick=True)
     assert set(found['step_us']) == {'two_link', 'rig'}
     assert min(found['step_us'].values()) > 0.0
-    assert -100.0 < found['step_call_us'] < 1000.0      # of two calls on a busy machine
+    assert -100.0 < found['step_call_us'] < 1000.0  # of two calls on a busy machine
     # a call from Python is never less than what it calls
     assert found['forward_dynamics_called_us_16'] > found['forward_dynamics_us_16'] > 0.0
     for name in module.QUERIES:
         assert found[f'{name}_us_16'] > 0.0
         if found[f'pinocchio_{name}_us_16'] is not None:
-            assert 0.0 < found[f'ratio_to_pinocchio_{name}'] < 100.0    # on a busy machine
+            assert 0.0 < found[f'ratio_to_pinocchio_{name}'] < 100.0  # on a busy machine
     assert 2.0 < found['links_64_over_8'] < 64.0
     assert 'one step, two_link' in lines_of(module, found)
 
@@ -151,8 +158,9 @@ def test_element_sum_sweep(benchmark, tmp_path):
     module.draw(tmp_path / 'sweep.png', found)
     assert (tmp_path / 'sweep.png').stat().st_size > 1000
     # twice the length: eight times the inertia about the axis of a bar, less its own rotary one
-    long, usual = (read_description(module.varied('length', factor)).link('link_2')
-                   for factor in (2.0, 1.0))
+    long, usual = (
+        read_description(module.varied('length', factor)).link('link_2') for factor in (2.0, 1.0)
+    )
     assert long.beam.length == 2.0 * usual.beam.length
     assert long.beam.mass_per_length == pytest.approx(usual.beam.mass_per_length)
     tool = read_description(module.varied('payload', 2.0)).link('tool')
@@ -162,7 +170,7 @@ def test_element_sum_sweep(benchmark, tmp_path):
 def test_paper_costs(benchmark):
     module = benchmark('paper_costs')
     found = module.measure(quick=True)['paper_costs']
-    assert found['geometric'] > 3.0         # 32 evaluations over one
+    assert found['geometric'] > 3.0  # 32 evaluations over one
     assert set(found['twists']) == {'body', 'spatial', 'hybrid', 'mixed'}
     assert found['twists']['spatial'] == found['jacobians']['spatial'] == 1.0
     lines_of(module, {'paper_costs': found})
@@ -232,11 +240,14 @@ def test_work_precision_of_ours(benchmark, monkeypatch):
 
     def missing(name):
         raise ImportError(f'no {name}')
+
     monkeypatch.setattr(module, 'import_module', missing)
     found = module.measure(quick=True)['work_precision']
     assert found['ours']['tip_error'] <= 1e-3
-    assert 'no benchmarks.chopped_mujoco' in lines_of(module, {'work_precision': found})[
-        'MuJoCo, chopped']
+    assert (
+        'no benchmarks.chopped_mujoco'
+        in lines_of(module, {'work_precision': found})['MuJoCo, chopped']
+    )
 
 
 def test_pieces_in_mujoco_move_like_the_beam(benchmark):
@@ -269,8 +280,11 @@ def test_exudyn_moves_like_the_beam(benchmark):
 
 @pytest.mark.ros
 def test_bridge_load():
-    done = warm_programs.run([sys.executable, '-m', 'benchmarks.bridge_load', '--seconds', '0.5'],
-                             2 * PATIENCE, cwd=ROOT)
+    done = warm_programs.run(
+        [sys.executable, '-m', 'benchmarks.bridge_load', '--seconds', '0.5'],
+        2 * PATIENCE,
+        cwd=ROOT,
+    )
     assert done.returncode == 0, done.stderr
     assert '"joint_states_hz"' in done.stdout
 
@@ -279,8 +293,21 @@ def test_bridge_load():
 def test_view_load():
     pytest.importorskip('viser')
     done = warm_programs.run(
-        [sys.executable, '-m', 'benchmarks.view_load', '--seconds', '0.5', '--robots',
-         'single_link', '--browsers', '1', '--json'], 2 * PATIENCE, cwd=ROOT)
+        [
+            sys.executable,
+            '-m',
+            'benchmarks.view_load',
+            '--seconds',
+            '0.5',
+            '--robots',
+            'single_link',
+            '--browsers',
+            '1',
+            '--json',
+        ],
+        2 * PATIENCE,
+        cwd=ROOT,
+    )
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)['single_link']['1']
     assert 0.0 < figures['core_percent'] < 1000.0 and figures['missed'] >= 0

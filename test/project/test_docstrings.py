@@ -10,8 +10,8 @@ import pytest
 import flex_robot_sim as frs
 
 MAX_EXAMPLE_LINES = 5
-MAX_HELP_LINES = 40         # of a function: one screen
-MAX_SIGNATURE = 400         # characters; more are expanded types
+MAX_HELP_LINES = 40  # of a function: one screen
+MAX_SIGNATURE = 400  # characters; more are expanded types
 
 
 def public_objects():
@@ -66,19 +66,30 @@ def test_the_example_of_a_public_name_runs(name, obj, monkeypatch, tmp_path):
 def test_help_of_a_public_function_fits_a_screen(name, obj):
     assert len(pydoc.plain(pydoc.render_doc(obj)).splitlines()) <= MAX_HELP_LINES
     # `add_beam` has 19 parameters
-    assert len(str(inspect.signature(obj))) <= (800 if name.startswith('ArmBuilder.')
-                                                else MAX_SIGNATURE)
+    assert len(str(inspect.signature(obj))) <= (
+        800 if name.startswith('ArmBuilder.') else MAX_SIGNATURE
+    )
 
 
 @each(FUNCTIONS)
 def test_a_public_function_takes_an_arm_first_and_explains_every_parameter(name, obj):
     parameters = [*inspect.signature(obj).parameters.values()]
     text = inspect.getdoc(obj)
-    unexplained = [p.name for p in parameters
-                   if p.name not in text and p.name not in ('arm', 'v')]
+    unexplained = [p.name for p in parameters if p.name not in text and p.name not in ('arm', 'v')]
     assert not unexplained, f'{name}: {unexplained}'
     if parameters and parameters[0].name == 'arm':
         positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        allowed = ['arm', 'q', 'v', 'a', 'effort', 'link', 'mass', 'centre', 'inertia',
-                   'changes', 'values']
+        allowed = [
+            'arm',
+            'q',
+            'v',
+            'a',
+            'effort',
+            'link',
+            'mass',
+            'centre',
+            'inertia',
+            'changes',
+            'values',
+        ]
         assert [p for p in allowed if p in positional] == positional, f'{name}: {positional}'

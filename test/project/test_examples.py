@@ -12,12 +12,13 @@ from project_files import ROOT
 
 EXAMPLES = ROOT / 'examples'
 NUMBER = re.compile(r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?')
-PATIENCE = 300.0            # with what has to be compiled                                  [s]
+PATIENCE = 300.0  # with what has to be compiled                                  [s]
 
 
 ENVIRONMENT = {**os.environ, 'MPLBACKEND': 'Agg'}
-BEGIN = ('import matplotlib.pyplot, scipy.linalg, scipy.optimize, '
-         'flex_robot_sim.simulation.simulation')
+BEGIN = (
+    'import matplotlib.pyplot, scipy.linalg, scipy.optimize, flex_robot_sim.simulation.simulation'
+)
 
 
 @pytest.fixture(scope='module')
@@ -29,27 +30,49 @@ def forks(tmp_path_factory):
 @pytest.fixture
 def output(tmp_path, forks):
     """Return a function from the name of an example to the numbers of each line it prints."""
+
     def run(name, plain=False):
         picture = tmp_path / f'{name}.png'
         words = EXAMPLES / f'{name}.py', picture
-        done = subprocess.run(
-            [sys.executable, *words], cwd=tmp_path, text=True, capture_output=True,
-            timeout=PATIENCE, env=ENVIRONMENT,
-        ) if plain else forks.run(words, tmp_path, ENVIRONMENT)
+        done = (
+            subprocess.run(
+                [sys.executable, *words],
+                cwd=tmp_path,
+                text=True,
+                capture_output=True,
+                timeout=PATIENCE,
+                env=ENVIRONMENT,
+            )
+            if plain
+            else forks.run(words, tmp_path, ENVIRONMENT)
+        )
         assert (done.returncode, done.stderr) == (0, '')
         assert picture.read_bytes().startswith(b'\x89PNG')
         assert [path.name for path in tmp_path.iterdir()] == [picture.name]
-        return [[float(number) for number in NUMBER.findall(line)]
-                for line in done.stdout.splitlines()]
+        return [
+            [float(number) for number in NUMBER.findall(line)] for line in done.stdout.splitlines()
+        ]
+
     return run
 
 
-PROGRAMS = ('impulse_response', 'random_payloads', 'lqr', 'arm_from_code', 'computed_torque',
-            'gradient', 'inverse_kinematics', 'process_pool', 'branches', 'time_optimal_move')
+PROGRAMS = (
+    'impulse_response',
+    'random_payloads',
+    'lqr',
+    'arm_from_code',
+    'computed_torque',
+    'gradient',
+    'inverse_kinematics',
+    'process_pool',
+    'branches',
+    'time_optimal_move',
+)
 
 
-@pytest.mark.parametrize('name', [*PROGRAMS, 'computed_torque_pinocchio',
-                                  'inverse_kinematics_pinocchio'])
+@pytest.mark.parametrize(
+    'name', [*PROGRAMS, 'computed_torque_pinocchio', 'inverse_kinematics_pinocchio']
+)
 def test_a_program_has_at_most_30_lines_of_99_characters(name):
     lines = (EXAMPLES / f'{name}.py').read_text('utf-8').splitlines()
     assert len(lines) <= 30 and max(map(len, lines)) <= 99
@@ -59,8 +82,12 @@ def test_programs_on_their_page_are_those_of_the_files():
     page = (ROOT / 'docs/programs.md').read_text('utf-8')
     code_block = r'\(\.\./examples/(\w+)\.py\)[^\n|]*:\n\n```python\n(.*?)```'
     shown = re.findall(code_block, page, re.DOTALL)
-    assert [name for name, _ in shown] == ['computed_torque', 'computed_torque_pinocchio',
-                                           'inverse_kinematics', 'inverse_kinematics_pinocchio']
+    assert [name for name, _ in shown] == [
+        'computed_torque',
+        'computed_torque_pinocchio',
+        'inverse_kinematics',
+        'inverse_kinematics_pinocchio',
+    ]
     for name, code in shown:
         assert code == (EXAMPLES / f'{name}.py').read_text('utf-8'), name
     assert page.count('```python') == len(shown)
@@ -74,16 +101,18 @@ def test_every_example_is_judged():
 
 def test_natural_modes(output):
     [[folded, stretched]] = output('natural_modes')
-    assert 0.0 < stretched < folded         # what is far from the shoulder rings slowly
+    assert 0.0 < stretched < folded  # what is far from the shoulder rings slowly
 
 
 def test_bode_plot(output):
     [[decibels, frequency]] = output('bode_plot')
     # the rotor turns with the link on this servo, so it rings above the clamped beam's frequency
     from flex_robot_sim import load, modes
+
     assert decibels > 0.0
-    assert frequency == pytest.approx(modes(load('single_link'), gains=(40.0, 4.0)).frequencies[0],
-                                      rel=0.05)     # of a peak, which is not the frequency quite
+    assert frequency == pytest.approx(
+        modes(load('single_link'), gains=(40.0, 4.0)).frequencies[0], rel=0.05
+    )  # of a peak, which is not the frequency quite
 
 
 def test_payloads(output):
@@ -136,7 +165,7 @@ def test_own_controller_ros(output):
         dynamics.wait_for_line('two_link')
         [[count, *joints]] = output('own_controller_ros', plain=True)
         assert count > 100
-        assert joints == pytest.approx([0.5, 0.5, -0.8], abs=0.3)   # it sags: no weight is carried
+        assert joints == pytest.approx([0.5, 0.5, -0.8], abs=0.3)  # it sags: no weight is carried
     finally:
         dynamics.close()
 
@@ -161,21 +190,22 @@ def test_lqr(output):
 
 def test_computed_torque(output):
     [[flexible]] = output('computed_torque')
-    assert 1.0 < flexible < 20.0            # the elastic gears and links are not in the law
+    assert 1.0 < flexible < 20.0  # the elastic gears and links are not in the law
 
 
 def test_computed_torque_pinocchio(output):
     pytest.importorskip('pinocchio')
     [[rigid]] = output('computed_torque_pinocchio')
-    assert rigid < 1.0                      # Euler's method with 1 ms is all that is off
+    assert rigid < 1.0  # Euler's method with 1 ms is all that is off
 
 
 def test_gradient(output):
     [[cost, iterations, still]] = output('gradient')
-    assert still == 640                     # weight times the square of 0.8 rad
+    assert still == 640  # weight times the square of 0.8 rad
     # the least effort of a rigid inertia J from rest to rest is the integral of (6 J a / T^2
     # (1 - 2 t / T))^2: 12 J^2 a^2 / T^3. Friction and bending add a little
     from flex_robot_sim import load, mass_matrix
+
     inertia = mass_matrix(load('single_link'), [0.0, 0.0, 0.0])[0, 0]
     assert cost == pytest.approx(12 * inertia**2 * 0.8**2 / 0.8**3, rel=0.05)
 
@@ -191,10 +221,11 @@ def test_inverse_kinematics_pinocchio(output):
     assert error < 1e-9
     # the same joints put the straight arm there by our own kinematics
     from flex_robot_sim import load, pose
+
     arm = load('two_link')
     q = [0.0] * arm.nq
     q[arm.joint_q] = joints
-    assert pose(arm, q)[:3, 3] == pytest.approx([0.45, 0.25, 0.15], abs=1e-4)   # rounded joints
+    assert pose(arm, q)[:3, 3] == pytest.approx([0.45, 0.25, 0.15], abs=1e-4)  # rounded joints
 
 
 def test_process_pool(output):

@@ -18,15 +18,16 @@ pytestmark = [pytest.mark.install, pytest.mark.slow]
 
 NAME = 'flex_robot_sim'
 NOT_SOURCE = shutil.ignore_patterns('.*', '__pycache__', '*.egg-info', 'build', 'install', 'log')
-SHARED_FOLDERS = [name for name in ('config', 'examples', 'launch', 'urdf')
-                  if (ROOT / name).is_dir()]
+SHARED_FOLDERS = [
+    name for name in ('config', 'examples', 'launch', 'urdf') if (ROOT / name).is_dir()
+]
 
 
 class Installation(NamedTuple):
     """Where the package went, and how to call what came with it."""
 
-    prefix: Path        # what stands in AMENT_PREFIX_PATH
-    code: Path          # folder that the modules must be imported from
+    prefix: Path  # what stands in AMENT_PREFIX_PATH
+    code: Path  # folder that the modules must be imported from
     python: Path
     flexsim: Path
     environment: dict
@@ -39,8 +40,14 @@ def clean_environment():
 
 
 def output_of(*words, **options):
-    answer = subprocess.run([str(word) for word in words], timeout=300, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    answer = subprocess.run(
+        [str(word) for word in words],
+        timeout=300,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **options,
+    )
     assert answer.returncode == 0, answer.stdout[-3000:]
     return answer.stdout
 
@@ -52,9 +59,15 @@ def copy_of_tree(folder):
 def is_done_by_uv(python, *words):
     """Whether uv has installed this: it takes a second for what takes pip ten."""
     uv = shutil.which('uv') or Path(sys.executable).with_name('uv')
-    return os.access(uv, os.X_OK) and not subprocess.run(
-        [uv, 'pip', 'install', '--python', python, *words], env=clean_environment(),
-        capture_output=True, timeout=300).returncode
+    return (
+        os.access(uv, os.X_OK)
+        and not subprocess.run(
+            [uv, 'pip', 'install', '--python', python, *words],
+            env=clean_environment(),
+            capture_output=True,
+            timeout=300,
+        ).returncode
+    )
 
 
 def install_with_pip(folder, *options):
@@ -69,16 +82,39 @@ def install_with_pip(folder, *options):
         output_of(python, '-m', 'ensurepip', env=environment)
     elif tools:
         options = '--no-build-isolation', *options
-    output_of(python, '-m', 'pip', 'install', '--retries', '1', '--no-compile', *options,
-              tree, env=environment)
+    output_of(
+        python,
+        '-m',
+        'pip',
+        'install',
+        '--retries',
+        '1',
+        '--no-compile',
+        *options,
+        tree,
+        env=environment,
+    )
     code = tree if options else next(venv.glob('lib/python*/site-packages'))
     return Installation(venv, code, python, venv / 'bin' / 'flexsim', environment)
 
 
 def colcon(verb, *options):
     program = 'import sys; from colcon_core.command import main; sys.exit(main())'
-    return [sys.executable, '-c', program, '--log-base', 'log', verb, '--base-paths', NAME,
-            '--build-base', 'build', '--install-base', 'install', *options]
+    return [
+        sys.executable,
+        '-c',
+        program,
+        '--log-base',
+        'log',
+        verb,
+        '--base-paths',
+        NAME,
+        '--build-base',
+        'build',
+        '--install-base',
+        'install',
+        *options,
+    ]
 
 
 def install_with_colcon(folder):
@@ -87,11 +123,23 @@ def install_with_colcon(folder):
     # byte code of all modules takes a third of it, and nothing here looks at it
     output_of(*colcon('build'), cwd=folder, env={**os.environ, 'PYTHONDONTWRITEBYTECODE': '1'})
     program = 'import json, os; print(json.dumps(dict(os.environ)))'
-    text = output_of('sh', '-c', '. install/setup.sh && exec "$0" "$@"', sys.executable, '-c',
-                     program, cwd=folder)
+    text = output_of(
+        'sh',
+        '-c',
+        '. install/setup.sh && exec "$0" "$@"',
+        sys.executable,
+        '-c',
+        program,
+        cwd=folder,
+    )
     prefix = folder / 'install' / NAME
-    return Installation(prefix, next(prefix.glob('lib/python*/site-packages')),
-                        Path(sys.executable), prefix / 'bin' / 'flexsim', json.loads(text))
+    return Installation(
+        prefix,
+        next(prefix.glob('lib/python*/site-packages')),
+        Path(sys.executable),
+        prefix / 'bin' / 'flexsim',
+        json.loads(text),
+    )
 
 
 @pytest.fixture(scope='module')
@@ -109,19 +157,25 @@ def installed(request, registry, tmp_path_factory):
 def test_urdf_config_and_launch_are_found_through_the_ament_index(installed):
     pytest.importorskip('ament_index_python')
     code = 'from ament_index_python import packages as p; print(p.get_package_share_directory(%r))'
-    share = output_of(sys.executable, '-c', code % NAME,
-                      env={**os.environ, 'AMENT_PREFIX_PATH': str(installed.prefix)}).strip()
+    share = output_of(
+        sys.executable,
+        '-c',
+        code % NAME,
+        env={**os.environ, 'AMENT_PREFIX_PATH': str(installed.prefix)},
+    ).strip()
     assert share == str(installed.prefix / 'share' / NAME)
     for folder in SHARED_FOLDERS:
         files = {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
-        installed_files = {path.name for path in (Path(share) / folder).iterdir()
-                           if path.is_file()}      # Python may keep byte code beside a launch file
+        installed_files = {
+            path.name for path in (Path(share) / folder).iterdir() if path.is_file()
+        }  # Python may keep byte code beside a launch file
         assert installed_files == files != set()
 
 
 def test_flexsim_checks_a_shipped_robot_from_another_folder(installed, tmp_path):
-    text = output_of(installed.flexsim, 'check', 'two_link', '--json', cwd=tmp_path,
-                     env=installed.environment)
+    text = output_of(
+        installed.flexsim, 'check', 'two_link', '--json', cwd=tmp_path, env=installed.environment
+    )
     assert json.loads(text)['name'] == 'two_link'
 
 
@@ -130,8 +184,13 @@ def test_type_checkers_are_told_that_the_package_has_types(installed):
 
 
 def test_modules_are_those_of_the_installation(installed, tmp_path):
-    path = output_of(installed.python, '-c', f'import {NAME}; print({NAME}.__file__)',
-                     cwd=tmp_path, env=installed.environment)
+    path = output_of(
+        installed.python,
+        '-c',
+        f'import {NAME}; print({NAME}.__file__)',
+        cwd=tmp_path,
+        env=installed.environment,
+    )
     assert Path(path.strip()) == installed.code / NAME / '__init__.py'
 
 
@@ -139,10 +198,13 @@ def test_flexsim_alone_is_on_path(installed):
     """Who installs a library does not want iproute2's `bridge` hidden by one of ours."""
     found = shutil.which('flexsim', path=installed.environment['PATH'])
     assert found is None or Path(found) == installed.flexsim
-    if installed.prefix.parent.name == 'install':       # what colcon's set-up is for
+    if installed.prefix.parent.name == 'install':  # what colcon's set-up is for
         assert found
-    ours = {path.name for path in (installed.prefix / 'bin').iterdir()
-            if 'flex_robot_sim' in path.read_text('utf-8', errors='ignore')}
+    ours = {
+        path.name
+        for path in (installed.prefix / 'bin').iterdir()
+        if 'flex_robot_sim' in path.read_text('utf-8', errors='ignore')
+    }
     assert not ours & set(EXECUTABLES)
 
 
@@ -153,12 +215,21 @@ def test_ros_finds_the_nodes_and_they_start(installed, tmp_path):
         assert os.access(folder / name, os.X_OK)
     # with the Python that is first on PATH, as in a shell; --help would be an argument of ROS
     path = f'{installed.python.parent}{os.pathsep}{installed.environment["PATH"]}'
-    done = subprocess.run([folder / 'dynamics', '--ros-args', '-p', 'robot:=no_such_robot'],
-                          env={**installed.environment, 'PATH': path}, cwd=tmp_path, text=True,
-                          capture_output=True, timeout=120)
+    done = subprocess.run(
+        [folder / 'dynamics', '--ros-args', '-p', 'robot:=no_such_robot'],
+        env={**installed.environment, 'PATH': path},
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
     *others, last = done.stderr.splitlines()
-    has_ros = not subprocess.run([installed.python, '-c', 'import rclpy'], cwd=tmp_path,
-                                 env=installed.environment, capture_output=True).returncode
+    has_ros = not subprocess.run(
+        [installed.python, '-c', 'import rclpy'],
+        cwd=tmp_path,
+        env=installed.environment,
+        capture_output=True,
+    ).returncode
     assert done.returncode
     assert ('no_such_robot' if has_ros else 'there is no ROS 2 here') in last
     assert not others or 'compiling, once' in others[0] and len(others) == 1
@@ -179,8 +250,9 @@ def test_colcon_test_runs_the_tests_and_reports_a_failure(with_colcon):
         if path.name != 'test_golden.py':
             path.unlink()
     (tests / 'test_planted.py').write_text('def test_planted():\n    assert False\n')
-    answer = subprocess.run(colcon('test', '--return-code-on-test-failure'), cwd=folder,
-                            timeout=300)
+    answer = subprocess.run(
+        colcon('test', '--return-code-on-test-failure'), cwd=folder, timeout=300
+    )
     assert answer.returncode == 1
     suite = ElementTree.parse(folder / 'build' / NAME / 'pytest.xml').find('testsuite')
     failed = [case.get('name') for case in suite if case.find('failure') is not None]

@@ -31,8 +31,17 @@ LAYERS = (
     {'shaping', 'feedback', 'planning'},
     {'control'},
     # the package itself offers the library
-    {'sweeps', 'environments', 'rig', 'identification', 'reproduce', 'system', 'demo', 'viewer',
-     PACKAGE},
+    {
+        'sweeps',
+        'environments',
+        'rig',
+        'identification',
+        'reproduce',
+        'system',
+        'demo',
+        'viewer',
+        PACKAGE,
+    },
     {'nodes', 'reports'},
     {'cli', 'start', '__main__'},
 )
@@ -40,9 +49,16 @@ LAYERS = (
 
 # (room, room of the same row that it may import)
 NEIGHBOURS = {
-    ('util', 'version'), ('planning', 'feedback'), ('environments', 'sweeps'),
-    ('identification', 'rig'), ('reproduce', 'rig'), ('system', 'rig'), ('demo', 'system'),
-    ('viewer', 'demo'), ('start', 'cli'), ('__main__', 'start'),
+    ('util', 'version'),
+    ('planning', 'feedback'),
+    ('environments', 'sweeps'),
+    ('identification', 'rig'),
+    ('reproduce', 'rig'),
+    ('system', 'rig'),
+    ('demo', 'system'),
+    ('viewer', 'demo'),
+    ('start', 'cli'),
+    ('__main__', 'start'),
     *((PACKAGE, room) for room in ('sweeps', 'identification')),
 }
 # the rooms of the bench, each after those that it may know
@@ -112,8 +128,11 @@ def is_below(name, other):
 
 def is_beside(name, other):
     """Whether these are in two rooms of the bench, of which neither is below the other."""
-    return bool(room(name) and room(other)) and room(name) != room(other) and (
-        storey(name) == storey(other))
+    return (
+        bool(room(name) and room(other))
+        and room(name) != room(other)
+        and (storey(name) == storey(other))
+    )
 
 
 def is_neighbour(name, other):
@@ -127,11 +146,12 @@ def owner(library):
 
 
 def is_within(name, folders):
-    return folders == ANYBODY or any(f'{name}.'.startswith(f'{folder}.')
-                                     for folder in folders.split(' and '))
+    return folders == ANYBODY or any(
+        f'{name}.'.startswith(f'{folder}.') for folder in folders.split(' and ')
+    )
 
 
-@functools.cache        # what everybody imports is asked for by many
+@functools.cache  # what everybody imports is asked for by many
 def imported_modules(source):
     """Return the absolute names that `source` imports, wherever it does so; '.' if relative."""
     names = []
@@ -144,8 +164,9 @@ def imported_modules(source):
             names += [f'{PACKAGE}.{alias.name}' for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names.append(node.module)
-        elif isinstance(node, ast.Call) and re.search(r'\b(import_module|__import__)$',
-                                                      ast.unparse(node.func)):
+        elif isinstance(node, ast.Call) and re.search(
+            r'\b(import_module|__import__)$', ast.unparse(node.func)
+        ):
             names += [word.value for word in node.args[:1] if isinstance(word, ast.Constant)]
     return names
 
@@ -184,86 +205,152 @@ def test_module_keeps_to_its_layer_and_its_libraries(path):
     assert faults(module_name(path), path.read_text(encoding='utf-8')) == []
 
 
-@pytest.mark.parametrize('name, source, fault', [
-    ('dynamics.kinematics', 'from flex_robot_sim.simulation.simulation import Simulation',
-     'dynamics.kinematics imports flex_robot_sim.simulation.simulation from a higher layer'),
-    ('dynamics.energy', 'from flex_robot_sim.analysis.natural_modes import modes',
-     'dynamics.energy imports flex_robot_sim.analysis.natural_modes from a higher layer'),
-    ('elastic.section', 'from flex_robot_sim.model import arm_model',
-     'elastic.section imports flex_robot_sim.model from a higher layer'),
-    ('model.arm_model', 'import flex_robot_sim',
-     'model.arm_model imports flex_robot_sim from a higher layer'),
-    ('model.arm_model', 'from flex_robot_sim import load',
-     'model.arm_model imports flex_robot_sim.load from a higher layer'),
-    ('', 'from flex_robot_sim.nodes.dynamics import main',
-     ' imports flex_robot_sim.nodes.dynamics from a higher layer'),
-    ('shaping.impulses', 'from flex_robot_sim.feedback.lqg import Lqg',
-     'shaping.impulses imports flex_robot_sim.feedback.lqg from a room beside its own'),
-    ('rig.wire.frames', 'from flex_robot_sim.rig.host.clock import ClockMap',
-     'rig.wire.frames imports flex_robot_sim.rig.host.clock from a higher layer'),
-    ('rig.bench.bench', 'from flex_robot_sim.rig.host.link import RigLink',
-     'rig.bench.bench imports flex_robot_sim.rig.host.link from a room beside its own'),
-    ('simulation.queries', 'def run():\n    import rclpy.node',
-     'simulation.queries imports rclpy, which belongs to ros and nodes'),
-    ('simulation.queries', 'from sensor_msgs.msg import JointState',
-     'simulation.queries imports sensor_msgs, which belongs to ros and nodes'),
-    ('control.joint', 'node = importlib.import_module("rclpy")',
-     'control.joint imports rclpy, which belongs to ros and nodes'),
-    ('description.urdf', 'from lxml import etree',
-     'description.urdf imports lxml, which belongs to description.document'),
-    ('dynamics.energy', 'try:\n    import numba as nb\nexcept ImportError:\n    pass',
-     'dynamics.energy imports numba, which belongs to jit'),
-    ('rig.host.portable', 'import serial',
-     'rig.host.portable imports serial, which belongs to rig.host.serial_port'),
-    ('util.plots', 'import seaborn', 'util.plots imports seaborn, which has no owner'),
-    ('elastic.section', 'from . import clamped', 'elastic.section has a relative import'),
-    ('helpers', '', 'helpers has no layer'),
-])
+@pytest.mark.parametrize(
+    'name, source, fault',
+    [
+        (
+            'dynamics.kinematics',
+            'from flex_robot_sim.simulation.simulation import Simulation',
+            'dynamics.kinematics imports flex_robot_sim.simulation.simulation from a higher layer',
+        ),
+        (
+            'dynamics.energy',
+            'from flex_robot_sim.analysis.natural_modes import modes',
+            'dynamics.energy imports flex_robot_sim.analysis.natural_modes from a higher layer',
+        ),
+        (
+            'elastic.section',
+            'from flex_robot_sim.model import arm_model',
+            'elastic.section imports flex_robot_sim.model from a higher layer',
+        ),
+        (
+            'model.arm_model',
+            'import flex_robot_sim',
+            'model.arm_model imports flex_robot_sim from a higher layer',
+        ),
+        (
+            'model.arm_model',
+            'from flex_robot_sim import load',
+            'model.arm_model imports flex_robot_sim.load from a higher layer',
+        ),
+        (
+            '',
+            'from flex_robot_sim.nodes.dynamics import main',
+            ' imports flex_robot_sim.nodes.dynamics from a higher layer',
+        ),
+        (
+            'shaping.impulses',
+            'from flex_robot_sim.feedback.lqg import Lqg',
+            'shaping.impulses imports flex_robot_sim.feedback.lqg from a room beside its own',
+        ),
+        (
+            'rig.wire.frames',
+            'from flex_robot_sim.rig.host.clock import ClockMap',
+            'rig.wire.frames imports flex_robot_sim.rig.host.clock from a higher layer',
+        ),
+        (
+            'rig.bench.bench',
+            'from flex_robot_sim.rig.host.link import RigLink',
+            'rig.bench.bench imports flex_robot_sim.rig.host.link from a room beside its own',
+        ),
+        (
+            'simulation.queries',
+            'def run():\n    import rclpy.node',
+            'simulation.queries imports rclpy, which belongs to ros and nodes',
+        ),
+        (
+            'simulation.queries',
+            'from sensor_msgs.msg import JointState',
+            'simulation.queries imports sensor_msgs, which belongs to ros and nodes',
+        ),
+        (
+            'control.joint',
+            'node = importlib.import_module("rclpy")',
+            'control.joint imports rclpy, which belongs to ros and nodes',
+        ),
+        (
+            'description.urdf',
+            'from lxml import etree',
+            'description.urdf imports lxml, which belongs to description.document',
+        ),
+        (
+            'dynamics.energy',
+            'try:\n    import numba as nb\nexcept ImportError:\n    pass',
+            'dynamics.energy imports numba, which belongs to jit',
+        ),
+        (
+            'rig.host.portable',
+            'import serial',
+            'rig.host.portable imports serial, which belongs to rig.host.serial_port',
+        ),
+        ('util.plots', 'import seaborn', 'util.plots imports seaborn, which has no owner'),
+        ('elastic.section', 'from . import clamped', 'elastic.section has a relative import'),
+        ('helpers', '', 'helpers has no layer'),
+    ],
+)
 def test_wrong_import_is_found(name, source, fault):
     assert faults(name, source) == [fault]
 
 
-@pytest.mark.parametrize('name, source', [
-    ('simulation.queries', 'import math, numpy as np\nfrom scipy import linalg'),
-    ('dynamics.energy', 'from flex_robot_sim.dynamics.kinematics import poses'),
-    ('planning.trials', 'from flex_robot_sim.feedback.pose_model import pose_model'),
-    ('rig.bridge.bridge', 'from flex_robot_sim.rig.host.serial_port import open_port'),
-    ('rig.host.serial_port', 'import serial'),
-    ('nodes.dynamics', 'import rclpy\nfrom std_srvs.srv import Trigger'),
-    ('recording.simulated', 'from flex_robot_sim.ros import topics'),
-    ('cli', 'from flex_robot_sim import __version__'),
-    ('jit.compiled', 'import numba'),
-])
+@pytest.mark.parametrize(
+    'name, source',
+    [
+        ('simulation.queries', 'import math, numpy as np\nfrom scipy import linalg'),
+        ('dynamics.energy', 'from flex_robot_sim.dynamics.kinematics import poses'),
+        ('planning.trials', 'from flex_robot_sim.feedback.pose_model import pose_model'),
+        ('rig.bridge.bridge', 'from flex_robot_sim.rig.host.serial_port import open_port'),
+        ('rig.host.serial_port', 'import serial'),
+        ('nodes.dynamics', 'import rclpy\nfrom std_srvs.srv import Trigger'),
+        ('recording.simulated', 'from flex_robot_sim.ros import topics'),
+        ('cli', 'from flex_robot_sim import __version__'),
+        ('jit.compiled', 'import numba'),
+    ],
+)
 def test_right_import_is_left_alone(name, source):
     assert faults(name, source) == []
 
 
 # modules of the room `ros` that other rooms import, which run without ROS
-WITHOUT_ROS = ('cdr', 'definitions', 'network', 'node_settings', 'services',
-               'topics', 'trajectory_cdr')
+WITHOUT_ROS = (
+    'cdr',
+    'definitions',
+    'network',
+    'node_settings',
+    'services',
+    'topics',
+    'trajectory_cdr',
+)
 
 
 @pytest.mark.parametrize('name', WITHOUT_ROS)
 def test_module_of_the_room_ros_needs_no_rclpy(name):
     path = FOLDER / 'ros' / f'{name}.py'
     needed = [path, *(FOLDER / f'{other.replace(".", "/")}.py' for other in known_to(path))]
-    assert [imported for module in needed
-            for imported in imported_modules(module.read_text(encoding='utf-8'))
-            if owner(imported.partition('.')[0]) == OWNERS['rclpy']] == []
+    assert [
+        imported
+        for module in needed
+        for imported in imported_modules(module.read_text(encoding='utf-8'))
+        if owner(imported.partition('.')[0]) == OWNERS['rclpy']
+    ] == []
 
 
 def test_rooms_without_ros_import_only_these_modules_of_the_room_ros():
-    assert [(module_name(path), name) for path in FOLDER.rglob('*.py')
-            if layer(module_name(path)) < layer('nodes') and 'ros' not in path.parts
-            for name in imported_modules(path.read_text(encoding='utf-8'))
-            if name.startswith(f'{PACKAGE}.ros.')
-            and name.rpartition('.')[2] not in WITHOUT_ROS] == []
+    assert [
+        (module_name(path), name)
+        for path in FOLDER.rglob('*.py')
+        if layer(module_name(path)) < layer('nodes') and 'ros' not in path.parts
+        for name in imported_modules(path.read_text(encoding='utf-8'))
+        if name.startswith(f'{PACKAGE}.ros.') and name.rpartition('.')[2] not in WITHOUT_ROS
+    ] == []
 
 
 JUDGED = {'dynamics.forward_dynamics', 'dynamics.kinematics', 'dynamics.beam_inertia'}
-AROUND = {'formulations.recursion', 'formulations.driving'}     # wrap what is judged
-JUDGES = [path for path in sorted((FOLDER / 'formulations').glob('*.py'))
-          if module_name(path) not in AROUND]
+AROUND = {'formulations.recursion', 'formulations.driving'}  # wrap what is judged
+JUDGES = [
+    path
+    for path in sorted((FOLDER / 'formulations').glob('*.py'))
+    if module_name(path) not in AROUND
+]
 
 
 def known_to(path):
@@ -285,26 +372,39 @@ def test_judge_shares_no_code_with_the_dynamics(path):
 
 
 # judges of any board take nothing from those that are here
-CONFORMANCE = sorted(path for path in (FOLDER / 'rig' / 'conformance').glob('*.py')
-                     if path.stem != 'back_ends')        # which starts what is to be judged
+CONFORMANCE = sorted(
+    path for path in (FOLDER / 'rig' / 'conformance').glob('*.py') if path.stem != 'back_ends'
+)  # which starts what is to be judged
 
 
 @pytest.mark.parametrize('path', CONFORMANCE, ids=module_name)
 def test_judge_of_boards_takes_nothing_from_board_and_host(path):
     imported = imported_modules(path.read_text(encoding='utf-8'))
-    assert [name for name in imported
-            if name.startswith((f'{PACKAGE}.rig.board', f'{PACKAGE}.rig.host'))] == []
+    assert [
+        name
+        for name in imported
+        if name.startswith((f'{PACKAGE}.rig.board', f'{PACKAGE}.rig.host'))
+    ] == []
 
 
 TESTS = ROOT / 'test'
-OF_ALL = {'project', 'launch'}      # rooms of tests that concern the whole house
+OF_ALL = {'project', 'launch'}  # rooms of tests that concern the whole house
 
 
 def test_tests_are_in_the_rooms_of_what_they_test():
     rooms = {path.parent.relative_to(TESTS) for path in TESTS.rglob('test_*.py')}
-    assert sorted(str(room) for room in rooms if not (
-        (FOLDER / room).is_dir() or (FOLDER / room).with_suffix('.py').is_file()
-        or str(room) in OF_ALL)) == []
+    assert (
+        sorted(
+            str(room)
+            for room in rooms
+            if not (
+                (FOLDER / room).is_dir()
+                or (FOLDER / room).with_suffix('.py').is_file()
+                or str(room) in OF_ALL
+            )
+        )
+        == []
+    )
 
 
 def test_names_of_test_files_are_told_apart_without_their_rooms():

@@ -18,8 +18,11 @@ def named_files(page):
 
 def is_there(path):
     """Whether a path is one of the project, of the package, or, without a folder, of any room."""
-    return (ROOT / path).exists() or (PACKAGE / path).exists() or (
-        '/' not in path and any(PACKAGE.rglob(path)))
+    return (
+        (ROOT / path).exists()
+        or (PACKAGE / path).exists()
+        or ('/' not in path and any(PACKAGE.rglob(path)))
+    )
 
 
 @pytest.mark.parametrize('page', ['CONTRIBUTING.md', 'docs/architecture.md'])
@@ -34,10 +37,20 @@ def steps_of(change):
     return re.search(rf'^### {change}\n(.*?)(?=^##|\Z)', text, re.DOTALL | re.MULTILINE)[1]
 
 
-CHANGES = ('Friction law', 'Stop', 'Shape family of a beam', 'Frame of the wire', 'Topic',
-           'Parameter of a node', 'Shaper', 'Joint type', 'Command', 'Figure of a report',
-           'Word of the description')
-NO_CODE = {'si', 'run', 'shaper', 'type', 'boundary', 'live'}   # words of users
+CHANGES = (
+    'Friction law',
+    'Stop',
+    'Shape family of a beam',
+    'Frame of the wire',
+    'Topic',
+    'Parameter of a node',
+    'Shaper',
+    'Joint type',
+    'Command',
+    'Figure of a report',
+    'Word of the description',
+)
+NO_CODE = {'si', 'run', 'shaper', 'type', 'boundary', 'live'}  # words of users
 
 
 @pytest.mark.parametrize('change', CHANGES)
@@ -51,13 +64,25 @@ def test_each_change_has_a_list_of_files_and_of_tests_that_exist(change):
 @pytest.mark.parametrize('change', CHANGES)
 def test_each_name_of_a_list_is_in_a_file_of_this_list(change):
     steps = steps_of(change)
-    texts = [found.read_text('utf-8') for path in set(PATH.findall(steps)) if 'NAME' not in path
-             for found in (ROOT / path, PACKAGE / path) if found.is_file()]
+    texts = [
+        found.read_text('utf-8')
+        for path in set(PATH.findall(steps))
+        if 'NAME' not in path
+        for found in (ROOT / path, PACKAGE / path)
+        if found.is_file()
+    ]
     names = set(re.findall(r'`([A-Za-z_]\w*(?:\.\w+)?)`', steps)) - NO_CODE
-    assert [name for name in sorted(names)
-            if not any(re.search(rf'\b{name.rpartition(".")[2]}\b', text) for text in texts)] == []
+    assert [
+        name
+        for name in sorted(names)
+        if not any(re.search(rf'\b{name.rpartition(".")[2]}\b', text) for text in texts)
+    ] == []
 
 
 def test_a_file_that_does_not_exist_is_found():
-    assert is_there('dynamics/joint_laws.py') and is_there('docs/') and not is_there(
-        'core/joint_laws.py') and not is_there('nowhere.py')
+    assert (
+        is_there('dynamics/joint_laws.py')
+        and is_there('docs/')
+        and not is_there('core/joint_laws.py')
+        and not is_there('nowhere.py')
+    )

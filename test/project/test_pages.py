@@ -6,21 +6,29 @@ import pytest
 from project_files import ROOT
 
 # their tests look at results, too
-ELSEWHERE = {f'docs/{name}.md': 'test_shown_blocks.py' for name in (
-    'control', 'control_feedback', 'control_planning', 'papers', 'recording')}
-ELSEWHERE |= {f'docs/{name}.md': 'test_task_pages.py' for name in (
-    'flexible_urdf', 'simulate_my_arm')}
+ELSEWHERE = {
+    f'docs/{name}.md': 'test_shown_blocks.py'
+    for name in ('control', 'control_feedback', 'control_planning', 'papers', 'recording')
+}
+ELSEWHERE |= {
+    f'docs/{name}.md': 'test_task_pages.py' for name in ('flexible_urdf', 'simulate_my_arm')
+}
 ELSEWHERE['docs/programs.md'] = 'test_examples.py'
 
 
 def blocks(page):
-    return re.findall(r'^```python\n(.*?)^```', (ROOT / page).read_text('utf-8'),
-                      re.DOTALL | re.MULTILINE)
+    return re.findall(
+        r'^```python\n(.*?)^```', (ROOT / page).read_text('utf-8'), re.DOTALL | re.MULTILINE
+    )
 
 
-PAGES = [page for page in sorted(str(path.relative_to(ROOT)) for path in
-                                 [*ROOT.glob('*.md'), *ROOT.glob('docs/**/*.md')])
-         if blocks(page) and page not in ELSEWHERE]
+PAGES = [
+    page
+    for page in sorted(
+        str(path.relative_to(ROOT)) for path in [*ROOT.glob('*.md'), *ROOT.glob('docs/**/*.md')]
+    )
+    if blocks(page) and page not in ELSEWHERE
+]
 
 
 @pytest.mark.parametrize('page', PAGES)
@@ -32,7 +40,7 @@ def test_blocks_of_python_run(page, tmp_path, monkeypatch):
     names = {}
     for block in blocks(page):
         # as many lines as the page has before it, so that an error names its line
-        before = text[:text.index(block)].count('\n')
+        before = text[: text.index(block)].count('\n')
         exec(compile('\n' * before + block, page, 'exec'), names)
 
 
@@ -42,8 +50,10 @@ def test_blocks_of_other_pages_run_in_the_tests_of_these_pages(page, file):
     assert page.split('/')[1].removesuffix('.md') in (ROOT / 'test/project' / file).read_text()
 
 
-@pytest.mark.parametrize('page', [str(path.relative_to(ROOT)) for path in
-                                  [*ROOT.glob('*.md'), *ROOT.glob('docs/**/*.md')]])
+@pytest.mark.parametrize(
+    'page',
+    [str(path.relative_to(ROOT)) for path in [*ROOT.glob('*.md'), *ROOT.glob('docs/**/*.md')]],
+)
 def test_links_lead_somewhere(page):
     folder = (ROOT / page).parent
     text = re.sub(r'```.*?```', '', (ROOT / page).read_text('utf-8'), flags=re.DOTALL)
@@ -64,6 +74,7 @@ def test_nothing_recommends_to_install_this_package_from_a_registry():
 
 def anchors(text):
     """Names of the headings of a page, as its readers make them."""
-    headings = re.findall(r'^#+ +(.+)$', re.sub(r'```.*?```', '', text, flags=re.DOTALL),
-                          re.MULTILINE)
+    headings = re.findall(
+        r'^#+ +(.+)$', re.sub(r'```.*?```', '', text, flags=re.DOTALL), re.MULTILINE
+    )
     return {re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-') for heading in headings}

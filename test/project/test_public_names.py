@@ -27,17 +27,24 @@ def full_name(package):
 def names_for_tools(package):
     """Return {name: its module} below `if TYPE_CHECKING:` of a package."""
     tree = ast.parse((FOLDER / package / '__init__.py').read_text('utf-8'))
-    guard = next(node for node in tree.body if isinstance(node, ast.If)
-                 and ast.unparse(node.test) == 'TYPE_CHECKING')
+    guard = next(
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'
+    )
     return {alias.name: node.module for node in guard.body for alias in node.names}
 
 
 def names_of(package):
     """Return `__all__` of a package, without importing it."""
     tree = ast.parse((FOLDER / package / '__init__.py').read_text('utf-8'))
-    return [name for node in tree.body if isinstance(node, (ast.Assign, ast.AugAssign))
-            and '__all__' in ast.unparse(node).split('=')[0]
-            for name in ast.literal_eval(node.value)]
+    return [
+        name
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AugAssign))
+        and '__all__' in ast.unparse(node).split('=')[0]
+        for name in ast.literal_eval(node.value)
+    ]
 
 
 @pytest.mark.parametrize('package', LAZY)
@@ -66,12 +73,15 @@ def test_packages_have_a_dozen_names_and_no_name_twice():
 
 
 def test_import_of_all_packages_imports_no_library():
-    code = (f'import sys; import {PACKAGE} as frs; '
-            + '; '.join(f'frs.{package}' for package in OF_LIBRARY)
-            + '; print(*{name.partition(".")[0] for name in sys.modules} & '
-              '{"numpy", "scipy", "numba", "lxml"})')
-    said = subprocess.run([sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True,
-                          check=True)
+    code = (
+        f'import sys; import {PACKAGE} as frs; '
+        + '; '.join(f'frs.{package}' for package in OF_LIBRARY)
+        + '; print(*{name.partition(".")[0] for name in sys.modules} & '
+        '{"numpy", "scipy", "numba", "lxml"})'
+    )
+    said = subprocess.run(
+        [sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert said.stdout.split() == []
 
 
@@ -92,8 +102,11 @@ def test_every_public_name_has_an_example_and_says_its_parameters(package):
         if inspect.isclass(one) and not is_record(one):
             words += inspect.getdoc(one.__init__)
         if not is_record(one):
-            assert [parameter for parameter in inspect.signature(one).parameters
-                    if parameter != 'arm' and parameter not in words] == [], name
+            assert [
+                parameter
+                for parameter in inspect.signature(one).parameters
+                if parameter != 'arm' and parameter not in words
+            ] == [], name
 
 
 @pytest.mark.parametrize('package', OF_LIBRARY)
@@ -104,16 +117,22 @@ def test_what_comes_after_the_main_arguments_has_a_keyword(package):
         one = getattr(module, name)
         if is_record(one):
             continue
-        by_place = [item for item in inspect.signature(one).parameters.values()
-                    if item.kind is item.POSITIONAL_OR_KEYWORD]
+        by_place = [
+            item
+            for item in inspect.signature(one).parameters.values()
+            if item.kind is item.POSITIONAL_OR_KEYWORD
+        ]
         assert len(by_place) <= 3, (name, by_place)
 
 
 def code_of(path):
     """Return the Python code of an example, or of each block of a page."""
     text = path.read_text('utf-8')
-    return [text] if path.suffix == '.py' else re.findall(
-        r'^```python\n(.*?)^```', text, re.DOTALL | re.MULTILINE)
+    return (
+        [text]
+        if path.suffix == '.py'
+        else re.findall(r'^```python\n(.*?)^```', text, re.DOTALL | re.MULTILINE)
+    )
 
 
 def foreign_names(code):
@@ -121,20 +140,28 @@ def foreign_names(code):
     found = []
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names
-                      if alias.name.partition('.')[0] == PACKAGE
-                      and alias.name not in (PACKAGE, *map(full_name, PUBLIC))]
+            found += [
+                alias.name
+                for alias in node.names
+                if alias.name.partition('.')[0] == PACKAGE
+                and alias.name not in (PACKAGE, *map(full_name, PUBLIC))
+            ]
         elif isinstance(node, ast.ImportFrom) and (node.module or '').split('.')[0] == PACKAGE:
             package = node.module.partition('.')[2]
             known = names_of(package) if package in ('', *PUBLIC) else ()
-            found += [f'{node.module}.{alias.name}' for alias in node.names
-                      if alias.name not in known]
+            found += [
+                f'{node.module}.{alias.name}' for alias in node.names if alias.name not in known
+            ]
         elif isinstance(node, ast.Attribute):
             words = ast.unparse(node).split('.')
             if words[0] == 'frs' and len(words) == 2 and words[1] not in names_of(''):
                 found.append('.'.join(words))
-            if words[0] == 'frs' and len(words) == 3 and words[1] in OF_LIBRARY and (
-                    words[2] not in names_of(words[1])):
+            if (
+                words[0] == 'frs'
+                and len(words) == 3
+                and words[1] in OF_LIBRARY
+                and (words[2] not in names_of(words[1]))
+            ):
                 found.append('.'.join(words))
     return found
 
@@ -144,16 +171,25 @@ def test_examples_and_pages_import_public_packages_only(path):
     assert [name for code in code_of(path) for name in foreign_names(code)] == []
 
 
-@pytest.mark.parametrize('code, names', [
-    ('from flex_robot_sim.shaping.impulses import of_kind',
-     ['flex_robot_sim.shaping.impulses.of_kind']),
-    ('from flex_robot_sim.shaping import of_kind', ['flex_robot_sim.shaping.of_kind']),
-    ('import flex_robot_sim.model.arm_model', ['flex_robot_sim.model.arm_model']),
-    ('import flex_robot_sim as frs\nfrs.shaping.of_kind()', ['frs.shaping.of_kind']),
-    ('import flex_robot_sim as frs\nfrs.lode()', ['frs.lode']),
-    ('import flex_robot_sim as frs, flex_robot_sim.environments\nfrs.shaping.zvd(2.7).times', []),
-    ('from flex_robot_sim.shaping import zvd', []),
-])
+@pytest.mark.parametrize(
+    'code, names',
+    [
+        (
+            'from flex_robot_sim.shaping.impulses import of_kind',
+            ['flex_robot_sim.shaping.impulses.of_kind'],
+        ),
+        ('from flex_robot_sim.shaping import of_kind', ['flex_robot_sim.shaping.of_kind']),
+        ('import flex_robot_sim.model.arm_model', ['flex_robot_sim.model.arm_model']),
+        ('import flex_robot_sim as frs\nfrs.shaping.of_kind()', ['frs.shaping.of_kind']),
+        ('import flex_robot_sim as frs\nfrs.lode()', ['frs.lode']),
+        (
+            'import flex_robot_sim as frs, '
+            'flex_robot_sim.environments\nfrs.shaping.zvd(2.7).times',
+            [],
+        ),
+        ('from flex_robot_sim.shaping import zvd', []),
+    ],
+)
 def test_internal_names_are_found(code, names):
     assert foreign_names(code) == names
 
@@ -161,8 +197,9 @@ def test_internal_names_are_found(code, names):
 def test_the_page_of_the_library_names_everything_public():
     page = (ROOT / 'docs' / 'python.md').read_text('utf-8')
     words = {*re.findall(r'\w+', page)}
-    assert [name for package in ('', *OF_LIBRARY) for name in names_of(package)
-            if name not in words] == []
+    assert [
+        name for package in ('', *OF_LIBRARY) for name in names_of(package) if name not in words
+    ] == []
 
 
 def test_every_name_of_the_library_is_on_its_page():
@@ -173,5 +210,9 @@ def test_every_name_of_the_library_is_on_its_page():
             module = line.split()[-1]
         elif found := re.match(r'\.\. auto(?:function|class|exception):: (\S+)', line):
             shown.add(f'{module}.{found[1]}')
-    assert shown == {f'{full_name(package)}.{name}' for package in ('', *OF_LIBRARY)
-                     for name in names_of(package) if name not in OF_LIBRARY}
+    assert shown == {
+        f'{full_name(package)}.{name}'
+        for package in ('', *OF_LIBRARY)
+        for name in names_of(package)
+        if name not in OF_LIBRARY
+    }

@@ -16,8 +16,9 @@ RAGGED = [[1.0, 2.0], [3.0]]
 
 @pytest.fixture(scope='module')
 def damping():
-    return FEEDBACK.design_damping(ARM, [0.0], gains=(60.0, 0.18), kind='ppf', damping_ratio=0.1,
-                                   period=5e-3, delay=0.0)
+    return FEEDBACK.design_damping(
+        ARM, [0.0], gains=(60.0, 0.18), kind='ppf', damping_ratio=0.1, period=5e-3, delay=0.0
+    )
 
 
 def _refused(name, act):
@@ -29,68 +30,86 @@ def _refused(name, act):
 
 
 @pytest.mark.parametrize('value', NO_NUMBERS, ids=repr)
-@pytest.mark.parametrize('name, act', [
-    ('period', lambda value: FEEDBACK.Lqr(ARM, [0.0], period=value)),
-    ('period', lambda value: FEEDBACK.design_lqg(ARM, [0.0], period=value)),
-    ('delay', lambda value: FEEDBACK.design_lqg(ARM, [0.0], delay=value)),
-    ('delay', lambda value: frs.rollout(ARM, duration=0.01, delay=value)),
-    ('duration', lambda value: frs.rollout(ARM, duration=value)),
-    ('period', lambda value: frs.control.design_servo(ARM, period=value, delay=1e-3)),
-    ('frequency', lambda value: frs.control.design_servo(ARM, frequency=value)),
-    ('time', lambda value: frs.Simulation(ARM).advance_to(value)),
-    ('time', lambda value: frs.Batch(ARM, 1).advance_to(value)),
-    ('tolerance', lambda value: SHAPING.si([SHAPING.Band(2.0, 3.0, 0.0, value)])),
-    ('duration', lambda value: PLANNING.RepeatedMove(MOTION, duration=value)),
-    ('count', lambda value: PLANNING.RepeatedMove(MOTION, duration=1.0, count=value)),
-    ('caution', lambda value: PLANNING.RepeatedMove(MOTION, duration=1.0, caution=value)),
-    ('duration', lambda value: PLANNING.SimulatedTrials(ARM, MOTION, duration=value,
-                                                        gains=(4.0, 0.4))),
-    ('every', lambda value: PLANNING.SimulatedTrials(ARM, MOTION, duration=1.0, every=value,
-                                                     gains=(4.0, 0.4))),
-    ('mode', lambda value: frs.modes(ARM).shape(value)),
-])
+@pytest.mark.parametrize(
+    'name, act',
+    [
+        ('period', lambda value: FEEDBACK.Lqr(ARM, [0.0], period=value)),
+        ('period', lambda value: FEEDBACK.design_lqg(ARM, [0.0], period=value)),
+        ('delay', lambda value: FEEDBACK.design_lqg(ARM, [0.0], delay=value)),
+        ('delay', lambda value: frs.rollout(ARM, duration=0.01, delay=value)),
+        ('duration', lambda value: frs.rollout(ARM, duration=value)),
+        ('period', lambda value: frs.control.design_servo(ARM, period=value, delay=1e-3)),
+        ('frequency', lambda value: frs.control.design_servo(ARM, frequency=value)),
+        ('time', lambda value: frs.Simulation(ARM).advance_to(value)),
+        ('time', lambda value: frs.Batch(ARM, 1).advance_to(value)),
+        ('tolerance', lambda value: SHAPING.si([SHAPING.Band(2.0, 3.0, 0.0, value)])),
+        ('duration', lambda value: PLANNING.RepeatedMove(MOTION, duration=value)),
+        ('count', lambda value: PLANNING.RepeatedMove(MOTION, duration=1.0, count=value)),
+        ('caution', lambda value: PLANNING.RepeatedMove(MOTION, duration=1.0, caution=value)),
+        (
+            'duration',
+            lambda value: PLANNING.SimulatedTrials(ARM, MOTION, duration=value, gains=(4.0, 0.4)),
+        ),
+        (
+            'every',
+            lambda value: PLANNING.SimulatedTrials(
+                ARM, MOTION, duration=1.0, every=value, gains=(4.0, 0.4)
+            ),
+        ),
+        ('mode', lambda value: frs.modes(ARM).shape(value)),
+    ],
+)
 def test_a_value_that_is_no_number_is_refused(name, act, value):
     _refused(name, lambda: act(value))
 
 
-@pytest.mark.parametrize('name, act', [
-    ('bandwidth', lambda: FEEDBACK.design_lqg(ARM, [0.0], bandwidth='high')),
-    ('modes', lambda: FEEDBACK.design_lqg(ARM, [0.0], modes=1.5)),
-    ('modes', lambda: FEEDBACK.design_damping(ARM, [0.0], gains=(60.0, 0.2), modes='all')),
-    ('kind', lambda: FEEDBACK.design_damping(ARM, [0.0], gains=(60.0, 0.2), kind=np.ones(2))),
-    ('sensors', lambda: FEEDBACK.design_lqg(ARM, [0.0], sensors=np.ones(2))),
-    ('feedback', lambda: FEEDBACK.design_lqg(ARM, [0.0], feedback='motors')),
-    ('feedback', lambda: FEEDBACK.design_damping(ARM, [0.0], gains=(60.0, 0.2), feedback='gear')),
-    ('duration', lambda: PLANNING.plan_move(ARM, [0.0], [0.3], duration='short')),
-    ('duration', lambda: PLANNING.plan_move(ARM, [0.0], [0.3], duration=1e308)),
-    ('payload', lambda: PLANNING.plan_move(ARM, [0.0], [0.3], payload='tool')),
-    ('motion', lambda: PLANNING.RepeatedMove([0.0, 0.3], duration=1.0)),
-    ('motion', lambda: PLANNING.SimulatedTrials(ARM, 'swing', duration=1.0, gains=(4.0, 0.4))),
-    ('inputs', lambda: frs.linearise(ARM).part('motor/effort')),
-    ('outputs', lambda: frs.linearise(ARM).part(None, 1.0)),
-    ('free', lambda: frs.identification.identify_parameters(ARM, [], free=1.0)),
-    ('path', lambda: frs.identification.read_log(None)),
-    ('xacro_arguments', lambda: frs.load('two_link', xacro_arguments='mass:=1')),
-    ('period', lambda: frs.rollout(ARM, duration=0.01, period=1e308)),
-    ('duration', lambda: frs.rollout(ARM, duration=1e308)),
-    ('time', lambda: frs.Simulation(ARM).advance_to(1e308)),
-])
+@pytest.mark.parametrize(
+    'name, act',
+    [
+        ('bandwidth', lambda: FEEDBACK.design_lqg(ARM, [0.0], bandwidth='high')),
+        ('modes', lambda: FEEDBACK.design_lqg(ARM, [0.0], modes=1.5)),
+        ('modes', lambda: FEEDBACK.design_damping(ARM, [0.0], gains=(60.0, 0.2), modes='all')),
+        ('kind', lambda: FEEDBACK.design_damping(ARM, [0.0], gains=(60.0, 0.2), kind=np.ones(2))),
+        ('sensors', lambda: FEEDBACK.design_lqg(ARM, [0.0], sensors=np.ones(2))),
+        ('feedback', lambda: FEEDBACK.design_lqg(ARM, [0.0], feedback='motors')),
+        (
+            'feedback',
+            lambda: FEEDBACK.design_damping(ARM, [0.0], gains=(60.0, 0.2), feedback='gear'),
+        ),
+        ('duration', lambda: PLANNING.plan_move(ARM, [0.0], [0.3], duration='short')),
+        ('duration', lambda: PLANNING.plan_move(ARM, [0.0], [0.3], duration=1e308)),
+        ('payload', lambda: PLANNING.plan_move(ARM, [0.0], [0.3], payload='tool')),
+        ('motion', lambda: PLANNING.RepeatedMove([0.0, 0.3], duration=1.0)),
+        ('motion', lambda: PLANNING.SimulatedTrials(ARM, 'swing', duration=1.0, gains=(4.0, 0.4))),
+        ('inputs', lambda: frs.linearise(ARM).part('motor/effort')),
+        ('outputs', lambda: frs.linearise(ARM).part(None, 1.0)),
+        ('free', lambda: frs.identification.identify_parameters(ARM, [], free=1.0)),
+        ('path', lambda: frs.identification.read_log(None)),
+        ('xacro_arguments', lambda: frs.load('two_link', xacro_arguments='mass:=1')),
+        ('period', lambda: frs.rollout(ARM, duration=0.01, period=1e308)),
+        ('duration', lambda: frs.rollout(ARM, duration=1e308)),
+        ('time', lambda: frs.Simulation(ARM).advance_to(1e308)),
+    ],
+)
 def test_a_value_of_another_kind_is_refused(name, act):
     _refused(name, act)
 
 
-@pytest.mark.parametrize('act', [
-    lambda: frs.Simulation(ARM).set_state(RAGGED),
-    lambda: frs.Simulation(ARM).set_state([0.0], RAGGED),
-    lambda: frs.Batch(ARM, 2).set_state(RAGGED),
-    lambda: frs.Simulation(ARM).hold([0.0], RAGGED, 1.0),
-    lambda: frs.Simulation(ARM).hold([0.0], 1j, 1.0),
-    lambda: frs.equilibrium(ARM, RAGGED),
-    lambda: frs.modes(ARM, RAGGED),
-    lambda: frs.control.ComputedTorque(ARM, reference=[0.0], frequency=RAGGED),
-    lambda: frs.control.ComputedTorque(ARM, reference=[0.0], damping_ratio=1j),
-    lambda: frs.Simulation(ARM).prescribe(np.ones(2), ([0.0, 1.0], [0.0, 1.0])),
-])
+@pytest.mark.parametrize(
+    'act',
+    [
+        lambda: frs.Simulation(ARM).set_state(RAGGED),
+        lambda: frs.Simulation(ARM).set_state([0.0], RAGGED),
+        lambda: frs.Batch(ARM, 2).set_state(RAGGED),
+        lambda: frs.Simulation(ARM).hold([0.0], RAGGED, 1.0),
+        lambda: frs.Simulation(ARM).hold([0.0], 1j, 1.0),
+        lambda: frs.equilibrium(ARM, RAGGED),
+        lambda: frs.modes(ARM, RAGGED),
+        lambda: frs.control.ComputedTorque(ARM, reference=[0.0], frequency=RAGGED),
+        lambda: frs.control.ComputedTorque(ARM, reference=[0.0], damping_ratio=1j),
+        lambda: frs.Simulation(ARM).prescribe(np.ones(2), ([0.0, 1.0], [0.0, 1.0])),
+    ],
+)
 def test_rows_of_different_lengths_and_complex_numbers_are_refused(act):
     with pytest.raises(frs.SettingError):
         act()

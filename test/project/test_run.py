@@ -12,9 +12,24 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import COMMANDS
 
-PYTHON = Path(sys.executable).resolve()         # not the one of a virtual environment
-TOOLS = ('awk', 'cat', 'cksum', 'df', 'dirname', 'grep', 'mkdir', 'mount', 'readlink', 'rm', 'sh',
-         'tail', 'touch', 'uname', 'unshare')
+PYTHON = Path(sys.executable).resolve()  # not the one of a virtual environment
+TOOLS = (
+    'awk',
+    'cat',
+    'cksum',
+    'df',
+    'dirname',
+    'grep',
+    'mkdir',
+    'mount',
+    'readlink',
+    'rm',
+    'sh',
+    'tail',
+    'touch',
+    'uname',
+    'unshare',
+)
 FILES = {
     'pyproject.toml': """
 [build-system]
@@ -61,8 +76,12 @@ def main():
 }
 # what it needs then is in a registry, and larger than the disks that fill up here
 NEEDY = FILES['setup.py'].replace('NEEDS = []', "NEEDS = ['setuptools']")
-NO_NETWORK = {'PIP_INDEX_URL': 'http://127.0.0.1:9', 'PIP_CONFIG_FILE': os.devnull,
-              'PIP_RETRIES': '0', 'PIP_TIMEOUT': '2'}
+NO_NETWORK = {
+    'PIP_INDEX_URL': 'http://127.0.0.1:9',
+    'PIP_CONFIG_FILE': os.devnull,
+    'PIP_RETRIES': '0',
+    'PIP_TIMEOUT': '2',
+}
 
 
 def installs(test):
@@ -81,15 +100,29 @@ class Machine:
         for name, text in FILES.items():
             (self.project / name).parent.mkdir(parents=True, exist_ok=True)
             (self.project / name).write_text(text)
-        for name in ('run', 'test/oldest.txt', *(f'test/{name}.py' for name in (
-                'conftest', 'parallel', 'public_robots', 'quick', 'ros_here', 'time_limit'))):
+        for name in (
+            'run',
+            'test/oldest.txt',
+            *(
+                f'test/{name}.py'
+                for name in (
+                    'conftest',
+                    'parallel',
+                    'public_robots',
+                    'quick',
+                    'ros_here',
+                    'time_limit',
+                )
+            ),
+        ):
             shutil.copy(ROOT / name, self.project / name)
         self.bin.mkdir()
         for tool in filter(shutil.which, TOOLS):
             (self.bin / tool).symlink_to(shutil.which(tool))
         foreign = ('PYTHON', 'ROS_', '_ROS_', 'AMENT_', 'COLCON_', 'LD_LIBRARY_', 'TMPDIR')
-        self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith(foreign)}
+        self.environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(foreign)
+        }
         self.environment['PATH'] = str(self.bin)
 
     def add_python(self, name='python3', before=''):
@@ -104,9 +137,15 @@ class Machine:
 
     def start(self, *words, before=(), **environment):
         """Start `./run WORDS` from the folder `bin`; the words of `before` come first."""
-        return subprocess.Popen([*before, self.project / 'run', *words], cwd=self.bin, text=True,
-                                env={**self.environment, **environment}, start_new_session=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return subprocess.Popen(
+            [*before, self.project / 'run', *words],
+            cwd=self.bin,
+            text=True,
+            env={**self.environment, **environment},
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def run(self, *words, **options):
         """Return exit code, standard output and lines of standard error of `./run WORDS`."""
@@ -117,18 +156,25 @@ class Machine:
     def first_lines(self, venv='.venv'):
         """Return what a first call says."""
         version = sys.version.split()[0]
-        return [f'run: making {self.project / venv} with Python {version}',
-                'run: installing flex_robot_sim and what it needs, about a minute']
+        return [
+            f'run: making {self.project / venv} with Python {version}',
+            'run: installing flex_robot_sim and what it needs, about a minute',
+        ]
 
     def full_disk(self, TMPDIR='/tmp'):
         """Return the line about a full disk."""
-        return (f'run: the disk of {self.project} or {TMPDIR} is full. Free 2 GB, then call '
-                f'./run again (log: {self.log}).')
+        return (
+            f'run: the disk of {self.project} or {TMPDIR} is full. Free 2 GB, then call '
+            f'./run again (log: {self.log}).'
+        )
 
     def check(self, *messages, **environment):
         """Check that flexsim runs with words, folder and exit code intact, after `messages`."""
         assert self.run('check', 'my robot', **environment) == (
-            7, f'{self.bin}|check|my robot\n', [*messages])
+            7,
+            f'{self.bin}|check|my robot\n',
+            [*messages],
+        )
 
 
 @pytest.fixture
@@ -171,10 +217,15 @@ def test_usage_needs_no_installation(machine, words):
 @pytest.mark.parametrize('before', ['exit 127', 'PATH= ; exec no-such-python', None])
 def test_without_a_working_python_one_line_says_so(machine, before):
     if before:
-        machine.add_python(before=before)       # a shim that is there and fails
-    assert machine.run('demo') == (2, '', [
-        'run: no Python 3.10 or later found. Install one (Debian, Ubuntu: sudo apt install '
-        'python3 python3-venv), then call ./run again.'])
+        machine.add_python(before=before)  # a shim that is there and fails
+    assert machine.run('demo') == (
+        2,
+        '',
+        [
+            'run: no Python 3.10 or later found. Install one (Debian, Ubuntu: sudo apt install '
+            'python3 python3-venv), then call ./run again.'
+        ],
+    )
 
 
 def test_too_old_a_python_does_not_count(machine, tmp_path):
@@ -189,21 +240,34 @@ def test_too_old_a_python_does_not_count(machine, tmp_path):
 def test_without_venv_module_the_line_names_the_debian_package(machine, tmp_path, module):
     (tmp_path / f'{module}.py').write_text('raise ImportError')
     machine.add_python(before=f'export PYTHONPATH={tmp_path}')
-    assert machine.run('demo') == (2, '', [
-        'run: python3 cannot make virtual environments. Install its venv module (Debian, Ubuntu: '
-        'sudo apt install python3-venv), then call ./run again.'])
+    assert machine.run('demo') == (
+        2,
+        '',
+        [
+            'run: python3 cannot make virtual environments. Install its venv module (Debian, '
+            'Ubuntu: sudo apt install python3-venv), then call ./run again.'
+        ],
+    )
 
 
 def test_without_python_3_10_the_oldest_versions_are_declined(machine):
-    assert machine.run('test', '--oldest') == (69, '', [
-        'run: no Python 3.10 found. Install one (apt, pyenv or uv), or leave --oldest to CI.'])
+    assert machine.run('test', '--oldest') == (
+        69,
+        '',
+        ['run: no Python 3.10 found. Install one (apt, pyenv or uv), or leave --oldest to CI.'],
+    )
 
 
 def test_sourced_ros_without_rclpy_is_told(machine):
     machine.add_python(before='case $* in *rclpy*) exit 1 ;; esac')
-    assert machine.run('demo', ROS_DISTRO='jazzy', AMENT_PREFIX_PATH='/opt/ros/jazzy') == (2, '', [
-        'run: ROS jazzy is sourced, but python3 cannot import its rclpy. Install rclpy, or '
-        'call ./run in a shell where ROS is not sourced.'])
+    assert machine.run('demo', ROS_DISTRO='jazzy', AMENT_PREFIX_PATH='/opt/ros/jazzy') == (
+        2,
+        '',
+        [
+            'run: ROS jazzy is sourced, but python3 cannot import its rclpy. Install rclpy, or '
+            'call ./run in a shell where ROS is not sourced.'
+        ],
+    )
 
 
 def in_namespace(mount):
@@ -218,9 +282,14 @@ def test_read_only_folder_is_told(machine):
     machine.add_python()
     place = f'"{machine.project}"'
     mount = f'mount --bind {place} {place} && mount -o remount,bind,ro {place}'
-    assert machine.run('demo', before=in_namespace(mount)) == (2, '', [
-        f'run: cannot write in {machine.project}: Read-only file system. Mend that or copy '
-        'the project elsewhere, then call ./run again.'])
+    assert machine.run('demo', before=in_namespace(mount)) == (
+        2,
+        '',
+        [
+            f'run: cannot write in {machine.project}: Read-only file system. Mend that or copy '
+            'the project elsewhere, then call ./run again.'
+        ],
+    )
 
 
 @pytest.mark.parametrize('full', ['my project/.venv', 'tmp'])
@@ -236,7 +305,7 @@ def test_full_disk_is_told(machine, tmp_path, full):
 @installs
 def test_second_call_installs_nothing(ready):
     old = ready.log.stat().st_mtime_ns
-    assert not [*ready.venv.rglob('site-packages/pytest')]     # what only tests need
+    assert not [*ready.venv.rglob('site-packages/pytest')]  # what only tests need
     assert (ready.venv / 'bin' / 'pip').exists()
     ready.check()
     assert ready.log.stat().st_mtime_ns == old
@@ -256,8 +325,7 @@ def test_docs_install_what_only_they_need_and_leave_what_tests_need(ready):
     tests = 'test', '-q', '-k', 'test_it'
     assert ready.run(*tests)[0] == 0
     for installs_first in (['run: installing the extras docs'], []):
-        assert ready.run('docs', '--build', 'my site') == (
-            0, '--build|my site\n', installs_first)
+        assert ready.run('docs', '--build', 'my site') == (0, '--build|my site\n', installs_first)
     assert ready.run(*tests)[2] == []
     ready.check()
 
@@ -274,8 +342,9 @@ def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready_with
     ready = ready_with_uv
     (ready.project / 'setup.py').write_text(NEEDY)
     mount = f'mount -t tmpfs -o size=1m none "{tmp_path}"'
-    code, _, errors = ready.run('demo', before=in_namespace(mount), TMPDIR=str(tmp_path),
-                                XDG_CACHE_HOME=str(tmp_path))
+    code, _, errors = ready.run(
+        'demo', before=in_namespace(mount), TMPDIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)
+    )
     assert (code, errors) == (2, [ready.first_lines()[1], ready.full_disk(str(tmp_path))])
     ready.check(*ready.first_lines())
 
@@ -298,7 +367,9 @@ def test_interrupted_first_call_is_repaired_by_the_next(machine, uv):
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (
-        130, 'run: interrupted. Call ./run again: it repairs what is half done.\n')
+        130,
+        'run: interrupted. Call ./run again: it repairs what is half done.\n',
+    )
     machine.check(*machine.first_lines())
 
 
@@ -309,25 +380,33 @@ def test_two_first_calls_at_once_install_once(machine, uv):
     calls = [machine.start('demo') for _ in range(2)]
     errors = [call.communicate(timeout=300)[1].splitlines() for call in calls]
     assert [call.returncode for call in calls] == [7, 7]
-    assert sorted(errors, key=len) == [['run: waiting for another ./run that is installing'],
-                                       machine.first_lines()]
+    assert sorted(errors, key=len) == [
+        ['run: waiting for another ./run that is installing'],
+        machine.first_lines(),
+    ]
 
 
 @installs
 def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv):
     (machine.project / 'setup.py').write_text(NEEDY)
     machine.add_python()
-    assert machine.run('demo', **NO_NETWORK) == (2, '', [
-        *machine.first_lines(),
-        'run: the registry of Python packages is out of reach. Connect to the network, then call '
-        f'./run again (log: {machine.log}).'])
+    assert machine.run('demo', **NO_NETWORK) == (
+        2,
+        '',
+        [
+            *machine.first_lines(),
+            'run: the registry of Python packages is out of reach. Connect to the network, then '
+            'call '
+            f'./run again (log: {machine.log}).',
+        ],
+    )
     machine.add_uv(uv)
     machine.check(*machine.first_lines())
 
 
 @installs
 def test_where_uv_does_not_work_pip_installs_and_comes_by_ensurepip_if_it_has_to(machine):
-    machine.add_python(before='case $* in *WHEEL_PKG_DIR*) exit ;; esac')      # no wheel of it
+    machine.add_python(before='case $* in *WHEEL_PKG_DIR*) exit ;; esac')  # no wheel of it
     machine.add_uv(shutil.which('false'))
     machine.check(*machine.first_lines())
     assert not (machine.venv / 'bin' / 'uv').exists()
@@ -339,14 +418,25 @@ def test_registries_that_pip_is_told_of_are_those_of_uv(ready):
     (ready.bin / 'uv').write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     (ready.bin / 'uv').chmod(0o755)
     (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'4'"))
-    ready.check(ready.first_lines()[1], **{
-        'PIP_CONFIG_FILE': os.devnull, 'PIP_INDEX_URL': 'https://here/simple',
-        'PIP_EXTRA_INDEX_URL': 'https://there/simple https://elsewhere/simple',
-        'PIP_FIND_LINKS': '/wheels', 'PIP_NO_INDEX': '1'})
+    ready.check(
+        ready.first_lines()[1],
+        **{
+            'PIP_CONFIG_FILE': os.devnull,
+            'PIP_INDEX_URL': 'https://here/simple',
+            'PIP_EXTRA_INDEX_URL': 'https://there/simple https://elsewhere/simple',
+            'PIP_FIND_LINKS': '/wheels',
+            'PIP_NO_INDEX': '1',
+        },
+    )
     (ready.bin / 'uv').unlink()
     said = ready.log.read_text()
-    for words in ('--default-index|https://here/simple', '--index|https://there/simple',
-                  '--index|https://elsewhere/simple', '--find-links|/wheels', '--no-index'):
+    for words in (
+        '--default-index|https://here/simple',
+        '--index|https://there/simple',
+        '--index|https://elsewhere/simple',
+        '--find-links|/wheels',
+        '--no-index',
+    ):
         assert f'|{words}|' in said
 
 
@@ -357,9 +447,11 @@ def test_without_ros_wheels_the_rest_is_installed(machine, uv):
     machine.add_python()
     machine.add_uv(uv)
     system, version = os.uname(), sys.version.split()[0]
-    machine.check(*machine.first_lines(),
-                  f'run: ROS parts are off: there is no rclpy for Python {version} on '
-                  f'{system.sysname} {system.machine}.')
+    machine.check(
+        *machine.first_lines(),
+        f'run: ROS parts are off: there is no rclpy for Python {version} on '
+        f'{system.sysname} {system.machine}.',
+    )
     machine.check()
 
 
@@ -367,14 +459,23 @@ def test_without_ros_wheels_the_rest_is_installed(machine, uv):
 @pytest.mark.ros
 def test_sourced_ros_is_used_instead_of_the_wheels(machine):
     import rclpy
+
     packages = Path(rclpy.__file__).parents[1]
-    sourced = {'ROS_DISTRO': 'jazzy', 'AMENT_PREFIX_PATH': str(packages.parents[2]),
-               'PYTHONPATH': str(packages), 'LD_LIBRARY_PATH': os.environ['LD_LIBRARY_PATH']}
+    sourced = {
+        'ROS_DISTRO': 'jazzy',
+        'AMENT_PREFIX_PATH': str(packages.parents[2]),
+        'PYTHONPATH': str(packages),
+        'LD_LIBRARY_PATH': os.environ['LD_LIBRARY_PATH'],
+    }
     (machine.project / 'flex_robot_sim' / '__init__.py').write_text(
-        'import rclpy\ndef main():\n    print(rclpy.__file__)')
+        'import rclpy\ndef main():\n    print(rclpy.__file__)'
+    )
     machine.add_python()
-    assert machine.run('demo', **sourced) == (0, f'{rclpy.__file__}\n',
-                                              machine.first_lines('.venv-jazzy'))
+    assert machine.run('demo', **sourced) == (
+        0,
+        f'{rclpy.__file__}\n',
+        machine.first_lines('.venv-jazzy'),
+    )
     assert machine.run('demo', **sourced) == (0, f'{rclpy.__file__}\n', [])
     settings = (machine.project / '.venv-jazzy' / 'pyvenv.cfg').read_text()
     assert 'include-system-site-packages = true' in settings

@@ -14,7 +14,7 @@ from flex_robot_sim.system.launch_arguments import ShaperArguments, SimulationAr
 from flex_robot_sim.util.share import shipped_robots
 
 POSE = np.array([0.0, 0.5, -0.8])
-RINGING = 13.0, 0.02    # frequency [Hz] and damping ratio of a log that nobody has made
+RINGING = 13.0, 0.02  # frequency [Hz] and damping ratio of a log that nobody has made
 
 
 def blocks(page, kind):
@@ -65,22 +65,24 @@ def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
 def test_a_move_that_repeats_gets_better():
     names = run('control_feedback', blocks('control_feedback', 'python')[4], {})
     first = RepeatedMove(names['motion'], duration=names['duration'], count=16)
-    before, after = (np.abs(names['measure'](move.reference())).max()
-                     for move in (first, names['move']))
+    before, after = (
+        np.abs(names['measure'](move.reference())).max() for move in (first, names['move'])
+    )
     assert after < 0.2 * before
 
 
 def test_plans_of_the_page_keep_their_limits():
-    block, = blocks('control_planning', 'python')
+    (block,) = blocks('control_planning', 'python')
     names = run('control_planning', block, {})
     assert max(names['plan'].use.values()) < 1.01
 
 
 def test_another_formulation_accelerates_as_the_recursion_does():
-    block, = blocks('papers', 'python')
+    (block,) = blocks('papers', 'python')
     names = run('papers', block, {})
     expected = make('recursion', names['arm']).accelerations(
-        names['q'], names['qd'], names['force'])
+        names['q'], names['qd'], names['force']
+    )
     np.testing.assert_allclose(names['qdd'], expected, rtol=1e-6, atol=1e-6)
 
 
@@ -92,8 +94,13 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
     time, rate = np.arange(0.0, 4.0, 1e-3), 2 * np.pi * RINGING[0]
     rings = np.exp(-RINGING[1] * rate * time) * np.cos(rate * time)
     rings += 1e-4 * np.random.default_rng(1).standard_normal(time.size)
-    np.savetxt('ringing.csv', np.column_stack([time, rings]), delimiter=',',
-               header='time,acceleration', comments='')
+    np.savetxt(
+        'ringing.csv',
+        np.column_stack([time, rings]),
+        delimiter=',',
+        header='time,acceleration',
+        comments='',
+    )
     ran = []
     for page in ('control', 'recording'):
         for block in blocks(page, 'sh'):

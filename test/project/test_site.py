@@ -22,7 +22,7 @@ pytest.importorskip('myst_parser', reason='pip install ".[docs]"')
 sys.path.insert(0, str(ROOT / 'docs'))
 import serve
 
-PATIENCE = 300.0        # of a build on a machine that does much else                       [s]
+PATIENCE = 300.0  # of a build on a machine that does much else                       [s]
 # as where there is no ROS
 WITHOUT_ROS = """
 import runpy, sys
@@ -32,7 +32,7 @@ runpy.run_path(sys.argv[0], run_name='__main__')
 """
 WIDE, NARROW = (1400, 900), (500, 900)
 PICTURE = ROOT / 'docs' / 'images' / 'start.webp'
-LARGEST = 1.5e6         # bytes of the picture
+LARGEST = 1.5e6  # bytes of the picture
 # what pages are loaded from; a link that one may click leads wherever it likes
 LOADED = {('img', 'src'), ('script', 'src'), ('link', 'href'), ('source', 'src')}
 
@@ -62,7 +62,10 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp('site')
     done = subprocess.run(
         [sys.executable, '-c', WITHOUT_ROS, ROOT / 'docs' / 'serve.py', '--build', folder],
-        capture_output=True, text=True, timeout=PATIENCE)
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, f'{folder}/index.html\n', '')
     return folder
 
@@ -83,8 +86,11 @@ def address(site):
 
 
 def test_every_page_of_docs_is_on_the_site(site):
-    sources = [path.relative_to(ROOT / 'docs').with_suffix('') for path in
-               (ROOT / 'docs').rglob('*') if path.suffix in ('.md', '.rst')]
+    sources = [
+        path.relative_to(ROOT / 'docs').with_suffix('')
+        for path in (ROOT / 'docs').rglob('*')
+        if path.suffix in ('.md', '.rst')
+    ]
     assert len(sources) > 20
     assert [source for source in sources if not (site / f'{source}.html').is_file()] == []
 
@@ -105,21 +111,28 @@ def test_every_link_and_anchor_inside_the_site_leads_somewhere(pages):
 
 
 def test_pages_load_nothing_from_elsewhere(pages):
-    assert [link for page in pages.values() for link in page.loaded
-            if re.match(r'([a-z]+:)?//', link)] == []
+    assert [
+        link for page in pages.values() for link in page.loaded if re.match(r'([a-z]+:)?//', link)
+    ] == []
 
 
 def test_every_public_name_is_on_the_page_of_names(pages, site):
     names = pages[site / 'api.html'].names
-    assert [name for name in frs.__all__ if not names & {
-        f'flex_robot_sim.{name}', f'module-flex_robot_sim.{name}'}] == []
+    assert [
+        name
+        for name in frs.__all__
+        if not names & {f'flex_robot_sim.{name}', f'module-flex_robot_sim.{name}'}
+    ] == []
 
 
 def test_every_equation_that_the_code_names_is_in_the_theory():
     theory = (ROOT / 'docs' / 'theory.md').read_text('utf-8')
     there = set(re.findall(r'\(([TCS]\d+)\)', theory))
-    named = {name for path in (ROOT / 'flex_robot_sim').rglob('*.py')
-             for name in re.findall(r'\(([TC]\d+|S\d\d?)\)', path.read_text('utf-8'))}
+    named = {
+        name
+        for path in (ROOT / 'flex_robot_sim').rglob('*.py')
+        for name in re.findall(r'\(([TC]\d+|S\d\d?)\)', path.read_text('utf-8'))
+    }
     assert len(named) > 30 and named <= there
 
 
@@ -145,26 +158,32 @@ def test_a_taken_port_is_one_line(capsys):
         port = other.getsockname()[1]
         assert serve.main(['--port', str(port)]) == 2
     assert capsys.readouterr().err == (
-        f'run docs: port {port} is taken on 127.0.0.1. Take another --port.\n')
+        f'run docs: port {port} is taken on 127.0.0.1. Take another --port.\n'
+    )
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):
     (tmp_path / 'file').touch()
     assert serve.main(['--build', str(tmp_path / 'file' / 'site')]) == 2
     assert capsys.readouterr().err == (
-        f'run docs: {tmp_path}/file/site: Not a directory. Give another --build.\n')
+        f'run docs: {tmp_path}/file/site: Not a directory. Give another --build.\n'
+    )
 
 
 @pytest.fixture
-def browser(browsers):      # noqa: F811
+def browser(browsers):  # noqa: F811
     """Return a function that opens an address in a browser, in a light or a dark mood."""
+
     def open_one(address, size, mood):
         width, height = size
         found = browsers('about:blank', width=width, height=height)
-        found.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {
-            'features': [{'name': 'prefers-color-scheme', 'value': mood}]})
+        found.driver.execute_cdp_cmd(
+            'Emulation.setEmulatedMedia',
+            {'features': [{'name': 'prefers-color-scheme', 'value': mood}]},
+        )
         found.driver.get(address)
         return found
+
     return open_one
 
 
@@ -185,8 +204,13 @@ def test_a_browser_shows_the_start_page_and_the_theory(browser, address, size, m
     assert run('return document.querySelectorAll("mjx-merror, [data-mjx-error]").length') == 0
     assert fits(run)
     if size == WIDE:
-        assert run('return [...document.querySelectorAll("div.math")].filter('
-                   'it => it.scrollWidth > it.clientWidth + 1).map(it => it.innerText)') == []
+        assert (
+            run(
+                'return [...document.querySelectorAll("div.math")].filter('
+                'it => it.scrollWidth > it.clientWidth + 1).map(it => it.innerText)'
+            )
+            == []
+        )
     assert [line['message'] for line in chromium.driver.get_log('browser')] == []
     asked = chromium.requests()
     assert len(asked) > 10
@@ -208,7 +232,7 @@ def test_the_script_of_the_picture_draws_two_simulations(tmp_path, monkeypatch):
     monkeypatch.setenv('MPLBACKEND', 'Agg')
     import start_picture
 
-    monkeypatch.setattr(start_picture, 'EVERY', 700)        # eight pictures, not 85
+    monkeypatch.setattr(start_picture, 'EVERY', 700)  # eight pictures, not 85
     file = tmp_path / 'start.webp'
     start_picture.main(file)
     image = pytest.importorskip('PIL.Image').open(file)

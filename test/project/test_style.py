@@ -1,4 +1,4 @@
-"""The whole tree keeps the style that pyproject.toml sets."""
+"""The whole tree keeps the style and the format that pyproject.toml sets."""
 
 import subprocess
 import sys
@@ -7,9 +7,10 @@ import pytest
 from project_files import ROOT
 
 
-def test_ruff_has_nothing_to_say():
+@pytest.mark.parametrize('command', [('check', '--output-format=concise'), ('format', '--diff')])
+def test_ruff_finds_nothing_to_change(command):
     pytest.importorskip('ruff')
-    ruff = [sys.executable, '-m', 'ruff', 'check', '--output-format=concise', '--no-cache', ROOT]
-    answer = subprocess.run(ruff, capture_output=True, text=True)
-    if answer.returncode:
-        pytest.fail(answer.stdout + answer.stderr, pytrace=False)
+    ruff = [sys.executable, '-m', 'ruff', *command, '--quiet', '--no-cache', ROOT]
+    result = subprocess.run(ruff, capture_output=True, text=True)
+    if result.returncode:
+        pytest.fail(result.stdout + result.stderr, pytrace=False)

@@ -25,7 +25,7 @@ PAGES = ('index', 'simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_ri
 TEXTS = {page: (ROOT / 'docs' / f'{page}.md').read_text('utf-8') for page in PAGES}
 KINDS = {'sh', 'xml', 'yaml', 'python', 'math', ''}
 ARGUMENTS = {'simulation': SimulationArguments, 'hil': HilArguments}
-TAP = 13.0, 0.02        # frequency [Hz] and damping ratio of a recording that nobody has made
+TAP = 13.0, 0.02  # frequency [Hz] and damping ratio of a recording that nobody has made
 
 
 def blocks(page, kind):
@@ -36,8 +36,12 @@ def blocks(page, kind):
 
 def commands(page, program):
     """Words of each command of a program, and what the page shows of its output."""
-    return [(shlex.split(line), shown) for block, shown in blocks(page, 'sh')
-            for line in block.splitlines() if line.split()[0] == program]
+    return [
+        (shlex.split(line), shown)
+        for block, shown in blocks(page, 'sh')
+        for line in block.splitlines()
+        if line.split()[0] == program
+    ]
 
 
 @pytest.fixture
@@ -47,10 +51,15 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text((ROOT / 'examples' / name).read_text('utf-8'))
     time = np.arange(0.0, 4.0, 1e-3)
     rate = 2 * math.pi * TAP[0]
-    tap = np.exp(-TAP[1] * rate * time) * np.cos(rate * math.sqrt(1 - TAP[1]**2) * time)
+    tap = np.exp(-TAP[1] * rate * time) * np.cos(rate * math.sqrt(1 - TAP[1] ** 2) * time)
     noise = 1e-4 * np.random.default_rng(1).standard_normal(time.size)
-    np.savetxt(tmp_path / 'tap.csv', np.column_stack([time, tap + noise]), delimiter=',',
-               header='time,acceleration', comments='')
+    np.savetxt(
+        tmp_path / 'tap.csv',
+        np.column_stack([time, tap + noise]),
+        delimiter=',',
+        header='time,acceleration',
+        comments='',
+    )
     (tmp_path / 'ur5_joints.urdf').write_text(merged(blocks('flexible_urdf', 'xml')[:1]))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -76,8 +85,12 @@ def merged(found):
 def test_blocks_are_of_kinds_that_are_tested_here(page):
     kinds = re.findall(r'^```(\w*)$', TEXTS[page], re.MULTILINE)
     assert set(kinds[::2]) <= KINDS and set(kinds[1::2]) <= {''}
-    assert {program for block, _ in blocks(page, 'sh') for line in block.splitlines()
-            for program in line.split()[:1]} <= {'flexsim', 'ros2', './run'}
+    assert {
+        program
+        for block, _ in blocks(page, 'sh')
+        for line in block.splitlines()
+        for program in line.split()[:1]
+    } <= {'flexsim', 'ros2', './run'}
 
 
 @pytest.mark.parametrize('page', ['simulate_my_arm', 'flexible_urdf', 'tune_controller'])
@@ -115,20 +128,24 @@ def test_the_flexible_ur5_is_what_the_steps_make_of_the_rigid_one():
 
 def test_the_part_before_robot_makes_the_ur5_give():
     block = blocks('simulate_my_arm', 'xml')[0]
-    assert [joint['name'] for joint in summarise(read_description(merged([block])))['joints']
-            if joint.get('stiffness')] == ['elbow']
+    assert [
+        joint['name']
+        for joint in summarise(read_description(merged([block])))['joints']
+        if joint.get('stiffness')
+    ] == ['elbow']
 
 
 def test_masses_and_centres_of_the_split_link_are_those_of_the_whole():
-    rigid, split = (read_description(ROOT / 'examples' / f'{name}.urdf')
-                    for name in ('ur5', 'ur5_flexible'))
+    rigid, split = (
+        read_description(ROOT / 'examples' / f'{name}.urdf') for name in ('ur5', 'ur5_flexible')
+    )
     whole = rigid.link('upper_arm').inertial
     tube, motor = (split.link(name).inertial for name in ('upper_arm', 'elbow_motor'))
-    assert tube.mass + motor.mass == pytest.approx(whole.mass, abs=1e-3)    # as written
+    assert tube.mass + motor.mass == pytest.approx(whole.mass, abs=1e-3)  # as written
     centre = tube.mass * 0.2125 + motor.mass * 0.425
-    assert centre == pytest.approx(whole.mass * 0.28, rel=1e-3)             # likewise
-    across = (0.0862 + tube.mass * (0.28 - 0.2125)**2 + 0.0585 + motor.mass * (0.425 - 0.28)**2)
-    assert across == pytest.approx(0.22689, rel=0.01)                       # likewise
+    assert centre == pytest.approx(whole.mass * 0.28, rel=1e-3)  # likewise
+    across = 0.0862 + tube.mass * (0.28 - 0.2125) ** 2 + 0.0585 + motor.mass * (0.425 - 0.28) ** 2
+    assert across == pytest.approx(0.22689, rel=0.01)  # likewise
 
 
 def test_the_ur5_sags_as_springs_and_beams_in_a_row_do(folder):
@@ -139,9 +156,9 @@ def test_the_ur5_sags_as_springs_and_beams_in_a_row_do(folder):
     bending = force / 3 * ((reach**3 - forearm**3) / 48400 + forearm**3 / 28400)
     # the tool is 0.0556 m beside the axis of the upper arm, 0.1753 m beside that of the forearm
     torsion = force * (0.0556**2 * arm / 36000 + 0.1753**2 * forearm / 21000)
-    assert names['sag'] == pytest.approx(springs + bending + torsion, rel=0.01)     # large turns
+    assert names['sag'] == pytest.approx(springs + bending + torsion, rel=0.01)  # large turns
     assert '1.6 mm' in TEXTS['flexible_urdf'] and round(1e3 * names['sag'], 1) == 1.6
-    assert 0.85 < springs / names['sag'] < 0.95                             # 'nine tenths'
+    assert 0.85 < springs / names['sag'] < 0.95  # 'nine tenths'
 
 
 def test_the_recording_of_a_tap_tells_its_frequency_and_damping(folder, capsys):
@@ -149,14 +166,16 @@ def test_the_recording_of_a_tap_tells_its_frequency_and_damping(folder, capsys):
     assert main([*words[1:], '--json']) == 0
     [found] = yaml.safe_load(capsys.readouterr().out)['resonances']
     assert found['frequency'] == pytest.approx(TAP[0], rel=1e-3)
-    assert found['ratio'] == pytest.approx(TAP[1], rel=0.02)        # noise of 1e-4
+    assert found['ratio'] == pytest.approx(TAP[1], rel=0.02)  # noise of 1e-4
 
 
 def test_commands_of_the_rig_work_on_the_emulator_of_the_page(folder, capsys):
     port = str(folder / 'rig')
-    emulate, info, conformance = ([word.replace('/tmp/rig', port) for word in words[1:]]
-                                  for words, _ in commands('use_rig', 'flexsim')
-                                  if words[2] in ('emulate', 'info', 'conformance'))
+    emulate, info, conformance = (
+        [word.replace('/tmp/rig', port) for word in words[1:]]
+        for words, _ in commands('use_rig', 'flexsim')
+        if words[2] in ('emulate', 'info', 'conformance')
+    )
     board = Process([sys.executable, '-m', 'flex_robot_sim', *emulate])
     try:
         board.wait_for_line(f'The rig listens at {port}')
@@ -192,20 +211,27 @@ def test_launch_files_take_the_arguments_of_the_pages():
 
 def test_parameters_of_the_pages_are_those_of_the_controller():
     given = [words[-2:] for words, _ in commands('tune_controller', 'ros2')]
-    given += yaml.safe_load(blocks('tune_controller', 'yaml')[0][0])[
-        '/**/controller']['ros__parameters'].items()
+    given += yaml.safe_load(blocks('tune_controller', 'yaml')[0][0])['/**/controller'][
+        'ros__parameters'
+    ].items()
     assert len(given) >= 5
     for name, value in given:
-        kind = next(kind for kind in (ControllerSettings, ShapingSettings)
-                    if name in kind.__dataclass_fields__)
+        kind = next(
+            kind
+            for kind in (ControllerSettings, ShapingSettings)
+            if name in kind.__dataclass_fields__
+        )
         value = yaml.safe_load(value) if isinstance(value, str) else value
-        assert getattr(replace(kind(), **{name: value}), name) == value     # or it is refused
+        assert getattr(replace(kind(), **{name: value}), name) == value  # or it is refused
 
 
 def test_services_and_topics_of_the_bench_are_those_of_its_page():
     page = (ROOT / 'docs' / 'rig_bridge.md').read_text('utf-8')
-    called = [words for words, _ in commands('use_rig', 'ros2')
-              if words[1:3] in (['service', 'call'], ['topic', 'pub'])]
+    called = [
+        words
+        for words, _ in commands('use_rig', 'ros2')
+        if words[1:3] in (['service', 'call'], ['topic', 'pub'])
+    ]
     assert len(called) == 3
     for words in called:
         name, kind, *message = [word for word in words[3:] if word != '--once']

@@ -39,8 +39,12 @@ def test_a_test_that_hangs_is_ended_and_named(tmp_path):
     (tmp_path / 'test_hanging.py').write_text(TESTS)
     run = subprocess.run(
         [sys.executable, '-m', 'pytest', '-n', '1', '-p', 'no:cacheprovider', '-rf', tmp_path],
-        cwd=tmp_path, timeout=300, text=True, capture_output=True,
-        env={'PYTHONPATH': str(Path(__file__).parents[1]), 'PATH': '/usr/bin:/bin'})
+        cwd=tmp_path,
+        timeout=300,
+        text=True,
+        capture_output=True,
+        env={'PYTHONPATH': str(Path(__file__).parents[1]), 'PATH': '/usr/bin:/bin'},
+    )
     assert run.returncode == 1, run.stdout + run.stderr
     assert '2 failed, 1 passed' in run.stdout
     for name in ('test_that_waits', 'test_that_keeps_the_gil'):

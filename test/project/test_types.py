@@ -17,7 +17,7 @@ from project_files import ROOT
 from flex_robot_sim.jit.cache import cache_root
 
 FOLDER = ROOT / 'flex_robot_sim'
-EXEMPT = ('compiled', 'check')      # decorators
+EXEMPT = ('compiled', 'check')  # decorators
 
 USER = """\
 import flex_robot_sim as frs
@@ -76,52 +76,66 @@ def functions(body, prefix=''):
         if isinstance(node, ast.ClassDef) and not node.name.startswith('_'):
             yield from functions(node.body, f'{prefix}{node.name}.')
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
-                node.name == '__init__' or not node.name.startswith('_')):
+            node.name == '__init__' or not node.name.startswith('_')
+        ):
             yield prefix + node.name, node
 
 
 def is_exempt(function):
-    return any(re.match(rf'({"|".join(EXEMPT)})\b', ast.unparse(decorator))
-               for decorator in function.decorator_list)
+    return any(
+        re.match(rf'({"|".join(EXEMPT)})\b', ast.unparse(decorator))
+        for decorator in function.decorator_list
+    )
 
 
 def is_typed(function):
     one = function.args
     arguments = [*one.posonlyargs, *one.args, *one.kwonlyargs, one.vararg, one.kwarg]
     return function.returns is not None and all(
-        argument.annotation is not None for argument in arguments
-        if argument is not None and argument.arg not in ('self', 'cls'))
+        argument.annotation is not None
+        for argument in arguments
+        if argument is not None and argument.arg not in ('self', 'cls')
+    )
 
 
 def untyped(source):
-    return [name for name, function in functions(ast.parse(source).body)
-            if not is_exempt(function) and not is_typed(function)]
+    return [
+        name
+        for name, function in functions(ast.parse(source).body)
+        if not is_exempt(function) and not is_typed(function)
+    ]
 
 
 def untyped_in(paths):
-    return [f'{path.relative_to(FOLDER)}: {name}' for path in sorted(paths)
-            for name in untyped(path.read_text('utf-8'))]
+    return [
+        f'{path.relative_to(FOLDER)}: {name}'
+        for path in sorted(paths)
+        for name in untyped(path.read_text('utf-8'))
+    ]
 
 
 def test_public_functions_say_their_types():
     assert untyped_in(FOLDER.rglob('*.py')) == []
 
 
-@pytest.mark.parametrize('source, names', [
-    ('def f(x): pass', ['f']),
-    ('def f(x: int): pass', ['f']),
-    ('def f(x: int, *rest) -> int: pass', ['f']),
-    ('def f(x: int, *, y) -> int: pass', ['f']),
-    ('class A:\n    def __init__(self): pass\n    def f(self): pass', ['A.__init__', 'A.f']),
-    ('class A:\n    @property\n    def f(self): pass', ['A.f']),
-    ('@compiled_by_hand\ndef f(x): pass', ['f']),
-    ('def f(x: int = 1, *y: int, z: int, **more: int) -> None: pass', []),
-    ('class A:\n    @classmethod\n    def f(cls) -> None: pass', []),
-    ('@compiled(allocates=True)\ndef f(x): pass', []),
-    ('@check(moves=True)\ndef f(host): pass', []),
-    ('def _f(x): pass\nclass _A:\n    def f(self): pass', []),
-    ('class A:\n    def __enter__(self): pass\n    def _f(self): pass', []),
-])
+@pytest.mark.parametrize(
+    'source, names',
+    [
+        ('def f(x): pass', ['f']),
+        ('def f(x: int): pass', ['f']),
+        ('def f(x: int, *rest) -> int: pass', ['f']),
+        ('def f(x: int, *, y) -> int: pass', ['f']),
+        ('class A:\n    def __init__(self): pass\n    def f(self): pass', ['A.__init__', 'A.f']),
+        ('class A:\n    @property\n    def f(self): pass', ['A.f']),
+        ('@compiled_by_hand\ndef f(x): pass', ['f']),
+        ('def f(x: int = 1, *y: int, z: int, **more: int) -> None: pass', []),
+        ('class A:\n    @classmethod\n    def f(cls) -> None: pass', []),
+        ('@compiled(allocates=True)\ndef f(x): pass', []),
+        ('@check(moves=True)\ndef f(host): pass', []),
+        ('def _f(x): pass\nclass _A:\n    def f(self): pass', []),
+        ('class A:\n    def __enter__(self): pass\n    def _f(self): pass', []),
+    ],
+)
 def test_functions_without_types_are_found(source, names):
     assert untyped(source) == names
 
@@ -133,13 +147,25 @@ def said(tmp_path_factory):
 
     What it found before is kept for all clones of a user; it goes by hashes of sources.
     """
-    pytest.importorskip('mypy')     # on the newest Python only
+    pytest.importorskip('mypy')  # on the newest Python only
     script = tmp_path_factory.mktemp('user') / 'script.py'
     script.write_text(USER)
     answer = subprocess.run(
-        [sys.executable, '-m', 'mypy', '--no-pretty', '--no-error-summary', '--cache-dir',
-         cache_root().with_name('flex_robot_sim_mypy'), 'flex_robot_sim', script],
-        cwd=ROOT, capture_output=True, text=True)
+        [
+            sys.executable,
+            '-m',
+            'mypy',
+            '--no-pretty',
+            '--no-error-summary',
+            '--cache-dir',
+            cache_root().with_name('flex_robot_sim_mypy'),
+            'flex_robot_sim',
+            script,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert answer.returncode in (0, 1), answer.stdout + answer.stderr
     rows = [line.split(':', 2) for line in answer.stdout.splitlines()]
     return [(name, int(number), text) for name, number, text in rows]
@@ -147,8 +173,9 @@ def said(tmp_path_factory):
 
 @pytest.mark.slow
 def test_mypy_finds_no_fault_in_the_package(said):
-    faults = [f'{name}:{line}:{text}' for name, line, text in said
-              if name.startswith('flex_robot_sim')]
+    faults = [
+        f'{name}:{line}:{text}' for name, line, text in said if name.startswith('flex_robot_sim')
+    ]
     if faults:
         pytest.fail('\n'.join(faults), pytrace=False)
 
@@ -162,8 +189,11 @@ def test_a_static_tool_sees_the_types_of_what_a_user_calls(said):
 @pytest.mark.slow
 def test_a_static_tool_reports_what_a_user_gets_wrong(said):
     lines = USER.splitlines()
-    found = [(lines[line - 1], re.search(r' error: .*\[([\w-]+)\]', text))
-             for name, line, text in said if name.endswith('script.py')]
+    found = [
+        (lines[line - 1], re.search(r' error: .*\[([\w-]+)\]', text))
+        for name, line, text in said
+        if name.endswith('script.py')
+    ]
     assert {line: error[1] for line, error in found if error} == REPORTED
 
 

@@ -10,45 +10,86 @@ PACKAGE = ROOT / 'flex_robot_sim'
 # old name -> new name, in the whole package: modules, classes, functions, parameters, attributes,
 # constants and variables
 EVERYWHERE = {
-    'led_drives': 'prescribed_drives', 'LedDrives': 'PrescribedDrives', 'is_led': 'is_prescribed',
-    'not_led': 'uncommanded', 'NOT_LED': 'UNCOMMANDED', 'advance_led': 'advance_prescribed',
-    'tracked': 'tracking_run', 'advance_tracked': 'advance_tracking',
-    'by_address': 'pass_by_pointer', 'kept_code': 'cache', 'compile_ahead': 'parallel_warmup',
-    'held_signals': 'deferred_signals', 'signals_held': 'deferred_signals',
-    'numba_shortcuts': 'typing_rules', 'refining': 'factor_reuse',
-    'damping_together': 'coupled_damping', 'damp_together': 'apply_coupled_damping',
-    'carried_inertia': 'composite_inertia', 'felt_inertia': 'joint_space_inertia',
-    'FeltInertia': 'JointSpaceInertia', 'questions': 'queries', 'Questions': 'Queries',
-    'Scratch': 'ScratchWorkspace', 'carried_state': 'state_transfer', 'laden_arm': 'payload_model',
-    'LadenArm': 'ControllerModel', 'Trials': 'SimulatedTrials', 'trial_moves': 'validation_moves',
-    'led_move': 'closed_loop_move', 'LedMove': 'ClosedLoopMove', 'hand_over': 'bumpless_transfer',
-    'insensitive': 'specified_insensitivity', 'taps': 'fir_coefficients',
-    'pose_follower': 'online_shaper', 'PoseFollower': 'PoseDependentShaper',
-    'shaper_parts': 'shaper_design', 'ShaperParts': 'ShaperSpecification',
-    'set_points': 'shaped_reference', 'SetPoints': 'ShapedReference',
+    'led_drives': 'prescribed_drives',
+    'LedDrives': 'PrescribedDrives',
+    'is_led': 'is_prescribed',
+    'not_led': 'uncommanded',
+    'NOT_LED': 'UNCOMMANDED',
+    'advance_led': 'advance_prescribed',
+    'tracked': 'tracking_run',
+    'advance_tracked': 'advance_tracking',
+    'by_address': 'pass_by_pointer',
+    'kept_code': 'cache',
+    'compile_ahead': 'parallel_warmup',
+    'held_signals': 'deferred_signals',
+    'signals_held': 'deferred_signals',
+    'numba_shortcuts': 'typing_rules',
+    'refining': 'factor_reuse',
+    'damping_together': 'coupled_damping',
+    'damp_together': 'apply_coupled_damping',
+    'carried_inertia': 'composite_inertia',
+    'felt_inertia': 'joint_space_inertia',
+    'FeltInertia': 'JointSpaceInertia',
+    'questions': 'queries',
+    'Questions': 'Queries',
+    'Scratch': 'ScratchWorkspace',
+    'carried_state': 'state_transfer',
+    'laden_arm': 'payload_model',
+    'LadenArm': 'ControllerModel',
+    'Trials': 'SimulatedTrials',
+    'trial_moves': 'validation_moves',
+    'led_move': 'closed_loop_move',
+    'LedMove': 'ClosedLoopMove',
+    'hand_over': 'bumpless_transfer',
+    'insensitive': 'specified_insensitivity',
+    'taps': 'fir_coefficients',
+    'pose_follower': 'online_shaper',
+    'PoseFollower': 'PoseDependentShaper',
+    'shaper_parts': 'shaper_design',
+    'ShaperParts': 'ShaperSpecification',
+    'set_points': 'shaped_reference',
+    'SetPoints': 'ShapedReference',
     'shaper_choice': 'shaper_comparison',
-    'Choice': 'ShaperCandidate', 'kept_rates': 'rate_limiter', 'KeptRates': 'RateLimiter',
+    'Choice': 'ShaperCandidate',
+    'kept_rates': 'rate_limiter',
+    'KeptRates': 'RateLimiter',
     'Holding': 'HoldMonitor',
-    'WeightTable': 'GravityTable', 'excitation': 'chirp_and_step',
+    'WeightTable': 'GravityTable',
+    'excitation': 'chirp_and_step',
     'told_by_slopes': 'identifiable_from_covariance',
     'told_from_before': 'identifiable_from_refit',
-    'onlooker': 'polling_node', 'Onlooker': 'PollingNode',
-    'state_pairs': 'joint_motor_pairing', 'StatePairs': 'JointMotorPairing',
-    'Loop': 'LoopTiming', 'Sampling': 'LoopTiming', 'Timing': 'MeasurementTiming',
-    'Beat': 'RateGate', 'Echo': 'RoundTrip', 'as_built': 'with_realistic_drives',
+    'onlooker': 'polling_node',
+    'Onlooker': 'PollingNode',
+    'state_pairs': 'joint_motor_pairing',
+    'StatePairs': 'JointMotorPairing',
+    'Loop': 'LoopTiming',
+    'Sampling': 'LoopTiming',
+    'Timing': 'MeasurementTiming',
+    'Beat': 'RateGate',
+    'Echo': 'RoundTrip',
+    'as_built': 'with_realistic_drives',
 }
 # fields of the tables of the kernels, and their parameters and variables
 IN_DYNAMICS = {
-    'given': 'prescribed', 'rising': 'base_acceleration', 'law': 'joint_force',
-    'cornered': 'is_nonsmooth', 'ease': 'relaxation', 'felt': 'inertia_scale',
+    'given': 'prescribed',
+    'rising': 'base_acceleration',
+    'law': 'joint_force',
+    'cornered': 'is_nonsmooth',
+    'ease': 'relaxation',
+    'felt': 'inertia_scale',
 }
 # modules whose names are too common as variables
 MODULES = {
-    'control/holding': 'control/hold_monitor', 'control/trials': 'planning/simulated_trials',
-    'control/weight': 'control/gravity_table', 'analysis/about': 'analysis/operating_point',
-    'analysis/borrowed': 'analysis/workspace_pool', 'core/handle': 'jit/array_table',
-    'core/led': 'dynamics/prescribed_run', 'core/screws': 'spatial/screws',
-    'core/validity': 'dynamics/monitors', 'identification/told': 'identification/identifiability',
+    'control/holding': 'control/hold_monitor',
+    'control/trials': 'planning/simulated_trials',
+    'control/weight': 'control/gravity_table',
+    'analysis/about': 'analysis/operating_point',
+    'analysis/borrowed': 'analysis/workspace_pool',
+    'core/handle': 'jit/array_table',
+    'core/led': 'dynamics/prescribed_run',
+    'core/screws': 'spatial/screws',
+    'core/validity': 'dynamics/monitors',
+    'identification/told': 'identification/identifiability',
     'identification/answers': 'identification/uncertainty',
     'identification/start': 'identification/initial_guess',
     'identification/unknowns': 'identification/parameters',
@@ -58,7 +99,8 @@ MODULES = {
     'identification/courses': 'identification/excitation_trajectories',
     'identification/calibrated': 'identification/calibration_priors',
     'control/shaper_tick': 'shaping/online_shaper_kernel',
-    'nodes/reach': 'ros/network_exposure', 'realtime/beat': 'realtime/rate_gate',
+    'nodes/reach': 'ros/network_exposure',
+    'realtime/beat': 'realtime/rate_gate',
 }
 
 
@@ -75,16 +117,21 @@ def names_of(path):
 def old_names(path, names):
     """Return a line for each old name in a module."""
     place = path.relative_to(ROOT)
-    return [f'{place}:{line}: {name}: write {names[name]}'
-            for name, line in names_of(path) if name in names]
+    return [
+        f'{place}:{line}: {name}: write {names[name]}'
+        for name, line in names_of(path)
+        if name in names
+    ]
 
 
-@pytest.mark.parametrize('room', sorted(
-    path.name for path in PACKAGE.iterdir() if (path / '__init__.py').exists()))
+@pytest.mark.parametrize(
+    'room', sorted(path.name for path in PACKAGE.iterdir() if (path / '__init__.py').exists())
+)
 def test_names_are_those_of_the_field(room):
     names = EVERYWHERE | (IN_DYNAMICS if room in ('dynamics', 'model', 'simulation') else {})
-    found = [line for path in sorted((PACKAGE / room).rglob('*.py'))
-             for line in old_names(path, names)]
+    found = [
+        line for path in sorted((PACKAGE / room).rglob('*.py')) for line in old_names(path, names)
+    ]
     assert found == []
 
 

@@ -46,14 +46,20 @@ SURROUNDINGS = """
 @pytest.fixture(autouse=True)
 def as_at_the_start(monkeypatch):
     """Take away what others have left in the environment; return what keeps programs cold."""
-    left = {name: os.environ.get(name) for name in {*os.environ, *ENVIRONMENT}
-            if os.environ.get(name) != ENVIRONMENT.get(name)}
+    left = {
+        name: os.environ.get(name)
+        for name in {*os.environ, *ENVIRONMENT}
+        if os.environ.get(name) != ENVIRONMENT.get(name)
+    }
     for name in {*os.environ} - {*ENVIRONMENT} - {*warm_programs.READ_LATER}:
         monkeypatch.delenv(name)
     for name in {*ENVIRONMENT} - {*warm_programs.READ_LATER}:
         monkeypatch.setenv(name, ENVIRONMENT[name])
-    return {name: value for name, value in left.items()
-            if name not in (*warm_programs.READ_LATER, 'PYTHONPATH')}
+    return {
+        name: value
+        for name, value in left.items()
+        if name not in (*warm_programs.READ_LATER, 'PYTHONPATH')
+    }
 
 
 @pytest.fixture
@@ -65,6 +71,7 @@ def probe(tmp_path, monkeypatch):
     def write(code):
         (tmp_path / 'probe.py').write_text(textwrap.dedent(code), 'utf-8')
         return {'cwd': tmp_path}
+
     return write
 
 
@@ -91,35 +98,60 @@ def told_by(kind, *words, **options):
     return told
 
 
-@pytest.mark.parametrize('variables', [
-    {'PYTHONUNBUFFERED': ''}, {'PYTHONUNBUFFERED': '1', 'ROS_DOMAIN_ID': '7'}], ids=str)
+@pytest.mark.parametrize(
+    'variables',
+    [{'PYTHONUNBUFFERED': ''}, {'PYTHONUNBUFFERED': '1', 'ROS_DOMAIN_ID': '7'}],
+    ids=str,
+)
 @pytest.mark.parametrize('session', [False, True])
 def test_it_finds_around_it_what_it_would_find(probe, variables, session):
     code = SURROUNDINGS.replace('GROUP', str(os.getpgid(0))).replace('PARENT', str(os.getpid()))
     here = probe(f'{code}    sys.stdout.flush(); sys.stdin.read()')
     # without `env`, what libraries have put beside os.environ is handed on, too
-    warm, plain = (told_by(kind, 'a b', '--ä', '', start_new_session=session,
-                           env={**os.environ, **variables}, **here)
-                   for kind in (Program, subprocess.Popen))
+    warm, plain = (
+        told_by(
+            kind,
+            'a b',
+            '--ä',
+            '',
+            start_new_session=session,
+            env={**os.environ, **variables},
+            **here,
+        )
+        for kind in (Program, subprocess.Popen)
+    )
     assert {key: (warm[key], plain[key]) for key in plain if warm[key] != plain[key]} == {}
     assert warm['parent'] and warm['Ctrl-C'] and warm['arguments'][1:] == ['a b', '--ä', '']
 
 
-@pytest.mark.parametrize('code', [
-    'pass', 'sys.exit(3)', 'sys.exit("a line")', '1 / 0', 'os._exit(4)', 'os.abort()',
-    'os.kill(os.getpid(), signal.SIGKILL)', 'os.kill(os.getpid(), signal.SIGTERM)',
-    'os.kill(os.getpid(), signal.SIGINT); time.sleep(60)', 'sys.stdout.close()',
-    'atexit.register(print, "at exit"); threading.Timer(0.01, print, ["of a thread"]).start()',
-    'os.write(1, b"second"); print("first", file=sys.stderr)',
-    'file = open(1, "w", closefd=False); file.write("of a file that nobody closed")',
-    'class Last:\n    __del__ = lambda _: os.write(1, b"of an object that is left")\n'
-    'types = type(sys); sys.modules["late"] = types("late"); sys.modules["late"].it = Last()',
-    'def told():\n    try: import json.tool\n    except Exception as error: print(error)\n'
-    'atexit.register(told)'])
+@pytest.mark.parametrize(
+    'code',
+    [
+        'pass',
+        'sys.exit(3)',
+        'sys.exit("a line")',
+        '1 / 0',
+        'os._exit(4)',
+        'os.abort()',
+        'os.kill(os.getpid(), signal.SIGKILL)',
+        'os.kill(os.getpid(), signal.SIGTERM)',
+        'os.kill(os.getpid(), signal.SIGINT); time.sleep(60)',
+        'sys.stdout.close()',
+        'atexit.register(print, "at exit"); threading.Timer(0.01, print, ["of a thread"]).start()',
+        'os.write(1, b"second"); print("first", file=sys.stderr)',
+        'file = open(1, "w", closefd=False); file.write("of a file that nobody closed")',
+        'class Last:\n    __del__ = lambda _: os.write(1, b"of an object that is left")\n'
+        'types = type(sys); sys.modules["late"] = types("late"); sys.modules["late"].it = Last()',
+        'def told():\n    try: import json.tool\n    except Exception as error: print(error)\n'
+        'atexit.register(told)',
+    ],
+)
 def test_it_ends_as_it_would_end(probe, code):
     here = probe(f'import atexit, os, signal, sys, threading, time\nprint("out")\n{code}')
-    warm, plain = (kind(PROBE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **here)
-                   for kind in (Program, subprocess.Popen))
+    warm, plain = (
+        kind(PROBE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **here)
+        for kind in (Program, subprocess.Popen)
+    )
     (out, err), (plain_out, plain_err) = warm.communicate(), plain.communicate()
     assert (warm.returncode, out) == (plain.returncode, plain_out)
     # a traceback begins in other files
@@ -133,8 +165,10 @@ def test_what_it_shares_is_not_taken_apart_at_its_end_the_one_thing_that_differs
             __del__ = lambda _: os.write(1, b'taken apart')
         shared.it = Last()
         """)
-    assert [kind(PROBE, stdout=subprocess.PIPE, **here).communicate()[0]
-            for kind in (Program, subprocess.Popen)] == [b'', b'taken apart']
+    assert [
+        kind(PROBE, stdout=subprocess.PIPE, **here).communicate()[0]
+        for kind in (Program, subprocess.Popen)
+    ] == [b'', b'taken apart']
 
 
 def test_ahead_of_it_may_stand_what_ends_it_with_its_parent(probe):
@@ -148,8 +182,9 @@ def test_ahead_of_it_may_stand_what_ends_it_with_its_parent(probe):
             it.stdout.readline()
             print(it.pid, open(f'/proc/{{it.pid}}/comm').read().strip(), flush=True)
         """
-    with subprocess.Popen([sys.executable, '-c', textwrap.dedent(code)], text=True,
-                          stdout=subprocess.PIPE, cwd=HERE) as process:
+    with subprocess.Popen(
+        [sys.executable, '-c', textwrap.dedent(code)], text=True, stdout=subprocess.PIPE, cwd=HERE
+    ) as process:
         pid, name = process.stdout.readline().split()
         assert name.encode() == warm_programs.NAME
         process.kill()
@@ -159,8 +194,10 @@ def test_ahead_of_it_may_stand_what_ends_it_with_its_parent(probe):
 def test_one_that_a_program_of_ours_starts_is_as_it_would_be(tmp_path):
     """By -c, as interpreter.py has it: the current folder is of no account."""
     words = [*run_module('flex_robot_sim'), 'check', 'no_such_robot']
-    warm, plain = (kind(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=tmp_path)
-                   for kind in (Program, subprocess.Popen))
+    warm, plain = (
+        kind(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=tmp_path)
+        for kind in (Program, subprocess.Popen)
+    )
     assert is_warm(warm) and not is_warm(plain)
     assert warm.communicate() == plain.communicate() and warm.returncode == plain.returncode == 2
 
@@ -184,16 +221,22 @@ def test_what_a_starter_starts_is_warm_and_its_child(probe, monkeypatch, tmp_pat
 
 def test_a_process_of_tests_is_as_it_would_be():
     """It is told in a line what it is, as pytest-xdist does, and has imported what tests need."""
-    line = ("import __main__, multiprocessing.spawn, sys, threading\n"
-            "print([sys.argv, sys.orig_argv, sys.path, __name__, __main__.__spec__, "
-            "getattr(__main__, '__file__', None), sys.stdin.readline(), "
-            "threading.active_count(), sys.stdout.write_through, "
-            "multiprocessing.spawn.get_preparation_data('it').get('init_main_from_path'), "
-            "open('/proc/self/comm').read()], 'numba' in sys.modules)")
+    line = (
+        'import __main__, multiprocessing.spawn, sys, threading\n'
+        'print([sys.argv, sys.orig_argv, sys.path, __name__, __main__.__spec__, '
+        "getattr(__main__, '__file__', None), sys.stdin.readline(), "
+        'threading.active_count(), sys.stdout.write_through, '
+        "multiprocessing.spawn.get_preparation_data('it').get('init_main_from_path'), "
+        "open('/proc/self/comm').read()], 'numba' in sys.modules)"
+    )
     told = []
     for kind in (Program, subprocess.Popen):
-        with kind([sys.executable, '-u', *warm_programs.WORKER], stdin=subprocess.PIPE,
-                  stdout=subprocess.PIPE, text=True) as process:
+        with kind(
+            [sys.executable, '-u', *warm_programs.WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
             told.append(process.communicate(f'{line!r}\nthe next line\n')[0].rpartition(' '))
         assert process.returncode == 0
     (warm, _, warm_has_numba), (plain, _, plain_has_numba) = told
@@ -201,8 +244,10 @@ def test_a_process_of_tests_is_as_it_would_be():
 
 
 def test_it_is_killed_and_waited_for_as_a_child(probe):
-    here = probe('import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
-                 'print("here", flush=True); signal.pause()')
+    here = probe(
+        'import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
+        'print("here", flush=True); signal.pause()'
+    )
     with Program(PROBE, **PIPES, **here) as process:
         assert process.stdout.readline() == b'here\n' and process.poll() is None
         process.terminate()
@@ -219,15 +264,24 @@ def test_no_library_that_tests_import_keeps_programs_cold(as_at_the_start):
 
 
 def test_two_of_them_draw_different_numbers(probe):
-    here = probe('import json, random, sys, uuid; import numpy as np\nprint(json.dumps('
-                 '[random.random(), np.random.rand(), str(uuid.uuid4())]), flush=True)\n'
-                 'sys.stdin.read()')
+    here = probe(
+        'import json, random, sys, uuid; import numpy as np\nprint(json.dumps('
+        '[random.random(), np.random.rand(), str(uuid.uuid4())]), flush=True)\n'
+        'sys.stdin.read()'
+    )
     assert not {*told_by(Program, **here)} & {*told_by(Program, **here)}
 
 
-@pytest.mark.parametrize('options', [
-    {'env': {**os.environ, 'NUMBA_CACHE_DIR': '/nowhere'}}, {'preexec_fn': os.getpid},
-    {'umask': 0o77}, {'restore_signals': False}], ids=lambda options: [*options][0])
+@pytest.mark.parametrize(
+    'options',
+    [
+        {'env': {**os.environ, 'NUMBA_CACHE_DIR': '/nowhere'}},
+        {'preexec_fn': os.getpid},
+        {'umask': 0o77},
+        {'restore_signals': False},
+    ],
+    ids=lambda options: [*options][0],
+)
 def test_who_asks_for_more_than_a_fork_can_give_gets_a_start_of_its_own(probe, options):
     here = probe('import sys; sys.stdin.read()')
     with Program(PROBE, **PIPES, **here, **options) as process:
@@ -260,14 +314,21 @@ def test_programs_start_by_themselves_where_the_warm_process_has_died(own_warm_p
 
 
 def test_the_warm_process_goes_with_who_was_killed():
-    code = ('import os, sys, warm_programs\n'
-            'words = [sys.executable, "-m", "flex_robot_sim", "--version"]\n'
-            'done = warm_programs.run(words)\n'
-            'warm, = warm_programs._processes\n'
-            'print(done.returncode, warm.process.pid, flush=True)\n'
-            'sys.stdin.read()')
-    with subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE, text=True,
-                          stdout=subprocess.PIPE, cwd=HERE) as process:
+    code = (
+        'import os, sys, warm_programs\n'
+        'words = [sys.executable, "-m", "flex_robot_sim", "--version"]\n'
+        'done = warm_programs.run(words)\n'
+        'warm, = warm_programs._processes\n'
+        'print(done.returncode, warm.process.pid, flush=True)\n'
+        'sys.stdin.read()'
+    )
+    with subprocess.Popen(
+        [sys.executable, '-c', code],
+        stdin=subprocess.PIPE,
+        text=True,
+        stdout=subprocess.PIPE,
+        cwd=HERE,
+    ) as process:
         returned, pid = map(int, process.stdout.readline().split())
         assert returned == 0 and Path(f'/proc/{pid}').exists()
         process.kill()

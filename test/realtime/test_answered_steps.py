@@ -24,5 +24,7 @@ def test_a_step_that_no_command_answers_is_reported_once_until_a_command_comes(m
     assert [step(2), step(3), step(4)] == [1, 1, 1]
     steps.note_command(None)
     assert step(5) == 2
-    assert events.get() == ('warning', 'no command answered a single step for 0.1 s: steps no '
-                                       'longer wait for one')
+    assert events.get() == (
+        'warning',
+        'no command answered a single step for 0.1 s: steps no longer wait for one',
+    )

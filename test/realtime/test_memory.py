@@ -29,7 +29,8 @@ print(first, *(touch() for _ in range(3)))
 
 
 def test_reserved_blocks_cost_no_page_faults():
-    run = subprocess.run([sys.executable, '-c', PROGRAM], check=True, capture_output=True,
-                         text=True)
+    run = subprocess.run(
+        [sys.executable, '-c', PROGRAM], check=True, capture_output=True, text=True
+    )
     first, *later = map(int, run.stdout.split())
     assert first > 0.9 * COUNT * SIZE / resource.getpagesize() and max(later) < 0.1 * first

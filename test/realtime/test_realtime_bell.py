@@ -5,7 +5,7 @@ import time
 
 from flex_robot_sim.realtime.bell import Bell
 
-PATIENCE = 150.0        # with a thread that waits                                          [s]
+PATIENCE = 150.0  # with a thread that waits                                          [s]
 
 
 def waited(bell, seconds):
@@ -29,6 +29,7 @@ def test_a_ring_wakes_who_waits():
     def listen():
         bell.wait(PATIENCE)
         heard.set()
+
     began = time.monotonic()
     threading.Thread(target=listen, daemon=True).start()
     assert not heard.wait(0.05)

@@ -50,21 +50,24 @@ def test_efforts_beyond_a_limit_are_cut_and_counted(inbox):
     assert inbox.limited == 1
 
 
-@pytest.mark.parametrize('names, efforts, message', [
-    (['hip'], [1.0], 'no joint "hip". Known: waist, shoulder, elbow'),
-    (['waist', 'waist'], [1.0, 1.0], 'each joint must be named once'),
-    ([], [], 'it names no joint'),
-    (['waist', 'elbow'], [1.0], '1 efforts for 2 joints. Give one effort per name'),
-    (['waist', 'elbow'], [1.0, np.nan], 'the effort of "elbow" is not finite'),
-    (['waist'], [-np.inf], 'the effort of "waist" is not finite'),
-])
+@pytest.mark.parametrize(
+    'names, efforts, message',
+    [
+        (['hip'], [1.0], 'no joint "hip". Known: waist, shoulder, elbow'),
+        (['waist', 'waist'], [1.0, 1.0], 'each joint must be named once'),
+        ([], [], 'it names no joint'),
+        (['waist', 'elbow'], [1.0], '1 efforts for 2 joints. Give one effort per name'),
+        (['waist', 'elbow'], [1.0, np.nan], 'the effort of "elbow" is not finite'),
+        (['waist'], [-np.inf], 'the effort of "waist" is not finite'),
+    ],
+)
 def test_an_unusable_command_is_refused_and_changes_nothing(inbox, names, efforts, message):
     inbox.offer(NAMES, [1.0, 2.0, 3.0], now=0.0)
     with pytest.raises(CommandError) as caught:
         inbox.offer(names, efforts, now=0.05)
     assert str(caught.value) == message
     assert inbox.efforts(0.09) == (1.0, 2.0, 3.0)
-    assert not any(inbox.efforts(0.11))        # nor does it count as a sign of life
+    assert not any(inbox.efforts(0.11))  # nor does it count as a sign of life
     assert (inbox.accepted, inbox.refused) == (1, 1)
 
 

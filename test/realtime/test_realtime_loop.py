@@ -37,6 +37,7 @@ def make_loop(arm):
         clock = Clock()
         loop = SimulationLoop(frs.Simulation(arm), LoopSettings(**settings), limits, clock)
         return loop, clock
+
     return make
 
 
@@ -56,7 +57,7 @@ def lines(loop):
 def test_real_time_passes_as_the_clock_does(make_loop):
     loop, clock = make_loop()
     run_until(loop, clock, 50.5)
-    assert loop.simulation.time == pytest.approx(0.5, abs=1.5e-3)       # one period of 1 ms
+    assert loop.simulation.time == pytest.approx(0.5, abs=1.5e-3)  # one period of 1 ms
     assert (loop.overruns, loop.deadline_misses, loop.pacer.dropped) == (0, 0, 0.0)
 
 
@@ -151,7 +152,7 @@ def test_lockstep_is_the_same_as_a_plain_simulation_bit_for_bit(make_loop, arm):
     for k in range(200):
         efforts = [3.0 * np.sin(0.1 * k), np.cos(0.1 * k)]
         loop.command(HOLD[0], efforts)
-        clock.now += 0.7                    # how long the controller takes does not matter
+        clock.now += 0.7  # how long the controller takes does not matter
         loop.turn()
         plain.effort = [0.0, *efforts]
         plain.step()
@@ -238,7 +239,7 @@ def test_a_lost_state_stops_says_so_keeps_the_last_good_one_and_ends_with_a_rese
     assert loop.state == FAILED and np.isfinite(loop.simulation.q).all()
     assert np.allclose(loop.simulation.q, good, atol=1e-3)
     assert np.isfinite(sent).all()
-    (level, line), = [event for event in lines(loop) if event[0] == 'error']
+    ((level, line),) = [event for event in lines(loop) if event[0] == 'error']
     assert 'not finite' in line and line.endswith('Call the reset service to go on')
     for action in (loop.step, loop.pause, loop.resume):
         with pytest.raises(SimulationError, match='the state was lost: call reset'):
@@ -262,12 +263,13 @@ def test_outputs_come_at_their_rates_and_again_when_nothing_moves(make_loop):
     def count(rate):
         def note(simulation, effort):
             counts[rate] += 1
+
         return note
 
     outputs = {rate: loop.add_output(rate, count(rate)) for rate in counts}
     run_until(loop, clock, 51.0)
     assert counts[500.0] == pytest.approx(500, abs=1) and counts[0.0] == 0
-    assert counts[30.0] == pytest.approx(30, abs=1)     # every 33 periods of 1 ms
+    assert counts[30.0] == pytest.approx(30, abs=1)  # every 33 periods of 1 ms
     outputs[500.0].set_rate(100.0)
     run_until(loop, clock, 52.0)
     assert counts[500.0] == pytest.approx(600, abs=2)
@@ -284,12 +286,13 @@ def test_lockstep_sends_what_is_answered_every_period_and_all_else_at_its_rate(m
     def count(name):
         def note(simulation, effort):
             counts[name] += 1
+
         return note
 
     loop.add_output(500.0, count('a'), is_answered=True)
     loop.add_output(100.0, count('b'))
     loop.add_output(0.0, count('c'), is_answered=True)
-    for _ in range(200):            # of 1 ms
+    for _ in range(200):  # of 1 ms
         loop.command(*HOLD)
         loop.turn()
     assert counts == {'a': 200, 'b': 20, 'c': 0}
@@ -317,20 +320,28 @@ def test_a_request_that_was_not_served_in_time_is_never_carried_out(arm):
         assert begun.wait(10.0)
         with pytest.raises(SimulationError) as caught:
             loop.call(fail, timeout=0.05)
-        assert str(caught.value) == ('the simulation was busy for 0.05 s, so this was not done. '
-                                     'Ask again')
+        assert str(caught.value) == (
+            'the simulation was busy for 0.05 s, so this was not done. Ask again'
+        )
         go_on.set()
         first.join(10.0)
-        assert answers == ['late']              # it had begun, so its answer is waited for
+        assert answers == ['late']  # it had begun, so its answer is waited for
         assert loop.call(lambda: 'in time') == 'in time' and not done and loop.crash is None
     finally:
         go_on.set()
         loop.stop()
 
 
-@pytest.mark.parametrize('rate, step, jitter', [
-    (50.0, 2e-3, 0.0), (50.0, 2e-3, 5e-4), (30.0, 1e-3, 0.0), (50.0, 0.015, 1e-3),
-    (50.0, 0.02, 1e-6)])
+@pytest.mark.parametrize(
+    'rate, step, jitter',
+    [
+        (50.0, 2e-3, 0.0),
+        (50.0, 2e-3, 5e-4),
+        (30.0, 1e-3, 0.0),
+        (50.0, 0.015, 1e-3),
+        (50.0, 0.02, 1e-6),
+    ],
+)
 def test_a_beat_keeps_its_rate_however_often_it_is_asked(rate, step, jitter):
     beat, rng, seconds = RateGate(rate), np.random.default_rng(1), 20.0
     times = np.arange(0.0, seconds, step)
@@ -343,7 +354,16 @@ def test_a_beat_keeps_its_rate_however_often_it_is_asked(rate, step, jitter):
 def test_a_beat_begins_anew_after_a_gap_and_where_time_jumps_back():
     beat = RateGate(10.0)
     assert [beat.is_due(now) for now in (5.0, 5.05, 5.1, 9.0, 9.05, 9.1, 1.0, 1.05, 1.1)] == [
-        True, False, True, True, False, True, True, False, True]
+        True,
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_the_controller_inside_replaces_commands(make_loop):
@@ -406,7 +426,7 @@ def test_wall_time_and_steps_are_those_of_the_periods(make_loop):
     assert (loop.wall_time, loop.steps) == (0.0, 0)
     run_until(loop, clock, 50.5)
     assert loop.steps == round(loop.simulation.time / 1e-3)
-    assert loop.wall_time == pytest.approx(loop.simulation.time - 2e-3, abs=2e-4)   # 0.1 ms turns
+    assert loop.wall_time == pytest.approx(loop.simulation.time - 2e-3, abs=2e-4)  # 0.1 ms turns
 
 
 def test_an_arm_that_waits_stands_still_until_the_first_command_and_makes_nothing_up(make_loop):
@@ -416,8 +436,8 @@ def test_an_arm_that_waits_stands_still_until_the_first_command_and_makes_nothin
     loop.command(*HOLD)
     run_until(loop, clock, 50.6)
     assert loop.state == RUNNING
-    assert loop.simulation.time == pytest.approx(0.1, abs=1.5e-3)       # one period of 1 ms
-    run_until(loop, clock, 51.2)    # the commands end, and it goes on
+    assert loop.simulation.time == pytest.approx(0.1, abs=1.5e-3)  # one period of 1 ms
+    run_until(loop, clock, 51.2)  # the commands end, and it goes on
     assert loop.state == RUNNING and loop.commands.is_stale
 
 
@@ -425,7 +445,7 @@ def test_an_arm_that_waits_can_be_let_go_or_paused_by_hand_too(make_loop):
     loop, clock = make_loop(wait_for_command=True)
     loop.resume()
     run_until(loop, clock, 50.1)
-    assert loop.simulation.time == pytest.approx(0.1, abs=1.5e-3)       # one period of 1 ms
+    assert loop.simulation.time == pytest.approx(0.1, abs=1.5e-3)  # one period of 1 ms
     loop, clock = make_loop(wait_for_command=True)
     loop.pause()
     loop.command(*HOLD)
@@ -448,12 +468,12 @@ def test_outputs_tell_the_effort_that_the_motor_gives_and_not_the_command():
     loop, told = SimulationLoop(simulation, LoopSettings(), LIMITS, Clock()), []
     loop.add_output(1000.0, lambda _, effort: told.append(effort.tolist()))
     loop.command(['waist'], [8.0])
-    waist = [0, frs.actuated_coordinates(arm)[0]]         # link and rotor
+    waist = [0, frs.actuated_coordinates(arm)[0]]  # link and rotor
 
     def momentum():
         return (frs.mass_matrix(arm, simulation.q)[waist] @ simulation.v).sum()
 
-    for rate, given in ((0.0, 8.0), (3.5, 0.0)):        # the URDF allows it 3 rad/s
+    for rate, given in ((0.0, 8.0), (3.5, 0.0)):  # the URDF allows it 3 rad/s
         simulation.set_state(v=[rate, 0.0, 0.0])
         before = momentum()
         loop.step() if loop.state == PAUSED else loop.turn()

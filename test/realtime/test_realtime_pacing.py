@@ -47,7 +47,7 @@ def test_what_is_left_of_a_period_goes_by_at_the_new_pace():
     pacer.restart(0.0)
     pacer.count()
     assert pacer.deadline == pytest.approx(1000.0)
-    pacer.set_factor(1.0, 250.0)            # a quarter of it is over
+    pacer.set_factor(1.0, 250.0)  # a quarter of it is over
     assert pacer.deadline == pytest.approx(250.0 + 0.75e-3, abs=1e-12)
 
 
@@ -71,11 +71,11 @@ def test_an_echo_is_timed_once_and_only_for_what_was_sent():
     echo = RoundTrip(states=2)
     for stamp in (1, 2, 3):
         echo.sent(stamp, now=float(stamp))
-    assert not echo.answered(1, now=9.0)        # forgotten: two are remembered
+    assert not echo.answered(1, now=9.0)  # forgotten: two are remembered
     assert echo.answered(3, now=3.5) and not echo.answered(3, now=4.0)
     assert not echo.answered(7, now=9.0)
     assert echo.delays.counts.sum() == 1
-    assert echo.delays.quantile(1.0) == pytest.approx(0.5, rel=0.023)      # the width of a bin
+    assert echo.delays.quantile(1.0) == pytest.approx(0.5, rel=0.023)  # the width of a bin
 
 
 def test_a_histogram_knows_the_quantiles_of_all_times_to_a_bin():
@@ -95,7 +95,7 @@ def test_a_histogram_leaves_out_what_was_there_before():
     before = histogram.counts.copy()
     assert np.isnan(histogram.quantile(0.5, before))
     histogram.add(1e-3)
-    assert histogram.quantile(0.5, before) == pytest.approx(1e-3, rel=0.023)    # a bin
+    assert histogram.quantile(0.5, before) == pytest.approx(1e-3, rel=0.023)  # a bin
 
 
 def test_a_histogram_takes_what_is_beyond_its_bins():

@@ -11,13 +11,7 @@ pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.recording.mcap_file import RecordingWriter
-from flex_robot_sim.recording.messages import (
-    JOINT_STATE,
-    TEXT,
-    TEXTS,
-    joint_state,
-    text,
-)
+from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
 
 ROWS = np.random.default_rng(5).normal(size=(40, 4))
 FIRST, STEP = 1_700_000_000_000_000_000, 2_000_000
@@ -28,14 +22,18 @@ def recording(tmp_path, monkeypatch):
     """Two topics; one message of joint states has no velocities, and one comes too early."""
     monkeypatch.chdir(tmp_path)
     writer = RecordingWriter('run.mcap', {})
-    writer.write(writer.topic('/robot_description', TEXT, TEXTS[TEXT], True), FIRST,
-                 text('<robot>\n"a", b</robot>'))
+    writer.write(
+        writer.topic('/robot_description', TEXT, TEXTS[TEXT], True),
+        FIRST,
+        text('<robot>\n"a", b</robot>'),
+    )
     topic = writer.topic('/left/joint_states', JOINT_STATE, TEXTS[JOINT_STATE])
     for k in [*range(1, 10), 0, *range(10, 40)]:
         stamp = FIRST + k * STEP
         row = ROWS[k]
-        writer.write(topic, stamp, joint_state(stamp, ['b', 'a/z_1'], row[:2],
-                                               [] if k == 3 else row[2:]))
+        writer.write(
+            topic, stamp, joint_state(stamp, ['b', 'a/z_1'], row[:2], [] if k == 3 else row[2:])
+        )
     writer.close()
     return 'run.mcap'
 
@@ -59,8 +57,9 @@ def test_numpy_holds_every_number(recording):
     with np.load('run.npz') as data:
         assert np.array_equal(data['left.joint_states/position/a/z_1'], ROWS[:, 1])
         velocity = data['left.joint_states/velocity/a/z_1']
-        assert math.isnan(velocity[3]) and np.array_equal(np.delete(velocity, 3),
-                                                          np.delete(ROWS[:, 3], 3))
+        assert math.isnan(velocity[3]) and np.array_equal(
+            np.delete(velocity, 3), np.delete(ROWS[:, 3], 3)
+        )
         assert not any(name.startswith('robot') for name in data)
 
 
@@ -80,12 +79,21 @@ def test_a_recording_of_somebody_else_is_read(tmp_path, monkeypatch):
     header = of['std_msgs/msg/Header'](stamp=time, frame_id='w')
     vectors = [of['geometry_msgs/msg/Vector3'](x=float(k), y=2.0, z=3.0) for k in range(2)]
     wrench = of['geometry_msgs/msg/WrenchStamped'](
-        header=header, wrench=of['geometry_msgs/msg/Wrench'](force=vectors[0], torque=vectors[1]))
+        header=header, wrench=of['geometry_msgs/msg/Wrench'](force=vectors[0], torque=vectors[1])
+    )
     item = of['diagnostic_msgs/msg/KeyValue']
-    array = of['diagnostic_msgs/msg/DiagnosticArray'](header=header, status=[
-        of['diagnostic_msgs/msg/DiagnosticStatus'](
-            level=1, name='arm', message='late', hardware_id='x',
-            values=[item(key='late [ms]', value='4.5'), item(key='state', value='ok')])])
+    array = of['diagnostic_msgs/msg/DiagnosticArray'](
+        header=header,
+        status=[
+            of['diagnostic_msgs/msg/DiagnosticStatus'](
+                level=1,
+                name='arm',
+                message='late',
+                hardware_id='x',
+                values=[item(key='late [ms]', value='4.5'), item(key='state', value='ok')],
+            )
+        ],
+    )
     monkeypatch.chdir(tmp_path)
     plugin = rosbag2.StoragePlugin.MCAP
     with rosbag2.Writer('bag', version=9, storage_plugin=plugin) as bag:
@@ -109,16 +117,25 @@ def test_json_says_what_was_written(recording, capsys):
     assert facts['topics']['/left/joint_states']['rows'] == 40
 
 
-@pytest.mark.parametrize('words, line', [
-    (['missing.mcap'], 'missing.mcap: cannot be read: No such file or directory.'),
-    (['run.mcap', '--topics', 'x'], 'there is no topic x in the recording'),
-    (['run.mcap', '--output', '.'],
-     '--output .: exists already. Name another one, or replace it by --force.'),
-    (['run.mcap', '--output', 'a/b'],
-     'a/b: is in a folder that does not exist. Name another place by --output.'),
-    (['run.mcap', '--format', 'numpy', '--output', 'x.csv'],
-     'x.csv: NumPy reads .npz. Name such a file by --output.'),
-])
+@pytest.mark.parametrize(
+    'words, line',
+    [
+        (['missing.mcap'], 'missing.mcap: cannot be read: No such file or directory.'),
+        (['run.mcap', '--topics', 'x'], 'there is no topic x in the recording'),
+        (
+            ['run.mcap', '--output', '.'],
+            '--output .: exists already. Name another one, or replace it by --force.',
+        ),
+        (
+            ['run.mcap', '--output', 'a/b'],
+            'a/b: is in a folder that does not exist. Name another place by --output.',
+        ),
+        (
+            ['run.mcap', '--format', 'numpy', '--output', 'x.csv'],
+            'x.csv: NumPy reads .npz. Name such a file by --output.',
+        ),
+    ],
+)
 def test_wrong_use_is_one_line(recording, capsys, words, line):
     assert main(['export', *words]) == 2
     assert capsys.readouterr().err == f'flexsim export: {line}\n'
@@ -135,5 +152,6 @@ def test_a_type_that_cannot_be_read_costs_only_its_topic(recording, capsys):
     assert streams.err == (
         'flexsim export: note: /odd is left out: type a/wstring is not defined\n'
         'flexsim export: note: 1 messages of /text are left out: they are no '
-        'std_msgs/msg/String\n')
+        'std_msgs/msg/String\n'
+    )
     assert 'odd_csv' in streams.out

@@ -17,7 +17,7 @@ FOLDER = ROOT / 'config' / 'layouts'
 PAGE = (ROOT / 'docs' / 'ros.md').read_text('utf-8')
 # what a simulation does not send, of the type of what it does
 ELSEWHERE = {'/controller/target': '/joint_states'}
-DRAWN = {'/bending_markers', '/diagnostics'}        # by panels that take whole topics
+DRAWN = {'/bending_markers', '/diagnostics'}  # by panels that take whole topics
 
 
 @pytest.fixture(scope='module')
@@ -35,8 +35,9 @@ def messages(tmp_path_factory):
 
 def test_every_path_of_foxglove_leads_to_a_number(messages):
     layout = json.loads((FOLDER / 'foxglove.json').read_text())
-    paths = [item['value'] for panel in layout['configById'].values()
-             for item in panel.get('paths', ())]
+    paths = [
+        item['value'] for panel in layout['configById'].values() for item in panel.get('paths', ())
+    ]
     assert len(paths) > 10
     for path in paths:
         topic, _, rest = path.partition('.')
@@ -51,19 +52,21 @@ def test_every_panel_of_foxglove_is_placed_once():
 
     def leaves(part):
         return [part] if isinstance(part, str) else leaves(part['first']) + leaves(part['second'])
+
     assert sorted(leaves(layout['layout'])) == sorted(layout['configById'])
 
 
 def test_every_curve_of_plotjuggler_is_a_number_of_a_joint_or_of_a_field(messages):
     from xml.etree import ElementTree
 
-    curves = [curve.get('name') for curve in ElementTree.parse(
-        FOLDER / 'plotjuggler.xml').iter('curve')]
+    curves = [
+        curve.get('name') for curve in ElementTree.parse(FOLDER / 'plotjuggler.xml').iter('curve')
+    ]
     assert len(curves) > 10
     for curve in curves:
         topic = next(name for name in messages if curve.startswith(f'{name}/'))
-        value, rest = messages[topic], curve[len(topic) + 1:]
-        if 'name' in value:         # joint states are split by the names in them
+        value, rest = messages[topic], curve[len(topic) + 1 :]
+        if 'name' in value:  # joint states are split by the names in them
             name, _, field = rest.rpartition('/')
             value = value[field][value['name'].index(name)]
         else:

@@ -9,13 +9,7 @@ import pytest
 pytest.importorskip('mcap')
 
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
-from flex_robot_sim.recording.messages import (
-    JOINT_STATE,
-    TEXT,
-    TEXTS,
-    joint_state,
-    text,
-)
+from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
 from flex_robot_sim.util.exceptions import UsageError
 
 NAMES = ['shoulder', 'elbow']
@@ -26,8 +20,11 @@ def write_some(path, count, flush=0):
     writer = RecordingWriter(path, {'robot': 'two_link'})
     writer.write(writer.topic('/robot_description', TEXT, TEXTS[TEXT], True), 1, text('<robot/>'))
     for k in range(1, count + 1):
-        writer.write(writer.topic('/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]),
-                     k * 2_000_000, joint_state(k * 2_000_000, NAMES, [k, -k], [0.5 * k, 0.0]))
+        writer.write(
+            writer.topic('/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]),
+            k * 2_000_000,
+            joint_state(k * 2_000_000, NAMES, [k, -k], [0.5 * k, 0.0]),
+        )
         if flush and k % flush == 0:
             writer.flush()
     writer.close()
@@ -52,8 +49,11 @@ def test_rosbags_reads_it(path):
     with reader_of.AnyReader([path]) as reader:
         topics = {item.topic: item.msgtype for item in reader.connections}
         assert topics == {'/robot_description': TEXT, '/joint_states': JOINT_STATE}
-        rows = [(time, reader.deserialize(data, item.msgtype))
-                for item, time, data in reader.messages() if item.topic == '/joint_states']
+        rows = [
+            (time, reader.deserialize(data, item.msgtype))
+            for item, time, data in reader.messages()
+            if item.topic == '/joint_states'
+        ]
         latched = next(item for item in reader.connections if item.msgtype == TEXT)
         assert latched.ext.offered_qos_profiles[0].durability.name == 'TRANSIENT_LOCAL'
     assert [time for time, _ in rows] == [2_000_000 * k for k in range(1, 1001)]
@@ -84,26 +84,31 @@ def test_a_file_that_is_cut_off_anywhere_keeps_all_but_its_last_chunk(path):
         reader = RecordingReader(path)
         counts.append(len(list(reader)))
         if counts[-1] < 1001:
-            assert reader.notes == [
-                f'{path} is cut off or damaged at {size} of {size} bytes; what stands before is '
-                'read'] or 'cut off' in reader.notes[0]
+            assert (
+                reader.notes
+                == [
+                    f'{path} is cut off or damaged at {size} of {size} bytes; what stands before '
+                    'is read'
+                ]
+                or 'cut off' in reader.notes[0]
+            )
     assert counts == sorted(counts) and counts[-1] == 1001
-    assert set(counts) >= {101, 501, 901}      # chunks of a hundred
+    assert set(counts) >= {101, 501, 901}  # chunks of a hundred
 
 
 def test_a_damaged_chunk_costs_only_itself(path):
     data = bytearray(path.read_bytes())
-    data[len(data) // 3:len(data) // 3 + 8] = b'8 bytes!'
+    data[len(data) // 3 : len(data) // 3 + 8] = b'8 bytes!'
     path.write_bytes(data)
     reader = RecordingReader(path)
     assert len(list(reader)) == 901
     assert reader.notes == [f'1 chunks of {path} are damaged and left out']
 
 
-@pytest.mark.parametrize('end', [15, 2])        # of the data, of the file
+@pytest.mark.parametrize('end', [15, 2])  # of the data, of the file
 def test_an_end_where_none_can_be_is_told(path, end):
     whole = path.read_bytes()
-    path.write_bytes(whole[:len(whole) // 2] + bytes([end]) * len(whole))
+    path.write_bytes(whole[: len(whole) // 2] + bytes([end]) * len(whole))
     reader = RecordingReader(path)
     assert len(list(reader)) < 1001
     assert 'cut off or damaged' in reader.notes[0]
@@ -119,13 +124,25 @@ def test_a_file_with_wrong_bytes_is_read_without_a_crash(path, seed):
     assert len(list(RecordingReader(path))) <= 1001
 
 
-@pytest.mark.parametrize('start, line', [
-    (b'SQLite format 3', 'this is a bag of SQLite. Convert it to MCAP, by `ros2 bag convert` for '
-                         'instance.'),
-    (b'time,position', 'this is no recording. Name an MCAP file, as flexsim simulate '
-                       '--output and ros2 bag write them.'),
-    (b'', 'this is no recording. Name an MCAP file, as flexsim simulate --output and ros2 bag '
-          'write them.')])
+@pytest.mark.parametrize(
+    'start, line',
+    [
+        (
+            b'SQLite format 3',
+            'this is a bag of SQLite. Convert it to MCAP, by `ros2 bag convert` for instance.',
+        ),
+        (
+            b'time,position',
+            'this is no recording. Name an MCAP file, as flexsim simulate '
+            '--output and ros2 bag write them.',
+        ),
+        (
+            b'',
+            'this is no recording. Name an MCAP file, as flexsim simulate --output and ros2 bag '
+            'write them.',
+        ),
+    ],
+)
 def test_what_is_no_recording_is_refused(tmp_path, start, line):
     path = tmp_path / 'x.mcap'
     path.write_bytes(start)
@@ -141,14 +158,16 @@ def test_a_folder_of_ros2_bag_is_read(path):
 def test_a_full_disk_is_one_line():
     with pytest.raises(UsageError) as error:
         write_some('/dev/full', 1000)
-    assert str(error.value) == ('/dev/full: cannot be written: No space left on device; nothing '
-                                'is in it.')
+    assert str(error.value) == (
+        '/dev/full: cannot be written: No space left on device; nothing is in it.'
+    )
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
 def test_what_a_disk_had_room_for_is_kept(tmp_path):
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', tmp_path],
-                      capture_output=True).returncode:
+    if subprocess.run(
+        ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', tmp_path], capture_output=True
+    ).returncode:
         pytest.skip('this machine lets nobody mount')
     try:
         path = tmp_path / 'run.mcap'

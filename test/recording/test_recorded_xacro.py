@@ -32,12 +32,17 @@ def test_the_xacro_of_a_file_that_the_user_names_is_run(tmp_path, mark):
     assert mark.exists()
 
 
-@pytest.mark.parametrize('words', [
-    ('report', '{run}', '--output', '{folder}/page.html'),
-    ('export', '{run}', '--output', '{folder}/tables'),
-    ('compare', '{run}', '{run}', '--output', '{folder}/both.html'),
-    ('shape', '--log', '{run}'),
-    ('identify', '{run}', 'single_link', '--free', 'stiffness')], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('report', '{run}', '--output', '{folder}/page.html'),
+        ('export', '{run}', '--output', '{folder}/tables'),
+        ('compare', '{run}', '{run}', '--output', '{folder}/both.html'),
+        ('shape', '--log', '{run}'),
+        ('identify', '{run}', 'single_link', '--free', 'stiffness'),
+    ],
+    ids=lambda words: words[0],
+)
 def test_no_command_runs_the_xacro_of_a_recording(words, recording, mark, capsys):
     code = main([word.format(run=recording, folder=recording.parent) for word in words])
     assert code in (0, 2) and not mark.exists()

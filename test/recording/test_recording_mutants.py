@@ -13,16 +13,20 @@ pytest.importorskip('mcap')
 
 import recording_mutants as mutants
 
-MOST_MEMORY = 600       # of a process with matplotlib, Numba and both commands [MB]
+MOST_MEMORY = 600  # of a process with matplotlib, Numba and both commands [MB]
 
 
 @pytest.mark.slow
 def test_damaged_recordings_end_in_one_line_or_are_read(recording_mutants):
     seed, count = recording_mutants
     done = subprocess.run(
-        [sys.executable, mutants.__file__, str(seed), str(count)], capture_output=True, text=True,
-        timeout=120 + 20 * count, cwd=Path(mutants.__file__).parent,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)})
+        [sys.executable, mutants.__file__, str(seed), str(count)],
+        capture_output=True,
+        text=True,
+        timeout=120 + 20 * count,
+        cwd=Path(mutants.__file__).parent,
+        env={**os.environ, 'PYTHONPATH': str(ROOT)},
+    )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     failures, peak = re.search(r'(\d+) failures, peak (\d+) MB', done.stdout).groups()
     assert int(failures) == 0 and int(peak) < MOST_MEMORY

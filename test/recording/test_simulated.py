@@ -14,8 +14,16 @@ from flex_robot_sim.reports.recorded_run import read_run
 from flex_robot_sim.reports.tip_vibration import recorded_servo_gains
 from flex_robot_sim.util.exceptions import UsageError
 
-WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
-         '0.03']
+WORDS = [
+    'simulate',
+    'single_link',
+    '--effort',
+    'motor=sine:0.5@3',
+    '--start',
+    '0.3',
+    '--seconds',
+    '0.03',
+]
 
 
 @pytest.fixture(scope='module')
@@ -42,22 +50,33 @@ def test_it_holds_what_the_table_holds(files):
 
 
 def test_the_recorded_robot_makes_the_recorded_pose(files):
-    tables = {item.topic.name: item for item in read_tables(
-        RecordingReader(files / 'run.mcap')).tables}
+    tables = {
+        item.topic.name: item for item in read_tables(RecordingReader(files / 'run.mcap')).tables
+    }
     arm = frs.load(str(tables['/robot_description'].columns['data'][0]))
     simulation = frs.Simulation(arm)
-    simulation.set_state(q=[
-        tables[topic].columns[name][-1] for topic in ('/joint_states', '/motor_states',
-                                                      '/flex_states') if topic in tables
-        for name in tables[topic].columns if name.startswith('position/')])
+    simulation.set_state(
+        q=[
+            tables[topic].columns[name][-1]
+            for topic in ('/joint_states', '/motor_states', '/flex_states')
+            if topic in tables
+            for name in tables[topic].columns
+            if name.startswith('position/')
+        ]
+    )
     tool = tables['/tool_pose'].columns
     assert [tool[f'pose/position/{axis}'][-1] for axis in 'xyz'] == pytest.approx(
-        simulation.pose('tool')[:3, 3], abs=1e-12)
+        simulation.pose('tool')[:3, 3], abs=1e-12
+    )
 
 
-@pytest.mark.parametrize('name, line', [
-    ('full.mcap', ': cannot be written: No space left on device; nothing is in it.'),
-    ('full.csv', ': cannot be written: No space left on device.')])
+@pytest.mark.parametrize(
+    'name, line',
+    [
+        ('full.mcap', ': cannot be written: No space left on device; nothing is in it.'),
+        ('full.csv', ': cannot be written: No space left on device.'),
+    ],
+)
 def test_a_full_disk_leaves_the_figures(tmp_path, capsys, name, line):
     path = tmp_path / name
     path.symlink_to('/dev/full')
@@ -69,8 +88,24 @@ def test_a_full_disk_leaves_the_figures(tmp_path, capsys, name, line):
 
 def test_a_move_has_its_target_and_what_the_servo_was(tmp_path, capsys):
     path, step = tmp_path / 'move.mcap', 0.4
-    words = ['simulate', 'single_link', '--to', f'{step}', '--within', '0.5', '--payload', '0.2',
-             '--stiffness', '40', '--damping', '2', '--seconds', '1.5', '--output', str(path)]
+    words = [
+        'simulate',
+        'single_link',
+        '--to',
+        f'{step}',
+        '--within',
+        '0.5',
+        '--payload',
+        '0.2',
+        '--stiffness',
+        '40',
+        '--damping',
+        '2',
+        '--seconds',
+        '1.5',
+        '--output',
+        str(path),
+    ]
     assert main([*words, '--json']) == 0
     reader = RecordingReader(path)
     tables = {item.topic.name: item for item in read_tables(reader).tables}
@@ -83,13 +118,17 @@ def test_a_move_has_its_target_and_what_the_servo_was(tmp_path, capsys):
     assert target['position/motor'][-1] == step
     run = read_run(path)
     assert run.parameters['controller'] == {
-        'position_gain': [40.0], 'velocity_gain': [2.0], 'shaper': 'none',
-        'vibration_feedback': 'none'}
+        'position_gain': [40.0],
+        'velocity_gain': [2.0],
+        'shaper': 'none',
+        'vibration_feedback': 'none',
+    }
     assert recorded_servo_gains(run, run.arm)[0] == (pytest.approx(40.0), pytest.approx(2.0))
     # the robot of the report carries what the simulated one did
     bare, laden = (frs.load('single_link'), run.arm)
     assert laden.frames and frs.frequencies(laden)[0] == pytest.approx(
-        frs.frequencies(frs.with_payload(bare, 'tool', 0.2))[0], rel=1e-9)
+        frs.frequencies(frs.with_payload(bare, 'tool', 0.2))[0], rel=1e-9
+    )
     assert frs.frequencies(laden)[0] < 0.9 * frs.frequencies(bare)[0]
 
 

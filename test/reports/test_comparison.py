@@ -13,8 +13,10 @@ from flex_robot_sim.cli import main
 
 def compared(capsys, folder, first, second):
     """What `flexsim compare --json` says."""
-    assert main(['compare', str(first), str(second), '--output', str(folder / 'x.html'),
-                 '--json']) == 0
+    assert (
+        main(['compare', str(first), str(second), '--output', str(folder / 'x.html'), '--json'])
+        == 0
+    )
     return json.loads(capsys.readouterr().out)
 
 
@@ -38,15 +40,30 @@ def test_a_run_is_no_different_from_itself(tmp_path, capsys):
     path = write_run(tmp_path / 'a.mcap', seconds=3.0)
     facts = compared(capsys, tmp_path, path, path)
     assert facts['recordings'] == [str(path), str(path)]
-    assert all(row['difference_largest'] == 0.0 for kind in ('position', 'error', 'effort', 'tip')
-               for row in facts[kind].values())
+    assert all(
+        row['difference_largest'] == 0.0
+        for kind in ('position', 'error', 'effort', 'tip')
+        for row in facts[kind].values()
+    )
 
 
 def test_the_page_has_both_and_the_text_names_the_motions(tmp_path, capsys):
     first = write_run(tmp_path / 'a.mcap', seconds=3.0)
     second = write_run(tmp_path / 'b.mcap', seconds=3.0, away=0.02)
-    assert main(['compare', str(first), str(second), '--output', str(tmp_path / 'x.html'),
-                 '--figures', str(tmp_path / 'figs')]) == 0
+    assert (
+        main(
+            [
+                'compare',
+                str(first),
+                str(second),
+                '--output',
+                str(tmp_path / 'x.html'),
+                '--figures',
+                str(tmp_path / 'figs'),
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert 'the motion of a begins at 1.' in out and 'by its target' in out
     page = (tmp_path / 'x.html').read_text('utf-8')

@@ -17,8 +17,19 @@ from flex_robot_sim.recording.messages import TEXT, TEXTS, text
 from flex_robot_sim.recording.tables import read_tables
 from flex_robot_sim.reports.run_report import make_report
 
-WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
-         '1', '--rate', '1000', '--json']
+WORDS = [
+    'simulate',
+    'single_link',
+    '--effort',
+    'motor=sine:0.5@3',
+    '--start',
+    '0.3',
+    '--seconds',
+    '1',
+    '--rate',
+    '1000',
+    '--json',
+]
 
 
 @pytest.fixture(scope='module')
@@ -49,7 +60,7 @@ def test_errors_and_efforts_are_those_that_were_written(tmp_path, capsys):
     facts = reported(capsys, path, '--output', tmp_path / 'x.html')
     row = facts['joints']['elbow']
     for key in ('error_rms', 'error_largest', 'error_at_end'):
-        assert row[key] == pytest.approx(0.01, abs=1e-9)        # all is exact but for rounding
+        assert row[key] == pytest.approx(0.01, abs=1e-9)  # all is exact but for rounding
     assert row['effort_rms'] == row['effort_largest'] == 1.5
     assert row['range'] == pytest.approx(0.5)
     assert facts['topics']['/joint_states']['messages'] == 1200
@@ -77,7 +88,8 @@ def test_what_a_tip_rings_with_after_a_motion_is_found(tmp_path):
     # up and down by 4 mm, less what a quarter and three quarters of a period take away
     decay = np.exp(-0.02 * 2 * np.pi * np.array([0.25, 0.75]))
     assert facts['tips']['forearm']['swing_at_rest'] == pytest.approx(
-        4e-3 * decay.mean(), rel=0.01)      # of samples 5 ms apart
+        4e-3 * decay.mean(), rel=0.01
+    )  # of samples 5 ms apart
 
 
 def test_energies_are_those_of_the_simulation(simulated, report):
@@ -94,11 +106,12 @@ def test_the_picture_puts_the_tool_where_the_recorded_pose_has_it(simulated, rep
     tool = tables['/tool_pose']
     tips = np.frombuffer(base64.b64decode(motion['tips']), '<i2').reshape(-1, 3) * motion['unit']
     begin = tables['/joint_states'].columns['stamp'][0]
-    assert 25 <= len(tips) <= 35                # frames of a second
+    assert 25 <= len(tips) <= 35  # frames of a second
     for k, axis in enumerate('xyz'):
-        recorded = np.interp(motion['time'], tool.columns['stamp'] - begin,
-                             tool.columns[f'pose/position/{axis}'])
-        assert np.abs(tips[:, k] - recorded).max() < motion['unit'] + 1e-6      # 16 bits
+        recorded = np.interp(
+            motion['time'], tool.columns['stamp'] - begin, tool.columns[f'pose/position/{axis}']
+        )
+        assert np.abs(tips[:, k] - recorded).max() < motion['unit'] + 1e-6  # 16 bits
 
 
 def test_the_predicted_frequency_is_that_of_a_cantilever_with_a_mass_at_its_tip(report):
@@ -116,15 +129,17 @@ def test_figures_are_files_of_both_kinds(tmp_path, capsys):
     path = write_run(tmp_path / 'run.mcap')
     facts = reported(capsys, path, '--output', tmp_path / 'x.html', '--figures', tmp_path / 'figs')
     names = {file.name for file in (tmp_path / 'figs').iterdir()}
-    assert names == {f'{word}.{kind}' for word in (
-        'positions', 'errors', 'efforts', 'tips', 'spectrum', 'timing') for kind in ('png', 'svg')}
+    assert names == {
+        f'{word}.{kind}'
+        for word in ('positions', 'errors', 'efforts', 'tips', 'spectrum', 'timing')
+        for kind in ('png', 'svg')
+    }
     assert len(facts['files']) == 13
     assert (tmp_path / 'figs' / 'tips.png').read_bytes().startswith(b'\x89PNG')
     assert '<svg' in (tmp_path / 'figs' / 'tips.svg').read_text()
 
 
-def test_a_browser_shows_the_page_from_disk_and_asks_nobody(
-        report, tmp_path, browsers):      # noqa: F811
+def test_a_browser_shows_the_page_from_disk_and_asks_nobody(report, tmp_path, browsers):  # noqa: F811
     page = tmp_path / 'run.html'
     page.write_text(report.page(), 'utf-8')
     browser = browsers(page.as_uri())
@@ -134,8 +149,10 @@ def test_a_browser_shows_the_page_from_disk_and_asks_nobody(
         return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.reduce(
             (sum, value, k) => (sum * 31 + value * (k % 251)) % 1e9, 0)"""
     first = script(drawn)
-    script("const s = document.getElementById('time'); s.value = 0.5;"
-           "s.dispatchEvent(new Event('input'))")
+    script(
+        "const s = document.getElementById('time'); s.value = 0.5;"
+        "s.dispatchEvent(new Event('input'))"
+    )
     assert '0.50 of 1.00 s' in browser.text and script(drawn) != first
     # the line through a plot of time stands in the middle of what it shows
     shares = script("""const p = document.getElementById('positions');
@@ -148,11 +165,12 @@ def test_a_browser_shows_the_page_from_disk_and_asks_nobody(
     browser.wait_for(lambda: '0.50 of' not in browser.text, 'motion')
     assert script('return document.documentElement.scrollWidth <= window.innerWidth')
     assert browser.requests() == {page.as_uri()}
-    assert [entry for entry in browser.driver.get_log('browser') if entry['level'] == 'SEVERE'
-            ] == []
+    assert [
+        entry for entry in browser.driver.get_log('browser') if entry['level'] == 'SEVERE'
+    ] == []
 
 
-def test_names_of_strangers_are_text_and_nothing_else(tmp_path, browsers):      # noqa: F811
+def test_names_of_strangers_are_text_and_nothing_else(tmp_path, browsers):  # noqa: F811
     name = '</script><script>document.title="mine"</script><img src=x onerror=alert(1)>'
     path = write_run(tmp_path / 'run.mcap', joint=name, seconds=1.0)
     assert main(['report', str(path), '--output', str(tmp_path / 'x.html')]) == 0
@@ -165,19 +183,31 @@ def test_of_several_arms_one_is_taken_and_the_others_are_named(tmp_path, capsys)
     path = write_run(tmp_path / 'run.mcap', space='/left', seconds=1.0)
     facts = reported(capsys, path, '--output', tmp_path / 'x.html')
     assert facts['joints'] and not any('several' in note for note in facts['notes'])
-    assert main(['report', str(path), '--namespace', 'right', '--output',
-                 str(tmp_path / 'y.html')]) == 2
+    assert (
+        main(['report', str(path), '--namespace', 'right', '--output', str(tmp_path / 'y.html')])
+        == 2
+    )
     assert capsys.readouterr().err.startswith(
-        f'flexsim report: {path}: there are no joint states in it: it has /left/controller/target')
+        f'flexsim report: {path}: there are no joint states in it: it has /left/controller/target'
+    )
 
 
-@pytest.mark.parametrize('make, line', [
-    (lambda path: path.write_bytes(b'no'), ': this is no recording. Name an MCAP file, as '
-                                           'flexsim simulate --output and ros2 bag write them.'),
-    (lambda path: path.write_bytes(b'\x89MCAP0\r\n'),
-     ': there are no joint states in it. Record /joint_states.'),
-    (lambda path: None, ': cannot be read: No such file or directory.')],
-    ids=['foreign', 'empty', 'missing'])
+@pytest.mark.parametrize(
+    'make, line',
+    [
+        (
+            lambda path: path.write_bytes(b'no'),
+            ': this is no recording. Name an MCAP file, as '
+            'flexsim simulate --output and ros2 bag write them.',
+        ),
+        (
+            lambda path: path.write_bytes(b'\x89MCAP0\r\n'),
+            ': there are no joint states in it. Record /joint_states.',
+        ),
+        (lambda path: None, ': cannot be read: No such file or directory.'),
+    ],
+    ids=['foreign', 'empty', 'missing'],
+)
 def test_what_holds_no_run_is_one_line(tmp_path, capsys, make, line):
     path = tmp_path / 'x.mcap'
     make(path)
@@ -192,25 +222,37 @@ def test_a_recording_of_other_things_is_told_what_it_lacks(tmp_path, capsys):
     writer.write(writer.topic('/hello', TEXT, TEXTS[TEXT]), 1, text('x'))
     writer.close()
     assert main(['report', str(path), '--output', str(tmp_path / 'x.html')]) == 2
-    assert capsys.readouterr().err == (f'flexsim report: {path}: there are no joint states in it: '
-                                       'it has /hello. Record /joint_states.\n')
+    assert capsys.readouterr().err == (
+        f'flexsim report: {path}: there are no joint states in it: '
+        'it has /hello. Record /joint_states.\n'
+    )
 
 
 def test_a_file_that_was_cut_off_is_reported_as_far_as_it_goes(tmp_path, capsys):
     path = write_run(tmp_path / 'run.mcap', seconds=20.0)
     data = path.read_bytes()
-    path.write_bytes(data[:len(data) // 2])
+    path.write_bytes(data[: len(data) // 2])
     facts = reported(capsys, path, '--output', tmp_path / 'x.html')
     assert 2.0 < facts['seconds'] < 18.0
     assert any('cut off' in note for note in facts['notes'])
 
 
-@pytest.mark.parametrize('place, line', [
-    ('x.txt', 'x.txt: a page ends in .html. Name such a file by --output.'),
-    ('full.html', 'full.html: cannot be written: No space left on device. Name another file by '
-                  '--output.'),
-    ('no/x.html', 'no/x.html: cannot be written: No such file or directory. Name another file by '
-     '--output.')])
+@pytest.mark.parametrize(
+    'place, line',
+    [
+        ('x.txt', 'x.txt: a page ends in .html. Name such a file by --output.'),
+        (
+            'full.html',
+            'full.html: cannot be written: No space left on device. Name another file by '
+            '--output.',
+        ),
+        (
+            'no/x.html',
+            'no/x.html: cannot be written: No such file or directory. Name another file by '
+            '--output.',
+        ),
+    ],
+)
 def test_a_page_that_cannot_be_written_is_one_line(tmp_path, capsys, monkeypatch, place, line):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'full.html').symlink_to('/dev/full')

@@ -16,8 +16,11 @@ PAGE = (ROOT / 'docs' / 'report.md').read_text('utf-8')
 @pytest.mark.slow
 def test_the_commands_of_the_page_leave_what_they_say(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    lines = [line for block in re.findall(r'^```sh\n(.*?)^```', PAGE, re.DOTALL | re.MULTILINE)
-             for line in block.splitlines()]
+    lines = [
+        line
+        for block in re.findall(r'^```sh\n(.*?)^```', PAGE, re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+    ]
     assert len(lines) == 5
     for line in lines:
         assert main(shlex.split(line, comments=True)[1:]) == 0, line

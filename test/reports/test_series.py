@@ -22,7 +22,7 @@ def test_a_thinned_curve_keeps_its_ends_and_its_peaks():
 @pytest.mark.parametrize('hole', [np.nan, np.inf, -np.inf])
 def test_a_thinned_curve_has_the_peaks_of_each_stretch_beside_its_holes(hole):
     random = np.random.default_rng(4)
-    time, values = np.arange(1009.0), random.normal(size=1009).round(1)      # some are equal
+    time, values = np.arange(1009.0), random.normal(size=1009).round(1)  # some are equal
     stretches = [*itertools.pairwise(np.linspace(0, 1009, 51).astype(int).tolist())]
     values[random.random(1009) < 0.3], values[slice(*stretches[7])] = np.nan, hole
     rows = {0, 1008}
@@ -41,7 +41,7 @@ def test_a_steady_swing_has_a_peak_of_its_amplitude_at_its_frequency():
     frequencies, amplitudes = amplitude_spectrum(100.0, samples[:, None])
     # a trend is taken out between the ends of the samples, where the swing is not over
     assert amplitudes.max() == pytest.approx(0.7, rel=0.01)
-    assert frequencies[amplitudes.argmax()] == pytest.approx(2.5, abs=0.05)     # 1 / 20 s
+    assert frequencies[amplitudes.argmax()] == pytest.approx(2.5, abs=0.05)  # 1 / 20 s
 
 
 def test_rows_in_another_order_are_put_in_that_of_the_first():
@@ -61,4 +61,7 @@ def test_a_series_is_held_beyond_its_ends():
 
 def test_what_json_cannot_hold_is_none():
     assert to_json_value({'a': np.nan, 'b': [np.float64(1.0), np.inf], 'c': np.int64(3)}) == {
-        'a': None, 'b': [1.0, None], 'c': 3}
+        'a': None,
+        'b': [1.0, None],
+        'c': 3,
+    }

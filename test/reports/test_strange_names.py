@@ -14,12 +14,23 @@ from flex_robot_sim.recording.messages import JOINT_STATE, TEXTS, joint_state
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.plots import Chart, Curve, Panel, chart_svg, write_charts, write_figure
 
-FORMULAS = ['$\\frac{a$', '$x_1$', 'a$b', '\\$', '_hidden', '$$', '{}', '%s', '<b>&amp;', '\\n',
-            '$\\undefined$']
+FORMULAS = [
+    '$\\frac{a$',
+    '$x_1$',
+    'a$b',
+    '\\$',
+    '_hidden',
+    '$$',
+    '{}',
+    '%s',
+    '<b>&amp;',
+    '\\n',
+    '$\\undefined$',
+]
 # from a list of Unicode's bidirectional controls, and what steers terminals
 CONTROLS = ['\u202egnp.exe', '\u202a', '\u202b', '\u202c', '\u202d', '\u2066', '\u2067',
             '\u2068', '\u2069', '\u200e', '\u200f', '\u061c', '\x1b[31mred', '\x1b]0;title\x07',
-            '\x9b31m', '\x7f', '\x00', '\x08', '\u200b', '\U000e0041']
+            '\x9b31m', '\x7f', '\x00', '\x08', '\u200b', '\U000e0041']  # fmt: skip
 
 
 @pytest.mark.parametrize('name', CONTROLS)
@@ -52,12 +63,27 @@ def test_a_report_shows_strange_names_of_joints_as_text(tmp_path, capsys, names)
     writer = RecordingWriter(path, {'robot': names[0]})
     for topic in ('/joint_states', '/controller/target', f'/{names[0]}'):
         for k in range(1, 60):
-            writer.write(writer.topic(topic, JOINT_STATE, TEXTS[JOINT_STATE]), k * 10**7,
-                         joint_state(k * 10**7, names, np.full(len(names), np.sin(k / 10)),
-                                     np.zeros(len(names))))
+            writer.write(
+                writer.topic(topic, JOINT_STATE, TEXTS[JOINT_STATE]),
+                k * 10**7,
+                joint_state(
+                    k * 10**7, names, np.full(len(names), np.sin(k / 10)), np.zeros(len(names))
+                ),
+            )
     writer.close()
-    assert main(['report', str(path), '--output', str(tmp_path / 'page.html'), '--figures',
-                 str(tmp_path / 'figures')]) == 0
+    assert (
+        main(
+            [
+                'report',
+                str(path),
+                '--output',
+                str(tmp_path / 'page.html'),
+                '--figures',
+                str(tmp_path / 'figures'),
+            ]
+        )
+        == 0
+    )
     page = (tmp_path / 'page.html').read_text('utf-8')
     printed = capsys.readouterr()
     for text in (page, printed.out, printed.err):

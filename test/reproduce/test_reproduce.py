@@ -14,16 +14,39 @@ from flex_robot_sim.reproduce.spin_up import hub_motion, kane_text, solve_linear
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts, write_charts
 
-KEYS = {'experiment', 'variant', 'comparisons', 'findings', 'effects', 'figures', 'formulations',
-        'largest_disagreement', 'disagreement_of', 'wall_s', 'cpu_s', 'numbers', 'chosen'}
-SHORT = {'dual_screw': 0.02, 'element_sum_1': 0.05, 'element_sum_2': 0.05, 'rig': 0.5,
-         'ella': 0.03, 'rcm': 1.0, 'spin_up': 1.0, 'canadarm2': 0.02}
+KEYS = {
+    'experiment',
+    'variant',
+    'comparisons',
+    'findings',
+    'effects',
+    'figures',
+    'formulations',
+    'largest_disagreement',
+    'disagreement_of',
+    'wall_s',
+    'cpu_s',
+    'numbers',
+    'chosen',
+}
+SHORT = {
+    'dual_screw': 0.02,
+    'element_sum_1': 0.05,
+    'element_sum_2': 0.05,
+    'rig': 0.5,
+    'ella': 0.03,
+    'rcm': 1.0,
+    'spin_up': 1.0,
+    'canadarm2': 0.02,
+}
 
 
 def run(name, folder, capsys):
     """Return the JSON output of `flexsim reproduce`."""
-    assert main(['reproduce', name, '--output', str(folder), '--seconds', str(SHORT[name]),
-                 '--json']) == 0
+    assert (
+        main(['reproduce', name, '--output', str(folder), '--seconds', str(SHORT[name]), '--json'])
+        == 0
+    )
     return json.loads(capsys.readouterr().out)
 
 
@@ -57,10 +80,15 @@ def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsy
 @pytest.mark.slow
 def test_parallel_experiments_give_the_results_of_single_runs(tmp_path):
     fractions = {}
-    results = {facts['experiment']: facts for facts in reproduce_together(
-        ['rcm', 'spin_up'], tmp_path,
-        lambda name, fraction: fractions.setdefault(name, []).append(fraction),
-        ['--seconds', '0.2'])}
+    results = {
+        facts['experiment']: facts
+        for facts in reproduce_together(
+            ['rcm', 'spin_up'],
+            tmp_path,
+            lambda name, fraction: fractions.setdefault(name, []).append(fraction),
+            ['--seconds', '0.2'],
+        )
+    }
     assert set(results) == set(fractions) == {'rcm', 'spin_up'}
     for name, facts in results.items():
         assert set(facts) == KEYS
@@ -73,8 +101,9 @@ def test_an_error_of_one_experiment_ends_the_command(tmp_path):
     (tmp_path / 'file').write_text('')
     with pytest.raises(UsageError) as caught:
         list(reproduce_together(['rcm', 'rig'], tmp_path / 'file', lambda name, fraction: None))
-    assert str(caught.value) == (f'{tmp_path / "file"}: File exists. Name a folder that can be '
-                                 'written.')
+    assert str(caught.value) == (
+        f'{tmp_path / "file"}: File exists. Name a folder that can be written.'
+    )
 
 
 def test_the_queue_has_all_experiments():
@@ -126,46 +155,69 @@ def test_the_beam_of_kane_has_its_length_and_mass():
 def test_integration_has_its_order_of_convergence(scheme, order):
     errors = []
     for step in (0.02, 0.01):
-        motion = integrate(lambda q, qd, force: force, lambda q, qd, t: -q, np.array([1.0]),
-                           np.array([0.0]), step, 1.0, scheme=scheme)
+        motion = integrate(
+            lambda q, qd, force: force,
+            lambda q, qd, t: -q,
+            np.array([1.0]),
+            np.array([0.0]),
+            step,
+            1.0,
+            scheme=scheme,
+        )
         errors.append(abs(motion.q[-1, 0] - np.cos(1.0)))
     # the next order is still visible at these steps
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
 
 
 def test_an_unbounded_motion_ends_early():
-    motion = integrate(lambda q, qd, force: force, lambda q, qd, t: 1e6 * q, np.array([1.0]),
-                       np.array([0.0]), 0.01, 10.0)
+    motion = integrate(
+        lambda q, qd, force: force,
+        lambda q, qd, t: 1e6 * q,
+        np.array([1.0]),
+        np.array([0.0]),
+        0.01,
+        10.0,
+    )
     assert motion.time[-1] < 1.0 and np.isfinite(motion.q).all()
 
 
 def test_an_unknown_experiment_is_a_one_line_error(tmp_path, capsys):
     assert main(['reproduce', 'nonsense', '--output', str(tmp_path)]) == 2
-    assert capsys.readouterr().err == (f'flexsim reproduce: no experiment "nonsense". Known: '
-                                       f'{", ".join([*EXPERIMENTS, "all"])}.\n')
+    assert capsys.readouterr().err == (
+        f'flexsim reproduce: no experiment "nonsense". Known: '
+        f'{", ".join([*EXPERIMENTS, "all"])}.\n'
+    )
 
 
 def test_a_folder_that_cannot_be_created_is_a_one_line_error(tmp_path):
     (tmp_path / 'file').write_text('')
     with pytest.raises(UsageError) as caught:
         reproduce('spin_up', tmp_path / 'file')
-    assert str(caught.value) == (f'{tmp_path / "file"}: File exists. Name a folder that can be '
-                                 'written.')
+    assert str(caught.value) == (
+        f'{tmp_path / "file"}: File exists. Name a folder that can be written.'
+    )
 
 
 def test_seconds_must_be_positive(capsys):
     assert main(['reproduce', 'ella', '--seconds', '0']) == 2
     assert capsys.readouterr().err == (
-        'flexsim reproduce: --seconds must be above 0 and below 1000.\n')
+        'flexsim reproduce: --seconds must be above 0 and below 1000.\n'
+    )
 
 
 def test_charts_have_titles_labels_and_legends(tmp_path):
     time = np.linspace(0.0, 1.0, 20)
-    charts = (Chart('Fig. 1: one', 'time [s]', 'a [m]', (Curve('only', time, time),)),
-              Chart('Fig. 2: two', 'x [m]', 'y [m]', (Curve('left', time, time),
-                                                      Curve('right', time, -time, 1, 1)),
-                    has_equal_scales=True),
-              Chart('Fig. 3: three', 'time [s]', 'b [m]', (Curve('only', time, time),)))
+    charts = (
+        Chart('Fig. 1: one', 'time [s]', 'a [m]', (Curve('only', time, time),)),
+        Chart(
+            'Fig. 2: two',
+            'x [m]',
+            'y [m]',
+            (Curve('left', time, time), Curve('right', time, -time, 1, 1)),
+            has_equal_scales=True,
+        ),
+        Chart('Fig. 3: three', 'time [s]', 'b [m]', (Curve('only', time, time),)),
+    )
     axes = draw_charts('all', charts).axes
     assert [panel.get_title(loc='left') for panel in axes[:3]] == [chart.title for chart in charts]
     assert [panel.get_xlabel() for panel in axes[:3]] == [chart.across for chart in charts]

@@ -16,11 +16,13 @@ def test_linearised_and_nonlinear_arm_have_the_same_motion():
     reproduction = dual_screw.run(lambda fraction: None, Options(0.02))
     # a run of 20 ms decides nothing, and names the required time
     assert {row.shown_reason for row in reproduction.comparisons if row.place == 'figure 6'} == {
-        'needs --seconds 6 or more'}
+        'needs --seconds 6 or more'
+    }
     assert reproduction.formulations['wrench_dae'].acceleration_error < 1e-9
     assert reproduction.formulations['dual_screw'].acceleration_error < 0.01
     assert [figure.name for figure in reproduction.figures] == [
-        f'figure_{k}' for k in range(5, 11)]
+        f'figure_{k}' for k in range(5, 11)
+    ]
 
 
 def test_targets_of_the_manoeuvre_agree_with_the_paper():
@@ -32,7 +34,7 @@ def test_targets_of_the_manoeuvre_agree_with_the_paper():
     # at the second target, only the servo of joint 1 acts, from 3 s on
     change = effort(3.0, q, np.zeros(arm.size)) - effort(2.9, q, np.zeros(arm.size))
     assert change[0] == pytest.approx(kp[0] * np.pi / 4, rel=1e-9)
-    assert change[1:] == pytest.approx(0.0, abs=1e-9)       # rotation about the vertical
+    assert change[1:] == pytest.approx(0.0, abs=1e-9)  # rotation about the vertical
 
 
 def test_the_remote_centre_is_at_rest_in_the_experiment():
@@ -53,4 +55,4 @@ def test_rates_of_the_swing_are_the_derivatives_of_its_positions():
     times = np.linspace(0.0, 8.0, 8001)
     q, qd = rcm.motion(times)
     slope = np.gradient(q, times, axis=0)
-    assert np.allclose(qd[1:-1], slope[1:-1], rtol=0, atol=2e-4)    # second order in 1 ms
+    assert np.allclose(qd[1:-1], slope[1:-1], rtol=0, atol=2e-4)  # second order in 1 ms

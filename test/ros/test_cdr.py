@@ -16,18 +16,32 @@ def random_joint_state(seed):
     size = int(random.integers(0, 6))
     words = ['a', 'elbow', 'ärmel', 'forearm/bending_z_1', '']
     names = [str(random.choice(words)) for _ in range(size)]
-    arrays = {field: random.normal(size=size * int(random.integers(0, 2)))
-              for field in ('position', 'velocity', 'effort')}
-    return {'header': {'stamp': {'sec': int(random.integers(-5, 2**31)),
-                                 'nanosec': int(random.integers(0, 10**9))},
-                       'frame_id': 'base'[:seed % 5]}, 'name': names, **arrays}
+    arrays = {
+        field: random.normal(size=size * int(random.integers(0, 2)))
+        for field in ('position', 'velocity', 'effort')
+    }
+    return {
+        'header': {
+            'stamp': {
+                'sec': int(random.integers(-5, 2**31)),
+                'nanosec': int(random.integers(0, 10**9)),
+            },
+            'frame_id': 'base'[: seed % 5],
+        },
+        'name': names,
+        **arrays,
+    }
 
 
 def random_pose(seed):
     numbers = np.random.default_rng(seed).normal(size=7).tolist()
-    return {'header': {'stamp': {'sec': seed, 'nanosec': 7}, 'frame_id': 'x' * (seed % 7)},
-            'pose': {'position': dict(zip('xyz', numbers)),
-                     'orientation': dict(zip('xyzw', numbers[3:]))}}
+    return {
+        'header': {'stamp': {'sec': seed, 'nanosec': 7}, 'frame_id': 'x' * (seed % 7)},
+        'pose': {
+            'position': dict(zip('xyz', numbers)),
+            'orientation': dict(zip('xyzw', numbers[3:])),
+        },
+    }
 
 
 def same(value, other):
@@ -39,9 +53,11 @@ def same(value, other):
     return value == other
 
 
-CASES = [(JOINT_STATE, random_joint_state(seed)) for seed in SEEDS] + [
-    (POSE, random_pose(seed)) for seed in SEEDS] + [
-    (TEXT, {'data': 'ü' * 3}), (TEXT, {'data': ''})]
+CASES = (
+    [(JOINT_STATE, random_joint_state(seed)) for seed in SEEDS]
+    + [(POSE, random_pose(seed)) for seed in SEEDS]
+    + [(TEXT, {'data': 'ü' * 3}), (TEXT, {'data': ''})]
+)
 
 
 @pytest.fixture(scope='module')
@@ -97,15 +113,32 @@ MSG: other_msgs/Whole
 def test_every_form_of_a_field_is_read():
     kind = message_type('odd_msgs/msg/Odd', ODD)
     assert [(field.name, field.kind, field.size) for field in kind.types[kind.name]] == [
-        ('yes', 'bool', None), ('three', 'byte', 3), ('letter', 'char', None),
-        ('many', 'uint16', -1), ('few', 'float32', -1), ('short', 'string', None),
-        ('two', 'string', 2), ('parts', 'odd_msgs/Part', -1), ('whole', 'other_msgs/Whole', None)]
-    values = {'yes': True, 'three': [1, 2, 3], 'letter': 66, 'many': [7, 65535], 'few': [0.5],
-              'short': 'ab', 'two': ['', 'c'], 'parts': [{'number': -2**63}, {'number': 5}]}
+        ('yes', 'bool', None),
+        ('three', 'byte', 3),
+        ('letter', 'char', None),
+        ('many', 'uint16', -1),
+        ('few', 'float32', -1),
+        ('short', 'string', None),
+        ('two', 'string', 2),
+        ('parts', 'odd_msgs/Part', -1),
+        ('whole', 'other_msgs/Whole', None),
+    ]
+    values = {
+        'yes': True,
+        'three': [1, 2, 3],
+        'letter': 66,
+        'many': [7, 65535],
+        'few': [0.5],
+        'short': 'ab',
+        'two': ['', 'c'],
+        'parts': [{'number': -(2**63)}, {'number': 5}],
+    }
     read = decode(kind, encode(kind, values))
     assert read.pop('whole') == {'structure_needs_at_least_one_member': 0}
-    assert {name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in read.items()} == values
+    assert {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in read.items()
+    } == values
 
 
 def test_the_other_order_of_bytes_is_read():
@@ -117,21 +150,25 @@ def test_the_other_order_of_bytes_is_read():
 
 def test_a_message_that_is_cut_off_is_refused_wherever():
     kind = message_type(JOINT_STATE, TEXTS[JOINT_STATE])
-    whole = encode(kind, {'name': ['elbow'], 'position': [1.0], 'velocity': [2.0],
-                          'effort': [3.0]})
+    whole = encode(
+        kind, {'name': ['elbow'], 'position': [1.0], 'velocity': [2.0], 'effort': [3.0]}
+    )
     for size in range(len(whole)):
         with pytest.raises(MessageError):
             decode(kind, whole[:size])
-    assert decode(kind, whole + bytes(4))['effort'].tolist() == [3.0]       # as some leave there
+    assert decode(kind, whole + bytes(4))['effort'].tolist() == [3.0]  # as some leave there
 
 
-@pytest.mark.parametrize('text, reason', [
-    ('float64', '"float64" is no field'),
-    ('Part part', 'type a/Part is not defined'),
-    ('wstring text', 'type a/wstring is not defined'),
-    ('B again', 'type a/B is made of itself'),
-    ('int8 x\n===\nint8 y', '"int8 y" does not name a type'),
-])
+@pytest.mark.parametrize(
+    'text, reason',
+    [
+        ('float64', '"float64" is no field'),
+        ('Part part', 'type a/Part is not defined'),
+        ('wstring text', 'type a/wstring is not defined'),
+        ('B again', 'type a/B is made of itself'),
+        ('int8 x\n===\nint8 y', '"int8 y" does not name a type'),
+    ],
+)
 def test_a_definition_that_is_none_says_why(text, reason):
     with pytest.raises(DefinitionError) as error:
         message_type('a/msg/B', text)
@@ -141,15 +178,21 @@ def test_a_definition_that_is_none_says_why(text, reason):
 def nested(*sizes):
     """Text of a type of lists within lists; the innermost item is empty, and takes no byte."""
     parts = [f'A{k + 1}[{size}] a' for k, size in enumerate(sizes)]
-    parts = [parts[0], *(f'MSG: p/A{k + 1}\n{part}' for k, part in enumerate(parts[1:])),
-             f'MSG: p/A{len(sizes)}\nuint8[0] z']
+    parts = [
+        parts[0],
+        *(f'MSG: p/A{k + 1}\n{part}' for k, part in enumerate(parts[1:])),
+        f'MSG: p/A{len(sizes)}\nuint8[0] z',
+    ]
     return f'\n{"=" * 80}\n'.join(parts)
 
 
-@pytest.mark.parametrize('sizes, body', [
-    ((1000, 1000, 1000), b''),                          # 10^9 items of no byte
-    (('', 1000), (600).to_bytes(4, 'little')),          # a list, as long as the message says
-])
+@pytest.mark.parametrize(
+    'sizes, body',
+    [
+        ((1000, 1000, 1000), b''),  # 10^9 items of no byte
+        (('', 1000), (600).to_bytes(4, 'little')),  # a list, as long as the message says
+    ],
+)
 def test_lists_of_items_without_bytes_are_bounded(sizes, body):
     kind = message_type('p/msg/R', nested(*sizes))
     data = b'\0\1\0\0' + body + bytes(2000)
@@ -162,7 +205,8 @@ def test_lists_of_items_without_bytes_are_bounded(sizes, body):
 def test_lists_of_messages_within_messages_are_bounded_by_what_they_hold():
     wrappers = [f'MSG: p/A{k}\nA{k + 1} z' for k in range(40)]
     text = f'\n{"=" * 80}\n'.join(['A0[] a', *wrappers, 'MSG: p/A40\nbool z'])
-    count = 20_000              # 41 values of one byte each
+    count = 20_000  # 41 values of one byte each
     with pytest.raises(MessageError, match='more than 500000 values'):
-        decode(message_type('p/msg/R', text),
-               b'\0\1\0\0' + count.to_bytes(4, 'little') + bytes(count))
+        decode(
+            message_type('p/msg/R', text), b'\0\1\0\0' + count.to_bytes(4, 'little') + bytes(count)
+        )

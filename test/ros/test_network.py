@@ -22,15 +22,27 @@ from flex_robot_sim.ros.network import (
 )
 from flex_robot_sim.ros.network_exposure import open_addresses
 
-SHUT_IN = {'FASTRTPS_DEFAULT_PROFILES_FILE': loopback_profile(),
-           'FASTDDS_DEFAULT_PROFILES_FILE': loopback_profile(),
-           RANGE_VARIABLE: 'SYSTEM_DEFAULT', 'SKIP_DEFAULT_XML_FILE': '1'}
+SHUT_IN = {
+    'FASTRTPS_DEFAULT_PROFILES_FILE': loopback_profile(),
+    'FASTDDS_DEFAULT_PROFILES_FILE': loopback_profile(),
+    RANGE_VARIABLE: 'SYSTEM_DEFAULT',
+    'SKIP_DEFAULT_XML_FILE': '1',
+}
 UDP = {'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}
 
 
-@pytest.mark.parametrize('given', [
-    {}, {RANGE_VARIABLE: 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'},
-    {'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}, {'ROS_STATIC_PEERS': ''}, SHUT_IN], ids=str)
+@pytest.mark.parametrize(
+    'given',
+    [
+        {},
+        {RANGE_VARIABLE: 'LOCALHOST'},
+        {'ROS_LOCALHOST_ONLY': '1'},
+        {'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'},
+        {'ROS_STATIC_PEERS': ''},
+        SHUT_IN,
+    ],
+    ids=str,
+)
 def test_ros_is_bound_to_this_machine_where_nobody_asks_for_more(given):
     environment = dict(given)
     prepare_network(environment)
@@ -39,11 +51,15 @@ def test_ros_is_bound_to_this_machine_where_nobody_asks_for_more(given):
     assert environment == SHUT_IN and not asks_for_network(environment)
 
 
-@pytest.mark.parametrize('given', [
-    {RANGE_VARIABLE: 'SUBNET'},
-    {RANGE_VARIABLE: 'SYSTEM_DEFAULT'},
-    {RANGE_VARIABLE: 'LOCALHOST', 'ROS_STATIC_PEERS': '192.0.2.7'},
-], ids=str)
+@pytest.mark.parametrize(
+    'given',
+    [
+        {RANGE_VARIABLE: 'SUBNET'},
+        {RANGE_VARIABLE: 'SYSTEM_DEFAULT'},
+        {RANGE_VARIABLE: 'LOCALHOST', 'ROS_STATIC_PEERS': '192.0.2.7'},
+    ],
+    ids=str,
+)
 def test_who_names_a_range_or_peers_has_asked_for_the_network(given):
     environment = dict(given)
     prepare_network(environment)
@@ -51,20 +67,25 @@ def test_who_names_a_range_or_peers_has_asked_for_the_network(given):
     assert environment == {**given, **UDP} and asks_for_network(environment)
 
 
-@pytest.mark.parametrize('given, expected', [
-    ({'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}, {RANGE_VARIABLE: 'LOCALHOST'}),
-    ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, {RANGE_VARIABLE: 'LOCALHOST'}),
-    ({'ROS_DISTRO': 'humble'}, {'ROS_LOCALHOST_ONLY': '1'}),
-    ({RANGE_VARIABLE: 'OFF'}, {**SHUT_IN, RANGE_VARIABLE: 'OFF'}),
-], ids=['a profile of the user', 'another middleware', 'humble', 'no discovery'])
+@pytest.mark.parametrize(
+    'given, expected',
+    [
+        ({'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}, {RANGE_VARIABLE: 'LOCALHOST'}),
+        ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, {RANGE_VARIABLE: 'LOCALHOST'}),
+        ({'ROS_DISTRO': 'humble'}, {'ROS_LOCALHOST_ONLY': '1'}),
+        ({RANGE_VARIABLE: 'OFF'}, {**SHUT_IN, RANGE_VARIABLE: 'OFF'}),
+    ],
+    ids=['a profile of the user', 'another middleware', 'humble', 'no discovery'],
+)
 def test_what_the_user_has_set_of_the_network_stays(given, expected):
     environment = dict(given)
     prepare_network(environment)
     assert environment == {**given, **expected}
 
 
-@pytest.mark.parametrize('given', [{}, {RANGE_VARIABLE: 'LOCALHOST'}, SHUT_IN,
-                                   {'ROS_LOCALHOST_ONLY': '1'}], ids=str)
+@pytest.mark.parametrize(
+    'given', [{}, {RANGE_VARIABLE: 'LOCALHOST'}, SHUT_IN, {'ROS_LOCALHOST_ONLY': '1'}], ids=str
+)
 def test_the_network_is_had_for_the_asking(given):
     environment = dict(given)
     use_network(environment)
@@ -84,10 +105,19 @@ def test_a_domain_is_one_that_is_free_or_that_of_the_user():
 
 def test_those_who_choose_at_the_same_time_choose_different_domains():
     """No node runs yet in any of them; who has ended leaves nothing behind."""
-    program = ('import sys; from flex_robot_sim.ros.network import choose_domain; '
-               'print(choose_domain({}), flush=True); sys.stdin.read()')
-    processes = [subprocess.Popen([sys.executable, '-c', program], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    program = (
+        'import sys; from flex_robot_sim.ros.network import choose_domain; '
+        'print(choose_domain({}), flush=True); sys.stdin.read()'
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, '-c', program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
     chosen = {process.stdout.readline() for process in processes}
     for process in processes:
         process.communicate()
@@ -108,13 +138,20 @@ def test_the_profile_has_one_transport_and_it_is_bound_to_the_loopback_address()
 
 
 @pytest.mark.skipif(not Path('/proc/self/net/udp').exists(), reason='the kernel of Linux tells')
-@pytest.mark.parametrize('family, address, is_open', [
-    (socket.AF_INET, '127.0.0.1', False), (socket.AF_INET, '0.0.0.0', True),
-    (socket.AF_INET, '127.5.6.7', False), (socket.AF_INET6, '::1', False),
-    (socket.AF_INET6, '::', True)])
+@pytest.mark.parametrize(
+    'family, address, is_open',
+    [
+        (socket.AF_INET, '127.0.0.1', False),
+        (socket.AF_INET, '0.0.0.0', True),
+        (socket.AF_INET, '127.5.6.7', False),
+        (socket.AF_INET6, '::1', False),
+        (socket.AF_INET6, '::', True),
+    ],
+)
 @pytest.mark.parametrize('kind', [socket.SOCK_DGRAM, socket.SOCK_STREAM], ids=['udp', 'tcp'])
 def test_open_addresses_are_those_of_this_process_beyond_this_machine(
-        family, address, is_open, kind):
+    family, address, is_open, kind
+):
     before = open_addresses()
     with socket.socket(family, kind) as listener:
         try:
@@ -126,7 +163,7 @@ def test_open_addresses_are_those_of_this_process_beyond_this_machine(
             listener.listen()
         port = listener.getsockname()[1]
         assert set(open_addresses()) - set(before) == ({f'{address}:{port}'} if is_open else set())
-        child = os.fork()       # which has the socket, too, and then not
+        child = os.fork()  # which has the socket, too, and then not
         if child == 0:
             listener.close()
             os._exit(len(open_addresses()) != len(before))

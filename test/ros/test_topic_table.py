@@ -21,10 +21,13 @@ def test_no_name_is_given_twice():
 
 def test_no_other_module_spells_the_name_of_a_topic_or_service():
     names = {row.name for row in (*topics.TOPICS, *services.SERVICES)} - WORDS
-    found = [(path.name, node.value) for path in PACKAGE.rglob('*.py')
-             if path.name not in ('topics.py', 'services.py')
-             for node in ast.walk(ast.parse(path.read_text('utf-8')))
-             if isinstance(node, ast.Constant) and node.value in names]
+    found = [
+        (path.name, node.value)
+        for path in PACKAGE.rglob('*.py')
+        if path.name not in ('topics.py', 'services.py')
+        for node in ast.walk(ast.parse(path.read_text('utf-8')))
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
     assert found == []
 
 
@@ -43,12 +46,23 @@ def test_a_topic_of_one_link_or_joint_has_its_word():
 
 def test_words_of_links_are_unique_names_of_ros():
     assert topics.topic_words(['arm 2', 'arm-2', '2', '']) == {
-        'arm 2': 'arm_2', 'arm-2': 'arm_2_', '2': '_2', '': '_'}
+        'arm 2': 'arm_2',
+        'arm-2': 'arm_2_',
+        '2': '_2',
+        '': '_',
+    }
 
 
-@pytest.mark.parametrize('quality, text', [
-    (topics.RELIABLE, 'reliable 10'), (topics.LATCHED, 'latched'), (Quality(1), 'reliable 1'),
-    (topics.NEWEST, 'best effort 1'), (topics.SAMPLES, 'best effort 100')])
+@pytest.mark.parametrize(
+    'quality, text',
+    [
+        (topics.RELIABLE, 'reliable 10'),
+        (topics.LATCHED, 'latched'),
+        (Quality(1), 'reliable 1'),
+        (topics.NEWEST, 'best effort 1'),
+        (topics.SAMPLES, 'best effort 100'),
+    ],
+)
 def test_quality_is_written_as_on_the_page(quality, text):
     assert str(quality) == text
 

@@ -7,12 +7,7 @@ import pytest
 from trajectory_bytes import JOINT_TRAJECTORY
 
 from flex_robot_sim.ros.cdr import MessageError, decode, encode
-from flex_robot_sim.ros.trajectory_cdr import (
-    FIELDS,
-    read_header,
-    read_points,
-    write_trajectory,
-)
+from flex_robot_sim.ros.trajectory_cdr import FIELDS, read_header, read_points, write_trajectory
 
 MOST_NAMES = 1000
 ODD = [0, 1, 2, 3, 7, 255, 256, 2**16, 2**31 - 1, 2**31, 2**32 - 1]
@@ -25,14 +20,24 @@ def random_message(random, longest=70):
     for _ in range(random.integers(longest)):
         if random.random() < restless:
             given = random.random(4) < 0.5
-        points.append({field: random.normal(size=len(names) * is_given)
-                       for field, is_given in zip(FIELDS, given.astype(int))})
-        points[-1]['time_from_start'] = {'sec': int(random.integers(-5, 100)),
-                                         'nanosec': int(random.integers(10**9))}
-    return {'header': {'stamp': {'sec': int(random.integers(100)),
-                                 'nanosec': int(random.integers(10**9))},
-                       'frame_id': 'x' * int(random.integers(9))},
-            'joint_names': names, 'points': points}
+        points.append(
+            {
+                field: random.normal(size=len(names) * is_given)
+                for field, is_given in zip(FIELDS, given.astype(int))
+            }
+        )
+        points[-1]['time_from_start'] = {
+            'sec': int(random.integers(-5, 100)),
+            'nanosec': int(random.integers(10**9)),
+        }
+    return {
+        'header': {
+            'stamp': {'sec': int(random.integers(100)), 'nanosec': int(random.integers(10**9))},
+            'frame_id': 'x' * int(random.integers(9)),
+        },
+        'joint_names': names,
+        'points': points,
+    }
 
 
 def assert_same(data, header, points, judge):
@@ -48,7 +53,7 @@ def assert_same(data, header, points, judge):
             values, is_given = points.rows[field]
             assert is_given[i] == bool(len(point[field]))
             if is_given[i]:
-                assert values[i].tobytes() == point[field].tobytes()    # also where it is nan
+                assert values[i].tobytes() == point[field].tobytes()  # also where it is nan
             else:
                 assert not values[i].any()
 
@@ -62,10 +67,18 @@ def test_points_of_any_fields_are_those_of_the_general_reader(seed):
 
 
 def test_a_message_in_the_other_order_of_bytes_is_read():
-    body = b''.join([
-        struct.pack('>iI', 1, 2), struct.pack('>I', 1), b'\0' * 4,          # stamp, empty frame
-        struct.pack('>I', 1), struct.pack('>I', 2), b'a\0', b'\0' * 2,      # one name
-        struct.pack('>I', 1)])                                              # one point
+    body = b''.join(
+        [
+            struct.pack('>iI', 1, 2),
+            struct.pack('>I', 1),
+            b'\0' * 4,  # stamp, empty frame
+            struct.pack('>I', 1),
+            struct.pack('>I', 2),
+            b'a\0',
+            b'\0' * 2,  # one name
+            struct.pack('>I', 1),
+        ]
+    )  # one point
     body += struct.pack('>I', 1) + bytes(-(len(body) + 4) % 8) + struct.pack('>d', 0.5)
     body += struct.pack('>III', 0, 0, 0) + struct.pack('>iI', 3, 500_000_000)
     data = b'\0\0\0\0' + body
@@ -83,17 +96,17 @@ def damaged(random, data):
         if kind == 0 and data:
             data[random.integers(len(data))] = random.integers(256)
         elif kind == 1 and len(data) > 12:
-            struct.pack_into('<I', data, 4 * int(random.integers(len(data) // 4)),
-                             int(random.choice(ODD)))
+            struct.pack_into(
+                '<I', data, 4 * int(random.integers(len(data) // 4)), int(random.choice(ODD))
+            )
         elif kind == 2 and len(data) > 12 and random.random() < 0.3:
-            del data[random.integers(1, len(data)):]
+            del data[random.integers(1, len(data)) :]
     return bytes(data)
 
 
 def has_wrong_rows(judge):
     size = len(judge['joint_names'])
-    return any(len(point[field]) not in (0, size) for point in judge['points']
-               for field in FIELDS)
+    return any(len(point[field]) not in (0, size) for point in judge['points'] for field in FIELDS)
 
 
 def test_a_damaged_message_is_refused_or_read_as_the_general_reader_does(mutants):
@@ -111,8 +124,9 @@ def test_a_damaged_message_is_refused_or_read_as_the_general_reader_does(mutants
         except MessageError as error:
             counts['refused'] += 1
             assert '\n' not in str(error)
-            assert (judge is None or has_wrong_rows(judge)
-                    or len(judge['joint_names']) > MOST_NAMES), data
+            assert (
+                judge is None or has_wrong_rows(judge) or len(judge['joint_names']) > MOST_NAMES
+            ), data
         else:
             counts['read'] += 1
             assert judge is not None, data
@@ -133,13 +147,18 @@ def test_more_points_than_fit_into_the_message_are_refused_at_once():
         read_header(bytes(data), MOST_NAMES)
 
 
-@pytest.mark.parametrize('values, line', [
-    ({'joint_names': ['a' * 5000]}, 'a text of it has more than 4096 bytes'),
-    ({'joint_names': ['a' * 4000] * 200}, 'its names are too long'),
-    ({'header': {'frame_id': 'a' * 5000}}, 'a text of it has more than 4096 bytes'),
-    ({'joint_names': ['a'], 'points': [{'effort': np.zeros(200)}] * 20},
-     'its points have more than 264 bytes each'),
-])
+@pytest.mark.parametrize(
+    'values, line',
+    [
+        ({'joint_names': ['a' * 5000]}, 'a text of it has more than 4096 bytes'),
+        ({'joint_names': ['a' * 4000] * 200}, 'its names are too long'),
+        ({'header': {'frame_id': 'a' * 5000}}, 'a text of it has more than 4096 bytes'),
+        (
+            {'joint_names': ['a'], 'points': [{'effort': np.zeros(200)}] * 20},
+            'its points have more than 264 bytes each',
+        ),
+    ],
+)
 def test_a_message_whose_parts_are_too_long_is_refused_before_its_points_are_read(values, line):
     with pytest.raises(MessageError) as error:
         read_header(encode(JOINT_TRAJECTORY, values), MOST_NAMES)
@@ -164,7 +183,11 @@ def test_what_is_written_is_read_back(names, frame, fields, points):
     data = write_trajectory(12_345_678_901, frame, names, times, tables)
     header = read_header(data, 3)
     assert (header.stamp, header.frame, header.names, header.points) == (
-        12_345_678_901, frame, names, points)
+        12_345_678_901,
+        frame,
+        names,
+        points,
+    )
     read = read_points(data, header, FIELDS)
     np.testing.assert_allclose(read.times, times, atol=1e-9)
     for field in FIELDS:

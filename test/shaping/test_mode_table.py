@@ -21,10 +21,12 @@ def table(arm):
 
 def test_table_gives_the_frequencies_of_any_pose(arm, table):
     rng = np.random.default_rng(7)
-    for pose in rng.uniform(np.maximum(arm.arrays.lower, -2.3), np.minimum(arm.arrays.upper, 2.3),
-                            (8, 3)):
-        frequencies, ratios = (table.pose_table(values).at(pose)
-                               for values in (table.frequencies, table.ratios))
+    for pose in rng.uniform(
+        np.maximum(arm.arrays.lower, -2.3), np.minimum(arm.arrays.upper, 2.3), (8, 3)
+    ):
+        frequencies, ratios = (
+            table.pose_table(values).at(pose) for values in (table.frequencies, table.ratios)
+        )
         known = frs.modes(arm, pose)
         # between the poses of the table
         assert frequencies == pytest.approx(known.frequencies[:2], rel=1e-2)
@@ -69,7 +71,7 @@ def test_deflection_over_acceleration_is_that_of_a_hub_that_turns():
     arm = frs.load('single_link')
     found = excited_modes(arm, [0.0])
     # the tool goes with the first mode, whose tip is as far out as the tool of the rigid arm
-    assert found.sizes[0] == pytest.approx(1 / (2 * np.pi * found.frequencies[0])**2, rel=0.1)
+    assert found.sizes[0] == pytest.approx(1 / (2 * np.pi * found.frequencies[0]) ** 2, rel=0.1)
     assert found.shares[0] == 1.0 and found.shares[1] < 0.05
 
 
@@ -82,7 +84,7 @@ def test_servo_lowers_the_frequencies_and_damps(arm):
 
 def test_close_modes_share_a_stage_that_keeps_them_all(table):
     assert groups_of(table) == [[0, 1]]
-    stage, = stages_of(table, 'si', 0.05, 0.1)
+    (stage,) = stages_of(table, 'si', 0.05, 0.1)
     for row in range(0, len(table.frequencies), 37):
         for frequency in table.frequencies[row]:
             for off in (0.9, 1.0, 1.1):
@@ -98,13 +100,20 @@ def test_stage_of_each_mode_has_half_a_cycle_between_its_impulses(table):
         assert stage.cycles == pytest.approx([0.0, 0.5, 1.0], abs=1e-12)
 
 
-@pytest.mark.parametrize('call, message', [
-    (lambda arm: loaded(arm, ('nose', 1.0)),
-     'no link "nose" that carries a payload. Known: turret, shoulder_motor, upper_arm, '
-     'elbow_motor, forearm, payload, tool'),
-    (lambda arm: mode_table(frs.load('rcm')),
-     'nothing of rcm rings in these poses: it needs no shaper'),
-])
+@pytest.mark.parametrize(
+    'call, message',
+    [
+        (
+            lambda arm: loaded(arm, ('nose', 1.0)),
+            'no link "nose" that carries a payload. Known: turret, shoulder_motor, upper_arm, '
+            'elbow_motor, forearm, payload, tool',
+        ),
+        (
+            lambda arm: mode_table(frs.load('rcm')),
+            'nothing of rcm rings in these poses: it needs no shaper',
+        ),
+    ],
+)
 def test_what_has_no_table_is_refused(arm, call, message):
     with pytest.raises(SettingError) as caught:
         call(arm)

@@ -52,8 +52,9 @@ def ring_after(samples, period):
         x, v = state
         return [v, rate**2 * (base - x) - 2 * RATIO * rate * v]
 
-    found = solve_ivp(slope, (0.0, times[-1]), [samples[0, 0], 0.0], rtol=1e-8, atol=1e-10,
-                      max_step=0.02)
+    found = solve_ivp(
+        slope, (0.0, times[-1]), [samples[0, 0], 0.0], rtol=1e-8, atol=1e-10, max_step=0.02
+    )
     x, v = found.y[:, -1]
     return np.hypot(x - samples[-1, 0], v / (2 * np.pi * frequency_at(samples[-1, 0])))
 
@@ -64,11 +65,20 @@ def from_read_only_memory(thing):
     return pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
 
 
-@pytest.mark.parametrize('way', [copy.copy, copy.deepcopy, from_read_only_memory,
-                                 lambda shaper: pickle.loads(pickle.dumps(shaper))])
+@pytest.mark.parametrize(
+    'way',
+    [
+        copy.copy,
+        copy.deepcopy,
+        from_read_only_memory,
+        lambda shaper: pickle.loads(pickle.dumps(shaper)),
+    ],
+)
 def test_a_copy_continues_from_the_same_sample_and_independently(way):
-    samples, shaper = move(1e-3, 0.5), OnlineShaper(2, 1e-3, table=table(),
-                                                    stages=stages_of(table(), 'zvd', 0.02))
+    samples, shaper = (
+        move(1e-3, 0.5),
+        OnlineShaper(2, 1e-3, table=table(), stages=stages_of(table(), 'zvd', 0.02)),
+    )
     for sample in samples[:200]:
         shaper.step(sample)
     before, other = shaper.position.copy(), way(shaper)
@@ -109,8 +119,9 @@ def test_delays_that_follow_the_pose_make_no_jump(forward):
 def test_shaped_set_points_stay_within_those_that_came_in():
     rng = np.random.default_rng(2)
     samples = np.clip(np.cumsum(rng.normal(size=(1500, 2)) * 0.02, axis=0), 0.0, 1.0)
-    shaper = OnlineShaper(2, 1e-3, shaper=of_kind('ei', 3.3), table=table(),
-                          stages=stages_of(table(), 'zvd'))
+    shaper = OnlineShaper(
+        2, 1e-3, shaper=of_kind('ei', 3.3), table=table(), stages=stages_of(table(), 'zvd')
+    )
     shaped = shaper.run(samples)
     assert shaped.min() >= 0.0 and shaped.max() <= 1.0
     assert (shaped[-1] == samples[-1]).all()
@@ -121,7 +132,7 @@ def test_fixed_shaper_does_online_what_it_does_to_all_samples_at_once():
     shaper, samples = for_modes('zvd', [(2.7, 0.01), (8.0, 0.02)]), move(2e-3, 0.6)
     online = OnlineShaper(2, 2e-3, shaper=shaper).run(samples)
     at_once = shaped_samples(shaper, samples, 2e-3)
-    assert online == pytest.approx(at_once[:len(online)], abs=1e-14)
+    assert online == pytest.approx(at_once[: len(online)], abs=1e-14)
     assert (online[-1] == samples[-1]).all()
 
 
@@ -131,7 +142,7 @@ def test_stage_at_a_fixed_frequency_is_the_fixed_shaper():
     by_phase = OnlineShaper(2, 1e-3, table=still, stages=stages_of(still, 'zvd')).run(samples)
     fixed = shaped_samples(of_kind('zvd', 2.5, 0.01), samples, 1e-3)
     # cubic between samples here, weights there
-    assert by_phase == pytest.approx(fixed[:len(by_phase)], abs=1e-5)
+    assert by_phase == pytest.approx(fixed[: len(by_phase)], abs=1e-5)
 
 
 def test_velocity_is_the_rate_of_the_shaped_set_points():
@@ -145,8 +156,9 @@ def test_velocity_is_the_rate_of_the_shaped_set_points():
 
 
 def test_shaper_that_takes_over_begins_where_the_arm_is():
-    shaper = OnlineShaper(2, 1e-3, shaper=of_kind('zv', 3.0), table=table(),
-                          stages=stages_of(table(), 'ei'))
+    shaper = OnlineShaper(
+        2, 1e-3, shaper=of_kind('zv', 3.0), table=table(), stages=stages_of(table(), 'ei')
+    )
     shaper.run(move(1e-3, 0.3))
     shaper.reset([0.7, -0.2])
     assert (shaper.step([0.7, -0.2]) == [0.7, -0.2]).all()
@@ -164,8 +176,9 @@ def test_set_point_that_is_no_number_is_refused_and_the_one_before_stands():
 
 
 def test_tick_allocates_nothing():
-    shaper = OnlineShaper(7, 1e-3, shaper=of_kind('zv', 3.0), table=table(),
-                          stages=stages_of(table(), 'zvd'))
+    shaper = OnlineShaper(
+        7, 1e-3, shaper=of_kind('zv', 3.0), table=table(), stages=stages_of(table(), 'zvd')
+    )
     samples = np.random.default_rng(0).uniform(size=(50, 7))
     shaper.reset(samples[0])
     for sample in samples:
@@ -187,28 +200,50 @@ def test_tick_allocates_nothing():
     assert min(grown) < 1000
 
 
-@pytest.mark.parametrize('call, message', [
-    (lambda: OnlineShaper(2, 0.0), 'period = 0.0 of set points must be above 0 and finite [s]'),
-    (lambda: OnlineShaper(2, '1'),
-     "period = '1' of set points must be above 0 and finite [s]"),
-    (lambda: OnlineShaper(3, 1e-3).step([0.0, 0.0]),
-     'a set point of 2 numbers goes to a shaper of 3: give one per joint'),
-    (lambda: OnlineShaper(1, 1e-3).step(5.0),
-     'a set point of 5.0 goes to a shaper of 1: give a sequence, one number per joint'),
-    (lambda: OnlineShaper(2, 1e-3, table=OF_THIRD, stages=stages_of(OF_THIRD, 'zv')),
-     'joints = 2 of a shaper are too few for its table, which looks at joint 3: give the number '
-     'of joints of the arm that the table is of'),
-    (lambda: OnlineShaper(2, 0.2, table=table(), stages=stages_of(table(), 'zv')),
-     'frequency = 3.9998 Hz of a mode is not below half of the 5 set points per second: send '
-     'them more often, or leave this mode out'),
-    (lambda: OnlineShaper(2, 1e-3).reset([0.0]),
-     'a shaper starts at 2 finite positions, one per joint'),
-    (lambda: OnlineShaper(2, 1e-3).step([np.nan, 0.0]),
-     'the first set point of a shaper must be finite: reset it to where the arm is'),
-    (lambda: OnlineShaper(2, 1e-9, shaper=of_kind('zv', 1.0)),
-     'a shaper of 500000008 samples is too long: send set points less often, or leave slow modes '
-     'out'),
-])
+@pytest.mark.parametrize(
+    'call, message',
+    [
+        (
+            lambda: OnlineShaper(2, 0.0),
+            'period = 0.0 of set points must be above 0 and finite [s]',
+        ),
+        (
+            lambda: OnlineShaper(2, '1'),
+            "period = '1' of set points must be above 0 and finite [s]",
+        ),
+        (
+            lambda: OnlineShaper(3, 1e-3).step([0.0, 0.0]),
+            'a set point of 2 numbers goes to a shaper of 3: give one per joint',
+        ),
+        (
+            lambda: OnlineShaper(1, 1e-3).step(5.0),
+            'a set point of 5.0 goes to a shaper of 1: give a sequence, one number per joint',
+        ),
+        (
+            lambda: OnlineShaper(2, 1e-3, table=OF_THIRD, stages=stages_of(OF_THIRD, 'zv')),
+            'joints = 2 of a shaper are too few for its table, which looks at joint 3: give the '
+            'number of joints of the arm that the table is of',
+        ),
+        (
+            lambda: OnlineShaper(2, 0.2, table=table(), stages=stages_of(table(), 'zv')),
+            'frequency = 3.9998 Hz of a mode is not below half of the 5 set points per second: '
+            'send them more often, or leave this mode out',
+        ),
+        (
+            lambda: OnlineShaper(2, 1e-3).reset([0.0]),
+            'a shaper starts at 2 finite positions, one per joint',
+        ),
+        (
+            lambda: OnlineShaper(2, 1e-3).step([np.nan, 0.0]),
+            'the first set point of a shaper must be finite: reset it to where the arm is',
+        ),
+        (
+            lambda: OnlineShaper(2, 1e-9, shaper=of_kind('zv', 1.0)),
+            'a shaper of 500000008 samples is too long: send set points less often, or leave slow '
+            'modes out',
+        ),
+    ],
+)
 def test_what_is_no_online_shaper_is_refused(call, message):
     with pytest.raises(SettingError) as caught:
         call()

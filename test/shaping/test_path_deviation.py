@@ -12,8 +12,8 @@ from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 
 FILE = ROOT / 'test' / 'data' / 'robots' / 'ur5e.urdf'
-FREQUENCY = 0.8             # of the mode that is shaped: half a period is 0.625 s           [Hz]
-SAMPLES = 4000              # of both paths
+FREQUENCY = 0.8  # of the mode that is shaped: half a period is 0.625 s           [Hz]
+SAMPLES = 4000  # of both paths
 
 
 def turn(axis, angle):
@@ -33,18 +33,31 @@ class UrdfChain:
     """Product of the transforms of a URDF from the base to a link."""
 
     def __init__(self, path, link):
-        joints = {joint.find('child').get('link'): joint
-                  for joint in ElementTree.parse(path).getroot().findall('joint')}
+        joints = {
+            joint.find('child').get('link'): joint
+            for joint in ElementTree.parse(path).getroot().findall('joint')
+        }
         self._chain = []
         while link in joints:
             joint = joints[link]
             origin = joint.find('origin')
-            place, angles = (np.array((origin.get(key) or '0 0 0').split(), float)
-                             if origin is not None else np.zeros(3) for key in ('xyz', 'rpy'))
-            fixed = transform(turn((0, 0, 1), angles[2]) @ turn((0, 1, 0), angles[1])
-                              @ turn((1, 0, 0), angles[0]), place)
-            axis = None if joint.get('type') == 'fixed' else np.array(
-                joint.find('axis').get('xyz').split(), float)
+            place, angles = (
+                np.array((origin.get(key) or '0 0 0').split(), float)
+                if origin is not None
+                else np.zeros(3)
+                for key in ('xyz', 'rpy')
+            )
+            fixed = transform(
+                turn((0, 0, 1), angles[2])
+                @ turn((0, 1, 0), angles[1])
+                @ turn((1, 0, 0), angles[0]),
+                place,
+            )
+            axis = (
+                None
+                if joint.get('type') == 'fixed'
+                else np.array(joint.find('axis').get('xyz').split(), float)
+            )
             self._chain.insert(0, (joint.get('name'), fixed, axis))
             link = joint.find('parent').get('link')
         self.names = [name for name, _, axis in self._chain if axis is not None]
@@ -69,17 +82,27 @@ def hermite(times, places, speeds, t):
     length = (times[k + 1] - times[k])[:, None]
     s = (t - times[k])[:, None] / length
     a, b, u, v = places[k], places[k + 1], length * speeds[k], length * speeds[k + 1]
-    return (a * (1 + 2 * s) * (1 - s)**2 + b * s**2 * (3 - 2 * s) + u * s * (1 - s)**2
-            - v * s**2 * (1 - s),
-            ((b - a) * 6 * s * (1 - s) + u * (1 - s) * (1 - 3 * s) + v * s * (3 * s - 2)) / length)
+    return (
+        a * (1 + 2 * s) * (1 - s) ** 2
+        + b * s**2 * (3 - 2 * s)
+        + u * s * (1 - s) ** 2
+        - v * s**2 * (1 - s),
+        ((b - a) * 6 * s * (1 - s) + u * (1 - s) * (1 - 3 * s) + v * s * (3 * s - 2)) / length,
+    )
 
 
 def largest_distance(points, path):
     return max(np.linalg.norm(path - point, axis=1).min() for point in points)
 
 
-CORNERS = np.array([[0.0, -1.2, 1.0, -1.4, -1.5, 0.0], [0.7, -1.2, 1.0, -1.4, -1.5, 0.0],
-                    [0.7, -0.8, 1.3, -1.4, -1.5, 0.3], [0.2, -0.8, 0.8, -1.0, -1.5, 0.3]])
+CORNERS = np.array(
+    [
+        [0.0, -1.2, 1.0, -1.4, -1.5, 0.0],
+        [0.7, -1.2, 1.0, -1.4, -1.5, 0.0],
+        [0.7, -0.8, 1.3, -1.4, -1.5, 0.3],
+        [0.2, -0.8, 0.8, -1.0, -1.5, 0.3],
+    ]
+)
 TIMES = np.array([0.0, 1.0, 2.0, 3.0])
 
 
@@ -115,9 +138,10 @@ def test_the_deviation_is_that_of_the_command_on_the_chain_of_the_urdf(arm, chai
     path = hermite(times, places, speeds, t)[0]
     command = (path + hermite(times, places, speeds, t - half)[0]) / 2
     # the points that are sent lie on this command
-    sent = np.column_stack([np.interp(shaped.start + shaped.times, t, column)
-                            for column in command.T])
-    np.testing.assert_allclose(shaped.positions, sent, atol=1e-5)   # lines between the samples
+    sent = np.column_stack(
+        [np.interp(shaped.start + shaped.times, t, column) for column in command.T]
+    )
+    np.testing.assert_allclose(shaped.positions, sent, atol=1e-5)  # lines between the samples
     is_new = t >= shaped.start
     expected = largest_distance(chain.places(command[is_new][::10]), chain.places(path))
     assert 0.01 < expected < 0.3

@@ -40,9 +40,11 @@ def swing(arm, samples, **settings):
     rates = np.gradient(samples, STEP, axis=0)
     rates[[0, -1]] = 0.0
     for j, name in enumerate(arm.joint_names):
+
         def along(t, j=j):
             k = min(round(t / STEP), len(samples) - 1)
             return samples[k, j], rates[k, j]
+
         simulation.prescribe(name, along)
     simulation.step(len(samples) - 1)
     rest = frs.pose(arm, frs.equilibrium(arm, samples[-1]).q, link='tool')[:3, 3]
@@ -67,18 +69,24 @@ def test_drives_that_follow_samples_are_those_that_are_prescribed(arm):
             assert (seen[-1] == simulation.q).all()
         else:
             for j, name in enumerate(arm.joint_names):
-                simulation.prescribe(name, lambda t, j=j: (
-                    places[round(t / STEP), j], rates[round(t / STEP), j]))
+                simulation.prescribe(
+                    name, lambda t, j=j: (places[round(t / STEP), j], rates[round(t / STEP), j])
+                )
             simulation.step(len(t) - 1)
         ends.append(np.concatenate([simulation.q, simulation.v]))
         assert simulation.time == pytest.approx(t[-1])
     assert ends[0] == pytest.approx(ends[1], rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize('places, rates', [
-    (np.zeros((5, 2)), np.zeros((5, 3))), (np.zeros((5, 3)), np.zeros((4, 3))),
-    (np.full((5, 3), np.nan), np.zeros((5, 3))), (np.zeros((0, 3)), np.zeros((0, 3))),
-])
+@pytest.mark.parametrize(
+    'places, rates',
+    [
+        (np.zeros((5, 2)), np.zeros((5, 3))),
+        (np.zeros((5, 3)), np.zeros((4, 3))),
+        (np.full((5, 3), np.nan), np.zeros((5, 3))),
+        (np.zeros((0, 3)), np.zeros((0, 3))),
+    ],
+)
 def test_samples_that_lead_nowhere_are_refused(arm, places, rates):
     with pytest.raises(SettingError, match='places and rates of drives to follow must be'):
         frs.Simulation(arm).follow(places, rates)
@@ -92,11 +100,14 @@ def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
     shaped = shaped_samples(of_kind('zv', found, 0.005), plain, STEP)
     # at least so many: two that stop as soon as a step has converged to 1e-7 stop elsewhere; with
     # eight they agree to 1e-7
-    left = [swing(arm, samples, formulation=formulation, iterations=8)
-            for samples in (plain, shaped) for formulation in ('recursion', 'wrench_dae')]
+    left = [
+        swing(arm, samples, formulation=formulation, iterations=8)
+        for samples in (plain, shaped)
+        for formulation in ('recursion', 'wrench_dae')
+    ]
     assert left[0] == pytest.approx(left[1], rel=1e-6)
     assert left[2] == pytest.approx(left[3], rel=1e-4)
-    assert 0.0 < left[2] < 0.1 * left[0]        # plain ZV, in a fast move
+    assert 0.0 < left[2] < 0.1 * left[0]  # plain ZV, in a fast move
 
 
 def test_trial_moves_say_what_a_simulation_of_the_same_move_says(arm, best):
@@ -176,8 +187,13 @@ def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
         asked.append((one.added, limit))
         return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
 
-    found = [choice(np.nan, 0.01), choice(np.nan, 0.5), choice(np.nan, 0.4),
-             choice(np.nan, 0.1, vibration=0.2), choice(np.nan, 0.2)]
+    found = [
+        choice(np.nan, 0.01),
+        choice(np.nan, 0.5),
+        choice(np.nan, 0.4),
+        choice(np.nan, 0.1, vibration=0.2),
+        choice(np.nan, 0.2),
+    ]
     done = try_moves(found, trial, 0.05)
     assert asked == [(0.2, MAX_MOVE_SHARE * 0.05), (0.4, MAX_MOVE_SHARE * 0.05)]
     assert recommended_row(done, 0.05) == 2 and np.isnan(done[3].moving)

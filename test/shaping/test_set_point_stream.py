@@ -30,8 +30,9 @@ def arm():
 def by_pose(arm):
     """ShaperSpecification of a kind whose delays follow the pose."""
     table = mode_table(arm, poses=[[0.0, 0.2, -1.0], [0.5, 0.9, 1.5]], count=2)
-    return lambda kind: ShaperSpecification(kind, table=table,
-                                            stages=tuple(stages_of(table, kind)))
+    return lambda kind: ShaperSpecification(
+        kind, table=table, stages=tuple(stages_of(table, kind))
+    )
 
 
 def run(stream, source, count, changes=None):
@@ -53,15 +54,16 @@ def waves(until=150, every=2, jitter=0.0, seed=0):
     for k in range(0, until, every):
         place = max(0, k + round(jitter * rng.normal()))
         time = k * PERIOD
-        source.setdefault(place, []).append((1000.0 + time, [
-            0.3 * np.sin(2.0 * time), 0.2 - 0.2 * np.cos(3.0 * time)]))
+        source.setdefault(place, []).append(
+            (1000.0 + time, [0.3 * np.sin(2.0 * time), 0.2 - 0.2 * np.cos(3.0 * time)])
+        )
     return source
 
 
 def ringing(rows):
     """Amplitude after the rows (k,) of an undamped oscillator that they lead."""
     rate = 2 * np.pi * FREQUENCY
-    step = expm(np.array([[0.0, 1.0], [-rate**2, 0.0]]) * PERIOD)
+    step = expm(np.array([[0.0, 1.0], [-(rate**2), 0.0]]) * PERIOD)
     state = np.array([0.0, 0.0])
     for row in rows:
         state = row * np.array([1.0, 0.0]) + step @ (state - [row, 0.0])
@@ -69,8 +71,10 @@ def ringing(rows):
 
 
 def test_a_source_that_stops_in_the_midst_of_a_motion_is_finished_at_rest():
-    plain, shaped = (SetPointStream(NAMES, PERIOD, design_for_modes(kind, [FREQUENCY]))
-                     for kind in ('none', 'zvd'))
+    plain, shaped = (
+        SetPointStream(NAMES, PERIOD, design_for_modes(kind, [FREQUENCY]))
+        for kind in ('none', 'zvd')
+    )
     source = waves(until=60)
     rows = [run(stream, source, 260)[:, 0] for stream in (plain, shaped)]
     last = source[58][-1][1]
@@ -135,10 +139,11 @@ def test_another_shaper_at_any_instant_makes_no_jump(arm, by_pose, seed):
     # the velocity and w'' (x - y) + 2 w' (x' - y') to the acceleration, where |x - y| <= v D / 2;
     # it takes 3/2 D, so w' is 15/8 and w'' 10 / sqrt(3) over powers of that; D is shortest for zv
     D = kinds[0].online(3, PERIOD, 2).duration
-    slope, bend = 15 / 8 / (1.5 * D), 10 / 3**0.5 / (1.5 * D)**2
+    slope, bend = 15 / 8 / (1.5 * D), 10 / 3**0.5 / (1.5 * D) ** 2
     assert np.abs(np.diff(out, axis=0)).max() / PERIOD <= v + slope * v * D / 2
     assert np.abs(np.diff(out, 2, axis=0)).max() / PERIOD**2 <= (
-        a + bend * v * D / 2 + 2 * slope * a * D / 2)
+        a + bend * v * D / 2 + 2 * slope * a * D / 2
+    )
     assert stream.is_settled and out[-1] == pytest.approx(source[250][0][1])
 
 
@@ -151,20 +156,29 @@ def test_joints_that_a_set_point_does_not_name_stay():
     assert stream.position.tolist() == [0.5, -0.15]
 
 
-@pytest.mark.parametrize('call, message', [
-    (lambda s: s.receive([0.0]), '1 positions for 2 joints: send one each'),
-    (lambda s: s.receive([0.0, np.nan]), 'set points must be finite'),
-    (lambda s: s.receive([0.0], ['c']), 'no joint "c". Known: a, b'),
-    (lambda s: s.receive([0.0], ['a']), 'the position of "b" is unknown: send joint_states, or '
-                                        'all '
-                                     'joints in the first set point'),
-    (lambda s: s.measured.update(a=1.0) or s.receive([0.0, 0.0]),
-     'the set points begin with "a" at 0, but it is at 1: let them begin where the arm '
-     'is'),
-    (lambda s: s.receive([0.0, 0.0]) and s.receive([0.0, 0.5]),
-     'the set points leap with "b" from 0 to 0.5, and its velocity limit is unknown: '
-     'send smaller steps, or name a robot whose URDF limits velocities'),
-])
+@pytest.mark.parametrize(
+    'call, message',
+    [
+        (lambda s: s.receive([0.0]), '1 positions for 2 joints: send one each'),
+        (lambda s: s.receive([0.0, np.nan]), 'set points must be finite'),
+        (lambda s: s.receive([0.0], ['c']), 'no joint "c". Known: a, b'),
+        (
+            lambda s: s.receive([0.0], ['a']),
+            'the position of "b" is unknown: send joint_states, or '
+            'all '
+            'joints in the first set point',
+        ),
+        (
+            lambda s: s.measured.update(a=1.0) or s.receive([0.0, 0.0]),
+            'the set points begin with "a" at 0, but it is at 1: let them begin where the arm is',
+        ),
+        (
+            lambda s: s.receive([0.0, 0.0]) and s.receive([0.0, 0.5]),
+            'the set points leap with "b" from 0 to 0.5, and its velocity limit is unknown: '
+            'send smaller steps, or name a robot whose URDF limits velocities',
+        ),
+    ],
+)
 def test_what_is_useless_is_refused(call, message):
     stream = SetPointStream(NAMES, PERIOD, design_for_modes('zv', [FREQUENCY]))
     with pytest.raises(SettingError) as caught:
@@ -189,8 +203,8 @@ def test_trajectories_follow_the_pose_and_replace_each_other_without_a_jump(arm,
         k = int(np.searchsorted(old.start + old.times, new.start))
         share = (new.start - old.start - old.times[k - 1]) / (old.times[k] - old.times[k - 1])
         before = old.positions[k - 1] + share * (old.positions[k] - old.positions[k - 1])
-        assert new.positions[0] == pytest.approx(before, abs=2e-3)      # a line for a curve
-        near = old.velocities[k - 1:k + 1]
+        assert new.positions[0] == pytest.approx(before, abs=2e-3)  # a line for a curve
+        near = old.velocities[k - 1 : k + 1]
         margin = 0.02 + np.abs(np.diff(near, axis=0))[0]
         assert (np.abs(new.velocities[0] - near.mean(axis=0)) <= margin).all()
     assert sent[-1].positions[-1] == pytest.approx(goal, abs=0.0)
@@ -218,7 +232,7 @@ def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, 
             continue
         shaper.keep(one)
         outcomes.append('sent')
-        assert (one.positions >= arm.arrays.lower - 1e-3).all()      # as far as an arm may lean
+        assert (one.positions >= arm.arrays.lower - 1e-3).all()  # as far as an arm may lean
         assert (one.positions <= arm.arrays.upper + 1e-3).all()
         rates = np.abs(np.diff(one.positions, axis=0)) / np.diff(one.times)[:, None]
         assert (np.maximum(rates, np.abs(one.velocities[1:])) <= 1.02 * limits * (1 + 1e-6)).all()
@@ -232,6 +246,7 @@ def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, 
 def test_the_node_and_the_command_line_have_one_rule():
     arm = frs.load('single_link')
     from flex_robot_sim.shaping.recommendation import recommend
+
     parts, best = design_for_arm(arm), recommend(arm).choice
     assert parts.name == best.name and parts.shaper.times.tolist() == best.shaper.times.tolist()
 
@@ -244,7 +259,8 @@ def test_modes_alone_get_a_shaper_that_bears_what_is_unsure():
 
 @pytest.mark.parametrize('seed', range(3))
 def test_a_stop_at_any_instant_comes_to_rest_within_the_stops_and_without_a_jump(
-        arm, by_pose, seed):
+    arm, by_pose, seed
+):
     rng, parts, names = np.random.default_rng(seed), by_pose('zvd'), arm.joint_names
     shaper = TrajectoryShaper(lambda end: parts, 0.02, arm)
     shaper.measured = dict(zip(names, [0.0, 0.3, 1.0]))
@@ -258,7 +274,7 @@ def test_a_stop_at_any_instant_comes_to_rest_within_the_stops_and_without_a_jump
     assert stop.times[-1] <= 0.25 + parts.online(3, 0.005).duration + 0.1
     k = int(np.searchsorted(one.start + one.times, stop.start))
     if k < len(one.times):
-        near = one.positions[k - 1:k + 1]
+        near = one.positions[k - 1 : k + 1]
         assert (near.min(axis=0) - 1e-3 <= stop.positions[0]).all()
         assert (stop.positions[0] <= near.max(axis=0) + 1e-3).all()
     with pytest.raises(SettingError, match='nothing moves that could be stopped'):

@@ -45,8 +45,10 @@ def test_random_moves_leave_what_the_kind_promises(name):
         np.testing.assert_allclose(shaped.positions[-1], positions[-1], atol=1e-12)
         # ei and ei2 leave a share of what is left at the end of the unshaped move
         share = 0.05 if name in ('ei', 'ei2') else 0.0
-        assert (left(*shaped, frequency, ratio) <= 1e-9 + 1.01 * share * left(
-            times, positions, frequency, ratio)).all()
+        assert (
+            left(*shaped, frequency, ratio)
+            <= 1e-9 + 1.01 * share * left(times, positions, frequency, ratio)
+        ).all()
         one = shaper.shape(times, positions[:, 0])
         np.testing.assert_array_equal(one.positions, shaped.positions[:, 0])
 
@@ -61,6 +63,7 @@ def test_integrator_of_scipy_finds_an_oscillator_at_rest():
         def rate(t, x):
             y = positions[np.searchsorted(times, t, side='right') - 1]
             return [x[1], w**2 * (y - x[0]) - 2 * ratio * w * x[1]]
+
         x = solve_ivp(rate, (0.0, times[-1]), [0.0, 0.0], max_step=2e-3, rtol=1e-8).y[:, -1]
         return np.hypot(x[0] - positions[-1], x[1] / w)
 
@@ -91,8 +94,9 @@ def test_online_shaper_makes_the_same_of_samples_one_by_one():
     positions = np.column_stack([np.sin(times), times**2])
     online = OnlineShaper(2, 1e-3, shaper=shaper)
     found = [online.step(target).copy() for target in positions]
-    np.testing.assert_allclose(found, shaper.shape(times, positions).positions[:times.size],
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        found, shaper.shape(times, positions).positions[: times.size], atol=1e-12
+    )
 
 
 @pytest.fixture(scope='module')
@@ -112,33 +116,63 @@ def test_shaper_of_an_arm_is_that_of_its_finite_elements(arm):
     np.testing.assert_allclose(followed.positions[:count], fixed.positions[:count], atol=2e-4)
 
 
-@pytest.mark.parametrize('act, line', [
-    (lambda arm: zvd([]), 'frequencies must be a number, or one per mode [Hz], such as 2.7 or '
-                          '[2.7, 11.0]'),
-    (lambda arm: zvd('fast'), 'frequencies must be a number, or one per mode [Hz], such as 2.7 or '
-                              '[2.7, 11.0]'),
-    (lambda arm: zvd([2.0, 3.0], damping_ratios=[0.1] * 3),
-     'damping_ratios must be a number, or one per mode: 2 here'),
-    (lambda arm: zv(-1.0), 'frequency = -1.0 of a mode must be above 0 and finite: give what the '
-                           'arm rings with [Hz]'),
-    (lambda arm: ei(2.0, tolerance=0.7), 'tolerance = 0.7 of a shaper must lie between 0 and 0.5'),
-    (lambda arm: zvd(2.0).shape([0.0, 0.1, 0.3], [0.0, 0.1, 0.2]),
-     'times must rise in even steps: interpolate the positions, or use the times '
-     'numpy.arange(0.0, duration, period)'),
-    (lambda arm: zvd(2.0).shape([0.0, 0.1], [0.0, 0.1, 0.2]),
-     'times must be 2 numbers or more, one per position, and there are 3 positions'),
-    (lambda arm: zvd(2.0).shape([0.0, 0.1], [0.0, np.nan]),
-     'set points must be finite numbers in rows, one row per sample and one column per joint'),
-    (lambda arm: zvd(9.0).shape([0.0, 0.1], [0.0, 0.1]),
-     'frequency = 9 Hz of a mode is not below half of the 10 set points per second: send them '
-     'more often, or leave this mode out'),
-    (lambda arm: design_for_pose(arm, [0.0, 1.0]),
-     'q must be 1 finite numbers, in this order: motor'),
-    (lambda arm: design_for_pose(arm, [0.0], kind='best'),
-     'no shaper "best" of one mode. Known: zv, zvd, zvdd, ei, ei2'),
-    (lambda arm: design_for_arm('single_link'),
-     "'single_link' is no arm: load one by flex_robot_sim.load(robot)"),
-])
+@pytest.mark.parametrize(
+    'act, line',
+    [
+        (
+            lambda arm: zvd([]),
+            'frequencies must be a number, or one per mode [Hz], such as 2.7 or [2.7, 11.0]',
+        ),
+        (
+            lambda arm: zvd('fast'),
+            'frequencies must be a number, or one per mode [Hz], such as 2.7 or [2.7, 11.0]',
+        ),
+        (
+            lambda arm: zvd([2.0, 3.0], damping_ratios=[0.1] * 3),
+            'damping_ratios must be a number, or one per mode: 2 here',
+        ),
+        (
+            lambda arm: zv(-1.0),
+            'frequency = -1.0 of a mode must be above 0 and finite: give what the '
+            'arm rings with [Hz]',
+        ),
+        (
+            lambda arm: ei(2.0, tolerance=0.7),
+            'tolerance = 0.7 of a shaper must lie between 0 and 0.5',
+        ),
+        (
+            lambda arm: zvd(2.0).shape([0.0, 0.1, 0.3], [0.0, 0.1, 0.2]),
+            'times must rise in even steps: interpolate the positions, or use the times '
+            'numpy.arange(0.0, duration, period)',
+        ),
+        (
+            lambda arm: zvd(2.0).shape([0.0, 0.1], [0.0, 0.1, 0.2]),
+            'times must be 2 numbers or more, one per position, and there are 3 positions',
+        ),
+        (
+            lambda arm: zvd(2.0).shape([0.0, 0.1], [0.0, np.nan]),
+            'set points must be finite numbers in rows, one row per sample and one column per '
+            'joint',
+        ),
+        (
+            lambda arm: zvd(9.0).shape([0.0, 0.1], [0.0, 0.1]),
+            'frequency = 9 Hz of a mode is not below half of the 10 set points per second: send '
+            'them more often, or leave this mode out',
+        ),
+        (
+            lambda arm: design_for_pose(arm, [0.0, 1.0]),
+            'q must be 1 finite numbers, in this order: motor',
+        ),
+        (
+            lambda arm: design_for_pose(arm, [0.0], kind='best'),
+            'no shaper "best" of one mode. Known: zv, zvd, zvdd, ei, ei2',
+        ),
+        (
+            lambda arm: design_for_arm('single_link'),
+            "'single_link' is no arm: load one by flex_robot_sim.load(robot)",
+        ),
+    ],
+)
 def test_mistake_is_one_line(arm, act, line):
     with pytest.raises(frs.SettingError) as caught:
         act(arm)

@@ -18,8 +18,13 @@ from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
 T = 2e-3
-SWING = ProfileSettings(profile='swing', profile_start=0.0, profile_duration=0.6,
-                        profile_dwell=0.3, profile_poses=(0.5, 0.8, -0.6, -0.4, 0.1, 0.7))
+SWING = ProfileSettings(
+    profile='swing',
+    profile_start=0.0,
+    profile_duration=0.6,
+    profile_dwell=0.3,
+    profile_poses=(0.5, 0.8, -0.6, -0.4, 0.1, 0.7),
+)
 # of minimum jerk over 0.6 s, from -0.6 to 0.7
 FASTEST, HARDEST = 15 / 8 * 1.3 / 0.6, 10 / np.sqrt(3) * 1.3 / 0.6**2
 
@@ -52,15 +57,17 @@ def watched(controller, times, do=lambda k: None):
 
 
 def test_set_points_are_the_mean_of_the_motion_at_several_times(two_link):
-    shaper = of_kind('zvd', 1 / 0.4, 0.0)           # impulses at 0, 0.2 and 0.4 s: whole samples
+    shaper = of_kind('zvd', 1 / 0.4, 0.0)  # impulses at 0, 0.2 and 0.4 s: whole samples
     controller = started(two_link, profile=SWING)
     controller.use_shaper(fixed(shaper))
     times = T * np.arange(1, 1500)
     position, velocity = watched(controller, times)
     motion = motion_of_profile(SWING, two_link.joint_names, np.zeros(3))
-    expected = sum(weight * np.array([motion.sample(t - delay)[:2] for t in times])
-                   for delay, weight in zip((0.0, 0.2, 0.4), (0.25, 0.5, 0.25)))
-    np.testing.assert_allclose(position, expected[:, 0], atol=3e-7)     # rounding of times
+    expected = sum(
+        weight * np.array([motion.sample(t - delay)[:2] for t in times])
+        for delay, weight in zip((0.0, 0.2, 0.4), (0.25, 0.5, 0.25))
+    )
+    np.testing.assert_allclose(position, expected[:, 0], atol=3e-7)  # rounding of times
     # the slope of a way between two samples is that half a sample before
     np.testing.assert_allclose(velocity, expected[:, 1], atol=HARDEST * T)
 
@@ -77,8 +84,9 @@ def test_states_that_come_when_they_like_change_no_set_point(two_link, make):
         found.append(watched(controller, times)[0])
     for joint in range(3):
         # lines between samples of a curve
-        np.testing.assert_allclose(np.interp(uneven, even, found[0][:, joint]),
-                                   found[1][:, joint], atol=HARDEST * T**2)
+        np.testing.assert_allclose(
+            np.interp(uneven, even, found[0][:, joint]), found[1][:, joint], atol=HARDEST * T**2
+        )
 
 
 @pytest.mark.parametrize('kind', ['zv', 'zvd', 'ei2'])
@@ -94,14 +102,15 @@ def test_velocities_are_the_slope_of_positions_that_follow_the_pose(two_link, ki
 @pytest.mark.parametrize('goal', [0.7, -0.6])
 def test_delays_that_shrink_make_no_joint_faster_than_it_may_be(kind, goal):
     duration = 0.6
-    fastest = 15 / 8 * abs(goal) / duration     # of the motion: just what the joint can
+    fastest = 15 / 8 * abs(goal) / duration  # of the motion: just what the joint can
     found = {}
     for limit in (fastest, 100.0):
         arm = rigid_arm(f'<limit lower="-2" upper="2" effort="90" velocity="{limit}"/>')
         controller = started(arm)
         controller.use_shaper(by_pose(kind, 1))
-        controller.follow(Trajectory(['hinge_0'], [duration], [[goal]], [[0.0]], [[0.0]]),
-                          controller.newest)
+        controller.follow(
+            Trajectory(['hinge_0'], [duration], [[goal]], [[0.0]], [[0.0]]), controller.newest
+        )
         found[limit] = watched(controller, T * np.arange(1, 1500))
         assert not controller.is_moving
     (kept, speed), (free, free_speed) = found[fastest], found[100.0]
@@ -138,10 +147,14 @@ def test_shapers_that_change_in_motion_make_no_jump(two_link, seed):
         if k in changes:
             kind = rng.choice(['none', 'zv', 'zvd', 'ei', 'by pose'])
             controller.use_shaper(
-                None if kind == 'none' else by_pose('zvd') if kind == 'by pose' else
-                fixed(of_kind(kind, rng.uniform(1.5, 4.0), 0.01)))
+                None
+                if kind == 'none'
+                else by_pose('zvd')
+                if kind == 'by pose'
+                else fixed(of_kind(kind, rng.uniform(1.5, 4.0), 0.01))
+            )
         if k == 2600:
-            controller.set_target([0.1, 0.2, 0.3])      # a step, which is shaped, too
+            controller.set_target([0.1, 0.2, 0.3])  # a step, which is shaped, too
 
     controller = started(two_link, profile=SWING)
     times = T * np.arange(1, 4001) + jitter
@@ -174,9 +187,12 @@ def test_a_trajectory_in_place_of_another_goes_on_where_the_first_one_is(two_lin
 
     def replace(k):
         if k in (0, 170, 333):
-            controller.follow(Trajectory(
-                ['waist'], [1.0], [[{0: 0.5, 170: -0.3, 333: 0.2}[k]]], [[0.0]], [[0.0]]),
-                controller.newest)
+            controller.follow(
+                Trajectory(
+                    ['waist'], [1.0], [[{0: 0.5, 170: -0.3, 333: 0.2}[k]]], [[0.0]], [[0.0]]
+                ),
+                controller.newest,
+            )
 
     position, velocity = watched(controller, T * np.arange(1, 1500), replace)
     assert np.abs(np.diff(position, axis=0)).max() < 3.0 * T
@@ -209,9 +225,16 @@ def test_who_takes_the_arm_over_begins_where_it_is(two_link, event):
 
 
 def test_joints_that_a_doublet_drives_are_held_where_it_leaves_them(two_link):
-    controller = started(two_link, ControllerSettings(feed_forward='none'), ProfileSettings(
-        profile='bang_bang', profile_start=0.0, profile_duration=0.1,
-        profile_effort=(1.0, 0.0, 0.0)))
+    controller = started(
+        two_link,
+        ControllerSettings(feed_forward='none'),
+        ProfileSettings(
+            profile='bang_bang',
+            profile_start=0.0,
+            profile_duration=0.1,
+            profile_effort=(1.0, 0.0, 0.0),
+        ),
+    )
     controller.use_shaper(fixed(of_kind('zvd', 2.0)))
     still = np.zeros(3)
     for k in range(1, 100):
@@ -238,18 +261,29 @@ def test_a_shaper_of_the_urdf_stills_the_arm_that_its_servo_holds(is_by_pose):
     for kind in ('none', 'zvd'):
         simulation = frs.Simulation(arm)
         controller = JointController(
-            arm, ControllerSettings(bandwidth=3.0, state_period=1e-3), ProfileSettings(
-                profile='minimum_jerk', profile_start=0.5, profile_duration=0.3,
-                profile_displacement=(0.2,)))
+            arm,
+            ControllerSettings(bandwidth=3.0, state_period=1e-3),
+            ProfileSettings(
+                profile='minimum_jerk',
+                profile_start=0.5,
+                profile_duration=0.3,
+                profile_displacement=(0.2,),
+            ),
+        )
         shaping = ShapingSettings(shaper=kind, shaper_by_pose=is_by_pose)
         servo = controller.servo
-        controller.use_shaper(design_shaper(
-            arm, shaping, (servo.stiffness, servo.damping), np.zeros(1), 1e-3))
+        controller.use_shaper(
+            design_shaper(arm, shaping, (servo.stiffness, servo.damping), np.zeros(1), 1e-3)
+        )
         tip = []
         while simulation.time < 6.0:
             simulation.effort = controller.update(
-                simulation.time, simulation.position, simulation.velocity,
-                simulation.motor_position, simulation.motor_velocity)
+                simulation.time,
+                simulation.position,
+                simulation.velocity,
+                simulation.motor_position,
+                simulation.motor_velocity,
+            )
             simulation.step()
             tip.append(np.linalg.norm(simulation.deflection[next(iter(arm.tips))][:3]))
         assert not controller.is_moving
@@ -262,8 +296,13 @@ def test_what_does_not_ring_needs_no_shaper_and_what_is_too_fast_has_none(two_li
     servo = JointController(arm).servo
     for is_by_pose in (True, False):
         with pytest.raises(SettingError, match='rings in .* it needs no shaper'):
-            design_shaper(arm, ShapingSettings(shaper='zv', shaper_by_pose=is_by_pose),
-                          (servo.stiffness, servo.damping), np.zeros(1))
+            design_shaper(
+                arm,
+                ShapingSettings(shaper='zv', shaper_by_pose=is_by_pose),
+                (servo.stiffness, servo.damping),
+                np.zeros(1),
+            )
     with pytest.raises(SettingError, match='is not below half of the 4 set points per second'):
-        design_shaper(two_link, ShapingSettings(shaper='zv', shaper_by_pose=False), None,
-                      np.zeros(3), 0.25)
+        design_shaper(
+            two_link, ShapingSettings(shaper='zv', shaper_by_pose=False), None, np.zeros(3), 0.25
+        )

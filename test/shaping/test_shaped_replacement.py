@@ -49,7 +49,7 @@ def test_one_that_reverses_a_motion_is_a_little_faster_than_its_input():
     shaper = TrajectoryShaper(lambda end: ZV, 0.01)
     shaper.keep(shaper.shaped(Trajectory(['a'], [0.0, 2.0], [[0.0], [1.0]], [[0.0]] * 2), 0.0))
     shaped = shaper.shaped(Trajectory(['a'], [0.0, 2.0], [[0.5], [-0.5]], [[0.0]] * 2), 1.0)
-    assert speeds_of(shaped) <= 1.5 * 0.75      # a cubic of 1 rad in 2 s has 0.75 rad/s
+    assert speeds_of(shaped) <= 1.5 * 0.75  # a cubic of 1 rad in 2 s has 0.75 rad/s
     assert shaped.positions[-1, 0] == -0.5
 
 
@@ -61,7 +61,8 @@ def test_one_that_begins_too_far_away_in_motion_is_refused():
         shaper.shaped(Trajectory(['a'], [0.0, 0.5], [[2.0], [2.5]]), 0.5)
     assert str(caught.value) == (
         'the trajectory begins with "a" at 2, but it moves at 0.2 then: to get there, it would be '
-        'faster than the trajectory. Let it begin where the arm is, or give it more time')
+        'faster than the trajectory. Let it begin where the arm is, or give it more time'
+    )
     assert shaper.is_moving(0.6)
 
 
@@ -90,7 +91,7 @@ def arm():
 def test_a_straight_way_of_one_joint_is_not_left(arm):
     rows = np.zeros((50, 3))
     rows[:, 0] = np.linspace(0.0, 1.0, 50)
-    assert path_deviation(arm, rows[::3], rows) < 2e-4      # chords of an arc
+    assert path_deviation(arm, rows[::3], rows) < 2e-4  # chords of an arc
     assert path_deviation(arm, rows, rows) < 1e-12
 
 
@@ -99,6 +100,7 @@ def test_the_deviation_is_the_distance_to_the_nearest_place_of_the_path(arm):
         simulation = frs.Simulation(arm)
         simulation.set_state(q=row)
         return simulation.pose('tool')[:3, 3]
+
     path = np.linspace([0.0, 0.5, 0.5], [0.5, 0.5, 0.5], 150)
     off = np.array([[0.25, 0.6, 0.5]])
     nearest = min(np.linalg.norm(place(off[0]) - place(row)) for row in path[::5])
@@ -106,8 +108,12 @@ def test_the_deviation_is_the_distance_to_the_nearest_place_of_the_path(arm):
 
 
 def test_a_shaped_corner_leaves_the_path_and_an_unshaped_one_does_not(arm):
-    corners = Trajectory(arm.joint_names, [0.0, 1.0, 2.0],
-                         [[0.0, 0.5, 0.5], [0.6, 0.5, 0.5], [0.6, 1.0, 0.5]], np.zeros((3, 3)))
+    corners = Trajectory(
+        arm.joint_names,
+        [0.0, 1.0, 2.0],
+        [[0.0, 0.5, 0.5], [0.6, 0.5, 0.5], [0.6, 1.0, 0.5]],
+        np.zeros((3, 3)),
+    )
     for kind, low, high in ((NONE, 0.0, 0.0), (of_kind('zv', 1.0, 0.0), 1e-3, 0.2)):
         shaper = TrajectoryShaper(lambda end, kind=kind: kind, 0.02, arm)
         shaped = shaper.shaped(corners, 0.0)
@@ -120,17 +126,21 @@ def test_a_shaped_corner_leaves_the_path_and_an_unshaped_one_does_not(arm):
 def parts(*shares):
     """Parts for modes of 9 and 58 Hz with shares at the tool."""
     frequencies = np.array([9.0, 58.0])
-    stages = tuple(ShaperStage(np.array([0.0, 0.5]), np.array([0.5, 0.5]), np.full(4, f))
-                   for f in frequencies)
-    return ShaperSpecification('zv by pose', stages=stages,
-                       modes=(PoseModes(frequencies, np.zeros(2), np.array(shares)),))
+    stages = tuple(
+        ShaperStage(np.array([0.0, 0.5]), np.array([0.5, 0.5]), np.full(4, f)) for f in frequencies
+    )
+    return ShaperSpecification(
+        'zv by pose', stages=stages, modes=(PoseModes(frequencies, np.zeros(2), np.array(shares)),)
+    )
 
 
 def test_a_mode_that_is_too_fast_for_a_stream_is_left_out_if_its_share_is_negligible():
     kept, line = parts(1.0, 0.02).for_samples(0.01)
     assert [stage.frequencies[0] for stage in kept.stages] == [9.0]
-    assert line == ('modes from 49 to 58 Hz are left out: too fast for 100 set points a second, '
-                    'they have at most 2.0% of the vibration at the tool')
+    assert line == (
+        'modes from 49 to 58 Hz are left out: too fast for 100 set points a second, '
+        'they have at most 2.0% of the vibration at the tool'
+    )
     whole, line = parts(1.0, 0.02).for_samples(0.002)
     assert len(whole.stages) == 2 and line == ''
 
@@ -140,7 +150,8 @@ def test_a_mode_that_is_too_fast_and_matters_is_refused_with_the_rate_that_it_ne
         parts(1.0, 0.6).for_samples(0.01)
     assert str(caught.value) == (
         'modes up to 58 Hz have 60% of the vibration at the tool, too fast for 100 set points a '
-        'second: set stream_rate to 119 Hz or more, if the driver takes so many')
+        'second: set stream_rate to 119 Hz or more, if the driver takes so many'
+    )
 
 
 def test_a_stream_to_ur5e_with_elastic_joints_omits_its_fast_modes(tmp_path):
@@ -148,12 +159,18 @@ def test_a_stream_to_ur5e_with_elastic_joints_omits_its_fast_modes(tmp_path):
     joints = [joint for joint in frs.read_description(text).joints if joint.moves]
     elastic = ''.join(
         f'<joint name="{joint.name}" stiffness="{100 * joint.effort}" damping="0.3" '
-        'rotor_inertia="1e-4" gear_ratio="101"/>' for joint in joints)
+        'rotor_inertia="1e-4" gear_ratio="101"/>'
+        for joint in joints
+    )
     path = tmp_path / 'ur5e.urdf'
-    path.write_text(text.replace('</robot>', f'<flexibility>{elastic}</flexibility></robot>'),
-                    'utf-8')
+    path.write_text(
+        text.replace('</robot>', f'<flexibility>{elastic}</flexibility></robot>'), 'utf-8'
+    )
     ur5e = frs.load(path)
     stream = SetPointStream(ur5e.joint_names, 0.01, design_for_arm(ur5e, kind='zv'), ur5e)
-    found = re.fullmatch(r'modes from 49 to (\S+) Hz are left out: .* they have at most (\S+)% of '
-                         'the vibration at the tool', stream.omitted_modes)
+    found = re.fullmatch(
+        r'modes from 49 to (\S+) Hz are left out: .* they have at most (\S+)% of '
+        'the vibration at the tool',
+        stream.omitted_modes,
+    )
     assert 50.0 < float(found[1]) < 80.0 and float(found[2]) < 10.0

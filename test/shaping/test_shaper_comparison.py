@@ -16,21 +16,22 @@ from flex_robot_sim.util.exceptions import SettingError
 def case(*frequencies, ratio=0.01):
     frequencies = np.array(frequencies)
     ratios = np.full(frequencies.size, ratio)
-    return ModeCase(frequencies, ratios, 1 / (2 * np.pi * frequencies)**2)
+    return ModeCase(frequencies, ratios, 1 / (2 * np.pi * frequencies) ** 2)
 
 
 def test_without_a_shaper_all_of_the_vibration_is_left():
     one = evaluate_shaper(NONE, [case(2.0)], 0.1, 1e-3)
     assert one.vibration == pytest.approx(1.0)
     # a step of acceleration swings twice as far as a slow one bends: 2 a / omega^2 = 1 mm
-    assert one.acceleration == pytest.approx(1e-3 * (2 * np.pi * 2.0)**2 / 2)
+    assert one.acceleration == pytest.approx(1e-3 * (2 * np.pi * 2.0) ** 2 / 2)
 
 
 def test_vibration_is_that_at_the_worse_edge_of_the_uncertainty():
     shaper = of_kind('zv', 2.0, 0.01)
     one = evaluate_shaper(shaper, [case(2.0)], 0.1, 1e-3)
-    assert one.vibration == pytest.approx(max(
-        shaper.vibration(2.0 * off, 0.01) for off in (0.9, 1.1)), rel=1e-9)
+    assert one.vibration == pytest.approx(
+        max(shaper.vibration(2.0 * off, 0.01) for off in (0.9, 1.1)), rel=1e-9
+    )
 
 
 def test_acceleration_grows_as_the_vibration_falls():
@@ -42,16 +43,18 @@ def test_acceleration_grows_as_the_vibration_falls():
 @pytest.mark.parametrize('uncertainty', [0.0, 0.02, 0.05, 0.1, 0.2, 0.3])
 @pytest.mark.parametrize('tolerance', [0.02, 0.05, 0.1])
 def test_recommended_is_the_shortest_that_keeps_the_tolerance(uncertainty, tolerance):
-    found, best = compare_shapers([case(2.0, 2.4), case(2.1, 2.7)], uncertainty, tolerance,
-                                  fixed=True)
+    found, best = compare_shapers(
+        [case(2.0, 2.4), case(2.1, 2.7)], uncertainty, tolerance, fixed=True
+    )
     good = [one for one in found[1:] if one.vibration <= 1.01 * tolerance]
     assert found[best].vibration <= 1.01 * tolerance
     assert found[best].added == min(one.added for one in good)
 
 
 def test_where_none_keeps_the_tolerance_the_one_that_leaves_least_is_taken():
-    found = [evaluate_shaper(of_kind(kind, 2.0), [case(2.0)], 0.4, 1e-3)
-             for kind in ('zv', 'zvd', 'ei')]
+    found = [
+        evaluate_shaper(of_kind(kind, 2.0), [case(2.0)], 0.4, 1e-3) for kind in ('zv', 'zvd', 'ei')
+    ]
     best = recommended_row([evaluate_shaper(NONE, [case(2.0)], 0.4, 1e-3), *found])
     assert found[best - 1].vibration == min(one.vibration for one in found)
 
@@ -89,11 +92,17 @@ def test_unsure_frequency_needs_more():
     assert unsure[0][unsure[1]].added > 1.5 * sure[0][sure[1]].added
 
 
-@pytest.mark.parametrize('options, message', [
-    ({'uncertainty': 0.5}, 'uncertainty = 0.5 of frequencies must be at least 0 and below 0.5'),
-    ({'tolerance': 0.0}, 'tolerance = 0.0 of vibration must lie between 0 and 0.5'),
-    ({'allowed': 0.0}, 'allowed = 0.0 m of vibration must be above 0'),
-])
+@pytest.mark.parametrize(
+    'options, message',
+    [
+        (
+            {'uncertainty': 0.5},
+            'uncertainty = 0.5 of frequencies must be at least 0 and below 0.5',
+        ),
+        ({'tolerance': 0.0}, 'tolerance = 0.0 of vibration must lie between 0 and 0.5'),
+        ({'allowed': 0.0}, 'allowed = 0.0 m of vibration must be above 0'),
+    ],
+)
 def test_what_leaves_no_choice_is_refused(options, message):
     with pytest.raises(SettingError) as caught:
         compare_shapers([case(3.0)], **options)

@@ -30,15 +30,21 @@ def test_what_is_read_shapes_as_what_was_written(tmp_path, by_pose, is_by_pose):
     assert read.name == parts.name
     # sums of the same terms, in an order that numpy takes from where the arrays lie in memory
     assert read.online(3, 0.005).run(samples) == pytest.approx(
-        parts.online(3, 0.005).run(samples), rel=1e-13, abs=1e-15)
+        parts.online(3, 0.005).run(samples), rel=1e-13, abs=1e-15
+    )
 
 
-@pytest.mark.parametrize('text, message', [
-    ('', 'is no shaper. Write one by flexsim shape --output'),
-    ('[1]', 'is no shaper. Write one by flexsim shape --output'),
-    ('{"kind": "flex_robot_sim shaper 1"}',
-     'is damaged. Write it again by flexsim shape --output'),
-])
+@pytest.mark.parametrize(
+    'text, message',
+    [
+        ('', 'is no shaper. Write one by flexsim shape --output'),
+        ('[1]', 'is no shaper. Write one by flexsim shape --output'),
+        (
+            '{"kind": "flex_robot_sim shaper 1"}',
+            'is damaged. Write it again by flexsim shape --output',
+        ),
+    ],
+)
 def test_what_is_no_shaper_is_refused(tmp_path, text, message):
     path = tmp_path / 'a.json'
     path.write_text(text)
@@ -51,10 +57,15 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
     path, rng = tmp_path / 'a.json', np.random.default_rng(3)
     write_shaper(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
     good = json.loads(path.read_text())
-    assert len(good.pop('crc32')) == 8          # without it, what is wrong is found, too
-    for where, value in ((('shaper', 'times'), ['x']), (('shaper', 'amplitudes'), [np.nan]),
-                         (('table', 'axes'), []), (('table', 'joints'), [7]), (('stages',), 3),
-                         (('table', 'frequencies'), [[1.0]])):
+    assert len(good.pop('crc32')) == 8  # without it, what is wrong is found, too
+    for where, value in (
+        (('shaper', 'times'), ['x']),
+        (('shaper', 'amplitudes'), [np.nan]),
+        (('table', 'axes'), []),
+        (('table', 'joints'), [7]),
+        (('stages',), 3),
+        (('table', 'frequencies'), [[1.0]]),
+    ):
         tree = json.loads(json.dumps(good))
         place = tree
         for name in where[:-1]:
@@ -64,7 +75,7 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
         with pytest.raises(SettingError, match='is damaged'):
             read_shaper(path)
     text = json.dumps(good)
-    for digits in (400, 5000):      # more than a float holds, more than Python reads
+    for digits in (400, 5000):  # more than a float holds, more than Python reads
         number = '9' * digits
         path.write_text(text.replace(json.dumps(good['shaper']['times'][0]), number, 1))
         with pytest.raises(SettingError) as error:
@@ -86,7 +97,7 @@ def test_no_bit_that_flips_in_a_file_changes_a_shaper(tmp_path, by_pose, mutants
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)
         try:
-            assert repr(read_shaper(path)) == expected, bit      # in the name of the checksum
+            assert repr(read_shaper(path)) == expected, bit  # in the name of the checksum
         except SettingError as error:
             assert str(error).startswith(f'{path}: is ')
 
@@ -102,8 +113,9 @@ def test_the_file_of_another_robot_is_refused(tmp_path, by_pose):
 
 def test_the_command_writes_what_it_recommends(tmp_path, capsys):
     path = tmp_path / 'shaper.json'
-    assert cli.main(['shape', 'single_link', '--pose', '0.3', '--output', str(path),
-                     '--json']) == 0
+    assert (
+        cli.main(['shape', 'single_link', '--pose', '0.3', '--output', str(path), '--json']) == 0
+    )
     summary = json.loads(capsys.readouterr().out)
     parts = read_shaper(path, ('motor',))
     best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])

@@ -28,7 +28,7 @@ def ring_after(samples, period, frequency, ratio, length):
     """
     rate = 2 * np.pi * frequency
     step = np.zeros((3, 3))
-    step[:2] = [[0.0, 1.0, 0.0], [-rate**2, -2 * ratio * rate, rate**2]]
+    step[:2] = [[0.0, 1.0, 0.0], [-(rate**2), -2 * ratio * rate, rate**2]]
     step = expm(step * period)
     state = np.array([samples[0], 0.0])
     for k in range(length):
@@ -96,8 +96,10 @@ def some_motion():
     rng = np.random.default_rng(4)
     a, b, c, d = rng.normal(size=(4, 2))
     v = rng.normal(size=2)
-    return Motion([0.5, 0.8, 1.1, 1.7], [
-        rest(a), minimum_jerk(a, b), line(b, c), cubic(c, d, v, 0 * v, 0.6), rest(d)])
+    return Motion(
+        [0.5, 0.8, 1.1, 1.7],
+        [rest(a), minimum_jerk(a, b), line(b, c), cubic(c, d, v, 0 * v, 0.6), rest(d)],
+    )
 
 
 @pytest.mark.parametrize('name', SHAPERS)
@@ -105,8 +107,7 @@ def test_shaped_motion_is_the_sum_of_delayed_ones(name):
     shaper, motion = SHAPERS[name], some_motion()
     shaped = shaped_motion(shaper, motion)
     for t in np.random.default_rng(2).uniform(0.0, 4.0, 100):
-        wanted = sum(a * motion.sample(t - tau)
-                     for a, tau in zip(shaper.amplitudes, shaper.times))
+        wanted = sum(a * motion.sample(t - tau) for a, tau in zip(shaper.amplitudes, shaper.times))
         assert shaped.sample(t) == pytest.approx(wanted, abs=1e-8)  # accelerations of 100
     assert shaped.end == pytest.approx(motion.end + shaper.duration, abs=1e-12)
     assert (shaped.sample(shaped.end + 1.0)[0] == motion.sample(9.0)[0]).all()
@@ -114,26 +115,41 @@ def test_shaped_motion_is_the_sum_of_delayed_ones(name):
 
 def test_shaped_motion_that_repeats_goes_on_repeating():
     a, b, c = np.random.default_rng(5).normal(size=(3, 2))
-    motion = Motion([0.0, 0.5, 0.7, 1.2], [rest(c), minimum_jerk(c, a), rest(a) * 1.0,
-                                           minimum_jerk(a, b) + 0.0, rest(b)], repeats_from=1)
+    motion = Motion(
+        [0.0, 0.5, 0.7, 1.2],
+        [rest(c), minimum_jerk(c, a), rest(a) * 1.0, minimum_jerk(a, b) + 0.0, rest(b)],
+        repeats_from=1,
+    )
     shaper = convolved([of_kind('zvd', 1.3), of_kind('zv', 0.4)])
     shaped = shaped_motion(shaper, motion)
     assert shaped.end == np.inf
     for t in np.random.default_rng(2).uniform(0.0, 9.0, 100):
-        wanted = sum(w * motion.sample(t - tau)[0]
-                     for w, tau in zip(shaper.amplitudes, shaper.times))
+        wanted = sum(
+            w * motion.sample(t - tau)[0] for w, tau in zip(shaper.amplitudes, shaper.times)
+        )
         assert shaped.sample(t)[0] == pytest.approx(wanted, abs=1e-9)
 
 
-@pytest.mark.parametrize('call, message', [
-    (lambda: of_kind('zv', 60.0).fir(0.01),
-     'frequency = 60 Hz of a mode is not below half of the 100 set points per second: send them '
-     'more often, or leave this mode out'),
-    (lambda: shaped_samples(NONE, [[0.0], [np.nan]], 1e-3),
-     'set points must be finite numbers in rows, one row per sample and one column per joint'),
-    (lambda: shaped_samples(NONE, [], 1e-3),
-     'set points must be finite numbers in rows, one row per sample and one column per joint'),
-])
+@pytest.mark.parametrize(
+    'call, message',
+    [
+        (
+            lambda: of_kind('zv', 60.0).fir(0.01),
+            'frequency = 60 Hz of a mode is not below half of the 100 set points per second: send '
+            'them more often, or leave this mode out',
+        ),
+        (
+            lambda: shaped_samples(NONE, [[0.0], [np.nan]], 1e-3),
+            'set points must be finite numbers in rows, one row per sample and one column per '
+            'joint',
+        ),
+        (
+            lambda: shaped_samples(NONE, [], 1e-3),
+            'set points must be finite numbers in rows, one row per sample and one column per '
+            'joint',
+        ),
+    ],
+)
 def test_what_cannot_be_shaped_is_refused(call, message):
     with pytest.raises(SettingError) as caught:
         call()

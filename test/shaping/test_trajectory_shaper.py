@@ -39,8 +39,14 @@ def ringing(times, *rows, frequency=FREQUENCY, ratio=RATIO, step=1e-3):
     curve, _ = curves(times, *rows)
     rate = 2 * np.pi * frequency
     # position of the oscillator, its velocity, set point, slope of the set point
-    A = np.array([[0, 1, 0, 0], [-rate**2, -2 * ratio * rate, rate**2, 2 * ratio * rate],
-                  [0, 0, 0, 1], [0, 0, 0, 0]])
+    A = np.array(
+        [
+            [0, 1, 0, 0],
+            [-(rate**2), -2 * ratio * rate, rate**2, 2 * ratio * rate],
+            [0, 0, 0, 1],
+            [0, 0, 0, 0],
+        ]
+    )
     F = expm(A * step)
     grid = np.arange(times[0], times[-1] + step, step)
     points = curve(np.minimum(grid, times[-1]))
@@ -76,7 +82,7 @@ def test_points_leave_next_to_no_vibration_and_end_at_the_goal(kind, order):
     move = a_move(order, seed=order)
     shaped = from_zero(shaper_for(kind), 'a').shaped(move, 7.0)
     plain = from_zero(shaper_for('none'), 'a').shaped(move, 7.0)
-    allowed = 0.055 if kind == 'ei' else 0.02       # which tolerates 5 %
+    allowed = 0.055 if kind == 'ei' else 0.02  # which tolerates 5 %
     assert ringing(*rows_of(shaped)) <= allowed * ringing(*rows_of(plain))
     assert ringing(*rows_of(plain)) > 0.05
     assert (shaped.positions[-1] == move.positions[-1]).all()
@@ -89,8 +95,9 @@ def test_points_leave_next_to_no_vibration_and_end_at_the_goal(kind, order):
 def test_points_are_those_of_the_shaped_motion():
     move = a_move(2, names=('a', 'b'))
     shaped = from_zero(shaper_for('zvdd'), 'a', 'b').shaped(move, 0.0)
-    motion = shaped_motion(of_kind('zvdd', FREQUENCY, RATIO),
-                           Interpolation(move, ['a', 'b']).motion(np.zeros((3, 2))))
+    motion = shaped_motion(
+        of_kind('zvdd', FREQUENCY, RATIO), Interpolation(move, ['a', 'b']).motion(np.zeros((3, 2)))
+    )
     expected = np.array([motion.sample(time) for time in shaped.times])
     for k, rows in enumerate(rows_of(shaped)[1:]):
         assert rows == pytest.approx(expected[:, k], abs=1e-8)
@@ -124,8 +131,10 @@ def test_a_trajectory_that_replaces_another_goes_on_without_a_jump(order, after)
     # all that was sent, as one, leaves nothing
     kept = old.times < after
     times = np.concatenate([old.times[kept], after + new.times])
-    rows = [np.concatenate([a[kept], b]) for a, b in zip(rows_of(old)[1:order + 2],
-                                                         rows_of(new)[1:order + 2])]
+    rows = [
+        np.concatenate([a[kept], b])
+        for a, b in zip(rows_of(old)[1 : order + 2], rows_of(new)[1 : order + 2])
+    ]
     plain = from_zero(shaper_for('none'), 'a').shaped(second, 0.0)
     assert ringing(times, *rows) <= 0.02 * ringing(*rows_of(plain))
 
@@ -139,10 +148,11 @@ def test_many_that_replace_each_other_stay_in_the_range_of_what_was_asked_for():
         if last is not None:
             before = curves(*rows_of(last))[0]
             assert sent.positions[0] == pytest.approx(
-                before(min(sent.start - last.start, last.times[-1])), abs=1e-8)
+                before(min(sent.start - last.start, last.times[-1])), abs=1e-8
+            )
         shaper.keep(sent)
         last, now = sent, now + rng.uniform(0.01, 1.0)
-    assert len(shaper._state.motion.knots) < 40        # what is long over is forgotten
+    assert len(shaper._state.motion.knots) < 40  # what is long over is forgotten
 
 
 def test_the_stamp_of_a_trajectory_is_passed_on_and_what_is_over_is_left_out():
@@ -153,7 +163,8 @@ def test_the_stamp_of_a_trajectory_is_passed_on_and_what_is_over_is_left_out():
     late = shaper.shaped(move, 10.0, 10.0 - move.times[1])
     assert late.start == 10.0
     assert late.times[-1] == pytest.approx(
-        move.times[-1] - move.times[1] + shaper.shaped(move, 0.0).times[-1] - move.times[-1])
+        move.times[-1] - move.times[1] + shaper.shaped(move, 0.0).times[-1] - move.times[-1]
+    )
     with pytest.raises(SettingError, match='the trajectory is over'):
         shaper.shaped(move, 10.0, 1.0)
 
@@ -165,7 +176,8 @@ def test_one_that_begins_later_lets_the_running_one_go_on_until_then():
     new = shaper.shaped(a_move(1, seed=4), 0.3, 0.8)
     grid = np.linspace(0.3, 0.8, 50)
     assert curves(*rows_of(new))[0](grid - 0.3) == pytest.approx(
-        curves(*rows_of(old))[0](grid), abs=1e-9)
+        curves(*rows_of(old))[0](grid), abs=1e-9
+    )
 
 
 def test_it_begins_at_its_first_point_or_where_the_arm_is_or_not_at_all():
@@ -174,7 +186,7 @@ def test_it_begins_at_its_first_point_or_where_the_arm_is_or_not_at_all():
         shaper.shaped(a_move(1), 0.0)
     move = Trajectory(['a'], [0.0, 1.0], [[0.4], [1.0]], [[0.0], [0.0]])
     assert shaper.shaped(move, 0.0).positions[0] == 0.4
-    shaper.measured['a'] = 0.35                 # the arm sags
+    shaper.measured['a'] = 0.35  # the arm sags
     assert shaper.shaped(move, 0.0).positions[0] == 0.4
     shaper.measured['a'] = 0.7
     with pytest.raises(SettingError, match='begins with "a" at 0.4, but it is at 0.7'):
@@ -188,7 +200,7 @@ def test_after_a_motion_the_next_begins_at_the_goal_though_the_arm_sags():
     shaper.keep(first)
     shaper.measured['a'] = first.positions[-1, 0] - 0.05
     assert shaper.shaped(a_move(1), 100.0).positions[0] == first.positions[-1]
-    shaper.measured['a'] = first.positions[-1, 0] - 0.5         # somebody has led it elsewhere
+    shaper.measured['a'] = first.positions[-1, 0] - 0.5  # somebody has led it elsewhere
     assert shaper.shaped(a_move(1), 100.0).positions[0, 0] == shaper.measured['a']
 
 
@@ -225,10 +237,15 @@ def test_what_is_refused_changes_nothing():
     assert (shaper.shaped(a_move(1, seed=2), 0.4).positions == before).all()
 
 
-@pytest.mark.parametrize('frequencies, ratios, line', [
-    ((), (), 'must name what the arm rings with'),
-    ((1.0, 2.0), (0.1,), '1 numbers for 2 frequencies'),
-    ((0.0,), (), 'must be above 0 and finite'), ((1.0,), (1.0,), 'below 1')])
+@pytest.mark.parametrize(
+    'frequencies, ratios, line',
+    [
+        ((), (), 'must name what the arm rings with'),
+        ((1.0, 2.0), (0.1,), '1 numbers for 2 frequencies'),
+        ((0.0,), (), 'must be above 0 and finite'),
+        ((1.0,), (1.0,), 'below 1'),
+    ],
+)
 def test_useless_modes_are_one_line(frequencies, ratios, line):
     with pytest.raises(SettingError, match=line) as caught:
         by_modes('zv', frequencies, ratios)

@@ -34,8 +34,13 @@ def returned(sim):
     return other
 
 
-WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy, 'restored': restored, 'returned': returned,
-        'pickle': lambda thing: pickle.loads(pickle.dumps(thing))}
+WAYS = {
+    'copy': copy.copy,
+    'deepcopy': copy.deepcopy,
+    'restored': restored,
+    'returned': returned,
+    'pickle': lambda thing: pickle.loads(pickle.dumps(thing)),
+}
 STOPS = 'lower="-0.4" upper="0.4"'
 FORMULATIONS = ('dual_screw', 'element_sum', 'wrench_dae', 'stiffened')
 
@@ -47,16 +52,19 @@ def swing(time):
 
 def random_arm(seed):
     """Return a random arm with dry friction and stops, and a state of it beyond some of these."""
-    arm = frs.load(random_robot(seed, links=5, damping=True).replace('lower="-20" upper="20"',
-                                                                     STOPS))
+    arm = frs.load(
+        random_robot(seed, links=5, damping=True).replace('lower="-20" upper="20"', STOPS)
+    )
     return arm, random_state(arm, seed, turn=0.5)
 
 
 def in_motion(arm, seed, state=None, steps=17, **settings):
     """Return a Simulation that moves with a servo, pushes, a payload and efforts."""
     rng, sim = np.random.default_rng(seed), frs.Simulation(arm, frs.SimulationSettings(**settings))
-    joints, links = len(arm.joint_names), [name for name, frame in arm.frames.items()
-                                           if frame.body >= 0]
+    joints, links = (
+        len(arm.joint_names),
+        [name for name, frame in arm.frames.items() if frame.body >= 0],
+    )
     if state is not None:
         sim.set_state(q=state[0], v=state[1])
     sim.hold(rng.uniform(-0.3, 0.3, joints), 5.0, 0.5)
@@ -80,9 +88,18 @@ def spoil_scratch(sim):
 def seen(sim):
     """Return all query results of a Simulation that depend on its state."""
     links = [*sim.arm.frames]
-    return [sim.time, sim.q, sim.v, [*sim.energy()], sim.mean_effort,
-            sim.applied_effort, sim.twist_rate(links[-1]), sim.hard_steps, sim.corrected_energy,
-            *sim.reports]
+    return [
+        sim.time,
+        sim.q,
+        sim.v,
+        [*sim.energy()],
+        sim.mean_effort,
+        sim.applied_effort,
+        sim.twist_rate(links[-1]),
+        sim.hard_steps,
+        sim.corrected_energy,
+        *sim.reports,
+    ]
 
 
 def expect_same(one, other):
@@ -96,10 +113,12 @@ def expect_continuation(sim, way, steps=23):
     spoil_scratch(other)
     expect_same(sim, other)
     last = [*sim.arm.frames][-1]
-    for act in (lambda one: None,
-                lambda one: one.push(last, (0.0, 0.5, 0.0)),
-                lambda one: one.set_payload(last, 0.1),
-                lambda one: one.hold(one.position, 3.0, 0.2)):
+    for act in (
+        lambda one: None,
+        lambda one: one.push(last, (0.0, 0.5, 0.0)),
+        lambda one: one.set_payload(last, 0.1),
+        lambda one: one.hold(one.position, 3.0, 0.2),
+    ):
         for one in (sim, other):
             act(one)
             one.step(steps)
@@ -116,8 +135,10 @@ def test_a_copy_of_a_random_arm_continues_bit_for_bit(seed, way):
 
 
 @pytest.mark.parametrize('way', WAYS)
-@pytest.mark.parametrize('scheme, h', [('reference', 1e-3), ('rk4', 2e-5), ('forward_euler', 1e-6),
-                                       ('semi_implicit_euler', 2e-5)])
+@pytest.mark.parametrize(
+    'scheme, h',
+    [('reference', 1e-3), ('rk4', 2e-5), ('forward_euler', 1e-6), ('semi_implicit_euler', 2e-5)],
+)
 def test_a_copy_continues_bit_for_bit_with_every_scheme(scheme, h, way):
     arm = swinging_arm(damping='0.05', gear='stiffness="900" rotor_inertia="1e-4" gear_ratio="50"')
     sim = in_motion(arm, 1, scheme=scheme, time_step=h, steps=130)
@@ -149,12 +170,23 @@ def test_a_copy_follows_the_same_prescribed_motions(way):
 
 def test_a_copy_continues_with_static_friction_and_at_a_stop():
     limit = '<limit lower="-0.1" upper="0.1" effort="9" velocity="9"/>'
-    arm = frs.load(robot(
-        joint('waist', 'continuous', inside='<axis xyz="0 0 1"/><dynamics friction="1.5"/>'),
-        link(), joint('elbow', 'revolute', 'arm', 'forearm',
-                      f'<origin xyz="1 0 0"/><axis xyz="0 1 0"/>{limit}'), link('forearm'),
-        flexibility(beam('<section EIy="60" EIz="90"/><modes torsion="0"/>'
-                         '<damping ratio="0.05"/>'))))
+    arm = frs.load(
+        robot(
+            joint('waist', 'continuous', inside='<axis xyz="0 0 1"/><dynamics friction="1.5"/>'),
+            link(),
+            joint(
+                'elbow',
+                'revolute',
+                'arm',
+                'forearm',
+                f'<origin xyz="1 0 0"/><axis xyz="0 1 0"/>{limit}',
+            ),
+            link('forearm'),
+            flexibility(
+                beam('<section EIy="60" EIz="90"/><modes torsion="0"/><damping ratio="0.05"/>')
+            ),
+        )
+    )
     sim = frs.Simulation(arm)
     sim.effort = [1.0, 0.0]
     sim.step(2000)
@@ -217,14 +249,22 @@ def test_a_copy_shares_only_arrays_of_the_arm_that_no_step_writes():
     sim.prescribe('waist', swing)
     sim.step(3)
     fixed = {id(array) for array in sim.arm.arrays}
-    originals, copies = ([array for array in arrays_of(vars(one), {}) if id(array) not in fixed]
-                         for one in (sim, copy.copy(sim)))
+    originals, copies = (
+        [array for array in arrays_of(vars(one), {}) if id(array) not in fixed]
+        for one in (sim, copy.copy(sim))
+    )
     assert len(originals) > 50
     # pushes and payloads are replaced as a whole and never written
     simulated = sim._simulated
-    constant = [array for values in (*simulated.pushes.values(),
-                                     *map(dict.values, map(vars, simulated.payloads.values())))
-                for array in values if isinstance(array, np.ndarray)]
+    constant = [
+        array
+        for values in (
+            *simulated.pushes.values(),
+            *map(dict.values, map(vars, simulated.payloads.values())),
+        )
+        for array in values
+        if isinstance(array, np.ndarray)
+    ]
     shared = [a for a in originals for b in copies if np.shares_memory(a, b)]
     assert {id(array) for array in shared} <= {id(array) for array in constant}
 
@@ -236,7 +276,7 @@ def test_a_push_stays_as_it_is_when_the_caller_writes_into_its_array():
     other.push('tool', (0.0, 1.0, 0.0))
     force[:] = 50.0
     for sim in (one, other):
-        sim.push('forearm', (0.1, 0.0, 0.0))        # loads of all pushes are made again
+        sim.push('forearm', (0.1, 0.0, 0.0))  # loads of all pushes are made again
         sim.step(20)
     np.testing.assert_array_equal(one.q, other.q)
 
@@ -251,16 +291,32 @@ def test_attributes_added_by_a_user_are_copied():
     assert type(other) is Noted and other.note == 'third try'
 
 
-@pytest.mark.parametrize('make, line', [
-    (lambda arm: 3, 'state = 3 must be a SimulationState, as Simulation.save_state() returns it'),
-    (lambda arm: frs.Simulation(frs.load('rig')).save_state(), 'state is of another arm, "rig", '
-     'or of one with other numbers: restore it to a Simulation of state.arm'),
-    (lambda arm: frs.Simulation(frs.with_payload(arm, 'tool', 0.1)).save_state(), 'state is of '
-     'another arm, "two_link", or of one with other numbers: restore it to a Simulation of '
-     'state.arm'),
-    (lambda arm: frs.Simulation(arm, frs.SimulationSettings(time_step=2e-3)).save_state(),
-     'state is of a simulation with other settings: make the Simulation with state.settings'),
-    (lambda arm: frs.Batch(arm, 1).save_state(), None)])
+@pytest.mark.parametrize(
+    'make, line',
+    [
+        (
+            lambda arm: 3,
+            'state = 3 must be a SimulationState, as Simulation.save_state() returns it',
+        ),
+        (
+            lambda arm: frs.Simulation(frs.load('rig')).save_state(),
+            'state is of another arm, "rig", '
+            'or of one with other numbers: restore it to a Simulation of state.arm',
+        ),
+        (
+            lambda arm: frs.Simulation(frs.with_payload(arm, 'tool', 0.1)).save_state(),
+            'state is of '
+            'another arm, "two_link", or of one with other numbers: restore it to a Simulation of '
+            'state.arm',
+        ),
+        (
+            lambda arm: frs.Simulation(arm, frs.SimulationSettings(time_step=2e-3)).save_state(),
+            'state is of a simulation with other settings: make the Simulation with '
+            'state.settings',
+        ),
+        (lambda arm: frs.Batch(arm, 1).save_state(), None),
+    ],
+)
 def test_an_invalid_state_is_a_one_line_error_without_effect(make, line):
     arm = frs.load('two_link')
     sim = in_motion(arm, 8)
@@ -279,7 +335,7 @@ def test_a_state_can_be_restored_again_and_again():
         sim.restore_state(state)
         sim.step(20)
         ends.append((sim.time, *sim.q, *sim.energy()))
-        sim.set_payload('tool', rng.uniform(0.1, 0.5))      # changes nothing in the state
+        sim.set_payload('tool', rng.uniform(0.1, 0.5))  # changes nothing in the state
         sim.effort[:] = rng.normal(size=3)
     assert ends[0] == ends[1] == ends[2]
 
@@ -301,7 +357,19 @@ def test_every_attribute_is_state_or_rebuilt():
     saved, parts = sim.__getstate__(), sim.save_state().parts
     assert vars(sim).keys() - saved.keys() == {*PARTS, *STATE_ATTRIBUTES} - {'_logs'}
     assert saved.keys() - vars(sim).keys() == {'state'} and [*parts] == [*PARTS]
-    follows = {'arm', 'settings', 'step_settings', 'query_work', 'steps_in_python', 'motor_q',
-               'loads', 'formulation', '_make_formulation', '_advance_checked', '_set_energies',
-               'time_step', 'last_call'}
+    follows = {
+        'arm',
+        'settings',
+        'step_settings',
+        'query_work',
+        'steps_in_python',
+        'motor_q',
+        'loads',
+        'formulation',
+        '_make_formulation',
+        '_advance_checked',
+        '_set_energies',
+        'time_step',
+        'last_call',
+    }
     assert vars(sim._simulated).keys() == {*parts['_simulated'], *follows}

@@ -13,7 +13,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
-INERTIA = 1 / 6 + 2 * 0.25      # of the link of arms.py about the hinge                [kg m2]
+INERTIA = 1 / 6 + 2 * 0.25  # of the link of arms.py about the hinge                [kg m2]
 
 
 def message(kind, function, *arguments):
@@ -26,9 +26,16 @@ LIMIT = '<limit lower="-9" upper="9" effort="10" velocity="2"/>'
 
 
 def hinge(flexible='', kind='revolute', gravity=(0.0, 0.0, 0.0), **settings):
-    arm = build_arm(read_description(robot(
-        joint(kind=kind, inside=f'<axis xyz="0 1 0"/>{LIMIT}'), link(),
-        *([flexibility(flexible)] if flexible else []))), gravity=gravity)
+    arm = build_arm(
+        read_description(
+            robot(
+                joint(kind=kind, inside=f'<axis xyz="0 1 0"/>{LIMIT}'),
+                link(),
+                *([flexibility(flexible)] if flexible else []),
+            )
+        ),
+        gravity=gravity,
+    )
     return Simulation(arm, SimulationSettings(**settings))
 
 
@@ -66,11 +73,13 @@ def test_the_effort_of_a_prescribed_motion_is_that_of_the_inverse_dynamics(schem
         assert simulation.position == pytest.approx([0.4 * np.sin(3 * t)], abs=1e-12)
         assert simulation.velocity == pytest.approx([1.2 * np.cos(3 * t)], abs=1e-12)
         middle = t - 5e-4
-        expected = (-INERTIA * 3.6 * np.sin(3 * middle)
-                    - 2 * 9.81 * 0.5 * np.cos(0.4 * np.sin(3 * middle)))
+        expected = -INERTIA * 3.6 * np.sin(3 * middle) - 2 * 9.81 * 0.5 * np.cos(
+            0.4 * np.sin(3 * middle)
+        )
         # a step has one acceleration; explicit schemes tell the effort at an edge of the step
-        assert simulation.mean_effort == pytest.approx([expected], abs=1e-3 if scheme ==
-                                                       'implicit_midpoint' else 2e-2)
+        assert simulation.mean_effort == pytest.approx(
+            [expected], abs=1e-3 if scheme == 'implicit_midpoint' else 2e-2
+        )
     simulation.prescribe('hinge')
     speed = simulation.velocity
     simulation.step()
@@ -86,8 +95,8 @@ def test_a_recorded_motion_of_the_motor_side_swings_the_link_behind_its_gear():
     work = simulation.energy().work
     simulation.advance_to(3.0)
     assert simulation.motor_position == pytest.approx([0.3], abs=1e-12)
-    assert simulation.energy().work == pytest.approx(work, abs=1e-12)   # a drive at rest does none
-    assert abs(simulation.energy().balance) < 1e-4 * work       # the spline is left at every step
+    assert simulation.energy().work == pytest.approx(work, abs=1e-12)  # a drive at rest does none
+    assert abs(simulation.energy().balance) < 1e-4 * work  # the spline is left at every step
     swing = []
     for _ in range(400):
         simulation.step()
@@ -102,11 +111,14 @@ def test_an_invalid_motion_is_refused():
     for motion in ([1.0, 2.0], ([0.0, 0.0], [1.0, 2.0]), ([0.0, 1.0], [1.0, np.nan]), 3):
         assert message(SettingError, simulation.prescribe, 'hinge', motion) == (
             'the motion of "hinge" must be a function of time or a pair of arrays of one length: '
-            'times that rise [s], positions [rad]')
+            'times that rise [s], positions [rad]'
+        )
     assert message(SettingError, simulation.prescribe, 'hinge', lambda t: np.nan) == (
-        'the motion of "hinge" at 0 s must be a finite position [rad] and velocity [rad/s]')
+        'the motion of "hinge" at 0 s must be a finite position [rad] and velocity [rad/s]'
+    )
     assert message(SettingError, simulation.prescribe, 'knee', None) == (
-        'no joint "knee" moves. Known: hinge')
+        'no joint "knee" moves. Known: hinge'
+    )
 
 
 def test_a_servo_damps_against_the_rate_of_its_target():
@@ -127,12 +139,12 @@ def test_a_spring_across_a_joint_swings_it_without_a_motor():
     rate = np.sqrt(30 / INERTIA)
     assert simulation.position == pytest.approx([0.2 + 0.3 * np.cos(rate)], abs=1e-5)
     assert simulation.energy().strain + simulation.energy().kinetic == pytest.approx(1.35)
-    frequency, = frs.frequencies(simulation.arm, joints='free')
+    (frequency,) = frs.frequencies(simulation.arm, joints='free')
     assert frequency == pytest.approx(rate / (2 * np.pi), rel=1e-9)
 
 
 def test_a_payload_that_makes_the_step_unstable_is_refused_without_effect():
-    light = ('<section EIz="30"/><modes bending_y="1" bending_z="0" torsion="0"/>')
+    light = '<section EIz="30"/><modes bending_y="1" bending_z="0" torsion="0"/>'
     arm = build_arm(read_description(robot(joint(), link(), flexibility(beam(light)))))
     simulation = Simulation(arm, SimulationSettings(scheme='rk4', time_step=2e-3))
     simulation.hold([0.0], 2e4, 0.0)
@@ -152,9 +164,15 @@ def test_queries_during_motion_change_nothing():
 
         def query():
             while not end.is_set():
-                results.append((simulation.pose('tool'), simulation.energy(),
-                                simulation.jacobian('tool'), simulation.wrench('elbow'),
-                                simulation.twist('tool')))
+                results.append(
+                    (
+                        simulation.pose('tool'),
+                        simulation.energy(),
+                        simulation.jacobian('tool'),
+                        simulation.wrench('elbow'),
+                        simulation.twist('tool'),
+                    )
+                )
 
         thread = threading.Thread(target=query)
         if with_queries:
@@ -175,8 +193,10 @@ def free_hinge(place=0.0, rate=0.0):
 
 
 def jump(place, time, before, where):
-    return (f'the motion of "hinge" is at {place:g} rad at {time:g} s, where {before} {where:g} '
-            'rad: the drive jumps. Prescribe a motion that goes on from there')
+    return (
+        f'the motion of "hinge" is at {place:g} rad at {time:g} s, where {before} {where:g} '
+        'rad: the drive jumps. Prescribe a motion that goes on from there'
+    )
 
 
 DOWN = (0.0, 0.0, -9.81)
@@ -198,7 +218,8 @@ def test_a_motion_that_starts_elsewhere_is_reported_and_counted_as_work():
 def test_a_jump_of_a_motion_is_reported_once_and_counted_as_work(scheme):
     simulation = hinge(gravity=DOWN, scheme=scheme)
     simulation.prescribe(
-        'hinge', lambda t: (0.0 if t < 0.0995 else 0.5 if t < 0.1995 else 0.1, 0.0))
+        'hinge', lambda t: (0.0 if t < 0.0995 else 0.5 if t < 0.1995 else 0.1, 0.0)
+    )
     simulation.step(150)
     assert simulation.reports == [jump(0.5, 0.1, 'its velocity leads to', 0)]
     assert simulation.energy().work == pytest.approx(free_hinge(0.5) - free_hinge(), rel=1e-9)
@@ -228,8 +249,10 @@ def test_a_new_state_has_its_prescribed_drives_on_their_motion():
     simulation.set_state([-0.3])
     place, rate = course(0.5)
     assert simulation.reports == [jump(float(f'{place:.6g}'), 0.5, 'its drive was put to', -0.3)]
-    for position, velocity in ((simulation.motor_position, simulation.motor_velocity),
-                               (simulation.position, simulation.velocity)):    # straight
+    for position, velocity in (
+        (simulation.motor_position, simulation.motor_velocity),
+        (simulation.position, simulation.velocity),
+    ):  # straight
         assert position == pytest.approx([place], abs=1e-15)
         assert velocity == pytest.approx([rate], abs=1e-15)
     assert simulation.energy().strain == 0.0
@@ -240,9 +263,11 @@ def test_a_new_state_has_its_prescribed_drives_on_their_motion():
 
 
 def test_smooth_motions_and_those_with_kinks_are_no_jumps():
-    for course in (lambda t: (0.3 * np.sin(300 * t), 90 * np.cos(300 * t)),     # 20 steps a turn
-                   lambda t: (max(0.0, 0.5 * (t - 0.1)), 0.5 * (t > 0.1)),      # its rate jumps
-                   lambda t: (max(0.0, 0.5 * (t - 0.0997)), 0.5 * (t > 0.0997))):
+    for course in (
+        lambda t: (0.3 * np.sin(300 * t), 90 * np.cos(300 * t)),  # 20 steps a turn
+        lambda t: (max(0.0, 0.5 * (t - 0.1)), 0.5 * (t > 0.1)),  # its rate jumps
+        lambda t: (max(0.0, 0.5 * (t - 0.0997)), 0.5 * (t > 0.0997)),
+    ):
         simulation = hinge()
         simulation.prescribe('hinge', course)
         simulation.step(200)

@@ -59,7 +59,7 @@ def test_a_push_acts_from_the_next_step_on(simulation):
 def test_single_steps_report_what_one_call_reports():
     runs = [Simulation(swinging_arm()) for _ in range(2)]
     for run in runs:
-        run.set_state(v=[40.0, -60.0])          # the links bend beyond the limit
+        run.set_state(v=[40.0, -60.0])  # the links bend beyond the limit
     runs[0].step(200)
     for _ in range(200):
         runs[1].step()
@@ -81,8 +81,9 @@ def test_the_state_of_an_interrupted_run_matches_its_time(scheme, steps):
 
     for _ in range(5):
         run, fresh = started(), started()
-        interrupted(lambda run=run: [run.step(steps) for _ in range(10**9)],
-                    rng.uniform(5e-3, 2e-2))
+        interrupted(
+            lambda run=run: [run.step(steps) for _ in range(10**9)], rng.uniform(5e-3, 2e-2)
+        )
         taken = round(run.time / 1e-5)
         assert run.time == pytest.approx(taken * 1e-5, rel=1e-9) and taken > 1
         fresh.step(taken - 1)
@@ -124,8 +125,15 @@ def test_a_position_sets_both_sides_of_a_gear():
 
 
 def test_properties_return_copies(simulation):
-    for name in ('position', 'velocity', 'motor_position', 'motor_velocity', 'q',
-                 'v', 'applied_effort'):
+    for name in (
+        'position',
+        'velocity',
+        'motor_position',
+        'motor_velocity',
+        'q',
+        'v',
+        'applied_effort',
+    ):
         getattr(simulation, name)[:] = 7.0
         assert not getattr(simulation, name).any()
 

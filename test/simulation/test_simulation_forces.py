@@ -51,7 +51,7 @@ def test_a_damped_beam_comes_to_rest_in_the_equilibrium():
 
 
 def test_a_dead_load_bends_a_beam_by_F_L3_over_3EI():
-    force = 0.03        # slope 5e-4 at the end: what is of third order is below 1e-6
+    force = 0.03  # slope 5e-4 at the end: what is of third order is below 1e-6
     tip = settled(clamped_arm(DAMPED), Push('tool', (0.0, force, -2 * force))).deflection['arm']
     expected = [force / (3 * EI), -2 * force / (3 * EI), force / EI, force / (2 * EI)]
     np.testing.assert_allclose(tip[[1, 2, 4, 5]], expected, rtol=1e-6)
@@ -133,9 +133,9 @@ def test_the_wrench_at_rest_balances_the_weight():
 def _axis(simulation, name, count):
     """Midpoints of `count` equal parts of the bent axis of a link, in the base frame."""
     arm, root = simulation.arm, simulation.pose(name)
-    body, = arm.segments[name]
+    (body,) = arm.segments[name]
     piece, first = arm.beams[body], arm.arrays.first[body]
-    e = simulation.q[first:first + piece.size]
+    e = simulation.q[first : first + piece.size]
     for x in (np.arange(count) + 0.5) / count:
         at = piece.shape(x) @ e + [x, 0.0, 0.0]
         at[0] -= 0.5 * e @ piece.shortening(x) @ e
@@ -145,23 +145,28 @@ def _axis(simulation, name, count):
 def test_a_wrench_counts_a_push_from_the_moment_it_is_given():
     simulation = at_rest()
     before = simulation.wrench('waist')
-    simulation.push('arm', force=(0.0, 0.0, 7.0))      # at the hinge, so nothing else feels it
+    simulation.push('arm', force=(0.0, 0.0, 7.0))  # at the hinge, so nothing else feels it
     np.testing.assert_allclose(simulation.wrench('waist') - before, [0, 0, 0, 0, 0, -7], atol=1e-9)
     simulation.push('arm')
     np.testing.assert_allclose(simulation.wrench('waist'), before, atol=1e-12)
 
 
 def test_energy_adds_up_with_all_kinds_of_loads():
-    arm = swinging_arm(damping='0.02', friction='0.3',
-                       gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
+    arm = swinging_arm(
+        damping='0.02',
+        friction='0.3',
+        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"',
+    )
     simulation = Simulation(arm, SimulationSettings(time_step=5e-4, scheme='rk4'))
     simulation.set_state(q=[0.3, -0.2], v=[1.0, 0.5])
-    changes = (lambda: simulation.push('tool', force=(2.0, 5.0, 1.0), point=(0.1, 0.0, 0.0)),
-               lambda: simulation.hold([0.5, 0.1], 50.0, 5.0),
-               lambda: simulation.set_payload('tool', 0.7, (0.0, 0.1, 0.0), np.eye(3) * 1e-2),
-               lambda: simulation.push('forearm', moment=(0.5, 0.0, 1.0), follows=True),
-               lambda: simulation.push('tool'),
-               lambda: simulation.set_payload('tool', 0.0))
+    changes = (
+        lambda: simulation.push('tool', force=(2.0, 5.0, 1.0), point=(0.1, 0.0, 0.0)),
+        lambda: simulation.hold([0.5, 0.1], 50.0, 5.0),
+        lambda: simulation.set_payload('tool', 0.7, (0.0, 0.1, 0.0), np.eye(3) * 1e-2),
+        lambda: simulation.push('forearm', moment=(0.5, 0.0, 1.0), follows=True),
+        lambda: simulation.push('tool'),
+        lambda: simulation.set_payload('tool', 0.0),
+    )
     scale = 0.0
     for change in changes:
         simulation.effort[:] += [1.0, -0.5]

@@ -9,8 +9,17 @@ import pytest
 
 import flex_robot_sim as frs
 
-NAMES = ('q', 'v', 'position', 'velocity', 'motor_position', 'motor_velocity', 'effort',
-         'applied_effort', 'mean_effort')
+NAMES = (
+    'q',
+    'v',
+    'position',
+    'velocity',
+    'motor_position',
+    'motor_velocity',
+    'effort',
+    'applied_effort',
+    'mean_effort',
+)
 
 
 def swinging(count=None):
@@ -26,14 +35,34 @@ def test_each_sample_is_what_the_simulation_returns():
     sim, rows = swinging(), []
 
     def tip(sim):
-        rows.append(([getattr(sim, name).copy() for name in NAMES], {**sim.deflection},
-                     sim.curvature, sim.energy(), sim.pose('forearm'), sim.twist('tool'),
-                     sim.wrench('elbow'), sim.time))
+        rows.append(
+            (
+                [getattr(sim, name).copy() for name in NAMES],
+                {**sim.deflection},
+                sim.curvature,
+                sim.energy(),
+                sim.pose('forearm'),
+                sim.twist('tool'),
+                sim.wrench('elbow'),
+                sim.time,
+            )
+        )
         return sim.pose('tool')[:3, 3]
 
-    log = frs.rollout(sim, duration=0.02, record=(
-        *NAMES, 'deflection', 'curvature', 'energy', 'pose:forearm', 'twist:tool',
-        'wrench:elbow', tip))
+    log = frs.rollout(
+        sim,
+        duration=0.02,
+        record=(
+            *NAMES,
+            'deflection',
+            'curvature',
+            'energy',
+            'pose:forearm',
+            'twist:tool',
+            'wrench:elbow',
+            tip,
+        ),
+    )
     assert len(rows) == len(log.time) == 21 and [*log][-1] == 'tip'
     for k, (arrays, deflection, curvature, energy, pose, twist, wrench, time) in enumerate(rows):
         for name, array in zip(NAMES, arrays):
@@ -44,17 +73,32 @@ def test_each_sample_is_what_the_simulation_returns():
             assert log.curvature[sensor][k] == value
         assert [column[k] for column in log.energy] == [*energy]
         assert log.energy.strain[k] == energy.strain
-        for name, value in (('pose:forearm', pose), ('twist:tool', twist),
-                            ('wrench:elbow', wrench)):
+        for name, value in (
+            ('pose:forearm', pose),
+            ('twist:tool', twist),
+            ('wrench:elbow', wrench),
+        ):
             np.testing.assert_array_equal(log[name][k], value)
         assert log.time[k] == time
 
 
 def test_columns_have_the_names_of_linear_models():
     arm = frs.load('two_link')
-    log = frs.rollout(arm, duration=5e-3, record=(
-        'q', 'v', 'position', 'velocity', 'motor_position', 'motor_velocity', 'deflection',
-        'curvature', 'effort'))
+    log = frs.rollout(
+        arm,
+        duration=5e-3,
+        record=(
+            'q',
+            'v',
+            'position',
+            'velocity',
+            'motor_position',
+            'motor_velocity',
+            'deflection',
+            'curvature',
+            'effort',
+        ),
+    )
     columns, model = log.columns(), frs.linearise(arm)
     assert {name for name in model.outputs if not name.endswith('/rate')} <= columns.keys()
     assert {*model.states, *model.inputs} <= columns.keys()
@@ -74,8 +118,11 @@ def test_a_log_is_pickled_and_copied_without_its_functions():
 def test_a_log_names_what_it_has():
     log = frs.rollout(swinging(), duration=5e-3, record=('q', 'pose:tool'))
     line = 'the log has no "v". Recorded: q, pose:tool'
-    for ask, error in ((lambda: log['v'], KeyError), (lambda: log.v, AttributeError),
-                       (lambda: log.plot('v'), frs.SettingError)):
+    for ask, error in (
+        (lambda: log['v'], KeyError),
+        (lambda: log.v, AttributeError),
+        (lambda: log.plot('v'), frs.SettingError),
+    ):
         with pytest.raises(error) as caught:
             ask()
         assert caught.value.args[0] == line
@@ -87,8 +134,9 @@ def test_a_quantity_keeps_its_shape():
     log = frs.rollout(swinging(), duration=5e-3, record={'x': lambda sim: np.ones(next(shapes))})
     with pytest.raises(frs.SettingError) as caught:
         log['x']
-    assert str(caught.value) == ('the samples of "x" have different shapes: a quantity must keep '
-                                 'its shape')
+    assert str(caught.value) == (
+        'the samples of "x" have different shapes: a quantity must keep its shape'
+    )
 
 
 def test_a_plot_has_a_panel_for_each_quantity_and_a_curve_for_each_column(tmp_path):
@@ -104,19 +152,24 @@ def test_a_plot_has_a_panel_for_each_quantity_and_a_curve_for_each_column(tmp_pa
 
 
 def test_a_batch_has_the_member_as_second_axis():
-    log = frs.rollout(swinging(3), duration=0.01,
-                      record=('q', 'deflection', 'energy', 'pose:tool'))
+    log = frs.rollout(
+        swinging(3), duration=0.01, record=('q', 'deflection', 'energy', 'pose:tool')
+    )
     arm = log.arm
     assert log.q.shape == (11, 3, arm.nq) and log['pose:tool'].shape == (11, 3, 4, 4)
     assert log.deflection['forearm'].shape == (11, 3, 6) and log.energy.work.shape == (11, 3)
-    np.testing.assert_array_equal(log.member(2).deflection['forearm'],
-                                  log.deflection['forearm'][:, 2])
+    np.testing.assert_array_equal(
+        log.member(2).deflection['forearm'], log.deflection['forearm'][:, 2]
+    )
     assert len(log.member(2).plot('q').axes) == 1
     for ask, line in (
-            (log.plot, 'the log of a Batch has no plot: draw the log of one member, '
-                       'log.member(0).plot()'),
-            (lambda: log.member(3), 'member = 3 must be a row of the log of a Batch of 3'),
-            (lambda: log.member(0).member(0), 'member = 0 must be a row of the log of a Batch')):
+        (
+            log.plot,
+            'the log of a Batch has no plot: draw the log of one member, log.member(0).plot()',
+        ),
+        (lambda: log.member(3), 'member = 3 must be a row of the log of a Batch of 3'),
+        (lambda: log.member(0).member(0), 'member = 0 must be a row of the log of a Batch'),
+    ):
         with pytest.raises(frs.SettingError) as caught:
             ask()
         assert str(caught.value) == line
@@ -135,12 +188,15 @@ def test_a_table_has_a_row_for_each_sample_and_member(count):
 
 def test_without_pandas_one_line_says_how_to_install_it(monkeypatch):
     log, find = frs.rollout(swinging(), duration=5e-3), importlib.util.find_spec
-    monkeypatch.setattr('flex_robot_sim.util.table_files.find_spec',
-                        lambda name: None if name == 'pandas' else find(name))
+    monkeypatch.setattr(
+        'flex_robot_sim.util.table_files.find_spec',
+        lambda name: None if name == 'pandas' else find(name),
+    )
     with pytest.raises(frs.FlexRobotSimError) as caught:
         log.to_pandas()
-    assert str(caught.value) == ('to_pandas needs the package pandas. Install it by `pip install '
-                                 'pandas`.')
+    assert str(caught.value) == (
+        'to_pandas needs the package pandas. Install it by `pip install pandas`.'
+    )
 
 
 @pytest.mark.parametrize('make', [swinging, lambda: swinging(2)])
@@ -204,10 +260,14 @@ def test_a_recording_ends_with_the_last_good_state():
     assert len(log.time) == count + 3
 
 
-@pytest.mark.parametrize('arguments, line', [
-    ({'period': 1.5e-3}, 'period = 0.0015 must be a whole number of time steps of 0.001 s'),
-    ({'period': 0}, 'period = 0 must be a whole number of time steps of 0.001 s'),
-    ({'period': 'x'}, "period = 'x' must be a whole number of time steps of 0.001 s")])
+@pytest.mark.parametrize(
+    'arguments, line',
+    [
+        ({'period': 1.5e-3}, 'period = 0.0015 must be a whole number of time steps of 0.001 s'),
+        ({'period': 0}, 'period = 0 must be a whole number of time steps of 0.001 s'),
+        ({'period': 'x'}, "period = 'x' must be a whole number of time steps of 0.001 s"),
+    ],
+)
 def test_a_period_of_a_recording_is_whole_time_steps(arguments, line):
     with pytest.raises(frs.SettingError) as caught:
         swinging().record('q', **arguments)

@@ -32,11 +32,14 @@ def limits(lower, upper):
 
 
 OFFSET = robot(
-    link('upper'), joint('shoulder', 'revolute', 'base', 'upper', Z + limits(-2, 2)),
-    link('fore'), joint('elbow', 'revolute', 'upper', 'fore',
-                        '<origin xyz="1 0 0"/>' + Y + limits(0.8, 2.5)),
-    link('hand'), joint('wrist', 'fixed', 'fore', 'hand', '<origin xyz="1 0 0"/>'),
-    flexibility('<joint name="elbow" stiffness="5e4" rotor_inertia="0.1"/>'))
+    link('upper'),
+    joint('shoulder', 'revolute', 'base', 'upper', Z + limits(-2, 2)),
+    link('fore'),
+    joint('elbow', 'revolute', 'upper', 'fore', '<origin xyz="1 0 0"/>' + Y + limits(0.8, 2.5)),
+    link('hand'),
+    joint('wrist', 'fixed', 'fore', 'hand', '<origin xyz="1 0 0"/>'),
+    flexibility('<joint name="elbow" stiffness="5e4" rotor_inertia="0.1"/>'),
+)
 
 
 @pytest.fixture
@@ -94,8 +97,9 @@ def test_the_real_time_loop_reports_the_start_once():
 
 def test_a_given_initial_position_of_the_loop_is_kept():
     arm = frs.load(OFFSET)
-    loop = SimulationLoop(frs.Simulation(arm), LoopSettings(initial_position=(0.2, 1.5)),
-                          effort_limits(arm))
+    loop = SimulationLoop(
+        frs.Simulation(arm), LoopSettings(initial_position=(0.2, 1.5)), effort_limits(arm)
+    )
     assert loop.simulation.position.tolist() == [0.2, 1.5] and loop.events.empty()
 
 
@@ -104,7 +108,8 @@ def test_equilibrium_and_modes_are_those_of_the_start():
     assert equilibrium(arm).q.tolist() == equilibrium(arm, START).q.tolist()
     assert modes(arm).note == ''
     assert modes(arm, [0.0, 0.0]).note == (
-        f'{BEYOND}; the stiffness of its stop is part of the modes')
+        f'{BEYOND}; the stiffness of its stop is part of the modes'
+    )
 
 
 def test_simulate_and_modes_say_where_they_start(file, capsys):
@@ -120,16 +125,21 @@ def test_simulate_and_modes_say_where_they_start(file, capsys):
 
 def test_check_names_the_joints(file, capsys):
     assert main(['check', file]) == 0
-    line = ('offset.urdf:6: zero is beyond the limits of joint "elbow", 0.8 to 2.5. Simulations '
-            'start with this joint at 0.8; give another pose if needed.')
+    line = (
+        'offset.urdf:6: zero is beyond the limits of joint "elbow", 0.8 to 2.5. Simulations '
+        'start with this joint at 0.8; give another pose if needed.'
+    )
     assert line in capsys.readouterr().out
 
 
 def test_a_sweep_starts_within_limits_and_says_so():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter('always')
-        table = frs.sweeps.sweep(OFFSET, vary={'shoulder.to': '0.1,0.2'},
-                          run=frs.sweeps.Manoeuvre(to=(0.1, 1.0), seconds=0.2))
+        table = frs.sweeps.sweep(
+            OFFSET,
+            vary={'shoulder.to': '0.1,0.2'},
+            run=frs.sweeps.Manoeuvre(to=(0.1, 1.0), seconds=0.2),
+        )
     assert [str(one.message) for one in said] == [f'{NOTE}.']
     assert (table['note'] == '').all()
 
@@ -150,10 +160,16 @@ def public_robots():
 
 
 @pytest.mark.skipif(public_robots() is None, reason='pip install example-robot-data')
-@pytest.mark.parametrize('path, moved', [
-    ('panda_description/urdf/panda.urdf', ['panda_joint4']),
-    ('kinova_description/robots/kinova.urdf', [
-        'j2s6s200_joint_2', 'j2s6s200_joint_3', 'j2s6s200_joint_5'])])
+@pytest.mark.parametrize(
+    'path, moved',
+    [
+        ('panda_description/urdf/panda.urdf', ['panda_joint4']),
+        (
+            'kinova_description/robots/kinova.urdf',
+            ['j2s6s200_joint_2', 'j2s6s200_joint_3', 'j2s6s200_joint_5'],
+        ),
+    ],
+)
 def test_stops_do_not_accelerate_public_robots_at_the_start(path, moved):
     sim = frs.Simulation(frs.load(public_robots() / path))
     assert [name for name in sim.arm.joint_names if f'"{name}"' in sim.reports[0]] == moved
@@ -167,13 +183,31 @@ def test_stops_do_not_accelerate_public_robots_at_the_start(path, moved):
 @pytest.mark.skipif(public_robots() is None, reason='pip install example-robot-data')
 def test_a_public_arm_with_elastic_gears_starts_a_move_in_equilibrium(tmp_path, capsys):
     text = (public_robots() / 'ur_description/urdf/ur5_robot.urdf').read_text('utf-8')
-    gears = flexibility(*(f'<joint name="{name}_joint" stiffness="2e4" rotor_inertia="1"/>'
-                          for name in ('shoulder_lift', 'elbow')))
+    gears = flexibility(
+        *(
+            f'<joint name="{name}_joint" stiffness="2e4" rotor_inertia="1"/>'
+            for name in ('shoulder_lift', 'elbow')
+        )
+    )
     file = tmp_path / 'ur5.urdf'
     file.write_text(text.replace('</robot>', f'{gears}</robot>'), 'utf-8')
     pose = '0,-1.2,1.2,-1.57,-1.57,0'
-    assert main(['simulate', str(file), f'--start={pose}', f'--to={pose}', '--within', '0.5',
-                 '--seconds', '0.5', '--json']) == 0
+    assert (
+        main(
+            [
+                'simulate',
+                str(file),
+                f'--start={pose}',
+                f'--to={pose}',
+                '--within',
+                '0.5',
+                '--seconds',
+                '0.5',
+                '--json',
+            ]
+        )
+        == 0
+    )
     # the drop onto straight springs has 0.5 (m g l)^2 / k of some 0.1 J
     assert json.loads(capsys.readouterr().out)['energy']['kinetic'] < 1e-4
 
@@ -182,8 +216,11 @@ def test_a_public_arm_with_elastic_gears_starts_a_move_in_equilibrium(tmp_path, 
 def test_a_public_arm_with_dry_friction_in_every_joint_comes_to_rest_and_does_not_hunt():
     text = (public_robots() / 'panda_description/urdf/panda.urdf').read_text('utf-8')
     text = re.sub(r'<dynamics [^>]*/>', '', text)
-    text = re.sub(r'(<joint name="[^"]*" type="(?:revolute|prismatic)">)',
-                  r'\1<dynamics friction="0.2"/>', text)
+    text = re.sub(
+        r'(<joint name="[^"]*" type="(?:revolute|prismatic)">)',
+        r'\1<dynamics friction="0.2"/>',
+        text,
+    )
     arm = frs.load(text)
     sim, controller = frs.Simulation(arm), JointController(arm)
     start = np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.5, 0.3, 0.02])

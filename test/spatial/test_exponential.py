@@ -32,18 +32,27 @@ def rate(function, x, dx):
     """Take the derivative along dx by finite differences of eighth order, good to about 1e-12."""
     h = 0.02
     weights = [4 / 5, -1 / 5, 4 / 105, -1 / 280]
-    return sum(w / h * (function(x + k * h * dx) - function(x - k * h * dx))
-               for k, w in enumerate(weights, 1))
+    return sum(
+        w / h * (function(x + k * h * dx) - function(x - k * h * dx))
+        for k, w in enumerate(weights, 1)
+    )
 
 
-@pytest.mark.parametrize('angle', [1e-9, 1e-5, 0.01, 0.3, 0.49, 0.51, 0.7, 0.72, 1.0, 2.0, 3.0,
-                                   3.16, 3.17, 4.0, 6.0])
+@pytest.mark.parametrize(
+    'angle', [1e-9, 1e-5, 0.01, 0.3, 0.49, 0.51, 0.7, 0.72, 1.0, 2.0, 3.0, 3.16, 3.17, 4.0, 6.0]
+)
 def test_stumpff_functions_have_their_last_digits(angle):
     mpmath = pytest.importorskip('mpmath')
     with mpmath.workdps(50):
         t = mpmath.mpf(angle * angle)
-        exact = [float(mpmath.nsum(lambda j, k=k: (-t)**int(j) / mpmath.factorial(k + 2 * int(j)),
-                                   [0, 60])) for k in range(1, 6)]
+        exact = [
+            float(
+                mpmath.nsum(
+                    lambda j, k=k: (-t) ** int(j) / mpmath.factorial(k + 2 * int(j)), [0, 60]
+                )
+            )
+            for k in range(1, 6)
+        ]
     # c1 and c2 pass through zero at pi and 2 pi: there they are good to the last digit of one
     allowed = 1e-14 * np.abs(exact) + 2e-16 * (np.arange(5) < 2)
     assert (np.abs(np.array(ex.stumpff(angle**2)) - exact) < allowed).all()
@@ -52,17 +61,22 @@ def test_stumpff_functions_have_their_last_digits(angle):
 
 @pytest.mark.parametrize('angle', ANGLES)
 def test_exponential_is_that_of_the_matrix(angle):
-    phi, = random_vectors(angle, 1)
-    np.testing.assert_allclose(result(ex.set_rotation, phi, shape=(3, 3)), expm(hat(phi)), rtol=0,
-                               atol=2e-15 * (1 + 4 * angle))
+    (phi,) = random_vectors(angle, 1)
+    np.testing.assert_allclose(
+        result(ex.set_rotation, phi, shape=(3, 3)),
+        expm(hat(phi)),
+        rtol=0,
+        atol=2e-15 * (1 + 4 * angle),
+    )
 
 
 @given(vectors)
 def test_logarithm_undoes_the_exponential(phi):
     R = result(ex.set_rotation, phi, shape=(3, 3))
     if np.linalg.norm(phi) < 3.14:
-        np.testing.assert_allclose(result(ex.set_rotation_vector, R, shape=3), phi, rtol=0,
-                                   atol=1e-13)
+        np.testing.assert_allclose(
+            result(ex.set_rotation_vector, R, shape=3), phi, rtol=0, atol=1e-13
+        )
     np.testing.assert_allclose(R @ R.T, np.eye(3), rtol=0, atol=2e-15)
 
 
@@ -81,15 +95,17 @@ def test_logarithm_of_small_turns_keeps_relative_accuracy():
     phi = np.array([1.0, -2.0, 0.5])
     for size in [1e-300, 1e-160, 1e-20, 1e-9, 1e-5]:
         R = np.eye(3) + hat(size * phi) + hat(size * phi) @ hat(size * phi) / 2
-        np.testing.assert_allclose(result(ex.set_rotation_vector, R, shape=3), size * phi,
-                                   rtol=max(4e-15, size**2))
+        np.testing.assert_allclose(
+            result(ex.set_rotation_vector, R, shape=3), size * phi, rtol=max(4e-15, size**2)
+        )
 
 
 @pytest.mark.parametrize('angle', [0.3, 1.5, 3.0])
 def test_logarithm_agrees_with_the_general_matrix_logarithm(angle):
     R = expm(hat(random_vectors(angle, 1)[0]))
-    np.testing.assert_allclose(hat(result(ex.set_rotation_vector, R, shape=3)), logm(R).real,
-                               rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        hat(result(ex.set_rotation_vector, R, shape=3)), logm(R).real, rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize('angle', ANGLES)
@@ -98,7 +114,7 @@ def test_turn_gives_rotation_dexp_and_rate_at_once(angle):
     R, G, alpha = np.full((3, 3), 7.0), np.full((3, 3), 7.0), np.full(3, 7.0)
     ex.set_turn(phi, dphi, R, G, alpha)
     np.testing.assert_allclose(R, result(ex.set_rotation, phi, shape=(3, 3)), rtol=0, atol=1e-14)
-    np.testing.assert_allclose(G, R @ dexp(phi), rtol=0, atol=3e-14)        # expm's own error
+    np.testing.assert_allclose(G, R @ dexp(phi), rtol=0, atol=3e-14)  # expm's own error
     expected = R @ rate(dexp, phi, dphi) @ dphi
     np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-11 * max(1.0, abs(expected).max()))
 
@@ -112,6 +128,7 @@ def test_dexp_has_these_rates_and_derivatives(angle):
 
     def rate_at(t):
         return rate(dexp, phi + t * dphi + t**2 / 2 * ddphi, dphi + t * ddphi).T
+
     np.testing.assert_allclose(first, rate_at(0.0), rtol=0, atol=1e-11)
     np.testing.assert_allclose(second, rate(rate_at, 0.0, 1.0), rtol=0, atol=1e-8)
     expected = [rate(dexp, phi, unit) @ y for unit in np.eye(3)]

@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 from flex_robot_sim.spatial import screws
 
-TIGHT = {'rtol': 0.0, 'atol': 1e-13}    # a few roundings of numbers of order one to ten
+TIGHT = {'rtol': 0.0, 'atol': 1e-13}  # a few roundings of numbers of order one to ten
 
 
 def hat(a):
@@ -83,7 +83,7 @@ def test_a_joint_moves_along_its_screw(q, seed, kind):
     R, p = np.empty((3, 3)), np.empty(3)
     screws.set_pose(home_R, home_p, A, q, R, p)
     T = expm(twist_matrix(A * q))
-    np.testing.assert_allclose(R, home_R @ T[:3, :3], rtol=0, atol=1e-12)   # expm's own error
+    np.testing.assert_allclose(R, home_R @ T[:3, :3], rtol=0, atol=1e-12)  # expm's own error
     np.testing.assert_allclose(p, home_R @ T[:3, 3] + home_p, rtol=0, atol=1e-12)
 
 
@@ -92,9 +92,11 @@ def test_twists_and_wrenches_change_frames(rng):
     Ad = adjoint(R, p)
     np.testing.assert_allclose(result(screws.set_Ad, R, p, shape=(6, 6)), Ad, **TIGHT)
     np.testing.assert_allclose(
-        result(screws.set_in_child, R, p, V), np.linalg.solve(Ad, V), **TIGHT)
+        result(screws.set_in_child, R, p, V), np.linalg.solve(Ad, V), **TIGHT
+    )
     np.testing.assert_allclose(
-        added(screws.add_to_parent, R, p, F), np.linalg.solve(Ad.T, F), **TIGHT)
+        added(screws.add_to_parent, R, p, F), np.linalg.solve(Ad.T, F), **TIGHT
+    )
 
 
 def test_bracket(rng):
@@ -105,7 +107,7 @@ def test_bracket(rng):
 def body_inertia(rng):
     """Mass, centre and inertia of a cloud of points, and its (6, 6) inertia from their speeds."""
     points, masses = rng.normal(size=(9, 3)), rng.uniform(0.1, 1.0, 9)
-    speeds = [np.hstack([-hat(x), np.eye(3)]) for x in points]          # of a point: v + omega x r
+    speeds = [np.hstack([-hat(x), np.eye(3)]) for x in points]  # of a point: v + omega x r
     G = sum(m * S.T @ S for m, S in zip(masses, speeds))
     centre = masses @ points / masses.sum()
     inertia = sum(m * hat(x - centre).T @ hat(x - centre) for m, x in zip(masses, points))
@@ -115,21 +117,22 @@ def body_inertia(rng):
 def test_inertia_of_a_cloud_of_points(rng):
     mass, centre, inertia, G = body_inertia(rng)
     np.testing.assert_allclose(
-        result(screws.set_body_inertia, mass, centre, inertia, shape=(6, 6)), G, **TIGHT)
+        result(screws.set_body_inertia, mass, centre, inertia, shape=(6, 6)), G, **TIGHT
+    )
 
 
 def test_wrench_of_a_moving_body_is_the_rate_of_its_momentum(rng):
     G, V = body_inertia(rng)[3], rng.normal(size=6)
     F = added(screws.add_turning_wrench, G, V)
     np.testing.assert_allclose(F, -bracket(V).T @ G @ V, **TIGHT)
-    assert F @ V == pytest.approx(0.0, abs=1e-12)       # turning changes no energy
+    assert F @ V == pytest.approx(0.0, abs=1e-12)  # turning changes no energy
 
 
 @pytest.mark.parametrize('kind', ['rigid', 'articulated'])
 def test_inertia_moves_to_the_parent(rng, kind):
     R, p = pose(rng)
     G = body_inertia(rng)[3]
-    if kind == 'articulated':           # any symmetric matrix
+    if kind == 'articulated':  # any symmetric matrix
         G = rng.normal(size=(6, 6))
         G = G + G.T
     X = np.linalg.inv(adjoint(R, p))

@@ -9,9 +9,13 @@ from pathlib import Path
 
 def drawn(case):
     """Numbers of the run, and of its own chance."""
-    return {'twice': 2.0 * case.values.get('payload', case.values.get('tool.mass', 0.0)),
-            'chance': case.rng.uniform(), 'mass': case.arm.description.link('tool').inertial.mass
-            if case.arm.description.link('tool').inertial else 0.0}
+    return {
+        'twice': 2.0 * case.values.get('payload', case.values.get('tool.mass', 0.0)),
+        'chance': case.rng.uniform(),
+        'mass': case.arm.description.link('tool').inertial.mass
+        if case.arm.description.link('tool').inertial
+        else 0.0,
+    }
 
 
 def noted(case):

@@ -14,7 +14,8 @@ def away(**more):
 def is_same(table, other):
     return [*table] == [*other] and all(
         np.array_equal(table[name], other[name], equal_nan=table[name].dtype.kind == 'f')
-        for name in table)
+        for name in table
+    )
 
 
 def whole_lines(path):

@@ -26,21 +26,44 @@ from flex_robot_sim.sweeps import sweep
 from flex_robot_sim.sweeps.cluster import Cluster, cluster
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
-OPTIONS = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.noted, 'method': 'random',
-           'count': 150, 'seed': 5}
+OPTIONS = {
+    'vary': {'payload': 'uniform:0,1'},
+    'run': own_runs.noted,
+    'method': 'random',
+    'count': 150,
+    'seed': 5,
+}
 
 
 def program(kind, folder, *words):
     """Start a scheduler or a worker on loopback, which has own_runs and looks where it begins."""
-    return Process([sys.executable, '-m', f'distributed.cli.dask_{kind}', *words, '--preload',
-                    own_runs.__file__], away(NOTES_FILE=str(folder / 'message')), cwd=folder)
+    return Process(
+        [
+            sys.executable,
+            '-m',
+            f'distributed.cli.dask_{kind}',
+            *words,
+            '--preload',
+            own_runs.__file__,
+        ],
+        away(NOTES_FILE=str(folder / 'message')),
+        cwd=folder,
+    )
 
 
 @pytest.fixture
 def scheduler(tmp_path):
     """Give a scheduler without workers."""
-    one = program('scheduler', tmp_path, '--host', '127.0.0.1', '--port', '0', '--no-dashboard',
-                  '--no-jupyter')
+    one = program(
+        'scheduler',
+        tmp_path,
+        '--host',
+        '127.0.0.1',
+        '--port',
+        '0',
+        '--no-dashboard',
+        '--no-jupyter',
+    )
     try:
         yield one
     finally:
@@ -54,9 +77,20 @@ def address(scheduler):
 
 def begin_workers(address, folder, count):
     """Start workers; processes that they start themselves go with them."""
-    return [program('worker', folder, address, '--nthreads', '1', '--no-nanny',
-                    '--no-dashboard', '--local-directory', str(folder / f'{k}'))
-            for k in range(count)]
+    return [
+        program(
+            'worker',
+            folder,
+            address,
+            '--nthreads',
+            '1',
+            '--no-nanny',
+            '--no-dashboard',
+            '--local-directory',
+            str(folder / f'{k}'),
+        )
+        for k in range(count)
+    ]
 
 
 @pytest.fixture
@@ -73,7 +107,8 @@ def workers(address, tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
-        address, workers, tmp_path, monkeypatch):
+    address, workers, tmp_path, monkeypatch
+):
     monkeypatch.setenv('NOTES_FILE', str(tmp_path / 'here'))
     folder, counts = tmp_path / 'runs', []
 
@@ -84,20 +119,28 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
 
     with cluster(address) as found:
         assert found.workers == 2
-        table = sweep('single_link', folder=folder, executor=found.executor,
-                          workers=found.workers, watch=found.watch, progress=kill_one, **OPTIONS)
+        table = sweep(
+            'single_link',
+            folder=folder,
+            executor=found.executor,
+            workers=found.workers,
+            watch=found.watch,
+            progress=kill_one,
+            **OPTIONS,
+        )
     assert workers[0].process.wait(30) == -signal.SIGKILL
     assert workers[1].process.poll() is None
     assert counts[0] == 0 and counts[-1] == 150 and counts == sorted({*counts})
     kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
-    assert sorted(kept) == list(range(150))             # each once
+    assert sorted(kept) == list(range(150))  # each once
     alone = sweep('single_link', **OPTIONS)
     assert all(np.array_equal(table[name], alone[name]) for name in alone)
 
 
 @pytest.mark.slow
-def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, tmp_path,
-                                                            monkeypatch):
+def test_when_all_workers_are_gone_it_ends_with_what_is_kept(
+    address, workers, tmp_path, monkeypatch
+):
     monkeypatch.setattr('flex_robot_sim.sweeps.execution.WATCH_PERIOD_S', 0.5)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
     folder = tmp_path / 'runs'
@@ -109,22 +152,32 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, t
                     os.kill(one.process.pid, signal.SIGKILL)
 
     with pytest.raises(SweepError) as caught, cluster(address) as found:
-        sweep('single_link', folder=folder, executor=found.executor, workers=2,
-                  watch=found.watch, progress=kill_all, **{**OPTIONS, 'count': 2000})
+        sweep(
+            'single_link',
+            folder=folder,
+            executor=found.executor,
+            workers=2,
+            watch=found.watch,
+            progress=kill_all,
+            **{**OPTIONS, 'count': 2000},
+        )
     kept = len((folder / 'runs.jsonl').read_text().splitlines())
     assert str(caught.value) == (
         f'all workers of the scheduler at {address} are gone. {kept} of 2000 runs are kept in '
-        f'{folder}, and the same call goes on.')
+        f'{folder}, and the same call goes on.'
+    )
 
 
 @pytest.mark.slow
 def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
-        address, workers, tmp_path, monkeypatch):
+    address, workers, tmp_path, monkeypatch
+):
     monkeypatch.setenv('NOTES_FILE', str(tmp_path / 'here'))
-    (tmp_path / 'mine').mkdir()         # workers import from the folder they began in
+    (tmp_path / 'mine').mkdir()  # workers import from the folder they began in
     (tmp_path / 'mine/only_here.py').write_text('def run(case):\n    return {}\n')
     monkeypatch.syspath_prepend(tmp_path / 'mine')
     from only_here import run as only_here
+
     failing = {'vary': {'payload': 'even:0,1,8'}, 'run': own_runs.failing}
     with pytest.warns(RuntimeWarning, match='6 of 8 runs have a note; run 1: ValueError: '):
         alone = sweep('single_link', **failing)
@@ -132,13 +185,16 @@ def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
         there = {'executor': found.executor, 'workers': found.workers, 'watch': found.watch}
         with pytest.warns(RuntimeWarning):
             assert is_same(sweep('single_link', **failing, **there), alone)
-        for run, why in ((own_runs.LockHolder(), "TypeError: cannot pickle '_thread.lock' object"),
-                         (only_here, "ModuleNotFoundError: No module named 'only_here'")):
+        for run, why in (
+            (own_runs.LockHolder(), "TypeError: cannot pickle '_thread.lock' object"),
+            (only_here, "ModuleNotFoundError: No module named 'only_here'"),
+        ):
             with pytest.raises(UsageError) as caught:
                 sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
             assert str(caught.value) == (
                 f'the function of the runs cannot be sent to the workers ({why}). Define it in '
-                'a module that they can import, and let it hold nothing that is open here.')
+                'a module that they can import, and let it hold nothing that is open here.'
+            )
             assert not (tmp_path / 'runs').exists()
     assert all(one.process.poll() is None for one in workers)
 
@@ -150,25 +206,34 @@ def _impatient(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(_impatient, address, workers,
-                                                                    tmp_path):
+def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(
+    _impatient, address, workers, tmp_path
+):
     folder = tmp_path / 'runs'
     with pytest.raises(SweepError) as caught, cluster(address) as found:
-        sweep('single_link', folder=folder, executor=found.executor, workers=found.workers,
-                  watch=found.watch, **{**OPTIONS, 'run': own_runs.always_deadly})
+        sweep(
+            'single_link',
+            folder=folder,
+            executor=found.executor,
+            workers=found.workers,
+            watch=found.watch,
+            **{**OPTIONS, 'run': own_runs.always_deadly},
+        )
     kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
     assert 30 not in kept
-    message = re.sub("'run_part-.*?'", 'PART', str(caught.value))      # Dask names parts at random
+    message = re.sub("'run_part-.*?'", 'PART', str(caught.value))  # Dask names parts at random
     assert message == (
         'the cluster has given a part up: Attempted to run task PART on 1 different workers, but '
         f'all those workers died while running it. {len(kept)} of 150 runs are kept in {folder}, '
-        'and the same call goes on.')
+        'and the same call goes on.'
+    )
     assert sum(one.process.poll() is None for one in workers) == 1
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address, workers,
-                                                             tmp_path, monkeypatch):
+def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(
+    scheduler, address, workers, tmp_path, monkeypatch
+):
     monkeypatch.setattr('flex_robot_sim.sweeps.execution.WATCH_PERIOD_S', 0.5)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
     folder = tmp_path / 'runs'
@@ -178,12 +243,20 @@ def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address,
             os.kill(scheduler.process.pid, signal.SIGKILL)
 
     with pytest.raises(SweepError) as caught, cluster(address) as found:
-        sweep('single_link', folder=folder, executor=found.executor, workers=2,
-                  watch=found.watch, progress=kill, **{**OPTIONS, 'count': 2000})
+        sweep(
+            'single_link',
+            folder=folder,
+            executor=found.executor,
+            workers=2,
+            watch=found.watch,
+            progress=kill,
+            **{**OPTIONS, 'count': 2000},
+        )
     kept = len((folder / 'runs.jsonl').read_text().splitlines())
     assert str(caught.value) == (
         'the executor has cancelled the runs: it was stopped, or it is out of reach. '
-        f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.')
+        f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.'
+    )
 
 
 class Terminal(io.StringIO):
@@ -202,12 +275,29 @@ def test_nobody_is_said_to_wait_for_a_cluster_that_is_there(monkeypatch, tmp_pat
     @contextlib.contextmanager
     def there(address):
         yield Cluster(executor, 1, lambda: None)
+
     monkeypatch.setattr('flex_robot_sim.cli.sweep.cluster', there)
     with ThreadPoolExecutor(1) as executor:
         began = time.monotonic()
-        assert main(['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=even:0,0.1,300',
-                     '--seconds', '0.3', '--scheduler', 'tcp://there', '--output',
-                     str(tmp_path / 'runs')]) == 0
+        assert (
+            main(
+                [
+                    'sweep',
+                    'single_link',
+                    '--to',
+                    '0.1',
+                    '--vary',
+                    'payload=even:0,0.1,300',
+                    '--seconds',
+                    '0.3',
+                    '--scheduler',
+                    'tcp://there',
+                    '--output',
+                    str(tmp_path / 'runs'),
+                ]
+            )
+            == 0
+        )
         assert time.monotonic() - began > 0.3
     assert '300 runs' in sys.stderr.getvalue() and 'waiting' not in sys.stderr.getvalue()
 
@@ -216,12 +306,14 @@ def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 0.5)
     with pytest.raises(UsageError) as caught, cluster(address):
         pass
-    assert str(caught.value) == (f'the scheduler at {address} has no workers. Start some by `dask '
-                                 f'worker {address}`.')
+    assert str(caught.value) == (
+        f'the scheduler at {address} has no workers. Start some by `dask worker {address}`.'
+    )
 
 
-@pytest.mark.parametrize('address', ['tcp://127.0.0.1:1', 'nonsense',
-                                     'tcp://no.such.host.invalid:8786'])
+@pytest.mark.parametrize(
+    'address', ['tcp://127.0.0.1:1', 'nonsense', 'tcp://no.such.host.invalid:8786']
+)
 def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.CONNECT_TIMEOUT_S', 1.0)
@@ -231,13 +323,28 @@ def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch,
 
 
 def nobody(address):
-    return (f'no scheduler of Dask answers at {address}. Start one by `dask scheduler`, and '
-            'workers by `dask worker ADDRESS`.')
+    return (
+        f'no scheduler of Dask answers at {address}. Start one by `dask scheduler`, and '
+        'workers by `dask worker ADDRESS`.'
+    )
 
 
 # Dask takes no address for a wish to begin a cluster here
-@pytest.mark.parametrize('address, shown', [('', 'an empty address')] + [(one, one) for one in (
-    'tcp://', 'tcp://127.0.0.1', 'http://127.0.0.1:1', 'tls://127.0.0.1:1', 'inproc://here', '3')])
+@pytest.mark.parametrize(
+    'address, shown',
+    [('', 'an empty address')]
+    + [
+        (one, one)
+        for one in (
+            'tcp://',
+            'tcp://127.0.0.1',
+            'http://127.0.0.1:1',
+            'tls://127.0.0.1:1',
+            'inproc://here',
+            '3',
+        )
+    ],
+)
 def test_an_address_of_no_kind_that_there_is_is_one_line(address, shown):
     with pytest.raises(UsageError) as caught, cluster(address):
         pass
@@ -252,7 +359,7 @@ def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
         with pytest.raises(UsageError) as caught, cluster(address):
             pass
         assert str(caught.value) == nobody(address)
-        assert time.monotonic() - began < 20.0      # and not twice what Dask waits for at its end
+        assert time.monotonic() - began < 20.0  # and not twice what Dask waits for at its end
         server.shutdown()
 
 
@@ -265,8 +372,21 @@ def test_a_worker_is_no_scheduler(workers):
 
 
 def test_nothing_is_left_behind_an_address_that_is_none(tmp_path):
-    done = run([sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to', '0.1',
-                '--scheduler', 'tcp://'], cwd=tmp_path, env=away())
+    done = run(
+        [
+            sys.executable,
+            '-m',
+            'flex_robot_sim',
+            'sweep',
+            'single_link',
+            '--to',
+            '0.1',
+            '--scheduler',
+            'tcp://',
+        ],
+        cwd=tmp_path,
+        env=away(),
+    )
     assert (done.returncode, done.stderr) == (2, f'flexsim sweep: {nobody("tcp://")}\n')
 
 
@@ -274,5 +394,7 @@ def test_a_cluster_without_dask_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'distributed', None)
     with pytest.raises(UsageError) as caught, cluster('tcp://127.0.0.1:1'):
         pass
-    assert str(caught.value) == ('a cluster needs Dask, which is not installed. Install it by '
-                                 f'{sys.executable} -m pip install "distributed>=2022.2"')
+    assert str(caught.value) == (
+        'a cluster needs Dask, which is not installed. Install it by '
+        f'{sys.executable} -m pip install "distributed>=2022.2"'
+    )

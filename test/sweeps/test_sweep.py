@@ -68,21 +68,38 @@ def test_runs_are_what_a_plain_loop_comes_to():
         assert table[f'{joint}.error'][k] == pytest.approx(sim.position[0] - goal, abs=1e-9)
         assert table['arm.bent'][k] == pytest.approx(np.linalg.norm(tips, axis=1).max(), rel=1e-6)
         assert table['arm.swing'][k] == pytest.approx(
-            np.linalg.norm(np.ptp(tips[10:], axis=0)) / 2, rel=1e-6)
+            np.linalg.norm(np.ptp(tips[10:], axis=0)) / 2, rel=1e-6
+        )
 
 
-@pytest.mark.parametrize('given, described', [
-    ({'stiffness': (30.0, 20.0, 10.0), 'damping': (3.0,)}, {
-        'shoulder.servo_stiffness': 20.0, 'elbow.servo_damping': 3.0, 'elbow.to': -0.6,
-        'waist.start': 0.1, 'within': 0.2, 'payload': 0.1, 'servo': 1.0}),
-    ({}, {})])
+@pytest.mark.parametrize(
+    'given, described',
+    [
+        (
+            {'stiffness': (30.0, 20.0, 10.0), 'damping': (3.0,)},
+            {
+                'shoulder.servo_stiffness': 20.0,
+                'elbow.servo_damping': 3.0,
+                'elbow.to': -0.6,
+                'waist.start': 0.1,
+                'within': 0.2,
+                'payload': 0.1,
+                'servo': 1.0,
+            },
+        ),
+        ({}, {}),
+    ],
+)
 def test_every_word_of_a_manoeuvre_is_scaled_from_what_is_described(given, described):
-    if not described:           # servos that hold the arm, with what it is known to carry
+    if not described:  # servos that hold the arm, with what it is known to carry
         servo = design_servo(frs.with_payload(frs.load('two_link'), 'tool', 0.1))
-        described = {'waist.servo_stiffness': servo.stiffness[0],
-                     'elbow.servo_damping': servo.damping[2]}
-    run = Manoeuvre(to=(0.3, 0.5, -0.6), start=(0.1, 0.0, 0.0), within=0.2, payload=0.1,
-                        seconds=0.02, **given)
+        described = {
+            'waist.servo_stiffness': servo.stiffness[0],
+            'elbow.servo_damping': servo.damping[2],
+        }
+    run = Manoeuvre(
+        to=(0.3, 0.5, -0.6), start=(0.1, 0.0, 0.0), within=0.2, payload=0.1, seconds=0.02, **given
+    )
     for name, value in described.items():
         scaled = sweep('two_link', scale={name: '0.9,1.1'}, run=run)
         assert is_same(scaled, sweep('two_link', vary={name: [0.9 * value, 1.1 * value]}, run=run))
@@ -91,6 +108,7 @@ def test_every_word_of_a_manoeuvre_is_scaled_from_what_is_described(given, descr
 
 def _built(description):
     from flex_robot_sim.model.assembly import build_arm
+
     return build_arm(description)
 
 
@@ -117,7 +135,8 @@ def test_the_table_is_there_as_csv_and_parquet(tmp_path):
     assert [*rows[0]] == [*table]
     for name, column in table.items():
         assert [str(value) if column.dtype.kind in 'iU' else float(value) for value in column] == [
-            row[name] if column.dtype.kind in 'iU' else float(row[name]) for row in rows]
+            row[name] if column.dtype.kind in 'iU' else float(row[name]) for row in rows
+        ]
     parquet = pytest.importorskip('pyarrow.parquet')
     found = parquet.read_table(tmp_path / 'runs/table.parquet').to_pydict()
     assert all(found[name] == column.tolist() for name, column in table.items())
@@ -151,14 +170,19 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
     before = [int(run) for run in notes.read_text().split()]
     assert 20 <= len(kept) < 120 and kept <= {*before}
     with open(folder / 'runs.jsonl', 'ab') as file:
-        file.write(b'{"run": 119, "twi')             # as a kill in the middle of a line leaves it
+        file.write(b'{"run": 119, "twi')  # as a kill in the middle of a line leaves it
     notes.unlink()
-    options = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.noted, 'method': 'random',
-               'count': 120, 'seed': 7}
+    options = {
+        'vary': {'payload': 'uniform:0,1'},
+        'run': own_runs.noted,
+        'method': 'random',
+        'count': 120,
+        'seed': 7,
+    }
     with ThreadPoolExecutor(4) as threads:
         table = sweep('single_link', folder=folder, executor=threads, **options)
     again = [int(run) for run in notes.read_text().split()]
-    assert sorted(again) == sorted({*range(120)} - kept)        # each of the others, once
+    assert sorted(again) == sorted({*range(120)} - kept)  # each of the others, once
     with ThreadPoolExecutor(4) as threads:
         assert is_same(sweep('single_link', executor=threads, **options), table)
 
@@ -166,14 +190,15 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
 def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path, caplog):
     table, journal = swept(folder=tmp_path), tmp_path / 'runs.jsonl'
     lines = journal.read_bytes().splitlines(keepends=True)
-    lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'   # editors, power cuts
+    lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'  # editors, power cuts
     journal.write_bytes(b''.join(lines))
     notes = []
     assert is_same(swept(folder=tmp_path, progress=lambda *row: notes.append(row)), table)
     assert notes[0] == (5, 8)
     assert [record.getMessage() for record in caplog.records] == [
-        f'{journal}: damaged: line 3, 5, 6. Runs that are not in it are made again.']
-    caplog.clear()          # all runs are there now: nothing is to be done about those lines
+        f'{journal}: damaged: line 3, 5, 6. Runs that are not in it are made again.'
+    ]
+    caplog.clear()  # all runs are there now: nothing is to be done about those lines
     assert is_same(swept(folder=tmp_path), table) and not caplog.records
 
 
@@ -204,7 +229,8 @@ def test_a_damaged_description_of_a_sweep_is_called_damaged(tmp_path):
             swept(folder=tmp_path)
         assert str(caught.value) == (
             f'{path} is damaged, so it is unknown of which sweep the runs there are. Name another '
-            'folder, or delete this one.')
+            'folder, or delete this one.'
+        )
 
 
 def _lines(path):
@@ -233,10 +259,10 @@ def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatc
     kept = len(whole_lines(folder / 'runs.jsonl'))
     assert str(caught.value) == (
         f'a worker died: it was killed, had no memory left, or could not begin. {kept} of 30 runs '
-        f'are kept in {folder}, and the same call goes on.')
+        f'are kept in {folder}, and the same call goes on.'
+    )
     notes = []
-    table = sweep('single_link', folder=folder, progress=lambda *row: notes.append(row),
-                      **options)
+    table = sweep('single_link', folder=folder, progress=lambda *row: notes.append(row), **options)
     assert notes[0] == (kept, 30) and is_same(sweep('single_link', **options), table)
 
 
@@ -258,14 +284,30 @@ def on_a_full_disk(tmp_path_factory):
 
 
 def test_a_disk_that_fills_is_one_line_and_it_goes_on(on_a_full_disk, tmp_path, capsys):
-    words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=even:0,0.5,40', '--seconds',
-             '0.05', '--processes', '1', '--output', str(tmp_path / 'runs'), '--json']
+    words = [
+        'sweep',
+        'single_link',
+        '--to',
+        '0.1',
+        '--vary',
+        'payload=even:0,0.5,40',
+        '--seconds',
+        '0.05',
+        '--processes',
+        '1',
+        '--output',
+        str(tmp_path / 'runs'),
+        '--json',
+    ]
     done = on_a_full_disk(3000, words)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert 0 < kept < 40
     assert (done.returncode, done.stderr, done.stdout) == (
-        2, f'flexsim sweep: {tmp_path / "runs"}: cannot be written: File too large. {kept} of 40 '
-        'runs are kept; make room, and the same call goes on.\n', '')
+        2,
+        f'flexsim sweep: {tmp_path / "runs"}: cannot be written: File too large. {kept} of 40 '
+        'runs are kept; make room, and the same call goes on.\n',
+        '',
+    )
     assert main(words) == 0
     summary = json.loads(capsys.readouterr().out)
     assert (summary['runs'], summary['made_now']) == (40, 40 - kept)
@@ -275,13 +317,29 @@ def test_a_disk_that_fills_is_one_line_and_it_goes_on(on_a_full_disk, tmp_path, 
 def test_a_disk_that_fills_with_parquet_is_the_same_line(on_a_full_disk, tmp_path, capsys):
     pytest.importorskip('pyarrow', reason='pip install pyarrow')
     runs = tmp_path / 'runs'
-    words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=0,0.1', '--seconds', '0.05',
-             '--processes', '1', '--output', str(runs), '--json']
+    words = [
+        'sweep',
+        'single_link',
+        '--to',
+        '0.1',
+        '--vary',
+        'payload=0,0.1',
+        '--seconds',
+        '0.05',
+        '--processes',
+        '1',
+        '--output',
+        str(runs),
+        '--json',
+    ]
     # two rows are 300 bytes of CSV; what Parquet says of its columns alone is over 2000
     done = on_a_full_disk(1800, words)
     assert (done.returncode, done.stderr, done.stdout) == (
-        2, f'flexsim sweep: {runs}: cannot be written: File too large. 2 of 2 runs are kept; make '
-        'room, and the same call goes on.\n', '')
+        2,
+        f'flexsim sweep: {runs}: cannot be written: File too large. 2 of 2 runs are kept; make '
+        'room, and the same call goes on.\n',
+        '',
+    )
     assert {path.name for path in runs.iterdir()} == {'sweep.json', 'runs.jsonl', 'table.csv'}
     assert main(words) == 0
     assert json.loads(capsys.readouterr().out)['made_now'] == 0
@@ -294,40 +352,53 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(UsageError) as caught:
         swept(folder=folder, seed=1)
-    assert str(caught.value) == (f'{folder} holds another sweep, with another "seed" in its '
-                                 'sweep.json. Name another folder, or delete this one.')
+    assert str(caught.value) == (
+        f'{folder} holds another sweep, with another "seed" in its '
+        'sweep.json. Name another folder, or delete this one.'
+    )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     other = tmp_path / 'papers'
     other.mkdir()
     (other / 'thesis.tex').write_text('')
     with pytest.raises(UsageError) as caught:
         swept(folder=other)
-    assert str(caught.value) == (f'{other}: there is thesis.tex and no sweep.json: it is not of a '
-                                 'sweep. Name another folder.')
+    assert str(caught.value) == (
+        f'{other}: there is thesis.tex and no sweep.json: it is not of a '
+        'sweep. Name another folder.'
+    )
     assert [path.name for path in other.iterdir()] == ['thesis.tex']
     with pytest.raises(UsageError) as caught:
         swept(folder=other / 'none' / 'runs')
-    assert str(caught.value) == (f'{other}/none/runs cannot hold the runs: No such file or '
-                                 'directory. Name another folder.')
+    assert str(caught.value) == (
+        f'{other}/none/runs cannot hold the runs: No such file or directory. Name another folder.'
+    )
 
 
 def test_two_programs_do_not_write_into_one_folder(tmp_path):
     from flex_robot_sim.sweeps.journal import Journal
+
     journal = Journal(tmp_path / 'runs', {'seed': 0}, 8)
     with pytest.raises(UsageError) as caught:
         swept(folder=tmp_path / 'runs')
-    assert str(caught.value) == (f'{tmp_path}/runs: another program writes runs there. Wait for '
-                                 'it, or name another folder.')
+    assert str(caught.value) == (
+        f'{tmp_path}/runs: another program writes runs there. Wait for it, or name another folder.'
+    )
     journal.close()
 
 
-@pytest.mark.parametrize('options, stays', [
-    ({}, True), ({'vary': {'payload': '0,0.1'}}, True),
-    ({'run': Manoeuvre(to=(0.2,), start=(0.2,), seconds=0.01)}, True),
-    ({'run': Manoeuvre(to=(0.2,), seconds=0.01), 'vary': {'motor.start': 0.2}}, True),
-    ({'run': Manoeuvre(to=(0.2,), seconds=0.01)}, False),
-    ({'vary': {'motor.to': '0,0.1'}}, False), ({'run': own_runs.drawn}, False),
-    ({'run': Manoeuvre(at_rest=False, seconds=0.01)}, False)])
+@pytest.mark.parametrize(
+    'options, stays',
+    [
+        ({}, True),
+        ({'vary': {'payload': '0,0.1'}}, True),
+        ({'run': Manoeuvre(to=(0.2,), start=(0.2,), seconds=0.01)}, True),
+        ({'run': Manoeuvre(to=(0.2,), seconds=0.01), 'vary': {'motor.start': 0.2}}, True),
+        ({'run': Manoeuvre(to=(0.2,), seconds=0.01)}, False),
+        ({'vary': {'motor.to': '0,0.1'}}, False),
+        ({'run': own_runs.drawn}, False),
+        ({'run': Manoeuvre(at_rest=False, seconds=0.01)}, False),
+    ],
+)
 def test_a_sweep_in_which_no_run_goes_anywhere_says_so(options, stays):
     options = {'run': Manoeuvre(seconds=0.01), **options}
     with warnings.catch_warnings(record=True) as caught:
@@ -335,53 +406,86 @@ def test_a_sweep_in_which_no_run_goes_anywhere_says_so(options, stays):
         table = sweep('single_link', **options)
     assert [str(one.message) for one in caught] == stays * [
         'no run goes anywhere, as "to" is where it starts: figures tell at most how a load sags. '
-        'Give "to", or vary JOINT.to.']
-    if stays:       # nothing pulls at an arm that turns about a plumb line
+        'Give "to", or vary JOINT.to.'
+    ]
+    if stays:  # nothing pulls at an arm that turns about a plumb line
         assert not table['motor.error'].any() and not table['arm.swing'].any()
 
 
 def test_the_command_says_that_no_run_goes_anywhere_before_they_run(tmp_path, capsys):
-    assert main(['sweep', 'single_link', '--seconds', '0.01', '--processes', '1', '--output',
-                 str(tmp_path / 'runs')]) == 0
+    assert (
+        main(
+            [
+                'sweep',
+                'single_link',
+                '--seconds',
+                '0.01',
+                '--processes',
+                '1',
+                '--output',
+                str(tmp_path / 'runs'),
+            ]
+        )
+        == 0
+    )
     assert capsys.readouterr().err.splitlines()[0] == (
         'flexsim sweep: note: no run goes anywhere, as "to" is where it starts: figures tell at '
-        'most how a load sags. Give "to", or vary JOINT.to.')
+        'most how a load sags. Give "to", or vary JOINT.to.'
+    )
 
 
 def test_who_is_lost_has_a_note_and_the_others_go_on():
     joint = frs.load('single_link').joint_names[0]
     with pytest.warns(RuntimeWarning, match='1 of 3 runs have a note; run 1: '):
-        table = sweep('single_link', vary={f'{joint}.start': '0.1,1e200,0.2'},
-                          run=Manoeuvre(seconds=0.1))
+        table = sweep(
+            'single_link', vary={f'{joint}.start': '0.1,1e200,0.2'}, run=Manoeuvre(seconds=0.1)
+        )
     assert [note == '' for note in table['note']] == [True, False, True]
     assert 'the state is not finite after' in table['note'][1]
     assert np.isfinite(table['arm.bent']).tolist() == [True, False, True]
 
 
-@pytest.mark.parametrize('options, message', [
-    ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
-    ({'vary': {'arm.EIz': '1,2,-3'}}, 'run 2: arm.EIz = -3 cannot be: '),
-    ({'vary': {'arm.damping_ratio': '0.1,2'}}, 'run 1: arm.damping_ratio = 2 cannot be: '),
-    ({'vary': {'payload': '0,-1'}}, 'run 1: payload = -1 cannot be: it must be at least 0.'),
-    ({'vary': {'servo': '0,1'}}, 'run 0: servo = 0 cannot be: it must be above 0.'),
-    ({'scale': {'payload': '1,2'}}, 'payload is 0 as described, and no multiple of it is anything '
-     'else. Vary it by values.'),
-    ({'scale': {'motor.to': '1,2'}, 'run': Manoeuvre()}, 'motor.to is 0 as described, '),
-    ({'scale': {'gain': '1,2'}, 'run': own_runs.drawn}, 'gain is a word of your own function: '
-     'nothing is described that a multiple could be of. Vary it by values.'),
-    ({'vary': {'payload': 'uniform:-1e308,1e308'}, 'method': 'random', 'count': 2},
-     'run 0: payload = inf cannot be: it must be finite.'),
-    ({'scale': {'payload': '1,1e308'}, 'run': Manoeuvre(payload=10.0)},
-     'run 1: payload = inf cannot be: it must be finite.'),
-    ({'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}}, 'arm.EIz varies twice. Vary it or scale '
-     'it.'),
-    ({'run': Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
-    ({'run': Manoeuvre(to=(-4.0,))}, 'run 0: motor.to = -4 cannot be: the limits of "motor" '
-     'are -3.14159 to 3.14159 rad.'),
-    ({'vary': {'motor.to': '3.14159265,4'}}, 'run 1: motor.to = 4 cannot be: the limits of '),
-    ({'run': Manoeuvre(seconds=1e-5)}, 'seconds must be at least one time_step.'),
-    ({'run': Manoeuvre(seconds=1e6)}, 'seconds hold more than 1e+07 steps of time_step. '),
-])
+@pytest.mark.parametrize(
+    'options, message',
+    [
+        ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
+        ({'vary': {'arm.EIz': '1,2,-3'}}, 'run 2: arm.EIz = -3 cannot be: '),
+        ({'vary': {'arm.damping_ratio': '0.1,2'}}, 'run 1: arm.damping_ratio = 2 cannot be: '),
+        ({'vary': {'payload': '0,-1'}}, 'run 1: payload = -1 cannot be: it must be at least 0.'),
+        ({'vary': {'servo': '0,1'}}, 'run 0: servo = 0 cannot be: it must be above 0.'),
+        (
+            {'scale': {'payload': '1,2'}},
+            'payload is 0 as described, and no multiple of it is anything '
+            'else. Vary it by values.',
+        ),
+        ({'scale': {'motor.to': '1,2'}, 'run': Manoeuvre()}, 'motor.to is 0 as described, '),
+        (
+            {'scale': {'gain': '1,2'}, 'run': own_runs.drawn},
+            'gain is a word of your own function: '
+            'nothing is described that a multiple could be of. Vary it by values.',
+        ),
+        (
+            {'vary': {'payload': 'uniform:-1e308,1e308'}, 'method': 'random', 'count': 2},
+            'run 0: payload = inf cannot be: it must be finite.',
+        ),
+        (
+            {'scale': {'payload': '1,1e308'}, 'run': Manoeuvre(payload=10.0)},
+            'run 1: payload = inf cannot be: it must be finite.',
+        ),
+        (
+            {'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}},
+            'arm.EIz varies twice. Vary it or scale it.',
+        ),
+        ({'run': Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
+        (
+            {'run': Manoeuvre(to=(-4.0,))},
+            'run 0: motor.to = -4 cannot be: the limits of "motor" are -3.14159 to 3.14159 rad.',
+        ),
+        ({'vary': {'motor.to': '3.14159265,4'}}, 'run 1: motor.to = 4 cannot be: the limits of '),
+        ({'run': Manoeuvre(seconds=1e-5)}, 'seconds must be at least one time_step.'),
+        ({'run': Manoeuvre(seconds=1e6)}, 'seconds hold more than 1e+07 steps of time_step. '),
+    ],
+)
 def test_what_makes_no_sweep_is_one_line_before_anything_runs(tmp_path, options, message):
     with pytest.raises(UsageError) as caught:
         sweep('single_link', folder=tmp_path / 'runs', **options)
@@ -393,31 +497,72 @@ def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, cap
     def interrupt(progress, done, total):
         if done:
             raise KeyboardInterrupt
+
     monkeypatch.setattr('flex_robot_sim.cli.sweep._SweepProgress.__call__', interrupt)
-    assert main(['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=0,0.1', '--seconds',
-                 '0.05', '--processes', '1', '--output', str(tmp_path / 'runs')]) == 130
+    assert (
+        main(
+            [
+                'sweep',
+                'single_link',
+                '--to',
+                '0.1',
+                '--vary',
+                'payload=0,0.1',
+                '--seconds',
+                '0.05',
+                '--processes',
+                '1',
+                '--output',
+                str(tmp_path / 'runs'),
+            ]
+        )
+        == 130
+    )
     assert len(whole_lines(tmp_path / 'runs/runs.jsonl')) == 1
     assert capsys.readouterr().err == (
         f'flexsim sweep: interrupted; 1 of 2 runs are kept in {tmp_path}/runs, and the same call '
-        'goes on.\n')
+        'goes on.\n'
+    )
 
 
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     child = Program(
-        [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to', '0.1', '--vary',
-         'payload=uniform:0,1', '--random', '100000', '--seconds', '0.2', '--processes', '1',
-         '--output', tmp_path / 'runs'],
-        stderr=subprocess.PIPE, text=True, start_new_session=True, env=away())
+        [
+            sys.executable,
+            '-m',
+            'flex_robot_sim',
+            'sweep',
+            'single_link',
+            '--to',
+            '0.1',
+            '--vary',
+            'payload=uniform:0,1',
+            '--random',
+            '100000',
+            '--seconds',
+            '0.2',
+            '--processes',
+            '1',
+            '--output',
+            tmp_path / 'runs',
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=away(),
+    )
     assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
     for _ in range(times):
-        os.killpg(child.pid, signal.SIGINT)     # as a terminal sends it, to all of them
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal sends it, to all of them
         time.sleep(0.05)
     _, notes = child.communicate(timeout=60)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert child.returncode == 130
-    assert notes == (f'flexsim sweep: interrupted; {kept} of 100000 runs are kept in '
-                    f'{tmp_path}/runs, and the same call goes on.\n')
+    assert notes == (
+        f'flexsim sweep: interrupted; {kept} of 100000 runs are kept in '
+        f'{tmp_path}/runs, and the same call goes on.\n'
+    )
 
 
 def test_arms_that_cannot_be_computed_have_a_note_and_the_others_go_on():

@@ -25,13 +25,16 @@ def test_commands_run_and_leave_their_tables(tmp_path, monkeypatch, capsys):
     for line in lines:
         assert main([*shlex.split(line)[1:], '--processes', '1']) == 0
         # on the oldest versions there is no pyarrow, and a line says so
-        assert all('no Parquet without pyarrow' in line
-                   for line in capsys.readouterr().err.splitlines())
+        assert all(
+            'no Parquet without pyarrow' in line for line in capsys.readouterr().err.splitlines()
+        )
     with open('stiffness/table.csv', newline='', encoding='utf-8') as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6 and not any(row['note'] for row in rows)
-    swings = {(float(row['forearm.EIz']), float(row['payload'])): float(row['forearm.swing'])
-              for row in rows}
+    swings = {
+        (float(row['forearm.EIz']), float(row['payload'])): float(row['forearm.swing'])
+        for row in rows
+    }
     soft, *_, stiff = sorted({key[0] for key in swings})
     # a softer link with the same load swings further
     assert swings[soft, 0.1] > swings[stiff, 0.1]
@@ -56,14 +59,18 @@ def test_the_page_of_scale_names_commands_that_there_are():
 
 
 # row of docs/scale.md: row of docs/benchmark.md, and the factor between their numbers
-SAME = {'steps a second of one core, two_link, 1 ms': (
-            '64 arms (two_link), steps of 1 ms, one thread', 1.0),
-        'two threads over one': ('two threads', 0.02),
-        'an arm among 2048 over one among 32': ('a step of one among 2048, 10 in a call', 1.0),
-        'to build an arm from its description': ('to build an arm from its description', 1.0),
-        'a part of a sweep, sent': ('a part of a sweep, on its way to a worker', 1.0),
-        'time of the submitting process, per run': ('who asked for it, per run', 1.0),
-        'parts through a scheduler of Dask': ('empty parts through a scheduler of Dask', 1.0)}
+SAME = {
+    'steps a second of one core, two_link, 1 ms': (
+        '64 arms (two_link), steps of 1 ms, one thread',
+        1.0,
+    ),
+    'two threads over one': ('two threads', 0.02),
+    'an arm among 2048 over one among 32': ('a step of one among 2048, 10 in a call', 1.0),
+    'to build an arm from its description': ('to build an arm from its description', 1.0),
+    'a part of a sweep, sent': ('a part of a sweep, on its way to a worker', 1.0),
+    'time of the submitting process, per run': ('who asked for it, per run', 1.0),
+    'parts through a scheduler of Dask': ('empty parts through a scheduler of Dask', 1.0),
+}
 
 
 def test_the_page_of_scale_has_the_figures_of_the_tables_that_it_names():

@@ -18,7 +18,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 PAGE = (ROOT / 'docs' / 'rig_bridge.md').read_text('utf-8')
 SETTINGS = {item.name: item for kind in BRIDGE_SETTINGS for item in fields(kind)}
 
-__all__ = ['launch_file']       # a fixture
+__all__ = ['launch_file']  # a fixture
 
 
 def test_links_of_the_page_lead_somewhere():
@@ -53,19 +53,28 @@ def test_settings_of_the_bridge_have_names_of_their_own():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize('given', [
-    {}, {'use_controller': 'false', 'use_rviz': 'False'}, {'namespace': 'lab', 'twin': 'true'},
-    {'serial_port': '/dev/ttyUSB7', 'baud': '115200'}, {'view': 'true'},
-], ids=str)
+@pytest.mark.parametrize(
+    'given',
+    [
+        {},
+        {'use_controller': 'false', 'use_rviz': 'False'},
+        {'namespace': 'lab', 'twin': 'true'},
+        {'serial_port': '/dev/ttyUSB7', 'baud': '115200'},
+        {'view': 'true'},
+    ],
+    ids=str,
+)
 def test_every_program_file_and_parameter_that_is_started_exists(launch_file, given):
     declared, actions = launch_file(ROOT / 'launch' / 'hil.launch.py', PACKAGES, **given)
     assert [item.positional[0] for item in declared] == [
-        item.name for item in fields(HilArguments)]
+        item.name for item in fields(HilArguments)
+    ]
     nodes = of_kind(actions, 'Node')
     assert len(nodes) == len(actions)
     bridge = next(node for node in nodes if node.executable == 'bridge')
     assert [node.executable for node in nodes].count('controller') == (
-        given.get('use_controller') != 'false')
+        given.get('use_controller') != 'false'
+    )
     assert [node.executable for node in nodes].count('view') == ('view' in given)
     for node in nodes:
         assert node.executable in PACKAGES[node.package]
@@ -78,11 +87,14 @@ def test_every_program_file_and_parameter_that_is_started_exists(launch_file, gi
     assert parameters['twin'] is (given.get('twin') == 'true')
 
 
-@pytest.mark.parametrize('options, line', [
-    ({'robot': ''}, 'robot = "" must be the URDF of the bench, or rig'),
-    ({'baud': 'fast'}, "baud = 'fast' must be a number: of the port [baud]"),
-    ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
-])
+@pytest.mark.parametrize(
+    'options, line',
+    [
+        ({'robot': ''}, 'robot = "" must be the URDF of the bench, or rig'),
+        ({'baud': 'fast'}, "baud = 'fast' must be a number: of the port [baud]"),
+        ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
+    ],
+)
 def test_wrong_argument_is_one_line(options, line):
     with pytest.raises(FlexRobotSimError) as caught:
         HilArguments(**options).programs()
@@ -93,5 +105,11 @@ def test_bench_and_simulation_are_driven_by_the_same_controller():
     bridge, controller, publisher = hil_system('rig')
     assert (bridge.executable, controller.executable) == ('bridge', 'controller')
     assert publisher.executable == 'robot_state_publisher'
-    assert command(controller)[3:] == ['controller', '--ros-args', '--log-level', 'info', '-p',
-                                       'robot:="rig"']
+    assert command(controller)[3:] == [
+        'controller',
+        '--ros-args',
+        '--log-level',
+        'info',
+        '-p',
+        'robot:="rig"',
+    ]

@@ -41,14 +41,22 @@ from flex_robot_sim.system.processes import EXECUTABLES
 from flex_robot_sim.util.exceptions import SettingError
 
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
-HIL, SHAPER, SIMULATION = (ROOT / 'launch' / f'{name}.launch.py'
-                           for name in ('hil', 'shaper', 'simulation'))
-PACKAGES = {'flex_robot_sim': list(EXECUTABLES), 'rviz2': ['rviz2'],
-            'robot_state_publisher': ['robot_state_publisher']}
-KINDS = (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS, *VIEW_SETTINGS, *DRIFT_SETTINGS,
-         *TRAJECTORY_ACTION_SETTINGS)
-SETTINGS = {item.name: item for kind in KINDS
-            for item in fields(kind)}
+HIL, SHAPER, SIMULATION = (
+    ROOT / 'launch' / f'{name}.launch.py' for name in ('hil', 'shaper', 'simulation')
+)
+PACKAGES = {
+    'flex_robot_sim': list(EXECUTABLES),
+    'rviz2': ['rviz2'],
+    'robot_state_publisher': ['robot_state_publisher'],
+}
+KINDS = (
+    *DYNAMICS_SETTINGS,
+    *CONTROLLER_SETTINGS,
+    *VIEW_SETTINGS,
+    *DRIFT_SETTINGS,
+    *TRAJECTORY_ACTION_SETTINGS,
+)
+SETTINGS = {item.name: item for kind in KINDS for item in fields(kind)}
 
 
 class Record(SimpleNamespace):
@@ -77,6 +85,7 @@ class LaunchConfiguration(Record):
 
 def stand_ins(installed):
     """Modules of launch, launch_ros and ament_index_python that record; {name: module}."""
+
     class PackageNotFoundError(Exception):
         pass
 
@@ -87,16 +96,21 @@ def stand_ins(installed):
 
     contents = {
         'launch': {'LaunchDescription': type('LaunchDescription', (Record,), {})},
-        'launch.actions': {name: type(name, (Record,), {}) for name in (
-            'DeclareLaunchArgument', 'LogInfo', 'OpaqueFunction', 'Shutdown')},
+        'launch.actions': {
+            name: type(name, (Record,), {})
+            for name in ('DeclareLaunchArgument', 'LogInfo', 'OpaqueFunction', 'Shutdown')
+        },
         'launch.substitutions': {'LaunchConfiguration': LaunchConfiguration},
         'launch_ros': {},
         'launch_ros.actions': {'Node': type('Node', (Record,), {})},
         'launch_ros.parameter_descriptions': {
-            'ParameterValue': lambda value, value_type: value_type(value)},
+            'ParameterValue': lambda value, value_type: value_type(value)
+        },
         'ament_index_python': {},
-        'ament_index_python.packages': {'PackageNotFoundError': PackageNotFoundError,
-                                        'get_package_prefix': get_package_prefix},
+        'ament_index_python.packages': {
+            'PackageNotFoundError': PackageNotFoundError,
+            'get_package_prefix': get_package_prefix,
+        },
     }
     modules = {}
     for name, items in contents.items():
@@ -108,7 +122,7 @@ def stand_ins(installed):
 @pytest.fixture
 def launch_file(monkeypatch, tmp_path):
     """Return a function that imports a launch file and starts it with arguments."""
-    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))     # where settings of rviz2 go
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))  # where settings of rviz2 go
 
     def start(path, installed=(), **given):
         prefixes = {}
@@ -130,16 +144,26 @@ def launch_file(monkeypatch, tmp_path):
         actions = opaque.function(context)
         monkeypatch.delitem(sys.modules, 'flex_robot_sim.system.launching')
         return declared, actions
+
     return start
 
 
-@pytest.mark.parametrize('path, given, line', [
-    (SIMULATION, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
-    (HIL, 'serialport', 'there is no launch argument "serialport". Did you mean "serial_port"'),
-    (SHAPER, 'shapper', 'there is no launch argument "shapper". Did you mean "shaper"')],
-    ids=['simulation', 'hil', 'shaper'])
-def test_a_misspelt_argument_is_named_by_every_launch_file(launch_file, monkeypatch, path, given,
-                                                           line):
+@pytest.mark.parametrize(
+    'path, given, line',
+    [
+        (SIMULATION, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
+        (
+            HIL,
+            'serialport',
+            'there is no launch argument "serialport". Did you mean "serial_port"',
+        ),
+        (SHAPER, 'shapper', 'there is no launch argument "shapper". Did you mean "shaper"'),
+    ],
+    ids=['simulation', 'hil', 'shaper'],
+)
+def test_a_misspelt_argument_is_named_by_every_launch_file(
+    launch_file, monkeypatch, path, given, line
+):
     monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', 'flex_robot_sim', path.name])
     with pytest.raises(SettingError) as caught:
         launch_file(path, **{given: 'x'})
@@ -151,8 +175,10 @@ def test_a_misspelt_argument_is_named_by_every_launch_file(launch_file, monkeypa
 
 @pytest.mark.parametrize('path', [SIMULATION, HIL], ids=['simulation', 'hil'])
 def test_a_recording_that_cannot_be_written_ends_the_launch(launch_file, tmp_path, path):
-    for file, why in ((tmp_path / 'none' / 'run.mcap', 'No such file or directory'),
-                      (tmp_path, 'exists already')):
+    for file, why in (
+        (tmp_path / 'none' / 'run.mcap', 'No such file or directory'),
+        (tmp_path, 'exists already'),
+    ):
         with pytest.raises(SettingError) as caught:
             launch_file(path, record_file=str(file))
         assert f'record_file = "{file}"' in str(caught.value) and why in str(caught.value)
@@ -168,11 +194,14 @@ def test_a_launch_file_is_thin_and_documented(path):
     assert ast.get_docstring(tree) and len(path.read_text('utf-8').splitlines()) < 40
 
 
-@pytest.mark.parametrize('path, arguments', [
-    (SIMULATION, SimulationArguments), (HIL, HilArguments), (SHAPER, ShaperArguments)],
-    ids=['simulation', 'hil', 'shaper'])
+@pytest.mark.parametrize(
+    'path, arguments',
+    [(SIMULATION, SimulationArguments), (HIL, HilArguments), (SHAPER, ShaperArguments)],
+    ids=['simulation', 'hil', 'shaper'],
+)
 def test_each_argument_has_a_default_a_description_and_the_right_choices(
-        launch_file, path, arguments):
+    launch_file, path, arguments
+):
     declared, _ = launch_file(path)
     # the command line of ros2 launch refuses NAME:= without a value
     assert not any('empty' in item.description and item.default_value for item in declared)
@@ -182,14 +211,22 @@ def test_each_argument_has_a_default_a_description_and_the_right_choices(
         assert item.choices is None or item.default_value in item.choices
 
 
-@pytest.mark.parametrize('given', [
-    {}, {'use_controller': 'inside'}, {'use_controller': 'false', 'use_rviz': 'False'},
-    {'namespace': 'left', 'use_sim_time': 'true'}, {'robot': 'robot_description'},
-    {'robot': str(ROOT / 'urdf' / 'two_link_ros2_control.urdf.xacro'), 'view': 'true'},
-    {'robot': 'robot_description', 'view': 'True', 'drift': 'true'},
-], ids=str)
+@pytest.mark.parametrize(
+    'given',
+    [
+        {},
+        {'use_controller': 'inside'},
+        {'use_controller': 'false', 'use_rviz': 'False'},
+        {'namespace': 'left', 'use_sim_time': 'true'},
+        {'robot': 'robot_description'},
+        {'robot': str(ROOT / 'urdf' / 'two_link_ros2_control.urdf.xacro'), 'view': 'true'},
+        {'robot': 'robot_description', 'view': 'True', 'drift': 'true'},
+    ],
+    ids=str,
+)
 def test_every_program_file_and_parameter_that_is_started_exists(
-        launch_file, given, install_control_msgs):
+    launch_file, given, install_control_msgs
+):
     install_control_msgs()
     _, actions = launch_file(SIMULATION, PACKAGES, **given)
     nodes = of_kind(actions, 'Node')
@@ -202,13 +239,16 @@ def test_every_program_file_and_parameter_that_is_started_exists(
         if node.package == 'flex_robot_sim':
             assert set(parameters) <= {*SETTINGS, 'use_sim_time'}
             assert (node.on_exit is None) is (
-                node.executable in ('view', 'drift', 'trajectory_action'))
+                node.executable in ('view', 'drift', 'trajectory_action')
+            )
         for word in node.arguments:
             assert not word.startswith('/') or Path(word).is_file()
 
 
-@pytest.mark.parametrize('word, executables', [
-    ('True', ['dynamics', 'controller']), ('False', ['dynamics']), ('inside', ['simulation'])])
+@pytest.mark.parametrize(
+    'word, executables',
+    [('True', ['dynamics', 'controller']), ('False', ['dynamics']), ('inside', ['simulation'])],
+)
 def test_true_and_false_may_begin_with_a_capital_everywhere(launch_file, word, executables):
     declared, actions = launch_file(SIMULATION, use_controller=word, use_rviz='False')
     choices = {item.positional[0]: item.choices for item in declared}
@@ -223,22 +263,28 @@ def test_rviz_gets_a_file_with_settings_for_the_robot(launch_file, tmp_path):
     assert rviz.arguments[0] == '-d' and rviz.arguments[2:] == ('-f', 'base')
     tree = yaml.safe_load(Path(rviz.arguments[1]).read_text('utf-8'))
     assert tree['Visualization Manager']['Views']['Current']['Distance'] > 8.0
-    launch_file(SIMULATION)         # without rviz2 there is none
+    launch_file(SIMULATION)  # without rviz2 there is none
     assert len(list(tmp_path.glob('*.rviz'))) == 1
 
 
 @pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name)
 def test_all_programs_are_bound_to_this_machine_unless_the_network_is_asked_for(
-        launch_file, monkeypatch, path):
+    launch_file, monkeypatch, path
+):
     for name in (*PROFILE_VARIABLES, PEERS_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(RANGE_VARIABLE, 'LOCALHOST')
     monkeypatch.setenv('ROS_LOCALHOST_ONLY', '1')
     for given, expected in (
-            ({}, {RANGE_VARIABLE: 'SYSTEM_DEFAULT',
-                  **dict.fromkeys(PROFILE_VARIABLES, loopback_profile())}),
-            ({'network': 'true'}, {RANGE_VARIABLE: 'SUBNET',
-                                   'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'})):
+        (
+            {},
+            {
+                RANGE_VARIABLE: 'SYSTEM_DEFAULT',
+                **dict.fromkeys(PROFILE_VARIABLES, loopback_profile()),
+            },
+        ),
+        ({'network': 'true'}, {RANGE_VARIABLE: 'SUBNET', 'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}),
+    ):
         _, actions = launch_file(path, PACKAGES, **given)
         nodes = of_kind(actions, 'Node')
         assert len(nodes) == (1 if path == SHAPER else 4)
@@ -247,14 +293,16 @@ def test_all_programs_are_bound_to_this_machine_unless_the_network_is_asked_for(
             assert node.additional_env.items() >= {**expected, 'ROS_LOCALHOST_ONLY': ''}.items()
 
 
-@pytest.mark.parametrize('path, first', [(SIMULATION, 'dynamics'), (HIL, 'bridge')],
-                         ids=['simulation', 'hil'])
+@pytest.mark.parametrize(
+    'path, first', [(SIMULATION, 'dynamics'), (HIL, 'bridge')], ids=['simulation', 'hil']
+)
 def test_what_is_not_installed_and_not_needed_is_named_and_left_out(launch_file, path, first):
     _, actions = launch_file(path, ['rviz2'])
     assert [node.executable for node in of_kind(actions, 'Node')] == [first, 'controller', 'rviz2']
-    line, = of_kind(actions, 'LogInfo')
-    assert line.msg == ('robot_state_publisher is not installed, so robot_state_publisher is '
-                        'left out')
+    (line,) = of_kind(actions, 'LogInfo')
+    assert line.msg == (
+        'robot_state_publisher is not installed, so robot_state_publisher is left out'
+    )
 
 
 @pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name)
@@ -328,7 +376,9 @@ def test_the_ros2_control_example_names_joints_topics_and_parameters_that_exist(
     # commands come more often than they run out
     timeout = SETTINGS['command_timeout'].default
     assert settings['controller_manager']['ros__parameters']['update_rate'] > 5 / timeout
-    for name, value in (('joint_states_topic', '/joint_states'),
-                        ('joint_commands_topic', '/joint_commands'),
-                        ('trigger_joint_command_threshold', '-1')):
+    for name, value in (
+        ('joint_states_topic', '/joint_states'),
+        ('joint_commands_topic', '/joint_commands'),
+        ('trigger_joint_command_threshold', '-1'),
+    ):
         assert f'<param name="{name}">{value}</param>' in text

@@ -40,17 +40,21 @@ def test_topics_of_the_security_policy_are_those_of_the_code():
 
 def test_pages_have_every_table_once():
     found = [mark[1:3] for path in PAGES for mark in MARK.findall(path.read_text('utf-8'))]
-    assert sorted(found) == sorted([
-        *((what, node) for what in ('published', 'subscribed') for node in SETTINGS),
-        *(('parameters', group) for group in OWN_SETTINGS),
-        *(('arguments', name) for name in ARGUMENTS),
-        ('services', 'simulation'), ('services', 'bridge')])
+    assert sorted(found) == sorted(
+        [
+            *((what, node) for what in ('published', 'subscribed') for node in SETTINGS),
+            *(('parameters', group) for group in OWN_SETTINGS),
+            *(('arguments', name) for name in ARGUMENTS),
+            ('services', 'simulation'),
+            ('services', 'bridge'),
+        ]
+    )
 
 
 def test_every_settings_class_has_a_table():
     listed = {kind for kinds in OWN_SETTINGS.values() for kind in kinds}
     used = {kind for kinds in SETTINGS.values() for kind in kinds}
-    assert used == listed and not listed & {RECORDER_SETTINGS[0]}      # docs/recording.md
+    assert used == listed and not listed & {RECORDER_SETTINGS[0]}  # docs/recording.md
 
 
 def test_nodes_of_the_table_of_topics_exist():
@@ -67,6 +71,8 @@ def test_every_link_of_the_page_leads_somewhere():
     for target in re.findall(r'\]\((?!https:)([^)]+)\)', PAGE):
         path, _, anchor = target.partition('#')
         assert (ROOT / 'docs' / path).exists(), target
-        headings = {re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')
-                    for heading in re.findall(r'^#+ (.*)', PAGE, re.MULTILINE)}
+        headings = {
+            re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')
+            for heading in re.findall(r'^#+ (.*)', PAGE, re.MULTILINE)
+        }
         assert not anchor or anchor in headings, target

@@ -13,9 +13,11 @@ ITEMS = [item for kind in SHAPER_SETTINGS for item in fields(kind)]
 
 
 def test_the_file_has_the_defaults_of_the_node():
-    node, = yaml.safe_load(TEXT).values()
-    given = {item.name: list(item.default) if isinstance(item.default, tuple) else item.default
-             for item in ITEMS}
+    (node,) = yaml.safe_load(TEXT).values()
+    given = {
+        item.name: list(item.default) if isinstance(item.default, tuple) else item.default
+        for item in ITEMS
+    }
     # ROS has no empty lists in files
     assert node['ros__parameters'] == {name: value for name, value in given.items() if value != []}
     for name, value in given.items():

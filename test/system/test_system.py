@@ -35,7 +35,7 @@ from flex_robot_sim.util.interpreter import run_module
 from flex_robot_sim.util.settings import read_yaml
 from flex_robot_sim.util.share import share_folder, shipped_robots
 
-OF_ROS = {'use_sim_time'}       # every node has it
+OF_ROS = {'use_sim_time'}  # every node has it
 
 
 def executables(*arguments, **options):
@@ -46,19 +46,31 @@ def test_a_system_has_the_programs_that_are_asked_for():
     assert executables('two_link') == ['dynamics', 'controller', 'robot_state_publisher']
     assert executables('two_link', controller='none', display=False) == ['dynamics']
     assert executables('two_link', controller='inside', rviz=True) == [
-        'simulation', 'robot_state_publisher', 'rviz2']
+        'simulation',
+        'robot_state_publisher',
+        'rviz2',
+    ]
     assert executables('two_link', view=True) == [
-        'dynamics', 'controller', 'view', 'robot_state_publisher']
+        'dynamics',
+        'controller',
+        'view',
+        'robot_state_publisher',
+    ]
     assert executables('two_link', drift=True) == [
-        'dynamics', 'controller', 'drift', 'robot_state_publisher']
+        'dynamics',
+        'controller',
+        'drift',
+        'robot_state_publisher',
+    ]
     # who sends robot_description also says what is shown
     assert executables('', rviz=True) == ['dynamics', 'controller']
 
 
 @pytest.mark.parametrize('controller', CONTROLLERS.values())
 def test_our_programs_accept_every_parameter_that_they_get(controller):
-    known = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
-             for item in fields(kind)} | OF_ROS
+    known = {
+        item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS) for item in fields(kind)
+    } | OF_ROS
     known |= {item.name for item in fields(ViewSettings)}
     for program in simulation_system('two_link', controller=controller, display=False, view=True):
         assert set(program.parameters) <= known
@@ -90,8 +102,12 @@ def test_the_display_shows_the_bent_robot_in_its_namespace():
 
 def test_settings_of_rviz_that_somebody_names_are_taken_as_they_are():
     rviz = simulation_system('two_link', rviz=True, rviz_config_file='simulation.rviz')[-1]
-    assert rviz.arguments == ('-d', str(share_folder() / 'config' / 'simulation.rviz'),
-                              '-f', 'base')
+    assert rviz.arguments == (
+        '-d',
+        str(share_folder() / 'config' / 'simulation.rviz'),
+        '-f',
+        'base',
+    )
     assert not rviz.layout
 
 
@@ -105,13 +121,18 @@ def test_robot_state_publisher_drops_no_state_and_leaves_robot_description_to_th
 
 @pytest.mark.parametrize('arguments', [SimulationArguments, HilArguments])
 def test_the_trajectory_action_starts_with_a_controller_where_control_msgs_is_installed(
-        arguments, install_control_msgs):
+    arguments, install_control_msgs
+):
     def actions(**options):
-        return [program for program in arguments(use_rviz=False, **options).programs()
-                if program.executable == 'trajectory_action']
+        return [
+            program
+            for program in arguments(use_rviz=False, **options).programs()
+            if program.executable == 'trajectory_action'
+        ]
+
     assert not actions()
     install_control_msgs()
-    action, = actions(namespace='left')
+    (action,) = actions(namespace='left')
     assert action.namespace == 'left' and 'robot' in action.parameters and not action.is_needed
     assert not actions(trajectory_action=False)
     assert not actions(use_controller='false' if arguments is SimulationArguments else False)
@@ -119,8 +140,9 @@ def test_the_trajectory_action_starts_with_a_controller_where_control_msgs_is_in
 
 def test_arguments_of_the_shaper_win_over_params_file_only_where_they_are_given():
     def parameters(**options):
-        program, = ShaperArguments(robot='none', frequencies='2.5', **options).programs()
+        (program,) = ShaperArguments(robot='none', frequencies='2.5', **options).programs()
         return program.parameters
+
     assert not {'stream_rate', 'max_path_deviation'} & set(parameters())
     given = parameters(stream_rate=500.0, max_path_deviation=0.01)
     assert (given['stream_rate'], given['max_path_deviation']) == (500.0, 0.01)
@@ -128,48 +150,87 @@ def test_arguments_of_the_shaper_win_over_params_file_only_where_they_are_given(
 
 def test_a_robot_called_robot_description_is_what_arrives_on_the_topic():
     for given in ('', 'robot_description'):
-        assert [('robot' in program.parameters, program.executable) for program in
-                SimulationArguments(robot=given).programs()] == [
-                    (False, 'dynamics'), (False, 'controller')]
+        assert [
+            ('robot' in program.parameters, program.executable)
+            for program in SimulationArguments(robot=given).programs()
+        ] == [(False, 'dynamics'), (False, 'controller')]
 
 
 def test_the_view_goes_before_nobody_and_nothing_ends_with_it():
     for name in ('view', 'drift'):
-        for programs in (simulation_system('two_link', **{name: True}),
-                         hil_system('rig', **{name: True})):
-            one, = (program for program in programs if program.executable == name)
+        for programs in (
+            simulation_system('two_link', **{name: True}),
+            hil_system('rig', **{name: True}),
+        ):
+            (one,) = (program for program in programs if program.executable == name)
             assert one.parameters['thread_priority'] == 0 and not one.is_needed
 
 
 def test_settings_of_one_program_reach_it_and_no_other():
     dynamics, controller, _ = simulation_system(
-        'two_link', settings={'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}})
+        'two_link', settings={'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}}
+    )
     assert dynamics.parameters['flex_rate'] == 50.0 and 'profile' not in dynamics.parameters
     assert controller.parameters['profile'] == 'swing'
-    both, _ = simulation_system('two_link', controller='inside', settings={
-        'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}})
+    both, _ = simulation_system(
+        'two_link',
+        controller='inside',
+        settings={'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}},
+    )
     assert (both.parameters['flex_rate'], both.parameters['profile']) == (50.0, 'swing')
 
 
 def test_a_command_line_says_it_all_and_text_stays_text():
     parameters = {'robot': 'on', 'publish_clock': True, 'gravity': [0.0, 0.0, 1.0]}
-    program = Program('dynamics', parameters, namespace='/left', params_file='a.yaml',
-                      remappings=(('push', 'pull'),), log_level='warn')
+    program = Program(
+        'dynamics',
+        parameters,
+        namespace='/left',
+        params_file='a.yaml',
+        remappings=(('push', 'pull'),),
+        log_level='warn',
+    )
     assert command(program) == [
-        *run_module('flex_robot_sim.nodes'), 'dynamics', '--ros-args',
-        '--log-level', 'warn', '-r', '__ns:=/left', '-r', 'push:=pull', '--params-file', 'a.yaml',
-        '-p', 'robot:="on"', '-p', 'publish_clock:=true', '-p', 'gravity:=[0.0, 0.0, 1.0]']
+        *run_module('flex_robot_sim.nodes'),
+        'dynamics',
+        '--ros-args',
+        '--log-level',
+        'warn',
+        '-r',
+        '__ns:=/left',
+        '-r',
+        'push:=pull',
+        '--params-file',
+        'a.yaml',
+        '-p',
+        'robot:="on"',
+        '-p',
+        'publish_clock:=true',
+        '-p',
+        'gravity:=[0.0, 0.0, 1.0]',
+    ]
 
 
-@pytest.mark.parametrize('options, line', [
-    ({'robot': 'no_such'}, 'no_such'),
-    ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file, neither here nor '
-                                      f'in {share_folder() / "config"}'),
-    ({'xacro_arguments': 'length'}, '"length" is no argument for xacro. Write NAME:=VALUE.'),
-    ({'log_level': 'loud'}, "log_level = 'loud' must be one of debug, info, warn, error, fatal"),
-    ({'use_controller': 'maybe'}, "use_controller = 'maybe' must be one of auto, true, "
-                                   'inside, false'),
-])
+@pytest.mark.parametrize(
+    'options, line',
+    [
+        ({'robot': 'no_such'}, 'no_such'),
+        (
+            {'params_file': 'no_such.yaml'},
+            'params_file = "no_such.yaml" is no file, neither here nor '
+            f'in {share_folder() / "config"}',
+        ),
+        ({'xacro_arguments': 'length'}, '"length" is no argument for xacro. Write NAME:=VALUE.'),
+        (
+            {'log_level': 'loud'},
+            "log_level = 'loud' must be one of debug, info, warn, error, fatal",
+        ),
+        (
+            {'use_controller': 'maybe'},
+            "use_controller = 'maybe' must be one of auto, true, inside, false",
+        ),
+    ],
+)
 def test_a_wrong_argument_is_one_line(options, line):
     with pytest.raises(FlexRobotSimError) as caught:
         SimulationArguments(**options).programs()
@@ -180,9 +241,11 @@ def test_a_shipped_robot_has_settings_of_its_own_unless_a_file_is_given():
     program = SimulationArguments(robot='canadarm2', use_rviz=False).programs()[0]
     assert program.executable == 'simulation' and program.parameters['servo'] == 'drives'
     assert program.parameters['gravity'] == [0.0, 0.0, 0.0]
-    for options, executable in (({'robot': 'two_link'}, 'dynamics'),
-                                ({'robot': 'ella', 'params_file': 'rig.yaml'}, 'dynamics'),
-                                ({'robot': 'ella', 'use_controller': 'false'}, 'dynamics')):
+    for options, executable in (
+        ({'robot': 'two_link'}, 'dynamics'),
+        ({'robot': 'ella', 'params_file': 'rig.yaml'}, 'dynamics'),
+        ({'robot': 'ella', 'use_controller': 'false'}, 'dynamics'),
+    ):
         program = SimulationArguments(**options, use_rviz=False).programs()[0]
         assert program.executable == executable
         assert ('servo' in program.parameters) == (options.get('use_controller') == 'false')
@@ -198,7 +261,8 @@ def test_a_file_here_goes_before_a_shipped_one(tmp_path, monkeypatch):
     assert shipped == str(share_folder() / 'config' / 'simulation.yaml')
     Path('simulation.yaml').write_text('')
     assert simulation_system('', params_file='simulation.yaml')[0].params_file == str(
-        tmp_path / 'simulation.yaml')
+        tmp_path / 'simulation.yaml'
+    )
 
 
 def test_executables_are_those_that_setup_installs():
@@ -210,14 +274,17 @@ def test_executables_are_those_that_setup_installs():
         assert re.search(rf'^(class|def) {made_by}\(', module, re.MULTILINE)
 
 
-@pytest.mark.parametrize('given, output', [
-    ({'record': True}, {}), ({'record_file': 'run.mcap'}, {'output': 'run.mcap'})])
+@pytest.mark.parametrize(
+    'given, output',
+    [({'record': True}, {}), ({'record_file': 'run.mcap'}, {'output': 'run.mcap'})],
+)
 @pytest.mark.parametrize('arguments', [SimulationArguments, HilArguments])
 def test_a_system_that_is_recorded_does_not_depend_on_the_recorder(arguments, given, output):
     programs = arguments(namespace='left', use_rviz=False, **given).programs()
     recorders = [program for program in programs if program.executable == 'recorder']
-    assert [(program.parameters, program.namespace, program.is_needed)
-            for program in recorders] == [(output, 'left', False)]
+    assert [
+        (program.parameters, program.namespace, program.is_needed) for program in recorders
+    ] == [(output, 'left', False)]
     assert all(program.executable != 'recorder' for program in arguments().programs())
 
 

@@ -18,8 +18,10 @@ def outcome(background):
 
 def fail(error):
     """Return a function that fails so."""
+
     def function(progress):
         raise error
+
     return function
 
 
@@ -50,7 +52,7 @@ def test_newest_order_wins():
 
     def slow(progress):
         go.wait()
-        progress(1, 2)          # which ends it
+        progress(1, 2)  # which ends it
         raise AssertionError
 
     background.make(slow, taken.append)

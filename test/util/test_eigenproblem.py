@@ -13,7 +13,7 @@ def test_modes_are_those_of_lapack(size):
     A, B = (part @ part.T + size * np.eye(size) for part in random.normal(size=(2, size, size)))
     values, vectors = eigh(A, B)
     expected = scipy.linalg.eigh(A, B, eigvals_only=True)
-    np.testing.assert_allclose(values, expected, rtol=1e-11)        # rounding
+    np.testing.assert_allclose(values, expected, rtol=1e-11)  # rounding
     np.testing.assert_allclose(eigvalsh(A, B), expected, rtol=1e-11)
     np.testing.assert_allclose(vectors.T @ B @ vectors, np.eye(size), atol=1e-11)
     np.testing.assert_allclose(vectors.T @ A @ vectors, np.diag(values), atol=1e-9)

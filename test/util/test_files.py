@@ -10,8 +10,19 @@ from unprivileged import unprivileged
 
 from flex_robot_sim.util.files import open_atomic, why_unwritable
 
-PLACES = ('new.csv', 'old.csv', 'folder', 'none/x.csv', 'old.csv/x.csv', 'closed/x.csv',
-          'closed/old.csv', 'locked.csv', 'to_nowhere', 'open/x.csv', '')
+PLACES = (
+    'new.csv',
+    'old.csv',
+    'folder',
+    'none/x.csv',
+    'old.csv/x.csv',
+    'closed/x.csv',
+    'closed/old.csv',
+    'locked.csv',
+    'to_nowhere',
+    'open/x.csv',
+    '',
+)
 
 
 @pytest.mark.parametrize('name', PLACES)
@@ -96,16 +107,18 @@ def test_a_file_without_the_right_to_write_stays(monkeypatch):
         inside.write_text('older')
         (folder / 'closed').chmod(0o500)
         with contextlib.suppress(OSError), open_atomic(inside) as file:
-            file.write('newer')         # the folder takes no new file, but this one can be written
+            file.write('newer')  # the folder takes no new file, but this one can be written
         assert path.read_text() == 'older' and inside.read_text() == 'newer'
         (folder / 'closed').chmod(0o700)
 
 
 def test_what_goes_to_a_stream_keeps_its_file(tmp_path):
-    program = ("from flex_robot_sim.util.files import open_atomic\n"
-               "print('before', flush=True)\n"
-               "with open_atomic('/dev/stdout') as file: file.write('between\\n')\n"
-               "print('after')")
+    program = (
+        'from flex_robot_sim.util.files import open_atomic\n'
+        "print('before', flush=True)\n"
+        "with open_atomic('/dev/stdout') as file: file.write('between\\n')\n"
+        "print('after')"
+    )
     with open(tmp_path / 'out', 'a') as out:
         subprocess.run([sys.executable, '-c', program], stdout=out, check=True)
     assert (tmp_path / 'out').read_text().endswith('after\n')

@@ -29,5 +29,5 @@ def test_who_comes_second_leaves_it_to_the_first_to_set_them_back():
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    second.__exit__(None, None, None)       # as two threads do that overlap
+    second.__exit__(None, None, None)  # as two threads do that overlap
     assert gc.get_threshold()[:2] == (600, 9)

@@ -16,9 +16,13 @@ from flex_robot_sim.util.plots import (
 )
 
 TIME = np.linspace(0.0, 1.0, 50)
-PANELS = [Panel('angle [rad]', (Curve('waist', TIME, np.sin(TIME)),
-                                Curve('waist, target', TIME, TIME, dashes=1))),
-          Panel('late [ms]', (Curve('states', TIME, np.exp(3 * TIME)),), is_logarithmic=True)]
+PANELS = [
+    Panel(
+        'angle [rad]',
+        (Curve('waist', TIME, np.sin(TIME)), Curve('waist, target', TIME, TIME, dashes=1)),
+    ),
+    Panel('late [ms]', (Curve('states', TIME, np.exp(3 * TIME)),), is_logarithmic=True),
+]
 
 
 def test_a_figure_has_a_panel_for_each_with_its_curves_and_units():
@@ -30,7 +34,9 @@ def test_a_figure_has_a_panel_for_each_with_its_curves_and_units():
     assert second.get_linestyle() != '-'
     np.testing.assert_array_equal(first.get_ydata(), np.sin(TIME))
     assert [text.get_text() for text in axes[0].get_legend().get_texts()] == [
-        'waist', 'waist, target']
+        'waist',
+        'waist, target',
+    ]
     assert axes[1].get_yscale() == 'log'
 
 
@@ -43,8 +49,9 @@ def test_a_panel_with_nothing_to_show_is_drawn_all_the_same(tmp_path, values, is
     write_figure(tmp_path / 'run.png', 'empty', [Panel('late [ms]', (), is_logarithmic)])
 
 
-@pytest.mark.parametrize('kind, start', [('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml'),
-                                         ('PNG', b'\x89PNG')])
+@pytest.mark.parametrize(
+    'kind, start', [('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml'), ('PNG', b'\x89PNG')]
+)
 def test_the_end_of_the_name_says_what_kind_of_file_it_is(tmp_path, kind, start):
     path = tmp_path / f'run.{kind}'
     write_figure(path, 'two_link', PANELS)
@@ -53,8 +60,10 @@ def test_the_end_of_the_name_says_what_kind_of_file_it_is(tmp_path, kind, start)
 
 def luminance(colour):
     """Relative luminance of sRGB (WCAG 2.1): how light it is in a print without colours."""
-    parts = [int(colour[k:k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055)**2.4 for part in parts]
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
 
 
@@ -64,12 +73,17 @@ def test_every_colour_stands_out_from_paper():
     assert all(1.05 / (luminance(colour) + 0.05) >= 2.0 for colour in COLOURS)
 
 
-@pytest.mark.parametrize('name, line', [
-    ('run.txt', 'a figure ends in one of .png, .pdf, .svg'),
-    ('run', 'a figure ends in one of .png, .pdf, .svg'),
-    ('missing/run.png', 'cannot be written: No such file or directory. Name a file in a folder '
-                        'of yours'),
-])
+@pytest.mark.parametrize(
+    'name, line',
+    [
+        ('run.txt', 'a figure ends in one of .png, .pdf, .svg'),
+        ('run', 'a figure ends in one of .png, .pdf, .svg'),
+        (
+            'missing/run.png',
+            'cannot be written: No such file or directory. Name a file in a folder of yours',
+        ),
+    ],
+)
 def test_a_useless_path_is_refused(tmp_path, name, line):
     with pytest.raises(SettingError) as error:
         check_figure_path(tmp_path / name)
@@ -81,13 +95,17 @@ def test_a_path_that_cannot_be_written_is_an_error_of_one_line():
         write_figure('/proc/run.png', 'two_link', PANELS)
 
 
-@pytest.mark.parametrize('values, scale', [([1.9, 2.0, 2.1], 'linear'), ([0.1, 2.0], 'log'),
-                                           ([0.0, 2.0], 'linear'), ([], 'linear')])
+@pytest.mark.parametrize(
+    'values, scale',
+    [([1.9, 2.0, 2.1], 'linear'), ([0.1, 2.0], 'log'), ([0.0, 2.0], 'linear'), ([], 'linear')],
+)
 def test_a_logarithm_is_drawn_where_it_has_ticks(values, scale):
     figure = Figure()
     axes = figure.subplots()
-    _draw_panel(axes, Panel('late [ms]', (Curve('states', TIME[:len(values)], values),),
-                            is_logarithmic=True))
+    _draw_panel(
+        axes,
+        Panel('late [ms]', (Curve('states', TIME[: len(values)], values),), is_logarithmic=True),
+    )
     assert axes.get_yscale() == scale
     if len(values) and scale == 'linear':
         assert axes.get_ylim() == pytest.approx((0.0, 1.1 * max(values)))

@@ -61,8 +61,9 @@ if __name__ == '__main__':
 def test_pools_of_processes_take_arms_and_return_what_has_moved(start, tmp_path):
     script = tmp_path / 'pool.py'
     script.write_text(POOL)
-    done = subprocess.run([sys.executable, script, start], capture_output=True, text=True,
-                          timeout=300)
+    done = subprocess.run(
+        [sys.executable, script, start], capture_output=True, text=True, timeout=300
+    )
     assert (done.stdout, done.stderr) == ('True True True\n', '')
 
 
@@ -72,10 +73,20 @@ def of_elements(count):
     return robot(joint(inside='<axis xyz="0 0 1"/>'), link(), flexibility(beam(parts)))
 
 
-@pytest.mark.parametrize('source', ['two_link', 'rig', 'ella', every_feature(), of_elements(120),
-                                    *(random_robot(seed) for seed in range(4))])
-@pytest.mark.parametrize('way', [copy.copy, copy.deepcopy,
-                                 lambda thing: pickle.loads(pickle.dumps(thing))])
+@pytest.mark.parametrize(
+    'source',
+    [
+        'two_link',
+        'rig',
+        'ella',
+        every_feature(),
+        of_elements(120),
+        *(random_robot(seed) for seed in range(4)),
+    ],
+)
+@pytest.mark.parametrize(
+    'way', [copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))]
+)
 def test_a_copy_of_an_arm_has_the_same_numbers_and_tables_of_its_own(source, way):
     arm = frs.load(source)
     other = way(arm)
@@ -93,12 +104,29 @@ def test_a_copy_of_an_arm_has_the_same_numbers_and_tables_of_its_own(source, way
     assert other.description.text == arm.description.text
 
 
-@pytest.mark.parametrize('make', [
-    lambda arm: arm, lambda arm: arm.description, frs.Simulation, lambda arm: frs.Batch(arm, 2),
-    lambda arm: frs.Batch(arm, 2).save_state(), lambda arm: frs.Simulation(arm).save_state(),
-    lambda arm: frs.rollout(arm, duration=2e-3), lambda arm: arm.arrays],
-    ids=['arm', 'description', 'simulation', 'batch', 'state of a batch', 'state', 'log',
-         'arrays'])
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda arm: arm,
+        lambda arm: arm.description,
+        frs.Simulation,
+        lambda arm: frs.Batch(arm, 2),
+        lambda arm: frs.Batch(arm, 2).save_state(),
+        lambda arm: frs.Simulation(arm).save_state(),
+        lambda arm: frs.rollout(arm, duration=2e-3),
+        lambda arm: arm.arrays,
+    ],
+    ids=[
+        'arm',
+        'description',
+        'simulation',
+        'batch',
+        'state of a batch',
+        'state',
+        'log',
+        'arrays',
+    ],
+)
 @pytest.mark.parametrize('name, value', [('FORMAT', 0), ('__version__', '0.0.9')])
 def test_a_pickle_of_another_version_is_refused_in_one_line(make, name, value, monkeypatch):
     thing = make(frs.load('single_link'))
@@ -107,7 +135,7 @@ def test_a_pickle_of_another_version_is_refused_in_one_line(make, name, value, m
         patch.setattr(serialization, name, value)
         data = pickle.dumps(thing)
     then = {**now, name: value}
-    renamed = data      # by a version whose modules had other names
+    renamed = data  # by a version whose modules had other names
     for module in (b'core.model', b'description.robot', b'simulation', b'batch.batch'):
         renamed = renamed.replace(module, module[:-5] + b'other')
     for old in (data, renamed):
@@ -116,19 +144,27 @@ def test_a_pickle_of_another_version_is_refused_in_one_line(make, name, value, m
         assert str(caught.value) == (
             f'this pickle was written by flex_robot_sim {then["__version__"]} (format '
             f'{then["FORMAT"]}), and this is flex_robot_sim {now["__version__"]} (format '
-            f'{now["FORMAT"]}): write it again with this version')
+            f'{now["FORMAT"]}): write it again with this version'
+        )
 
 
 def test_the_format_changes_with_the_names_in_the_states():
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 1)
-    names = [frs.Simulation(arm).__getstate__(), frs.Simulation(arm)._simulated.saved(),
-             [f'{table}.{name}' for table in SAVED_FIELDS for name in SAVED_FIELDS[table]],
-             batch.__getstate__(), BatchState._fields, batch.save_state().rows,
-             SimulationState._fields, ArmArrays._fields]
+    names = [
+        frs.Simulation(arm).__getstate__(),
+        frs.Simulation(arm)._simulated.saved(),
+        [f'{table}.{name}' for table in SAVED_FIELDS for name in SAVED_FIELDS[table]],
+        batch.__getstate__(),
+        BatchState._fields,
+        batch.save_state().rows,
+        SimulationState._fields,
+        ArmArrays._fields,
+    ]
     names.append(JointFriction._fields)
     for kind in (frs.ArmModel, frs.RobotDescription, Link, Joint, ElasticBeam):
         names.append([item.name for item in fields(kind)])
     found = f'{zlib.crc32(repr([sorted(one) for one in names]).encode()):08x}'
     assert NAMES_OF_STATES[serialization.FORMAT] == found, (
-        'states have other fields: raise FORMAT in serialization.py, and note its hash here')
+        'states have other fields: raise FORMAT in serialization.py, and note its hash here'
+    )

@@ -11,29 +11,51 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SCHEMES, SimulationSettings
 
 
-@pytest.mark.parametrize('values, message', [
-    ({'time_step': 0.0}, 'time_step = 0.0 must be > 0.0: integration step [s]'),
-    ({'time_step': -1e-3}, 'time_step = -0.001 must be > 0.0: integration step [s]'),
-    ({'time_step': float('nan')}, 'time_step = nan must be finite: integration step [s]'),
-    ({'time_step': float('inf')}, 'time_step = inf must be finite: integration step [s]'),
-    ({'time_step': '1e-3'}, "time_step = '1e-3' must be a number: integration step [s]"),
-    ({'time_step': None}, 'time_step = None must be a number: integration step [s]'),
-    ({'time_step': True}, 'time_step = True must be a number: integration step [s]'),
-    ({'iterations': 0}, 'iterations = 0 must be >= 1: of the implicit scheme in a step, at least'),
-    ({'iterations': 1.5},
-     'iterations = 1.5 must be a whole number: of the implicit scheme in a step, at least'),
-    ({'iterations': float('nan')},
-     'iterations = nan must be a whole number: of the implicit scheme in a step, at least'),
-    ({'scheme': 'rk5'}, "scheme = 'rk5' must be one of implicit_midpoint, rk4, "
-                        'semi_implicit_euler, forward_euler, reference: integration scheme'),
-    ({'scheme': 4}, 'scheme = 4 must be one of implicit_midpoint, rk4, semi_implicit_euler, '
-                    'forward_euler, reference: integration scheme'),
-    ({'deflection_limit': 0}, 'deflection_limit = 0 must be > 0.0: tip deflection of a segment '
-                              'over its length, beyond which it is reported'),
-    ({'turn_rate_limit': -0.3}, 'turn_rate_limit = -0.3 must be > 0.0: turn rate over the first '
-                                'natural rate of a link, beyond which it is reported where '
-                                'shortening is left out'),
-])
+@pytest.mark.parametrize(
+    'values, message',
+    [
+        ({'time_step': 0.0}, 'time_step = 0.0 must be > 0.0: integration step [s]'),
+        ({'time_step': -1e-3}, 'time_step = -0.001 must be > 0.0: integration step [s]'),
+        ({'time_step': float('nan')}, 'time_step = nan must be finite: integration step [s]'),
+        ({'time_step': float('inf')}, 'time_step = inf must be finite: integration step [s]'),
+        ({'time_step': '1e-3'}, "time_step = '1e-3' must be a number: integration step [s]"),
+        ({'time_step': None}, 'time_step = None must be a number: integration step [s]'),
+        ({'time_step': True}, 'time_step = True must be a number: integration step [s]'),
+        (
+            {'iterations': 0},
+            'iterations = 0 must be >= 1: of the implicit scheme in a step, at least',
+        ),
+        (
+            {'iterations': 1.5},
+            'iterations = 1.5 must be a whole number: of the implicit scheme in a step, at least',
+        ),
+        (
+            {'iterations': float('nan')},
+            'iterations = nan must be a whole number: of the implicit scheme in a step, at least',
+        ),
+        (
+            {'scheme': 'rk5'},
+            "scheme = 'rk5' must be one of implicit_midpoint, rk4, "
+            'semi_implicit_euler, forward_euler, reference: integration scheme',
+        ),
+        (
+            {'scheme': 4},
+            'scheme = 4 must be one of implicit_midpoint, rk4, semi_implicit_euler, '
+            'forward_euler, reference: integration scheme',
+        ),
+        (
+            {'deflection_limit': 0},
+            'deflection_limit = 0 must be > 0.0: tip deflection of a segment '
+            'over its length, beyond which it is reported',
+        ),
+        (
+            {'turn_rate_limit': -0.3},
+            'turn_rate_limit = -0.3 must be > 0.0: turn rate over the first '
+            'natural rate of a link, beyond which it is reported where '
+            'shortening is left out',
+        ),
+    ],
+)
 def test_a_useless_value_is_refused(values, message):
     with pytest.raises(SettingError) as caught:
         SimulationSettings(**values)
@@ -55,28 +77,54 @@ def test_settings_do_not_change():
         SimulationSettings().time_step = 1.0
 
 
-@pytest.mark.parametrize('kind, values, message', [
-    (ControllerSettings, {'position_gain': 3.0},
-     'position_gain = 3.0 must be a list: effort per position error; none: those of bandwidth '
-     '[N m/rad, N/m]'),
-    (ControllerSettings, {'position_gain': (3.0, -1.0)},
-     'position_gain[1] = -1.0 must be >= 0.0: effort per position error; none: those of bandwidth '
-     '[N m/rad, N/m]'),
-    (ControllerSettings, {'effort_limits': (0.0,)},
-     'effort_limits[0] = 0.0 must be > 0.0: largest effort of each motor; none: <limit effort> of '
-     'the description, where 0 is no limit [N m, N]'),
-    (ControllerSettings, {'feedback': 'tool'},
-     "feedback = 'tool' must be one of motor, link: side of a flexible joint whose position is "
-     'controlled'),
-    (ControllerSettings, {'state_timeout': float('inf')},
-     'state_timeout = inf must be finite: age of the newest joint state from which efforts are '
-     'zero [s]'),
-    (ProfileSettings, {'profile_poses': (0.1, 'up')},
-     "profile_poses[1] = 'up' must be a number: of swing, one pose after the other [rad, m]"),
-    (ProfileSettings, {'profile_duration': 0.0},
-     'profile_duration = 0.0 must be > 0.0: of a minimum_jerk or bang_bang motion, or of each '
-     'swing [s]'),
-])
+@pytest.mark.parametrize(
+    'kind, values, message',
+    [
+        (
+            ControllerSettings,
+            {'position_gain': 3.0},
+            'position_gain = 3.0 must be a list: effort per position error; none: those of '
+            'bandwidth [N m/rad, N/m]',
+        ),
+        (
+            ControllerSettings,
+            {'position_gain': (3.0, -1.0)},
+            'position_gain[1] = -1.0 must be >= 0.0: effort per position error; none: those of '
+            'bandwidth [N m/rad, N/m]',
+        ),
+        (
+            ControllerSettings,
+            {'effort_limits': (0.0,)},
+            'effort_limits[0] = 0.0 must be > 0.0: largest effort of each motor; none: <limit '
+            'effort> of the description, where 0 is no limit [N m, N]',
+        ),
+        (
+            ControllerSettings,
+            {'feedback': 'tool'},
+            "feedback = 'tool' must be one of motor, link: side of a flexible joint whose "
+            'position is '
+            'controlled',
+        ),
+        (
+            ControllerSettings,
+            {'state_timeout': float('inf')},
+            'state_timeout = inf must be finite: age of the newest joint state from which efforts '
+            'are zero [s]',
+        ),
+        (
+            ProfileSettings,
+            {'profile_poses': (0.1, 'up')},
+            "profile_poses[1] = 'up' must be a number: of swing, one pose after the other [rad, "
+            'm]',
+        ),
+        (
+            ProfileSettings,
+            {'profile_duration': 0.0},
+            'profile_duration = 0.0 must be > 0.0: of a minimum_jerk or bang_bang motion, or of '
+            'each swing [s]',
+        ),
+    ],
+)
 def test_a_useless_value_of_the_controller_is_refused(kind, values, message):
     with pytest.raises(SettingError) as caught:
         kind(**values)
@@ -84,6 +132,9 @@ def test_a_useless_value_of_the_controller_is_refused(kind, values, message):
 
 
 def test_settings_that_share_a_node_have_names_of_their_own():
-    names = [item.name for kind in (SimulationSettings, ControllerSettings, ProfileSettings)
-             for item in fields(kind)]
+    names = [
+        item.name
+        for kind in (SimulationSettings, ControllerSettings, ProfileSettings)
+        for item in fields(kind)
+    ]
     assert len(set(names)) == len(names)

@@ -17,11 +17,23 @@ MOST_LETTERS = 190
 def long_robot(count=60):
     """Return a chain of many links with long names, half of which bend."""
     names = [f'link_with_a_long_name_{k}' for k in range(count)]
-    parts = [part for k, name in enumerate(names) for part in (
-        joint(f'joint_{k}', 'continuous', names[k - 1] if k else 'base', name, Z), link(name))]
-    return robot(*parts, flexibility(*(
-        beam('<section EIy="60" EIz="90"/><modes torsion="0"/>', name=name)
-        for name in names[::2])))
+    parts = [
+        part
+        for k, name in enumerate(names)
+        for part in (
+            joint(f'joint_{k}', 'continuous', names[k - 1] if k else 'base', name, Z),
+            link(name),
+        )
+    ]
+    return robot(
+        *parts,
+        flexibility(
+            *(
+                beam('<section EIy="60" EIz="90"/><modes torsion="0"/>', name=name)
+                for name in names[::2]
+            )
+        ),
+    )
 
 
 @pytest.fixture(scope='module')
@@ -37,13 +49,28 @@ def objects():
         assert sim.reports
         locked = frs.modes(arm, np.zeros(arm.size))
         model = frs.linearise(arm, np.zeros(arm.size))
-        found.update({f'{name} {size}': thing for name, thing in {
-            'arm': arm, 'description': arm.description, 'simulation': sim, 'batch': batch,
-            'state': batch.save_state(), 'energies': batch.energy(), 'energy': sim.energy(),
-            'modes': locked, 'model': model, 'deflection': sim.deflection,
-            'equilibrium': frs.Equilibrium(*np.zeros((3, arm.size))),
-            'beam': next(iter(arm.beams.values())), 'arrays': arm.arrays,
-            'settings': sim.settings, 'manoeuvre': frs.sweeps.Manoeuvre()}.items()})
+        found.update(
+            {
+                f'{name} {size}': thing
+                for name, thing in {
+                    'arm': arm,
+                    'description': arm.description,
+                    'simulation': sim,
+                    'batch': batch,
+                    'state': batch.save_state(),
+                    'energies': batch.energy(),
+                    'energy': sim.energy(),
+                    'modes': locked,
+                    'model': model,
+                    'deflection': sim.deflection,
+                    'equilibrium': frs.Equilibrium(*np.zeros((3, arm.size))),
+                    'beam': next(iter(arm.beams.values())),
+                    'arrays': arm.arrays,
+                    'settings': sim.settings,
+                    'manoeuvre': frs.sweeps.Manoeuvre(),
+                }.items()
+            }
+        )
     return found
 
 
@@ -72,12 +99,14 @@ def test_the_text_of_an_arm_says_what_it_is():
     assert any(line.split() == ['joints', 'waist,', 'shoulder,', 'elbow'] for line in lines)
     assert any(line.split() == ['gravity', '0,', '0,', '-1.62', 'm/s2'] for line in lines)
     # of a link that bends, a description has the mass of its beam as well
-    masses = [link.inertial.mass for link in arm.description.links[1:]
-              if link.inertial and not link.beam]
-    masses += [link.beam.mass_per_length * link.beam.length for link in arm.description.links
-               if link.beam]
+    masses = [
+        link.inertial.mass for link in arm.description.links[1:] if link.inertial and not link.beam
+    ]
+    masses += [
+        link.beam.mass_per_length * link.beam.length for link in arm.description.links if link.beam
+    ]
     shown = next(float(line.split()[1]) for line in lines if line.split()[0] == 'mass')
-    assert shown == pytest.approx(sum(masses), rel=1e-3)    # four digits are shown
+    assert shown == pytest.approx(sum(masses), rel=1e-3)  # four digits are shown
 
 
 def test_the_text_of_a_simulation_says_where_it_is():
@@ -92,10 +121,12 @@ def test_the_text_of_a_simulation_says_where_it_is():
 
 def test_an_object_without_rows_of_its_own_shows_its_fields():
     text = repr(frs.Equilibrium(np.arange(30.0), np.zeros(30), np.array([0.25])))
-    assert text == ('Equilibrium\n'
-                    '  q       0, 1, 2, 3, 4, 5, 6, 7 and 22 more\n'
-                    '  v       0, 0, 0, 0, 0, 0, 0, 0 and 22 more\n'
-                    '  effort  0.25')
+    assert text == (
+        'Equilibrium\n'
+        '  q       0, 1, 2, 3, 4, 5, 6, 7 and 22 more\n'
+        '  v       0, 0, 0, 0, 0, 0, 0, 0 and 22 more\n'
+        '  effort  0.25'
+    )
 
 
 def test_names_of_a_robot_cannot_write_into_a_notebook():

@@ -18,8 +18,7 @@ TOOL = joint('end', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'), '<link nam
 
 def cantilever(more=''):
     """Return a beam of 1 m with EIy = 20 and EIz = 30 N m2 and a tool at its end."""
-    return load(robot(link(), joint(), *TOOL, flexibility(beam(), more)),
-                gravity=(0.0, 0.0, 0.0))
+    return load(robot(link(), joint(), *TOOL, flexibility(beam(), more)), gravity=(0.0, 0.0, 0.0))
 
 
 def test_a_history_keeps_the_last_seconds_in_bounded_memory():
@@ -46,8 +45,9 @@ def test_a_time_jump_back_restarts_the_history_and_a_repeated_time_is_ignored():
 def test_a_sine_is_a_peak_of_its_amplitude_at_its_frequency():
     rng = np.random.default_rng(1)
     times = np.arange(1000) / 100.0 + rng.uniform(-1e-3, 1e-3, 1000)
-    values = np.column_stack([0.7 + 0.02 * np.sin(2 * np.pi * 2.0 * times),
-                              0.005 * np.cos(2 * np.pi * 11.0 * times)])
+    values = np.column_stack(
+        [0.7 + 0.02 * np.sin(2 * np.pi * 2.0 * times), 0.005 * np.cos(2 * np.pi * 11.0 * times)]
+    )
     frequencies, amplitudes = spectrum(times, values)
     for column, frequency, size in ((0, 2.0, 0.02), (1, 11.0, 0.005)):
         peak = amplitudes[:, column].argmax()
@@ -59,8 +59,9 @@ def test_a_sine_is_a_peak_of_its_amplitude_at_its_frequency():
     assert amplitudes[:2].max() < 1e-3
 
 
-@pytest.mark.parametrize('times', [np.arange(10) / 100.0,
-                                   np.append(np.arange(100), np.arange(120, 200)) / 100.0])
+@pytest.mark.parametrize(
+    'times', [np.arange(10) / 100.0, np.append(np.arange(100), np.arange(120, 200)) / 100.0]
+)
 def test_too_few_samples_or_a_gap_have_no_spectrum(times):
     frequencies, amplitudes = spectrum(times, np.sin(times)[:, None])
     assert len(frequencies) == 0 and amplitudes.shape == (0, 1)
@@ -79,7 +80,7 @@ def test_linearised_tips_agree_for_small_deflections(name):
     arm = load(name)
     tips = Tips(arm)
     q = np.zeros(arm.size)
-    q[len(arm.joint_names) + len(arm.motor_names):] = 1e-5
+    q[len(arm.joint_names) + len(arm.motor_names) :] = 1e-5
     found = dict(zip(tips.names, tips.matrix @ q))
     for link_name in arm.tips:
         _, y, z, *_ = tip_deflection(arm, link_name, q)
@@ -95,8 +96,9 @@ def test_the_tip_compliance_is_L3_over_3EI():
 
 
 def test_a_flexible_joint_adds_to_the_tip_compliance():
-    gives = compliance(cantilever('<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>'),
-                       'tool')
+    gives = compliance(
+        cantilever('<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>'), 'tool'
+    )
     assert gives[1] == pytest.approx(1 / (3 * 30) + 1.0**2 / 50, rel=1e-6)
 
 
@@ -106,7 +108,7 @@ def test_the_largest_push_bends_an_arm_by_a_few_percent():
     # 1, 2 and 5 times powers of ten are within a factor of sqrt(2.5) of any value
     assert 0.05 / 1.6 < force / (3 * 20) < 0.05 * 1.6
     stiff = load(robot(link(), joint(), *TOOL))
-    assert largest_push(stiff, 'tool')[0] == 10.0       # about half the weight of 2 kg
+    assert largest_push(stiff, 'tool')[0] == 10.0  # about half the weight of 2 kg
 
 
 @pytest.mark.parametrize('name', ['two_link', 'rig', 'canadarm2'])
@@ -132,10 +134,12 @@ class PlotRecorder:
 
     def plot(self, title, lines, height=0, note=''):
         """Return a function that stores abscissae and values, all finite numbers."""
+
         def change(x, values):
             assert np.isfinite(x).all() and np.isfinite(values).all()
             assert np.all(np.diff(x) >= 0.0) and values.shape == (len(x), len(lines))
             self.plots[title] = x, values
+
         return change
 
 
@@ -155,13 +159,15 @@ def test_plots_follow_an_arm_and_stop_while_it_is_paused():
                 seen.flex_samples.append((time + part / 90, q))
             plots.add_observation(seen, is_paused)
             assert not seen.flex_samples
+
     live(0.0, 20.0)
     plots.draw()
     x, values = paper.plots['joints']
     # without a target, the plot shows the joint position
     assert x[0] >= -10.0 and x[-1] == 0.0
     assert values[:, 0] == pytest.approx(0.1 * (seen.stamp + x)) and (
-        values[:, 3] == pytest.approx(values[:, 0]))
+        values[:, 3] == pytest.approx(values[:, 0])
+    )
     frequencies, amplitudes = paper.plots['spectrum of the tips [mm]']
     # 8 s of samples resolve frequencies to an eighth of a hertz
     assert frequencies[amplitudes[:, 0].argmax()] == pytest.approx(3.0, abs=0.13)
@@ -173,8 +179,7 @@ def test_plots_follow_an_arm_and_stop_while_it_is_paused():
     x, after = paper.plots['joints']
     # the history has no gap for the pause: one new second after the earlier samples
     assert after[-1, 0] == pytest.approx(2.6, abs=0.01)
-    assert np.count_nonzero(after[:, 0] > 2.4) == pytest.approx(
-        np.count_nonzero(x > -1.0), abs=2)
+    assert np.count_nonzero(after[:, 0] > 2.4) == pytest.approx(np.count_nonzero(x > -1.0), abs=2)
 
 
 def test_predicted_frequencies_are_plotted_with_the_spectrum():
@@ -191,8 +196,14 @@ def test_predicted_frequencies_are_plotted_with_the_spectrum():
 
 
 def test_flexible_joints_are_plotted_against_their_motors():
-    arm = load(robot(link(), joint(), *TOOL, flexibility(
-        '<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>')))
+    arm = load(
+        robot(
+            link(),
+            joint(),
+            *TOOL,
+            flexibility('<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>'),
+        )
+    )
     paper, seen = PlotRecorder(), ObservedArm(arm)
     plots = LivePlots(paper, arm, 30.0, 10.0)
     for time in np.arange(0.0, 2.0, 1 / 30):
@@ -201,5 +212,5 @@ def test_flexible_joints_are_plotted_against_their_motors():
         plots.add_observation(seen)
     plots.draw()
     x, twist = paper.plots['joints against their motors']
-    assert twist[:, 0] == pytest.approx(4.0 * (seen.stamp + x))       # mrad
+    assert twist[:, 0] == pytest.approx(4.0 * (seen.stamp + x))  # mrad
     assert paper.plots['efforts'][1][:, 0] == pytest.approx(7.0)

@@ -25,8 +25,12 @@ from flex_robot_sim.viewer.live_arm import FollowedTargets, Live, swing_poses
 from flex_robot_sim.viewer.mode_motion import MODE_AMPLITUDE, ModeMotion
 from flex_robot_sim.viewer.solids import Attachments, solids
 
-ROBOTS = {'two_link': 'two_link', 'canadarm2': 'canadarm2', 'every_feature': every_feature(),
-          **{f'random_{seed}': random_robot(seed, links=6) for seed in range(4)}}
+ROBOTS = {
+    'two_link': 'two_link',
+    'canadarm2': 'canadarm2',
+    'every_feature': every_feature(),
+    **{f'random_{seed}': random_robot(seed, links=6) for seed in range(4)},
+}
 
 
 @pytest.mark.parametrize('name', ROBOTS)
@@ -59,8 +63,9 @@ def test_a_rigid_arm_has_each_link_on_one_body(name):
 def test_enlarged_deflections_of_the_tip_are_in_proportion():
     arm = load('single_link')
     q = np.zeros(arm.size)
-    q[len(arm.joint_names):] = np.random.default_rng(3).normal(
-        0.0, 0.01, arm.size - len(arm.joint_names))
+    q[len(arm.joint_names) :] = np.random.default_rng(3).normal(
+        0.0, 0.01, arm.size - len(arm.joint_names)
+    )
     scaler = DeflectionScaler(arm)
     small = tip_deflection(scaler.linear, 'arm', scaler.scaled(q, 1.0))
     large = tip_deflection(scaler.linear, 'arm', scaler.scaled(q, 7.0))
@@ -73,10 +78,13 @@ def test_flexible_joints_are_enlarged_about_their_motors():
     q = np.random.default_rng(1).normal(size=arm.size)
     scaler, joints = DeflectionScaler(arm), len(arm.joint_names)
     rigid = scaler.scaled(q, 0.0)
-    elbow = arm.joint_names.index(arm.motor_names[0].partition('/')[0]) if '/' in (
-        arm.motor_names[0]) else arm.joint_names.index(arm.motor_names[0])
+    elbow = (
+        arm.joint_names.index(arm.motor_names[0].partition('/')[0])
+        if '/' in (arm.motor_names[0])
+        else arm.joint_names.index(arm.motor_names[0])
+    )
     motor = q[joints]
-    assert rigid[elbow] == motor and not rigid[joints + len(arm.motor_names):].any()
+    assert rigid[elbow] == motor and not rigid[joints + len(arm.motor_names) :].any()
     assert scaler.scaled(q, 3.0)[elbow] == pytest.approx(motor + 3 * (q[elbow] - motor))
     assert scaler.scaled(q, 1.0) == pytest.approx(q)
 
@@ -98,7 +106,8 @@ def test_a_mode_is_drawn_with_its_frequency_and_a_visible_amplitude(robot):
         points = motion._points(q) - motion._points(np.zeros(arm.size))
         # linear in the amplitude except for rotations of up to half a radian
         assert np.linalg.norm(points, axis=1).max() == pytest.approx(
-            MODE_AMPLITUDE * size, rel=0.25)
+            MODE_AMPLITUDE * size, rel=0.25
+        )
 
 
 def test_filtered_targets_satisfy_their_differential_equation():
@@ -112,7 +121,8 @@ def test_filtered_targets_satisfy_their_differential_equation():
     assert rates[1:-1] == pytest.approx(speed[1:-1], abs=1e-4)
     w = drives.rate
     assert acceleration[1:-1] == pytest.approx(
-        (w**2 * (drives.target - places) - 2 * w * rates)[1:-1], abs=1e-3)
+        (w**2 * (drives.target - places) - 2 * w * rates)[1:-1], abs=1e-3
+    )
     again, _ = drives.samples(h, 1)
     assert again[0] == pytest.approx(places[-1])
 
@@ -135,7 +145,8 @@ def test_a_released_arm_keeps_its_energy_balance_and_limits():
         live.advance(0.1)
         places.append(live.simulation.motor_position)
     assert np.ptp(places, axis=0) == pytest.approx(
-        [np.ptp([0.0, poses[0, k], *np.array(places)[:, k]]) for k in range(3)], abs=0.2)
+        [np.ptp([0.0, poses[0, k], *np.array(places)[:, k]]) for k in range(3)], abs=0.2
+    )
     live.reset()
     assert live.simulation.time == 0.0 and not live.simulation.velocity.any()
 
@@ -176,21 +187,39 @@ def test_meshes_are_found_scaled_placed_and_coloured(tmp_path, name):
     assert corners == {(0, 0, 0.5), (0, 2, 0.5), (-1, 0, 0.5), (0, 0, 1.5)}
 
 
-@pytest.mark.parametrize('name, line', [
-    ('gone.stl', 'mesh gone.stl is not found: it is left out. Give its path from the folder of '
-     'the URDF, or source the workspace of its package'),
-    ('https://example.org/a.stl', 'mesh https://example.org/a.stl is not on this machine: it is '
-     'left out')])
+@pytest.mark.parametrize(
+    'name, line',
+    [
+        (
+            'gone.stl',
+            'mesh gone.stl is not found: it is left out. Give its path from the folder of '
+            'the URDF, or source the workspace of its package',
+        ),
+        (
+            'https://example.org/a.stl',
+            'mesh https://example.org/a.stl is not on this machine: it is left out',
+        ),
+    ],
+)
 def test_a_missing_mesh_is_one_line_and_the_others_are_drawn(tmp_path, name, line):
     urdf = tmp_path / 'robot.urdf'
     urdf.write_text(MESH_ROBOT.format(name=name))
     assert solids(load(urdf)) == ([], [line])
 
 
-@pytest.mark.parametrize('name', ['part.obj', '{folder}/part.obj', 'file://{folder}/part.obj',
-                                  'package://{folder}/part.obj', 'package://arm_parts/../part.obj',
-                                  'package://arm_parts//{folder}/part.obj',
-                                  'package://../part.obj', 'package://./part.obj'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'part.obj',
+        '{folder}/part.obj',
+        'file://{folder}/part.obj',
+        'package://{folder}/part.obj',
+        'package://arm_parts/../part.obj',
+        'package://arm_parts//{folder}/part.obj',
+        'package://../part.obj',
+        'package://./part.obj',
+    ],
+)
 def test_a_robot_from_a_message_opens_no_file_outside_packages(tmp_path, monkeypatch, name):
     package = tmp_path / 'share' / 'arm_parts'
     package.mkdir(parents=True)
@@ -237,7 +266,8 @@ def test_without_viser_one_line_names_the_command(monkeypatch):
         missing.refuse_without_view()
     assert str(error.value) == (
         'the browser view needs viser, which is not installed. Install it by '
-        f'{sys.executable} -m pip install "viser>=1.1.1,<1.2" "pycollada>=0.7"')
+        f'{sys.executable} -m pip install "viser>=1.1.1,<1.2" "pycollada>=0.7"'
+    )
 
 
 def test_the_requirement_agrees_with_setup_py():
@@ -255,8 +285,9 @@ def test_a_port_in_use_is_one_line_and_the_default_takes_the_next_port():
     try:
         with pytest.raises(SettingError) as error:
             Page('second', first.port)
-        assert str(error.value) == (f'port {first.port} is taken. Name another one, or none for '
-                                    'the next free one')
+        assert str(error.value) == (
+            f'port {first.port} is taken. Name another one, or none for the next free one'
+        )
         second = Page('second')
         assert second.port != first.port and second.address.startswith('http://127.0.0.1:')
     finally:
@@ -313,7 +344,7 @@ def test_a_closed_connection_prints_no_line(capfd, caplog):
             with socket.create_connection(('127.0.0.1', page.port)) as knock:
                 knock.sendall(words)
                 knock.shutdown(socket.SHUT_WR)
-                while knock.recv(100):      # until the page has handled it
+                while knock.recv(100):  # until the page has handled it
                     pass
     finally:
         page.close()

@@ -16,7 +16,7 @@ pytestmark = needs_meshes
 
 # its triangles refer to a missing material, so pycollada skips them
 BROKEN = {'anymal_foot.dae'}
-SMALL, SHARE = 200_000, 10      # all meshes below this size [bytes], one in ten of the larger
+SMALL, SHARE = 200_000, 10  # all meshes below this size [bytes], one in ten of the larger
 PART = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><unit name="meter" meter="1"/><up_axis>Z_UP</up_axis></asset>
 <library_effects><effect id="paint"><profile_COMMON><technique sid="common"><lambert><diffuse>
@@ -43,10 +43,18 @@ type="float"/></accessor></technique_common></source>
 
 def meshes_by_robot():
     """Return the selected meshes of the wheel, by the folder of their robot."""
-    found = sorted(path for path in ROBOTS.rglob('*')
-                   if path.suffix.lower() in ('.dae', '.obj', '.stl')) if ROBOTS else []
-    chosen = [path for k, path in enumerate(found)
-              if path.stat().st_size < SMALL or k % SHARE == 0 or path.name in BROKEN]
+    found = (
+        sorted(
+            path for path in ROBOTS.rglob('*') if path.suffix.lower() in ('.dae', '.obj', '.stl')
+        )
+        if ROBOTS
+        else []
+    )
+    chosen = [
+        path
+        for k, path in enumerate(found)
+        if path.stat().st_size < SMALL or k % SHARE == 0 or path.name in BROKEN
+    ]
     robots = {}
     for path in chosen:
         robots.setdefault(path.relative_to(ROBOTS).parts[0], []).append(path)
@@ -68,13 +76,21 @@ def test_every_public_mesh_is_read(robot):
     assert {name for name, _ in failed} == BROKEN & {path.name for path in MESHES[robot]}, failed
 
 
-@pytest.mark.parametrize('path', ['kinova_description/robots/kinova.urdf',
-                                  'z1_description/urdf/z1.urdf',
-                                  'panda_description/urdf/panda.urdf'])
+@pytest.mark.parametrize(
+    'path',
+    [
+        'kinova_description/robots/kinova.urdf',
+        'z1_description/urdf/z1.urdf',
+        'panda_description/urdf/panda.urdf',
+    ],
+)
 def test_a_public_robot_is_drawn_with_all_of_its_links(path):
     urdf = public_robot(path)
-    links = {link.get('name') for link in ElementTree.parse(urdf).iter('link')
-             if link.find('visual') is not None}
+    links = {
+        link.get('name')
+        for link in ElementTree.parse(urdf).iter('link')
+        if link.find('visual') is not None
+    }
     found, lines = solids(load(str(urdf)))
     assert lines == [] and {solid.link for solid in found} == links
 
@@ -88,6 +104,7 @@ def test_a_texture_without_a_picture_has_the_colour_of_its_material(tmp_path):
 def test_an_unreadable_colour_leaves_the_mesh_without_one(tmp_path, monkeypatch):
     def fail(self):
         raise IndexError('invalid index to scalar variable.')
+
     monkeypatch.setattr('trimesh.visual.TextureVisuals.to_color', fail)
     (tmp_path / 'part.dae').write_text(PART)
     mesh = read_mesh(str(tmp_path / 'part.dae'), '')

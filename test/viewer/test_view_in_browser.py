@@ -23,10 +23,12 @@ def view():
     def start(*words):
         process = Process(
             [sys.executable, '-m', 'flex_robot_sim', 'view', *words],
-            {**os.environ, 'DISPLAY': '', 'WAYLAND_DISPLAY': '', 'PYTHONPATH': str(ROOT)})
+            {**os.environ, 'DISPLAY': '', 'WAYLAND_DISPLAY': '', 'PYTHONPATH': str(ROOT)},
+        )
         started.append(process)
         line = process.wait_for_line('http://')
         return process, next(word for word in line.split() if word.startswith('http://'))
+
     yield start
     for process in started:
         process.close()
@@ -49,11 +51,12 @@ def wait_for_still_scene(browser):
     def is_still():
         pictures.append(scene(browser))
         return np.array_equal(*pictures[-2:])
+
     browser.wait_for(is_still, 'a picture that stays')
     return pictures[-1]
 
 
-def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):      # noqa: F811
+def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):  # noqa: F811
     pytest.importorskip('viser', reason='pip install ".[view]"')
     process, address = view('two_link')
     browser = browsers(address)
@@ -62,8 +65,10 @@ def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):      # noq
     # the tool of two_link is orange: more red than blue
     browser.wait_for(lambda: (scene(browser) @ [1.0, 0.0, -1.0] > 0.3).sum() > 10, 'the tool')
     browser.type('mode', 1)
-    browser.wait_for(lambda: 'times slower' in browser.text or 'Hz, damping' in browser.text,
-                     'the frequency of the mode')
+    browser.wait_for(
+        lambda: 'times slower' in browser.text or 'Hz, damping' in browser.text,
+        'the frequency of the mode',
+    )
     browser.press('swing')
     browser.wait_for(lambda: 'J moving' in browser.text, 'the motion')
     browser.press('pause')
@@ -77,8 +82,9 @@ def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):      # noq
     assert np.abs(wait_for_still_scene(browser) - picture).max() > 0.2
     # another robot replaces the first in open browsers; it moves, too
     browser.choose('robot', 'canadarm2')
-    browser.wait_for(lambda: 'canadarm2' in browser.text and 'at rest' in browser.text,
-                     'the other robot')
+    browser.wait_for(
+        lambda: 'canadarm2' in browser.text and 'at rest' in browser.text, 'the other robot'
+    )
     browser.press('drop')
     browser.wait_for(lambda: 'J moving' in browser.text, 'its motion')
     # fourteen metres fill the picture like half a metre: some of it is foreground
@@ -91,17 +97,20 @@ def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):      # noq
     assert browser.driver.current_url == site
     code, _ = process.stop(signal.SIGINT)
     assert code == 0 and process.count('Traceback') == 0
-    assert [line for line in process.lines if 'http://' not in line and 'compiling' not in line
-            ] == []
+    assert [
+        line for line in process.lines if 'http://' not in line and 'compiling' not in line
+    ] == []
 
 
-def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(
-        view, browsers, tmp_path):      # noqa: F811
+def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(view, browsers, tmp_path):  # noqa: F811
     pytest.importorskip('viser', reason='pip install ".[view]"')
     visual = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
     (tmp_path / 'arm.urdf').write_text(
-        '<robot name="arm"><link name="base">' + visual.format('one.stl') * 2
-        + visual.format('two.dae') + '</link></robot>')
+        '<robot name="arm"><link name="base">'
+        + visual.format('one.stl') * 2
+        + visual.format('two.dae')
+        + '</link></robot>'
+    )
     process, address = view(str(tmp_path / 'arm.urdf'))
     browser = browsers(address)
     browser.wait_for(lambda: '2 meshes are not drawn' in browser.text, 'the folder of meshes')
@@ -119,7 +128,7 @@ def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_o
     shown = """return [...document.querySelectorAll('label, div')].some(e =>
         e.innerText.trim() == 'tip trace' && e.getBoundingClientRect().height > 0
         && e.getBoundingClientRect().top < innerHeight)"""
-    opened = lambda: browser.driver.execute_script(shown)       # noqa: E731
+    opened = lambda: browser.driver.execute_script(shown)  # noqa: E731
     browser.wait_for(lambda: 'two_link' in browser.text and opened() == is_open, 'the panel')
     if not is_open:
         browser.driver.execute_script("""document.querySelector(
@@ -127,14 +136,16 @@ def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_o
         browser.wait_for(lambda: 'robot' in browser.text.split(), 'the panel when it is opened')
 
 
-
 def test_a_browser_can_only_select_listed_robots(view, tmp_path):
     pytest.importorskip('viser')
     from page_client import PageClient
 
     robot = tmp_path / 'evil.urdf.xacro'
-    robot.write_text((ROOT / 'urdf' / 'single_link.urdf').read_text().replace(
-        'name="single_link"', 'name="evil"'))
+    robot.write_text(
+        (ROOT / 'urdf' / 'single_link.urdf')
+        .read_text()
+        .replace('name="single_link"', 'name="evil"')
+    )
     process, address = view('two_link')
     client = PageClient(address)
     assert client.hear(lambda: 'mode' in client.widgets)
@@ -143,8 +154,13 @@ def test_a_browser_can_only_select_listed_robots(view, tmp_path):
     for value in (float('nan'), float('inf'), 1e308):
         client.set('shoulder [rad]', value)
         client.set('mode', value)
-    client.send({'type': 'GuiUpdateMessage', 'uuid': client.widgets['mode']['uuid'],
-                 'updates': {'evil': 1}})
+    client.send(
+        {
+            'type': 'GuiUpdateMessage',
+            'uuid': client.widgets['mode']['uuid'],
+            'updates': {'evil': 1},
+        }
+    )
     client.set('mode', 1)
     assert client.hear(lambda: 'Hz, damping' in client.text)
     client.set('robot', 'single_link')
@@ -165,10 +181,15 @@ def test_an_unreadable_robot_is_one_line_and_the_page_continues(caplog):
         raise error
 
     page, seen = Page('single_link', 0), []
-    robots = RobotChoice(page, {
-        'single_link': lambda: frs.load('single_link'),
-        'damaged': lambda: refuse(UsageError('no such robot')),
-        'bug': lambda: refuse(KeyError('evil')), 'end': lambda: refuse(KeyboardInterrupt())})
+    robots = RobotChoice(
+        page,
+        {
+            'single_link': lambda: frs.load('single_link'),
+            'damaged': lambda: refuse(UsageError('no such robot')),
+            'bug': lambda: refuse(KeyError('evil')),
+            'end': lambda: refuse(KeyboardInterrupt()),
+        },
+    )
 
     def use():
         client = PageClient(page.private_address)
@@ -190,10 +211,11 @@ def test_an_unreadable_robot_is_one_line_and_the_page_continues(caplog):
         page.close()
     assert seen == [(True, 'single_link')] * 2
     assert [record.getMessage() for record in caplog.records] == [
-        "the page goes on after KeyError: 'evil'"]
+        "the page goes on after KeyError: 'evil'"
+    ]
 
 
-def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch):     # noqa: F811
+def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch):  # noqa: F811
     pytest.importorskip('viser')
     from flex_robot_sim.viewer.browser import Page
     from flex_robot_sim.viewer.opening import open_browser
@@ -214,11 +236,13 @@ def test_a_port_in_use_is_a_one_line_error(view):
     pytest.importorskip('viser')
     _, address = view('single_link')
     port = address.partition('/?')[0].rpartition(':')[2]
-    second = Process([sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port',
-                      port], plain=True)
+    second = Process(
+        [sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port', port], plain=True
+    )
     try:
         assert second.wait() == 2
-        assert second.lines[-1] == (f'flexsim view: port {port} is taken. Name another one, or '
-                                    'none for the next free one')
+        assert second.lines[-1] == (
+            f'flexsim view: port {port} is taken. Name another one, or none for the next free one'
+        )
     finally:
         second.close()

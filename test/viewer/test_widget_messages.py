@@ -16,8 +16,11 @@ from websockets.exceptions import ConnectionClosed
 from flex_robot_sim.viewer.browser import Page
 
 OPTIONS = 'x', 'y', 'ζ'
-SLIDERS = {'force': (0.0, 30.0, 0.3, 1), 'angle': (-3.141592653589793, 2.5, 0.01, 7),
-           'mode': (0, 20, 1, 0)}       # low, high, step, digits after the decimal point
+SLIDERS = {
+    'force': (0.0, 30.0, 0.3, 1),
+    'angle': (-3.141592653589793, 2.5, 0.01, 7),
+    'mode': (0, 20, 1, 0),
+}  # low, high, step, digits after the decimal point
 LABELS = (*SLIDERS, 'trace', 'axis', 'press', 'off', 'gone')
 
 
@@ -66,16 +69,30 @@ def is_offered(label, value):
     if label in SLIDERS:
         low, high, _, digits = SLIDERS[label]
         decimals = -Decimal(repr(value)).normalize().as_tuple().exponent
-        return type(value) is type(low) and low <= value <= high and (
-            value in (low, high) or decimals <= digits)
-    return {'trace': type(value) is bool, 'axis': value in OPTIONS,
-            'press': value is True}.get(label, False)
+        return (
+            type(value) is type(low)
+            and low <= value <= high
+            and (value in (low, high) or decimals <= digits)
+        )
+    return {'trace': type(value) is bool, 'axis': value in OPTIONS, 'press': value is True}.get(
+        label, False
+    )
 
 
 def test_offered_values_are_accepted(panel, client):
-    for label, value in (('force', 3), ('force', 0.3), ('force', 30.0), ('force', 29.7),
-                         ('angle', 0.4), ('angle', -2.1415927), ('mode', 20), ('mode', 7.0),
-                         ('trace', False), ('axis', 'ζ'), ('press', True)):
+    for label, value in (
+        ('force', 3),
+        ('force', 0.3),
+        ('force', 30.0),
+        ('force', 29.7),
+        ('angle', 0.4),
+        ('angle', -2.1415927),
+        ('mode', 20),
+        ('mode', 7.0),
+        ('trace', False),
+        ('axis', 'ζ'),
+        ('press', True),
+    ):
         client.set(label, value)
         assert eventually(lambda label=label, value=value: panel.reacts(label, value)), label
     # a browser rounds the lower end to seven digits, which is outside the range
@@ -93,7 +110,7 @@ REFUSED = [
     *(('axis', value) for value in ('evil', '/etc/passwd', 'X', '', 0, None, ['x'], 'x\0')),
     *(('press', value) for value in (False, 1, 'true', None)),
     ('off', True), ('gone', True),
-]
+]  # fmt: skip
 
 
 def test_a_value_that_is_not_offered_is_dropped_and_the_widget_is_reset(panel, client):
@@ -109,8 +126,22 @@ def test_a_value_that_is_not_offered_is_dropped_and_the_widget_is_reset(panel, c
     assert client.shown('axis') == 'x' and client.shown('trace') is True
 
 
-@pytest.mark.parametrize('name', ['evil', 'label', 'options', 'min', 'update_cb', 'sync_cb',
-                                  'disabled', 'visible', '__class__', 'uuid', 'removed'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'evil',
+        'label',
+        'options',
+        'min',
+        'update_cb',
+        'sync_cb',
+        'disabled',
+        'visible',
+        '__class__',
+        'uuid',
+        'removed',
+    ],
+)
 def test_an_update_sets_the_value_and_no_other_attribute(panel, client, name):
     uuid = client.widgets['axis']['uuid']
     for updates in ({name: 1}, {'value': 'y', name: 'y'}, {}):
@@ -124,21 +155,51 @@ def test_an_update_sets_the_value_and_no_other_attribute(panel, client, name):
 def test_files_and_other_message_types_of_viser_are_dropped(panel, client, caplog):
     uuid = client.widgets['axis']['uuid']
     messages = [
-        {'type': 'FileTransferStartUpload', 'source_component_uuid': uuid, 'transfer_uuid': 't',
-         'filename': 'f', 'mime_type': 'a/b', 'part_count': 10**9, 'size_bytes': 10**12},
-        {'type': 'FileTransferPart', 'source_component_uuid': uuid, 'transfer_uuid': 't',
-         'part_index': 0, 'content': bytes(9000)},
-        {'type': 'ShareUrlRequest'}, {'type': 'ShareUrlDisconnect'},
+        {
+            'type': 'FileTransferStartUpload',
+            'source_component_uuid': uuid,
+            'transfer_uuid': 't',
+            'filename': 'f',
+            'mime_type': 'a/b',
+            'part_count': 10**9,
+            'size_bytes': 10**12,
+        },
+        {
+            'type': 'FileTransferPart',
+            'source_component_uuid': uuid,
+            'transfer_uuid': 't',
+            'part_index': 0,
+            'content': bytes(9000),
+        },
+        {'type': 'ShareUrlRequest'},
+        {'type': 'ShareUrlDisconnect'},
         {'type': 'GuiFormDirtyMessage', 'uuid': uuid},
         {'type': 'GuiFormSubmitMessage', 'uuid': uuid},
         {'type': 'GuiButtonHoldMessage', 'uuid': uuid, 'frequency': 1.0},
         {'type': 'RunJavascriptMessage', 'source': 'alert()'},
         {'type': 'CommandTriggerMessage', 'uuid': uuid},
-        *({**CAMERA, name: value} for name, value in (
-            ('wxyz', [1.0, 0.0, 0.0]), ('position', [float('nan'), 0.0, 0.0]), ('fov', None),
-            ('far', float('inf')), ('image_height', -1), ('more', 1))),
-        {**CAMERA, 'type': 'Message'}, {}, [], None, 3, 'text', b'\xc1', b'', b'\x81' * 5000,
-        b'\x91' * 16000]
+        *(
+            {**CAMERA, name: value}
+            for name, value in (
+                ('wxyz', [1.0, 0.0, 0.0]),
+                ('position', [float('nan'), 0.0, 0.0]),
+                ('fov', None),
+                ('far', float('inf')),
+                ('image_height', -1),
+                ('more', 1),
+            )
+        ),
+        {**CAMERA, 'type': 'Message'},
+        {},
+        [],
+        None,
+        3,
+        'text',
+        b'\xc1',
+        b'',
+        b'\x81' * 5000,
+        b'\x91' * 16000,
+    ]
     for message in messages:
         client.send(message)
     assert eventually(lambda: panel.page.dropped == len(messages))
@@ -146,7 +207,8 @@ def test_files_and_other_message_types_of_viser_are_dropped(panel, client, caplo
     client.set('force', 3)
     assert eventually(lambda: panel.reacts('force', 3.0))
     assert [record.getMessage() for record in caplog.records] == [
-        'a browser sent an invalid message: such messages are dropped']
+        'a browser sent an invalid message: such messages are dropped'
+    ]
 
 
 def test_an_exception_in_a_callback_is_a_line_and_the_page_continues(panel, client, caplog):
@@ -168,7 +230,7 @@ def test_bidirectional_control_characters_are_escaped(panel, client):
 
 VALUES = [None, True, False, 0, 1, -1, 3, 20, 2**63, -2**63, 0.5, 0.3, 29.7, 1e308, -1e-320,
           float('nan'), float('inf'), -float('inf'), '', 'x', 'y', 'evil', '../../etc/passwd',
-          'é' * 500, b'', b'\0' * 300, [], [1], {}, {'value': 1}, [[[[]]]]]
+          'é' * 500, b'', b'\0' * 300, [], [1], {}, {'value': 1}, [[[[]]]]]  # fmt: skip
 TYPES = sorted(kind.__name__ for kind in viser_messages.Message.get_subclasses())
 
 
@@ -176,21 +238,34 @@ def random_value(random, depth=0):
     if depth < 4 and random.random() < 0.2:
         return [random_value(random, depth + 1) for _ in range(random.randrange(4))]
     if depth < 4 and random.random() < 0.15:
-        return {random.choice(['value', 'evil', '']): random_value(random, depth + 1)
-                for _ in range(random.randrange(3))}
+        return {
+            random.choice(['value', 'evil', '']): random_value(random, depth + 1)
+            for _ in range(random.randrange(3))
+        }
     if random.random() < 0.4:
-        return random.choice([random.uniform(-40, 40), round(random.uniform(-4, 31), 1),
-                              random.randrange(-2, 40)])
+        return random.choice(
+            [random.uniform(-40, 40), round(random.uniform(-4, 31), 1), random.randrange(-2, 40)]
+        )
     return random.choice(VALUES)
 
 
 def mutant(random, widgets):
     """Return bytes or text, mostly invalid and sometimes valid."""
     uuid = widgets[random.choice(LABELS)]['uuid']
-    message = random.choice([
-        {'type': 'GuiUpdateMessage', 'uuid': uuid, 'updates': {'value': random_value(random)}},
-        dict(CAMERA), {'type': random.choice(TYPES), 'uuid': uuid, 'name': '/arm',
-                       'source_component_uuid': uuid, 'transfer_uuid': 't', 'updates': {}}])
+    message = random.choice(
+        [
+            {'type': 'GuiUpdateMessage', 'uuid': uuid, 'updates': {'value': random_value(random)}},
+            dict(CAMERA),
+            {
+                'type': random.choice(TYPES),
+                'uuid': uuid,
+                'name': '/arm',
+                'source_component_uuid': uuid,
+                'transfer_uuid': 't',
+                'updates': {},
+            },
+        ]
+    )
     for _ in range(random.choice([0, 0, 0, 1, 1, 2, 3])):
         name = random.choice([*message, 'evil'])
         change = random.randrange(4)
@@ -199,14 +274,18 @@ def mutant(random, widgets):
         elif change == 1 and isinstance(message.get(name), list) and message[name]:
             message[name] = [*message[name][1:], random_value(random)]
         elif change == 2 and isinstance(message.get('updates'), dict):
-            message['updates'] = {**message['updates'], random.choice([
-                'evil', 'value', 'label', 'options', 'min', '']): random_value(random)}
+            message['updates'] = {
+                **message['updates'],
+                random.choice(['evil', 'value', 'label', 'options', 'min', '']): random_value(
+                    random
+                ),
+            }
         else:
             message[name] = random_value(random)
     raw = msgspec.msgpack.encode(message)
     damage = random.randrange(20)
     if damage == 0:
-        raw = raw[:random.randrange(len(raw))]
+        raw = raw[: random.randrange(len(raw))]
     elif damage == 1:
         raw = bytearray(raw)
         for _ in range(3):
@@ -215,15 +294,15 @@ def mutant(random, widgets):
     elif damage == 2:
         raw = random.randbytes(random.randrange(200))
     elif damage == 3:
-        raw = random.choice([b'\x91', b'\x81\xa1a', b'\xdd\xff\xff\xff\xff',
-                             b'\xc9\xff\xff\xff\xff\x01']) * random.randrange(1, 800)
+        raw = random.choice(
+            [b'\x91', b'\x81\xa1a', b'\xdd\xff\xff\xff\xff', b'\xc9\xff\xff\xff\xff\x01']
+        ) * random.randrange(1, 800)
     elif damage == 4:
         raw = random.choice(['', 'text', '{"type": "GuiUpdateMessage"}'])
     return raw
 
 
-def test_no_invalid_message_reaches_a_callback_or_ends_the_page(panel, client, mutants,
-                                                                caplog):
+def test_no_invalid_message_reaches_a_callback_or_ends_the_page(panel, client, mutants, caplog):
     """Run a million with `--mutants 1000000`; each run starts with the same ones."""
     generator, widgets, sent = random.Random(34), client.widgets, 0
     while sent < mutants:
@@ -232,7 +311,7 @@ def test_no_invalid_message_reaches_a_callback_or_ends_the_page(panel, client, m
                 sent += 1
                 client.send(mutant(generator, widgets))
             if generator.random() < 0.2:
-                client.send(bytes(20_000))      # longer than the limit: the connection closes
+                client.send(bytes(20_000))  # longer than the limit: the connection closes
             client.hear(lambda: False, 0.0)
         except ConnectionClosed:
             pass
@@ -246,6 +325,7 @@ def test_no_invalid_message_reaches_a_callback_or_ends_the_page(panel, client, m
     wrong = [item for item in panel.heard if not is_offered(*item)]
     assert wrong == [] and panel.page.dropped > 0.5 * mutants
     # the test is not vacuous: some values of each kind are accepted
-    assert {label for label, _ in panel.heard} >= ({*LABELS} - {'off', 'gone'} if mutants >= 20000
-                                                   else {'force'})
+    assert {label for label, _ in panel.heard} >= (
+        {*LABELS} - {'off', 'gone'} if mutants >= 20000 else {'force'}
+    )
     assert {record.name for record in caplog.records} == {'flex_robot_sim.viewer.widget_messages'}

@@ -24,56 +24,62 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
-TIME_STEP = 1e-3            # of the simulation, in which the motors are implicit [s]
-NOISE_BATCH_SIZE = 256      # readings for which noise is drawn at once
-JAM_STIFFNESS = 1e7         # of a jammed slide [N/m]
-JAM_DAMPING = 1e4           # [N s/m]
+TIME_STEP = 1e-3  # of the simulation, in which the motors are implicit [s]
+NOISE_BATCH_SIZE = 256  # readings for which noise is drawn at once
+JAM_STIFFNESS = 1e7  # of a jammed slide [N/m]
+JAM_DAMPING = 1e4  # [N s/m]
 HAND_SERVO_GAINS = (1e6, 2e4), (50.0, 1.0)  # (stiffness, damping) of a hand: slide, turn [SI]
-HAND_SPEED = 0.3            # [m/s, rad/s]
-HAND_RELEASE_TOLERANCE = 1e-4   # of position and speed, for the hand to release a joint [SI]
+HAND_SPEED = 0.3  # [m/s, rad/s]
+HAND_RELEASE_TOLERANCE = 1e-4  # of position and speed, for the hand to release a joint [SI]
 
 
 class Drive(NamedTuple):
     """Outputs of the board to the motor drivers."""
 
-    duty: float = 0.0           # of the bridge, -1 to 1
-    bridge: bool = False        # on: motor voltage is duty times supply; off: no current
-    steps: float = 0            # microsteps sent since power-up
-    step_rate: float = 0.0      # present rate of the microsteps                    [1/s]
-    stepper: bool = False       # on: the field holds the rotor
+    duty: float = 0.0  # of the bridge, -1 to 1
+    bridge: bool = False  # on: motor voltage is duty times supply; off: no current
+    steps: float = 0  # microsteps sent since power-up
+    step_rate: float = 0.0  # present rate of the microsteps                    [1/s]
+    stepper: bool = False  # on: the field holds the rotor
 
 
 class Pins(NamedTuple):
     """Inputs of the board."""
 
-    encoders: tuple[int, int]   # counts since power-up, of slide and turn
-    adc: tuple[int, int]        # sum of CONVERSIONS of each flex sensor          [counts]
-    lower_switches: tuple[bool, bool]   # closed, of slide and turn
+    encoders: tuple[int, int]  # counts since power-up, of slide and turn
+    adc: tuple[int, int]  # sum of CONVERSIONS of each flex sensor          [counts]
+    lower_switches: tuple[bool, bool]  # closed, of slide and turn
     upper_switches: tuple[bool, bool]
     stop_button: bool
-    current: float              # of the DC motor                                   [A]
+    current: float  # of the DC motor                                   [A]
 
 
 @dataclass
 class BenchFaults:
     """Hardware faults of the bench; may be changed at any time."""
 
-    open_sensors: set[int] = field(default_factory=set)     # 0, 1: broken wire
+    open_sensors: set[int] = field(default_factory=set)  # 0, 1: broken wire
     shorted_sensors: set[int] = field(default_factory=set)
-    dead_encoders: set[int] = field(default_factory=set)    # SLIDE, TURN: counts do not change
-    encoder_jump: list[int] = field(default_factory=lambda: [0, 0])     # counts added
-    closed_lower: set[int] = field(default_factory=set)     # SLIDE, TURN: switch closed by hand
+    dead_encoders: set[int] = field(default_factory=set)  # SLIDE, TURN: counts do not change
+    encoder_jump: list[int] = field(default_factory=lambda: [0, 0])  # counts added
+    closed_lower: set[int] = field(default_factory=set)  # SLIDE, TURN: switch closed by hand
     closed_upper: set[int] = field(default_factory=set)
-    stop_button: bool = False       # pressed: also cuts the motor supply
-    jammed: bool = False            # the slide is blocked
-    weak_stepper: float = 1.0       # remaining share of the stepper torque
+    stop_button: bool = False  # pressed: also cuts the motor supply
+    jammed: bool = False  # the slide is blocked
+    weak_stepper: float = 1.0  # remaining share of the stepper torque
 
 
 class Bench:
     """The rig arm with its motors and sensors."""
 
-    def __init__(self, arm: ArmModel | None = None, parts: BenchParts | None = None, seed: int = 0,
-                 start: Sequence[float] = (0.15, 0.0), formulation: str = 'recursion') -> None:
+    def __init__(
+        self,
+        arm: ArmModel | None = None,
+        parts: BenchParts | None = None,
+        seed: int = 0,
+        start: Sequence[float] = (0.15, 0.0),
+        formulation: str = 'recursion',
+    ) -> None:
         """
         Start at rest.
 
@@ -88,25 +94,32 @@ class Bench:
         check_bench_arm(self.arm)
         self._tip = self.arm.description.links[-1].name
         self._curvature = flex_sensors(self.arm).matrix
-        self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
-                                  for sensor in self.arm.description.beam(link).sensors])
+        self._lengths = np.array(
+            [
+                sensor.end - sensor.start
+                for link in self.arm.segments
+                for sensor in self.arm.description.beam(link).sensors
+            ]
+        )
         settings = SimulationSettings(time_step=TIME_STEP, formulation=formulation)
-        Simulation(self.arm, settings).step()       # loads or compiles the machine code
+        Simulation(self.arm, settings).step()  # loads or compiles the machine code
         self.simulation = Simulation(self.arm, settings)
         self.simulation.set_state(start)
         self._random = np.random.default_rng(seed)
-        self._noise: list[np.ndarray] = []          # of future readings, (2, CONVERSIONS) each
+        self._noise: list[np.ndarray] = []  # of future readings, (2, CONVERSIONS) each
         self._max_noise, self._ones = 0.0, np.ones(CONVERSIONS)
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
-        self._switches = (joint.lower + self.parts.switch_margin,
-                          joint.upper - self.parts.switch_margin)
+        self._switches = (
+            joint.lower + self.parts.switch_margin,
+            joint.upper - self.parts.switch_margin,
+        )
         self._start = [float(place) for place in start]
         self._steps = 0.0
-        self._zero_angle = float(start[TURN])       # field angle before the first step [rad]
-        self._last_counts = [0, 0]                  # counts of encoders that have died
+        self._zero_angle = float(start[TURN])  # field angle before the first step [rad]
+        self._last_counts = [0, 0]  # counts of encoders that have died
         self._servo_input: tuple[list[float], ...] | None = None  # of the simulation, last
         self._jam = None
-        self.hands: dict[int, list[float]] = {}     # joint: [now, end] of a hand
+        self.hands: dict[int, list[float]] = {}  # joint: [now, end] of a hand
         self.current = 0.0
 
     @property
@@ -141,8 +154,9 @@ class Bench:
     def align_stepper(self, steps: int) -> None:
         """Align the stepper field with the rotor, at `steps` microsteps since power-up."""
         self._steps = steps
-        self._zero_angle = (self.simulation.position[TURN]
-                            - steps * 2 * np.pi / self.parts.steps_per_turn)
+        self._zero_angle = (
+            self.simulation.position[TURN] - steps * 2 * np.pi / self.parts.steps_per_turn
+        )
 
     def copy_state(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
         """Take over another bench's state; coordinates and rates (n,) are those of this arm."""
@@ -181,12 +195,19 @@ class Bench:
         lower, upper = self._switches
         turn_limit = self.parts.turn_switch
         return Pins(
-            self._counts(position), self._adc(),
-            (position[SLIDE] <= lower or SLIDE in faults.closed_lower,
-             position[TURN] <= -turn_limit or TURN in faults.closed_lower),
-            (position[SLIDE] >= upper or SLIDE in faults.closed_upper,
-             position[TURN] >= turn_limit or TURN in faults.closed_upper),
-            faults.stop_button, self.current)
+            self._counts(position),
+            self._adc(),
+            (
+                position[SLIDE] <= lower or SLIDE in faults.closed_lower,
+                position[TURN] <= -turn_limit or TURN in faults.closed_lower,
+            ),
+            (
+                position[SLIDE] >= upper or SLIDE in faults.closed_upper,
+                position[TURN] >= turn_limit or TURN in faults.closed_upper,
+            ),
+            faults.stop_button,
+            self.current,
+        )
 
     def _set_efforts(self, drive, powered):
         # plain floats: for two joints at 1 kHz, numpy would take twice as long
@@ -211,8 +232,11 @@ class Bench:
             lag = motors.stepper_lag(parts, position[TURN] - self._zero_angle, self._steps)
             target[TURN] = position[TURN] - lag
             rate = drive.step_rate * 2 * np.pi / parts.steps_per_turn
-            effort[TURN] = (share * motors.stepper_torque(parts, lag, drive.step_rate)
-                            + stiffness[TURN] * lag + damping[TURN] * rate)
+            effort[TURN] = (
+                share * motors.stepper_torque(parts, lag, drive.step_rate)
+                + stiffness[TURN] * lag
+                + damping[TURN] * rate
+            )
         if not self.faults.jammed:
             self._jam = None
         elif self._jam is None:
@@ -226,8 +250,11 @@ class Bench:
             self.hands[joint][0] = now
             target[joint] = now
             stiffness[joint], damping[joint] = HAND_SERVO_GAINS[joint]
-            if (now == end and abs(position[joint] - end) < HAND_RELEASE_TOLERANCE
-                    and abs(velocity[joint]) < HAND_RELEASE_TOLERANCE):
+            if (
+                now == end
+                and abs(position[joint] - end) < HAND_RELEASE_TOLERANCE
+                and abs(velocity[joint]) < HAND_RELEASE_TOLERANCE
+            ):
                 del self.hands[joint]
         # usually the motors are off and nothing has changed
         servo_input = effort, target, stiffness, damping
@@ -247,8 +274,7 @@ class Bench:
     def _adc(self):
         parts, full = self.parts, self.parts.adc_full
         if not self._noise:
-            noise = self._random.normal(0.0, parts.adc_noise,
-                                        (NOISE_BATCH_SIZE, 2, CONVERSIONS))
+            noise = self._random.normal(0.0, parts.adc_noise, (NOISE_BATCH_SIZE, 2, CONVERSIONS))
             self._noise, self._max_noise = list(noise), float(np.abs(noise).max())
         means = []
         for sensor, bend in enumerate((self.curvatures * self._lengths).tolist()):
@@ -261,7 +287,7 @@ class Bench:
         read = np.rint(self._noise.pop() + np.array(means)[:, None])
         if min(means) < self._max_noise or max(means) + self._max_noise > full:
             read = np.minimum(np.maximum(read, 0), full)
-        first, second = read.dot(self._ones).tolist()       # `sum` takes longer
+        first, second = read.dot(self._ones).tolist()  # `sum` takes longer
         return int(first), int(second)
 
 
@@ -269,9 +295,12 @@ def check_bench_arm(arm: ArmModel) -> None:
     """Raise SettingError if `arm` does not have the joints and sensors of the bench."""
     kinds = [joint.kind for joint in arm.description.joints if joint.moves]
     if kinds != ['prismatic', 'revolute'] or len(flex_sensors(arm).names) != 2:
-        raise SettingError(f'{arm.description.source} is no bench: it needs a prismatic joint, '
-                           'then a revolute one, and two flex sensors')
+        raise SettingError(
+            f'{arm.description.source} is no bench: it needs a prismatic joint, '
+            'then a revolute one, and two flex sensors'
+        )
     if arm.motor_names:
         raise SettingError(
             f'{arm.description.source} is no bench: joint "{arm.motor_names[0]}" is flexible, and '
-            'the one encoder of a joint cannot tell its two sides apart. Leave out its stiffness')
+            'the one encoder of a joint cannot tell its two sides apart. Leave out its stiffness'
+        )

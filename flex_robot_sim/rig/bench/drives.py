@@ -31,7 +31,7 @@ from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.util.settings import Settings, setting
 
-MAX_SET_POINT_DURATION = 0.02   # upper limit of the time between set points                [s]
+MAX_SET_POINT_DURATION = 0.02  # upper limit of the time between set points                [s]
 
 
 @dataclass(frozen=True)
@@ -41,32 +41,42 @@ class DriveSettings(Settings):
     duty_limit: float = setting(1.0, 'largest duty of the DC motor', above=0.0)
     step_rate_limit: float = setting(6000.0, 'largest rate of the stepper', 'steps/s', above=0.0)
     step_acceleration: float = setting(
-        32000.0, 'of the stepper; that of the ramp of the board, if it has less, counts',
-        'steps/s2', above=0.0)
+        32000.0,
+        'of the stepper; that of the ramp of the board, if it has less, counts',
+        'steps/s2',
+        above=0.0,
+    )
     step_lead: float = setting(
-        0.02, 'by which the rate of the model may run ahead of the pulses that are sent', 's',
-        above=0.0)
+        0.02,
+        'by which the rate of the model may run ahead of the pulses that are sent',
+        's',
+        above=0.0,
+    )
     admittance_inertia: float = setting(
-        0.0, 'that an effort of the turn accelerates; 0: of the robot description', 'kg m2',
-        at_least=0.0)
+        0.0,
+        'that an effort of the turn accelerates; 0: of the robot description',
+        'kg m2',
+        at_least=0.0,
+    )
     admittance_damping: float = setting(
-        0.0, 'of the turn, on top of the friction of the description', 'N m s/rad', at_least=0.0)
+        0.0, 'of the turn, on top of the friction of the description', 'N m s/rad', at_least=0.0
+    )
 
 
 class MotorSetPoint(NamedTuple):
     """Commands to both motors, and the efforts that result."""
 
-    duty: float             # of the DC motor, -1 to 1
-    step_rate: float        # [steps/s]
-    effort: tuple[float, float]     # achieved, after limits [N, N m]
+    duty: float  # of the DC motor, -1 to 1
+    step_rate: float  # [steps/s]
+    effort: tuple[float, float]  # achieved, after limits [N, N m]
 
 
 class Friction(NamedTuple):
     """A mass with friction along one coordinate; see (1)."""
 
-    inertia: float          # [kg, kg m2]
-    viscous: float          # [N s/m, N m s/rad]
-    coulomb: float          # [N, N m]
+    inertia: float  # [kg, kg m2]
+    viscous: float  # [N s/m, N m s/rad]
+    coulomb: float  # [N, N m]
 
     def velocity_after(self, velocity: float, effort: float, duration: float) -> float:
         """Velocity after `duration` [s] of a constant effort: one implicit step, with sticking."""
@@ -77,29 +87,35 @@ class Friction(NamedTuple):
 
     def effort(self, before: float, after: float, duration: float) -> float:
         """Effort that changes the velocity from `before` to `after` within `duration` [s]."""
-        return (self.inertia * (after - before) / duration + self.viscous * after
-                + (math.copysign(self.coulomb, after) if after else 0.0))
+        return (
+            self.inertia * (after - before) / duration
+            + self.viscous * after
+            + (math.copysign(self.coulomb, after) if after else 0.0)
+        )
 
 
 class Drives:
     """Effort interface of the two motors of the bench."""
 
-    def __init__(self, arm: ArmModel, calibration: Any,
-                 settings: DriveSettings | None = None) -> None:
+    def __init__(
+        self, arm: ArmModel, calibration: Any, settings: DriveSettings | None = None
+    ) -> None:
         """Prepare for an ArmModel of the bench and its Calibration."""
         self.settings = settings or DriveSettings()
         self.parts = calibration.parts
-        self.clipped = [0, 0]               # number of set points beyond a motor's limits
-        self.limited = [False, False]       # whether the last set point was one of them
+        self.clipped = [0, 0]  # number of set points beyond a motor's limits
+        self.limited = [False, False]  # whether the last set point was one of them
         self._duty_sign = math.copysign(1.0, calibration.slide.scale)
         self._steps = calibration.steps_per_radian
-        self.slide, turn = (Friction(float(inertia), float(row[VISCOUS]), float(row[COULOMB]))
-                            for inertia, row in zip(joint_space_inertia(arm).largest,
-                                                    arm.arrays.friction[:2]))
+        self.slide, turn = (
+            Friction(float(inertia), float(row[VISCOUS]), float(row[COULOMB]))
+            for inertia, row in zip(joint_space_inertia(arm).largest, arm.arrays.friction[:2])
+        )
         self.turn = turn._replace(
             inertia=self.settings.admittance_inertia or turn.inertia,
-            viscous=turn.viscous + self.settings.admittance_damping)
-        self._velocity = 0.0                # of the model of the turn          [rad/s]
+            viscous=turn.viscous + self.settings.admittance_damping,
+        )
+        self._velocity = 0.0  # of the model of the turn          [rad/s]
         self.set_board_limits(1.0, math.inf, math.inf)
 
     def set_board_limits(self, duty: float, step_rate: float, acceleration: float) -> None:
@@ -114,9 +130,13 @@ class Drives:
         self._velocity = 0.0
         self.limited = [False, False]
 
-    def set_point(self, effort: Sequence[float] | np.ndarray,
-                  velocity: Sequence[float] | np.ndarray, step_rate: float,
-                  duration: float) -> MotorSetPoint:
+    def set_point(
+        self,
+        effort: Sequence[float] | np.ndarray,
+        velocity: Sequence[float] | np.ndarray,
+        step_rate: float,
+        duration: float,
+    ) -> MotorSetPoint:
         """
         Return the next set point.
 
@@ -137,8 +157,9 @@ class Drives:
         :param speed: of the slide [m/s] at the start; the duty is constant for `duration` [s].
         """
         # use the speed at half the duration, reached with the available force
-        middle = self.slide.velocity_after(speed, self._clipped_duty(force, speed)[1],
-                                           duration / 2)
+        middle = self.slide.velocity_after(
+            speed, self._clipped_duty(force, speed)[1], duration / 2
+        )
         duty, reached = self._clipped_duty(force, middle)
         return self._duty_sign * duty, reached
 
@@ -181,5 +202,8 @@ class Drives:
 
 def board_limits(read: Callable[[Parameter], float]) -> tuple[float, float, float]:
     """Return the arguments of `set_board_limits`; read: function(Parameter) -> value."""
-    return (read(Parameter.DUTY_MAX) * 1e-4, float(read(Parameter.STEP_RATE_MAX)),
-            float(read(Parameter.STEP_ACCELERATION)))
+    return (
+        read(Parameter.DUTY_MAX) * 1e-4,
+        float(read(Parameter.STEP_RATE_MAX)),
+        float(read(Parameter.STEP_ACCELERATION)),
+    )

@@ -24,8 +24,8 @@ from flex_robot_sim.rig.wire.protocol import Segment
 from flex_robot_sim.util.exceptions import CommandError
 
 TARGET_SEGMENT_DURATION = 0.02  # longer only where the board has no room for as many           [s]
-ROUNDING = 1e-9             # [s]
-STEADY_TOLERANCE = 1e-9     # relative change of a speed in a step, below which it is constant
+ROUNDING = 1e-9  # [s]
+STEADY_TOLERANCE = 1e-9  # relative change of a speed in a step, below which it is constant
 
 
 def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Segment]:
@@ -42,8 +42,9 @@ def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Se
     for length, count, effort in zip(lengths, counts, efforts):
         duration = length / count
         for _ in range(count):
-            segments.append(segment(
-                duration, *_segment_inputs(drives, effort, velocity, duration)))
+            segments.append(
+                segment(duration, *_segment_inputs(drives, effort, velocity, duration))
+            )
     return segments
 
 
@@ -62,8 +63,10 @@ def _segment_inputs(drives, effort, velocity, duration):
         velocity[TURN] = min(max(desired, -limit, turn - change), limit, turn + change)
         is_cut[SLIDE] |= force != effort[SLIDE]
         is_cut[TURN] |= velocity[TURN] != desired
-        is_steady = all(abs(after - before) <= STEADY_TOLERANCE * abs(after)
-                        for before, after in zip((slide, turn), velocity))
+        is_steady = all(
+            abs(after - before) <= STEADY_TOLERANCE * abs(after)
+            for before, after in zip((slide, turn), velocity)
+        )
         share = (count - k if is_steady else 1) / count
         duty += share * now
         rate += share * (turn + velocity[TURN]) / 2
@@ -89,13 +92,16 @@ def _checked(times, efforts):
     if times.ndim != 1 or efforts.shape != (times.size, 2):
         raise CommandError('a profile needs two efforts, of slide and turn, for each time')
     if not 0 < times.size <= PROFILE_CAPACITY:
-        raise CommandError(f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has '
-                           f'{times.size}')
+        raise CommandError(
+            f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has {times.size}'
+        )
     if not (np.isfinite(times).all() and np.isfinite(efforts).all()):
         raise CommandError('times and efforts of a profile must be finite')
     lengths = np.diff(times, prepend=0.0)
     shortest, longest = MIN_SEGMENT_US * 1e-6, PROFILE_CAPACITY // 2 * MAX_SEGMENT_US * 1e-6
     if (lengths < shortest - ROUNDING).any() or times[-1] > longest:
-        raise CommandError(f'the times of a profile must rise by {shortest:g} s at least, '
-                           f'to {longest:g} s at most')
+        raise CommandError(
+            f'the times of a profile must rise by {shortest:g} s at least, '
+            f'to {longest:g} s at most'
+        )
     return times, efforts

@@ -42,8 +42,9 @@ def dc_duty(parts: BenchParts, force: float, speed: float) -> tuple[float, float
     """
     unit = dc_force(parts, math.copysign(1.0, force), speed)
     current = force / abs(unit)
-    required_duty = (current * parts.resistance
-                     + parts.back_emf * parts.motor_turn_per_metre * speed) / parts.supply
+    required_duty = (
+        current * parts.resistance + parts.back_emf * parts.motor_turn_per_metre * speed
+    ) / parts.supply
     duty = min(max(required_duty, -1.0), 1.0)
     if duty == required_duty:
         return duty, force

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flex_robot_sim.util.settings import Settings, setting
 
-SLIDE, TURN = 0, 1          # indices of the joints, their encoders and their motors
+SLIDE, TURN = 0, 1  # indices of the joints, their encoders and their motors
 
 
 @dataclass(frozen=True)
@@ -24,21 +24,29 @@ class BenchParts(Settings):
     back_emf: float = setting(0.0191, 'back-EMF and torque constant', 'V s/rad', above=0.0)
     resistance: float = setting(5.73, 'armature and bridge', 'ohm', above=0.0)
     motor_turn_per_metre: float = setting(
-        10 * 2 * math.pi / 0.008, 'gearbox 1:10 on a screw of 8 mm lead', 'rad/m', above=0.0)
+        10 * 2 * math.pi / 0.008, 'gearbox 1:10 on a screw of 8 mm lead', 'rad/m', above=0.0
+    )
     efficiency: float = setting(0.3, 'of screw and gearbox when the motor drives', above=0.0)
     drive_rate: float = setting(
-        1e-3, 'speed of the slide over which driving becomes braking', 'm/s', above=0.0)
+        1e-3, 'speed of the slide over which driving becomes braking', 'm/s', above=0.0
+    )
 
     # NEMA 17: 200 steps per turn [P]; torque and damping [C]; microsteps of the driver [C].
     full_steps: int = setting(200, 'steps of a turn', above=0)
     microsteps: int = setting(16, 'of the driver, in a step', above=0)
     holding_torque: float = setting(0.4, 'of the stepper', 'N m', above=0.0)
     stepper_damping: float = setting(
-        0.02, 'of the rotor about the commanded place, by eddy currents and driver', 'N m s/rad',
-        at_least=0.0)
+        0.02,
+        'of the rotor about the commanded place, by eddy currents and driver',
+        'N m s/rad',
+        at_least=0.0,
+    )
     corner_rate: float = setting(
-        1000.0, 'full steps per second beyond which the torque falls with the rate', '1/s',
-        above=0.0)
+        1000.0,
+        'full steps per second beyond which the torque falls with the rate',
+        '1/s',
+        above=0.0,
+    )
 
     # LPD3806-600BM: 600 pulses per turn, four counts each [S]; one on the screw, one on the axle.
     encoder_counts: int = setting(2400, 'counts of a turn', above=0)
@@ -48,7 +56,8 @@ class BenchParts(Settings):
     # promises one direction of bending; that it also answers to the other is [C].
     flat_resistance: float = setting(10e3, 'of a flex sensor', 'ohm', above=0.0)
     bend_gain: float = setting(
-        10.0 / math.pi, 'rise of the resistance over the flat one', '1/rad', above=0.0)
+        10.0 / math.pi, 'rise of the resistance over the flat one', '1/rad', above=0.0
+    )
     bend_curve: float = setting(0.8, 'growth of the gain with the bend, halved', '1/rad2')
     divider_resistance: float = setting(10e3, 'from the sensor to the reference', 'ohm', above=0.0)
     adc_bits: int = setting(12, 'of the converter', above=0, at_most=24)
@@ -56,8 +65,9 @@ class BenchParts(Settings):
 
     # Switches close this far before the stops of the URDF [C].
     switch_margin: float = setting(0.002, 'of the slide', 'm', at_least=0.0)
-    turn_switch: float = setting(1.5, 'of the turning joint, to both sides of zero', 'rad',
-                                 above=0.0)
+    turn_switch: float = setting(
+        1.5, 'of the turning joint, to both sides of zero', 'rad', above=0.0
+    )
 
     @property
     def steps_per_turn(self) -> int:

@@ -28,22 +28,23 @@ def signed(value: int, bits: int = 32) -> int:
 class BoardSensors:
     """Readings of the present control step, and the faults found in them."""
 
-    def __init__(self, parameters: Mapping[Parameter, int], counts_per_turn: float,
-                 steps_per_turn: float) -> None:
+    def __init__(
+        self, parameters: Mapping[Parameter, int], counts_per_turn: float, steps_per_turn: float
+    ) -> None:
         self._parameters = parameters
         self._counts_per_step = counts_per_turn / steps_per_turn
         self.counts = [0, 0]
         self.adc = (0, 0)
         self.current = 0.0
-        self.switches = 0                   # and stop button; bits as in Input
-        self.newly_closed = 0               # switches that were open in the previous step
-        self.jumped_joints: list[int] = []      # with an encoder jump in this step
-        self._raw: list[int | None] = [None, None]      # hardware counts of the previous step
+        self.switches = 0  # and stop button; bits as in Input
+        self.newly_closed = 0  # switches that were open in the previous step
+        self.jumped_joints: list[int] = []  # with an encoder jump in this step
+        self._raw: list[int | None] = [None, None]  # hardware counts of the previous step
         self._at_rail: list[int | None] = [None, None]  # since when                    [us]
         self._overcurrent_since: int | None = None  # current, since when               [us]
         # of a stall: since when [us], counts, sign of duty
         self._stall_window: tuple[int, int, bool] | None = None
-        self._step_reference = (0, 0)       # counts of the turn and steps, to compare
+        self._step_reference = (0, 0)  # counts of the turn and steps, to compare
 
     def read(self, pins: Pins) -> None:
         """Read the Pins of this step."""
@@ -58,9 +59,12 @@ class BoardSensors:
                 self.jumped_joints.append(joint)
         self.adc, self.current = pins.adc, pins.current
         fitted = self._parameters[Parameter.SWITCHES_FITTED]
-        closed = sum(bit for bits, pairs in ((LOWER, pins.lower_switches),
-                                             (UPPER, pins.upper_switches))
-                     for bit, is_closed in zip(bits, pairs) if is_closed and bit & fitted)
+        closed = sum(
+            bit
+            for bits, pairs in ((LOWER, pins.lower_switches), (UPPER, pins.upper_switches))
+            for bit, is_closed in zip(bits, pairs)
+            if is_closed and bit & fitted
+        )
         self.newly_closed = closed & ~self.switches
         self.switches = closed | (STOP_BUTTON_BIT if pins.stop_button else 0)
 
@@ -113,8 +117,7 @@ class BoardSensors:
             faults |= Fault.LOST_STEPS
         if self._stall_window is not None:
             since, counts, sign = self._stall_window
-            if (abs(signed(self.counts[SLIDE] - counts))
-                    >= parameters[Parameter.STALL_COUNTS]):
+            if abs(signed(self.counts[SLIDE] - counts)) >= parameters[Parameter.STALL_COUNTS]:
                 self._stall_window = (now, self.counts[SLIDE], sign)
             elif now - since >= parameters[Parameter.STALL_TIME] * 1000:
                 faults |= Fault.STALL
@@ -122,8 +125,10 @@ class BoardSensors:
             self._overcurrent_since = None
         elif self._overcurrent_since is None:
             self._overcurrent_since = now
-        if (self._overcurrent_since is not None
-                and now - self._overcurrent_since >= parameters[Parameter.CURRENT_TIME] * 1000):
+        if (
+            self._overcurrent_since is not None
+            and now - self._overcurrent_since >= parameters[Parameter.CURRENT_TIME] * 1000
+        ):
             faults |= Fault.OVERCURRENT
         return faults
 
@@ -134,5 +139,9 @@ class BoardSensors:
     def at_rail(self, sensor: int) -> bool:
         """Whether a monitored flex sensor reads a rail."""
         parameters = self._parameters
-        return bool(parameters[Parameter.ADC_WATCH] >> sensor & 1 and not (
-            parameters[Parameter.ADC_LOW] <= self.adc[sensor] <= parameters[Parameter.ADC_HIGH]))
+        return bool(
+            parameters[Parameter.ADC_WATCH] >> sensor & 1
+            and not (
+                parameters[Parameter.ADC_LOW] <= self.adc[sensor] <= parameters[Parameter.ADC_HIGH]
+            )
+        )

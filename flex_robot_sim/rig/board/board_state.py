@@ -16,24 +16,17 @@ from flex_robot_sim.rig.board.board_sensors import (
 from flex_robot_sim.rig.board.outbox import Outbox
 from flex_robot_sim.rig.board.step_motion import ProfileStore, StepRamp
 from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
-from flex_robot_sim.rig.wire.protocol import (
-    EventKind,
-    Fault,
-    HelloAck,
-    Input,
-    Setpoint,
-    State,
-)
+from flex_robot_sim.rig.wire.protocol import EventKind, Fault, HelloAck, Input, Setpoint, State
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, MOVING, Joint
 
-STEP_TIME = 1 / CONTROL_RATE                                            # [s]
-WATCHDOG = CONSTANTS['WATCHDOG_MS'][0] * 1000 - 1_000_000 // CONTROL_RATE   # [us]
+STEP_TIME = 1 / CONTROL_RATE  # [s]
+WATCHDOG = CONSTANTS['WATCHDOG_MS'][0] * 1000 - 1_000_000 // CONTROL_RATE  # [us]
 LATE_LIMIT = CONSTANTS['LATE_LIMIT_US'][0]
 LOADED = int(Input.PROFILE_LOADED)
 SOFT_LOWER = (Parameter.SLIDE_SOFT_LOWER, Parameter.TURN_SOFT_LOWER)
 SOFT_UPPER = (Parameter.SLIDE_SOFT_UPPER, Parameter.TURN_SOFT_UPPER)
-DEBOUNCE_TIME = 20_000      # a switch that opens sooner after closing has bounced         [us]
-ALIGNMENT_TIME = 100_000    # after ARM, for the field to align the rotor                  [us]
+DEBOUNCE_TIME = 20_000  # a switch that opens sooner after closing has bounced         [us]
+ALIGNMENT_TIME = 100_000  # after ARM, for the field to align the rotor                  [us]
 HOME_COUNTS = (Parameter.SLIDE_HOME_COUNTS, Parameter.TURN_HOME_COUNTS)
 
 
@@ -41,7 +34,7 @@ class MotionCommand(NamedTuple):
     """Commanded motion of the motors, before limits and ramp."""
 
     duty: float = 0.0
-    step_rate: float = 0.0          # target of the ramp                        [steps/s]
+    step_rate: float = 0.0  # target of the ramp                        [steps/s]
 
 
 ZERO_MOTION = MotionCommand()
@@ -55,22 +48,23 @@ class BoardState:
         self.identity = identity
         self.state = State.BOOT
         self.faults = Fault(0)
-        self.homed = 0                  # bits as in Input
-        self.now = 0                    # start of the present control step, never wraps  [us]
+        self.homed = 0  # bits as in Input
+        self.now = 0  # start of the present control step, never wraps  [us]
         self.parameters = {number: text.default for number, text in PARAMETERS.items()}
         self.outbox = Outbox()
         self.profile = ProfileStore()
-        self.sensors = BoardSensors(self.parameters, identity.counts_per_turn,
-                                    identity.steps_per_turn)
+        self.sensors = BoardSensors(
+            self.parameters, identity.counts_per_turn, identity.steps_per_turn
+        )
         self.late_steps = 0
         self._ramp = StepRamp()
-        self._duty = 0.0                # applied
+        self._duty = 0.0  # applied
         self._motion_command, self._valid_until = ZERO_MOTION, 0
-        self.watchdog_fed_at = 0        # when the watchdog was fed, never wraps          [us]
-        self._aligning_since: int | None = None     # rotor alignment after ARM          [us]
+        self.watchdog_fed_at = 0  # when the watchdog was fed, never wraps          [us]
+        self._aligning_since: int | None = None  # rotor alignment after ARM          [us]
         self._homing: Joint | None = None
         self._homing_start = 0
-        self._closed_since: int | None = None       # its switch                     [us]
+        self._closed_since: int | None = None  # its switch                     [us]
         self._is_leaving = False
         self._profile_start = 0
         self._has_session = False
@@ -202,8 +196,10 @@ class BoardState:
             faults |= self.sensors.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
                 faults |= Fault.LATE
-            if (self._aligning_since is not None
-                    and self.now - self._aligning_since >= ALIGNMENT_TIME):
+            if (
+                self._aligning_since is not None
+                and self.now - self._aligning_since >= ALIGNMENT_TIME
+            ):
                 self.sensors.reset_step_comparison(self.steps)
                 self._aligning_since = None
         if faults:
@@ -281,5 +277,8 @@ class BoardState:
         if not self.homed & HOMED[joint] or self._homing == joint or motion == 0:
             return False
         counts = self.sensors.counts[joint]
-        return (counts >= self.parameters[SOFT_UPPER[joint]] if motion > 0
-                else counts <= self.parameters[SOFT_LOWER[joint]])
+        return (
+            counts >= self.parameters[SOFT_UPPER[joint]]
+            if motion > 0
+            else counts <= self.parameters[SOFT_LOWER[joint]]
+        )

@@ -20,15 +20,21 @@ class Commands:
     def __init__(self, board: BoardState) -> None:
         self._board = board
         self.refused, self.last_refusal = 0, wire.Result.ACCEPTED
-        self.setpoint_sequence = None       # of the last accepted set point
+        self.setpoint_sequence = None  # of the last accepted set point
         self._nonce = None
         self._read_only = False
-        self._last = None                   # (id, sequence, result, value) of the last command
+        self._last = None  # (id, sequence, result, value) of the last command
         self._handlers = {
-            wire.Arm: self._arm, wire.Disarm: self._disarm, wire.Clear: self._clear,
-            wire.Home: self._home, wire.Zero: self._zero, wire.Param: self._param,
-            wire.ProfileLoad: self._load, wire.ProfileStart: self._play,
-            wire.Stream: self._stream}
+            wire.Arm: self._arm,
+            wire.Disarm: self._disarm,
+            wire.Clear: self._clear,
+            wire.Home: self._home,
+            wire.Zero: self._zero,
+            wire.Param: self._param,
+            wire.ProfileLoad: self._load,
+            wire.ProfileStart: self._play,
+            wire.Stream: self._stream,
+        }
 
     @property
     def session(self) -> int:
@@ -61,8 +67,11 @@ class Commands:
     def _hello(self, hello):
         board = self._board
         if self.session == wire.NO_SESSION or hello.nonce != self._nonce:
-            session = 1 + (board.identity.boot_id % 255 if self.session == wire.NO_SESSION
-                           else self.session % 255)
+            session = 1 + (
+                board.identity.boot_id % 255
+                if self.session == wire.NO_SESSION
+                else self.session % 255
+            )
             board.outbox.session, self._nonce = session, hello.nonce
             self._read_only = (hello.major, hello.schema_crc) != (wire.MAJOR, wire.SCHEMA_CRC)
             self._last = self.setpoint_sequence = None
@@ -104,15 +113,17 @@ class Commands:
 
     def _answer(self, frame, result, value):
         board = self._board
-        board.outbox.put(wire.Ack(frame.message.ID, result, frame.sequence, board.state,
-                                  board.faults, value))
+        board.outbox.put(
+            wire.Ack(frame.message.ID, result, frame.sequence, board.state, board.faults, value)
+        )
 
     def _take_setpoint(self, frame):
         setpoint, result = frame.message, None
         if not self._is_ours(frame):
             result = wire.Result.WRONG_SESSION
-        elif (self.setpoint_sequence is not None
-              and not _is_newer(frame.sequence, self.setpoint_sequence)):
+        elif self.setpoint_sequence is not None and not _is_newer(
+            frame.sequence, self.setpoint_sequence
+        ):
             result = wire.Result.OLD
         else:
             variant = DRIVE if setpoint.mode == wire.Mode.DRIVE else ALIVE
@@ -142,8 +153,10 @@ class Commands:
 
     def _is_within_limits(self, duty, step_rate):
         parameters = self._board.parameters
-        return (abs(round(duty * DUTY_ONE)) <= parameters[Parameter.DUTY_MAX]
-                and abs(step_rate) <= parameters[Parameter.STEP_RATE_MAX])
+        return (
+            abs(round(duty * DUTY_ONE)) <= parameters[Parameter.DUTY_MAX]
+            and abs(step_rate) <= parameters[Parameter.STEP_RATE_MAX]
+        )
 
     def _arm(self, _):
         self._board.arm()
@@ -193,19 +206,22 @@ class Commands:
             board.parameters[message.parameter] = message.value
             board.profile.clear()
             if message.parameter in REVERSED and message.value != before:
-                board.lose_homing(REVERSED.index(message.parameter))    # counts run the other way
+                board.lose_homing(REVERSED.index(message.parameter))  # counts run the other way
         return wire.Result.ACCEPTED, board.parameters[message.parameter]
 
     def _load(self, message):
         profile = self._board.profile
-        rows = message.segments[:max(0, min(SEGMENTS_PER_CHUNK, message.total - message.first))]
+        rows = message.segments[: max(0, min(SEGMENTS_PER_CHUNK, message.total - message.first))]
         invalid_field = None
         if message.first >= message.total:
             invalid_field = 0
         elif not 1 <= message.total <= PROFILE_CAPACITY:
             invalid_field = 1
-        elif not all(SEGMENT_TIMES[0] <= row.duration <= SEGMENT_TIMES[1]
-                     and self._is_within_limits(row.duty, row.step_rate) for row in rows):
+        elif not all(
+            SEGMENT_TIMES[0] <= row.duration <= SEGMENT_TIMES[1]
+            and self._is_within_limits(row.duty, row.step_rate)
+            for row in rows
+        ):
             invalid_field = 3
         if invalid_field is not None:
             profile.clear()

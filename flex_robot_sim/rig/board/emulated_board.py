@@ -26,9 +26,9 @@ class EmulatedBoard(BoardState):
         self.reader = FrameReader(from_board=False)
         self.commands = Commands(self)
         self.overruns = 0
-        self.longest_step = 0           # [us]
-        self._steps = 0                 # control steps since boot
-        self._steps_at_start = 0        # pulses at the start of the present control step
+        self.longest_step = 0  # [us]
+        self._steps = 0  # control steps since boot
+        self._steps_at_start = 0  # pulses at the start of the present control step
 
     def step(self, now: int, pins: Pins, data: bytes = b'', late: int = 0) -> Drive:
         """
@@ -42,7 +42,7 @@ class EmulatedBoard(BoardState):
         self._steps_at_start = self.steps
         self.sensors.read(pins)
         if self.state == State.BOOT:
-            self.reader.feed(data)              # frames are discarded during boot
+            self.reader.feed(data)  # frames are discarded during boot
             if self._steps >= SELF_TEST_STEPS:
                 self.state = State.DISARMED
                 self.report_event(EventKind.BOOT, int(self.identity.reset_cause))
@@ -65,8 +65,11 @@ class EmulatedBoard(BoardState):
         self.outbox.send_event(self.now)
         self._telemetry_phase += 1
         # not in the step that received STREAM
-        if (self._telemetry_divisor and self._telemetry_phase > 0
-                and (self._telemetry_phase - 1) % self._telemetry_divisor == 0):
+        if (
+            self._telemetry_divisor
+            and self._telemetry_phase > 0
+            and (self._telemetry_phase - 1) % self._telemetry_divisor == 0
+        ):
             self.outbox.put(self._telemetry())
         if self._steps % HEALTH_STEPS == 0:
             self.outbox.put(self._health())
@@ -74,14 +77,33 @@ class EmulatedBoard(BoardState):
     def _telemetry(self):
         senses = self.sensors
         return Telemetry(
-            self.now % WRAP, *senses.counts, *senses.adc, self._duty, self._steps_at_start,
-            self._ramp.rate, self.state, self.inputs, self.faults,
-            self.commands.setpoint_sequence or 0, min(max(senses.current, -32.7), 32.7))
+            self.now % WRAP,
+            *senses.counts,
+            *senses.adc,
+            self._duty,
+            self._steps_at_start,
+            self._ramp.rate,
+            self.state,
+            self.inputs,
+            self.faults,
+            self.commands.setpoint_sequence or 0,
+            min(max(senses.current, -32.7), 32.7),
+        )
 
     def _health(self):
         counts, commands = self.reader.counts, self.commands
         return Health(
-            self._steps * 1000 // CONTROL_RATE, counts.frames, counts.crc_errors,
-            counts.length_errors, counts.unknown_ids, 0, self.overruns, commands.refused,
-            commands.last_refusal, self.late_steps, self.longest_step, self.outbox.dropped,
-            self.outbox.lost_events)
+            self._steps * 1000 // CONTROL_RATE,
+            counts.frames,
+            counts.crc_errors,
+            counts.length_errors,
+            counts.unknown_ids,
+            0,
+            self.overruns,
+            commands.refused,
+            commands.last_refusal,
+            self.late_steps,
+            self.longest_step,
+            self.outbox.dropped,
+            self.outbox.lost_events,
+        )

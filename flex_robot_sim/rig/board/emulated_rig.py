@@ -13,9 +13,9 @@ from flex_robot_sim.rig.wire.ticks import WRAP
 
 STEP_US = round(STEP_TIME * 1e6)
 FIRMWARE = 0 << 16 | 1 << 8 | 0
-UID = b'flexsim-emul'               # 12 bytes, as the number of a processor
-HARDWARE_WATCHDOG = 0.05            # time-out of the reset of a hanging processor        [s]
-RECEIVE_BUFFER_SIZE = 4096          # [B]
+UID = b'flexsim-emul'  # 12 bytes, as the number of a processor
+HARDWARE_WATCHDOG = 0.05  # time-out of the reset of a hanging processor        [s]
+RECEIVE_BUFFER_SIZE = 4096  # [B]
 
 
 class EmulatedRig:
@@ -28,12 +28,12 @@ class EmulatedRig:
     def __init__(self, bench: Bench | None = None) -> None:
         """Power up."""
         self.bench = bench or Bench()
-        self.steps = 0                  # control steps since power-up
-        self.silent_until = 0           # step up to which the board is stalled
-        self.late = 0                   # delay of the start of control steps             [us]
-        self._clock, self._boot_id = 0, 1   # clock of the board at power-up [us]; of the boot
+        self.steps = 0  # control steps since power-up
+        self.silent_until = 0  # step up to which the board is stalled
+        self.late = 0  # delay of the start of control steps             [us]
+        self._clock, self._boot_id = 0, 1  # clock of the board at power-up [us]; of the boot
         self._line = SerialLine(RECEIVE_BUFFER_SIZE)
-        self._earlier_steps = 0         # pulses of earlier boots
+        self._earlier_steps = 0  # pulses of earlier boots
         self._drive = Drive()
         self._reset_step: int | None = None  # by the hardware watchdog
         self.board = self._boot(wire.ResetCause.POWER)
@@ -54,8 +54,12 @@ class EmulatedRig:
             if self.steps == self._reset_step:
                 self.reboot(wire.ResetCause.INDEPENDENT_WATCHDOG)
             return b''
-        drive = self.board.step(self._clock + self.steps * STEP_US, self.bench.read(),
-                                self._line.take(STEP_TIME), self.late)
+        drive = self.board.step(
+            self._clock + self.steps * STEP_US,
+            self.bench.read(),
+            self._line.take(STEP_TIME),
+            self.late,
+        )
         self._drive = drive._replace(steps=self._earlier_steps + drive.steps)
         self.bench.advance(self._drive, STEP_TIME)
         return self.board.take(STEP_TIME)
@@ -85,14 +89,27 @@ class EmulatedRig:
 
     def _boot(self, cause):
         parts = self.bench.parts
-        return EmulatedBoard(wire.HelloAck(
-            wire.MAJOR, wire.MINOR, wire.SCHEMA_CRC, 0, self._boot_id, UID, FIRMWARE,
-            wire.BackEnd.PYTHON, cause, parts.encoder_counts, parts.steps_per_turn,
-            round(1 / STEP_TIME)))
+        return EmulatedBoard(
+            wire.HelloAck(
+                wire.MAJOR,
+                wire.MINOR,
+                wire.SCHEMA_CRC,
+                0,
+                self._boot_id,
+                UID,
+                FIRMWARE,
+                wire.BackEnd.PYTHON,
+                cause,
+                parts.encoder_counts,
+                parts.steps_per_turn,
+                round(1 / STEP_TIME),
+            )
+        )
 
 
-def rig_of(robot: str | Path = 'rig', seed: int = 0,
-           parts: BenchParts | None = None) -> EmulatedRig:
+def rig_of(
+    robot: str | Path = 'rig', seed: int = 0, parts: BenchParts | None = None
+) -> EmulatedRig:
     """Return an EmulatedRig whose bench carries this robot, with noise of this seed."""
     return EmulatedRig(Bench(load(robot), parts, seed))
 

@@ -30,8 +30,8 @@ from flex_robot_sim.rig.wire.faults import BadWire
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-MAX_CATCH_UP_TIME = 0.005   # longest delay that is made up for: one set-point period   [s]
-HOST_BYTES = int(BYTES_PER_SECOND * STEP_TIME)      # sent by a host in one step, at most
+MAX_CATCH_UP_TIME = 0.005  # longest delay that is made up for: one set-point period   [s]
+HOST_BYTES = int(BYTES_PER_SECOND * STEP_TIME)  # sent by a host in one step, at most
 
 
 AnyAnswer = TypeVar('AnyAnswer')
@@ -40,8 +40,13 @@ AnyAnswer = TypeVar('AnyAnswer')
 class Emulator:
     """Emulated rig behind a pseudo terminal; `with` starts and stops its thread."""
 
-    def __init__(self, link: str | Path | None = None, rig: EmulatedRig | None = None,
-                 faults: Iterable[str] = (), seed: int = 0) -> None:
+    def __init__(
+        self,
+        link: str | Path | None = None,
+        rig: EmulatedRig | None = None,
+        faults: Iterable[str] = (),
+        seed: int = 0,
+    ) -> None:
         """
         Prepare the rig and its port.
 
@@ -53,13 +58,14 @@ class Emulator:
         self.rig = rig or rig_of(seed=seed)
         self.port = PtyPort(link)
         self.wires = self.to_board, self.to_host = BadWire(seed + 1), BadWire(seed + 2)
-        self.flood = 0.0            # random bytes that also reach the board            [1/s]
-        self.pause_count = 0        # pauses of a delayed process
-        self.lost_time = 0.0        # total time of these pauses                        [s]
+        self.flood = 0.0  # random bytes that also reach the board            [1/s]
+        self.pause_count = 0  # pauses of a delayed process
+        self.lost_time = 0.0  # total time of these pauses                        [s]
         self._random = np.random.default_rng(seed)
         self._pending_faults = planned
         self._calls: queue.SimpleQueue[tuple[Callable[[EmulatedRig], Any], Any]] = (
-            queue.SimpleQueue())
+            queue.SimpleQueue()
+        )
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: FlexRobotSimError | None = None
@@ -83,7 +89,7 @@ class Emulator:
         try:
             self.close()
         except FlexRobotSimError:
-            if kind is None:            # do not hide an earlier exception
+            if kind is None:  # do not hide an earlier exception
                 raise
 
     def close(self) -> None:
@@ -173,7 +179,7 @@ class Emulator:
                 return
             try:
                 answer.put((function(self.rig), None))
-            except Exception as error:      # raised again in the calling thread
+            except Exception as error:  # raised again in the calling thread
                 answer.put((None, error))
 
     def _apply_due_faults(self):
@@ -182,7 +188,8 @@ class Emulator:
         now = self.rig.time
         due = [planned for planned in self._pending_faults if planned.time <= now]
         if due:
-            self._pending_faults = [planned for planned in self._pending_faults
-                                    if planned.time > now]
+            self._pending_faults = [
+                planned for planned in self._pending_faults if planned.time > now
+            ]
             for planned in due:
                 EMULATOR_FAULTS[planned.name].apply(self, planned.value)

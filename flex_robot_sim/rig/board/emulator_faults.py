@@ -14,31 +14,35 @@ from flex_robot_sim.rig.board.emulated_rig import near_wrap
 from flex_robot_sim.rig.wire.faults import WireFaults
 from flex_robot_sim.util.exceptions import UsageError
 
-ENCODER_JUMP = 1000         # [counts]
-DEFAULT_LATENESS = 0.01     # [s]
-MAX_PUSH_FORCE = 200.0      # above some 400 N the model of the strip is not valid [N]
-MAX_VALUE = 1e9             # of any fault, in its unit
+ENCODER_JUMP = 1000  # [counts]
+DEFAULT_LATENESS = 0.01  # [s]
+MAX_PUSH_FORCE = 200.0  # above some 400 N the model of the strip is not valid [N]
+MAX_VALUE = 1e9  # of any fault, in its unit
 JOINTS = {'slide': SLIDE, 'turn': TURN}
 SENSORS = {'root': 0, 'tip': 1}
-ENDS = {'slide-': ('closed_lower', SLIDE), 'slide+': ('closed_upper', SLIDE),
-        'turn-': ('closed_lower', TURN), 'turn+': ('closed_upper', TURN)}
+ENDS = {
+    'slide-': ('closed_lower', SLIDE),
+    'slide+': ('closed_upper', SLIDE),
+    'turn-': ('closed_lower', TURN),
+    'turn+': ('closed_upper', TURN),
+}
 
 
 class FaultSpec(NamedTuple):
     """Definition of a fault: help text, kind of value, and effect."""
 
     about: str
-    kind: Any               # float, a dict of choices, or None: takes no value
-    default: Any            # of the value; None: a value is required
-    apply: Callable[[Any, Any], object]     # function(emulator, value)
-    least: float = -math.inf    # bounds of a number
+    kind: Any  # float, a dict of choices, or None: takes no value
+    default: Any  # of the value; None: a value is required
+    apply: Callable[[Any, Any], object]  # function(emulator, value)
+    least: float = -math.inf  # bounds of a number
     most: float = math.inf
 
 
 class PlannedFault(NamedTuple):
     """A scheduled fault."""
 
-    time: float             # since power-up                                            [s]
+    time: float  # since power-up                                            [s]
     name: str
     value: Any
 
@@ -87,6 +91,7 @@ def _wire(name):
     def apply(emulator, value):
         for wire in emulator.wires:
             wire.faults = replace(wire.faults, **{name: value})
+
     return apply
 
 

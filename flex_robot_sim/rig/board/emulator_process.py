@@ -20,8 +20,8 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.interpreter import run_module
 
-READY_PREFIX = 'port '          # before the name of the port, on standard output
-LOST_TIME_PREFIX = 'lost '      # before the lost time, at the end
+READY_PREFIX = 'port '  # before the name of the port, on standard output
+LOST_TIME_PREFIX = 'lost '  # before the lost time, at the end
 
 
 class EmulatorProcess:
@@ -33,9 +33,17 @@ class EmulatorProcess:
 
         :param faults: as in `emulator_faults`; robot: file of the bench, or a shipped one.
         """
-        self._process = cast(Any, subprocess.Popen(     # pipes are not None
-            run_module(__name__, robot, *faults), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True))
+        self._process = cast(
+            Any,
+            subprocess.Popen(  # pipes are not None
+                run_module(__name__, robot, *faults),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            ),
+        )
         self.port = ''
         self.lost_time = 0.0
         """Total time of pauses on a busy computer, available after `close` [s]."""
@@ -48,7 +56,7 @@ class EmulatorProcess:
             _, stderr_text = self._process.communicate()
             last = stderr_text.strip().splitlines()[-1:] or [f'code {self._process.returncode}']
             raise RigError(f'the emulator has not started: {last[0]}')
-        self.port = line[len(READY_PREFIX):].strip()
+        self.port = line[len(READY_PREFIX) :].strip()
 
     @property
     def is_running(self) -> bool:
@@ -61,18 +69,18 @@ class EmulatorProcess:
             self._process.stdin.close()
         try:
             self._process.wait(5.0)
-        except subprocess.TimeoutExpired:       # on an overloaded computer
+        except subprocess.TimeoutExpired:  # on an overloaded computer
             self._process.kill()
             self._process.wait()
-        if self.port:       # the process removes its files itself, unless it was killed
-            with contextlib.suppress(OSError):      # remove these files only
+        if self.port:  # the process removes its files itself, unless it was killed
+            with contextlib.suppress(OSError):  # remove these files only
                 Path(self.port).unlink(missing_ok=True)
                 Path(f'{self.port}.lock').unlink(missing_ok=True)
                 Path(self.port).parent.rmdir()
         if not self._process.stdout.closed:
             for line in self._process.stdout:
                 if line.startswith(LOST_TIME_PREFIX):
-                    self.lost_time = float(line[len(LOST_TIME_PREFIX):])
+                    self.lost_time = float(line[len(LOST_TIME_PREFIX) :])
         self._process.stdout.close()
         self._process.stderr.close()
 
@@ -89,7 +97,7 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix='flex_robot_sim-') as folder:
         try:
             rig = rig_of(robot)
-            rig.step()                  # compiles before a host connects
+            rig.step()  # compiles before a host connects
             emulator = Emulator(Path(folder) / 'rig', rig, faults)
         except FlexRobotSimError as error:
             print(error, file=sys.stderr)

@@ -14,11 +14,8 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.share import share_folder
 
 COMPILER = 'arm-none-eabi-gcc'
-TOOLS = {
-    'make': 'make',
-    COMPILER: 'gcc-arm-none-eabi',
-}
-ELF_MAGIC = b'\x7fELF\x01\x01'          # 32 bits, little-endian
+TOOLS = {'make': 'make', COMPILER: 'gcc-arm-none-eabi'}
+ELF_MAGIC = b'\x7fELF\x01\x01'  # 32 bits, little-endian
 SYMBOL_TABLE = 2
 
 
@@ -32,8 +29,10 @@ def missing_tools(tools: Mapping[str, str]) -> str:
     if not packages:
         return ''
     missing = ', '.join(tool for tool in tools if not shutil.which(tool))
-    return (f'{missing} cannot be found. Install it (Debian, Ubuntu: '
-            f'sudo apt install --no-install-recommends {" ".join(packages)}).')
+    return (
+        f'{missing} cannot be found. Install it (Debian, Ubuntu: '
+        f'sudo apt install --no-install-recommends {" ".join(packages)}).'
+    )
 
 
 def build(target: str = 'emulation', sources: Path | None = None) -> Path:
@@ -48,12 +47,17 @@ def build(target: str = 'emulation', sources: Path | None = None) -> Path:
     sources = Path(sources or share_folder() / 'firmware')
     folder = _build_folder(sources)
     with _locked(folder / '.lock'):
-        result = subprocess.run(['make', '-s', '-C', sources, target, f'BUILD={folder}'],
-                                capture_output=True, text=True, check=False,
-                                stdin=subprocess.DEVNULL)
+        result = subprocess.run(
+            ['make', '-s', '-C', sources, target, f'BUILD={folder}'],
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     if result.returncode:
-        make_output = (result.stderr.strip() or result.stdout.strip()
-                       or 'make said nothing').splitlines()
+        make_output = (
+            result.stderr.strip() or result.stdout.strip() or 'make said nothing'
+        ).splitlines()
         problem = next((line for line in make_output if 'error' in line.lower()), make_output[-1])
         raise RigError(f'the firmware in {sources} cannot be built: {problem.strip()}')
     return folder / f'{target}.elf'
@@ -65,15 +69,17 @@ def symbol_address(path: str | Path, name: str) -> int:
     try:
         return _symbols(data)[name]
     except (KeyError, struct.error, ValueError) as error:
-        raise RigError(f'{path} is no firmware for the emulation: it has no symbol {name}. '
-                       'Build it with `make -C firmware emulation`.') from error
+        raise RigError(
+            f'{path} is no firmware for the emulation: it has no symbol {name}. '
+            'Build it with `make -C firmware emulation`.'
+        ) from error
 
 
 def _symbols(data):
     """{name: value} of all symbols (ELF specification 1.2, figures 1-3, 1-8 and 1-15)."""
     if data[:6] != ELF_MAGIC:
         raise ValueError('not an ELF file of 32 bits')
-    table, = struct.unpack_from('<I', data, 32)
+    (table,) = struct.unpack_from('<I', data, 32)
     size, count = struct.unpack_from('<HH', data, 46)
     sections = [struct.unpack_from('<10I', data, table + k * size) for k in range(count)]
     values = {}
@@ -83,7 +89,7 @@ def _symbols(data):
             for at in range(offset, offset + length, 16):
                 name, value = struct.unpack_from('<II', data, at)
                 end = data.index(b'\0', names + name)
-                values[data[names + name:end].decode()] = value
+                values[data[names + name : end].decode()] = value
     return values
 
 
@@ -96,8 +102,9 @@ def _build_folder(sources):
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RigError(f'{folder} cannot be made: {error.strerror}. '
-                       'Make it writable, or set XDG_CACHE_HOME.') from error
+        raise RigError(
+            f'{folder} cannot be made: {error.strerror}. Make it writable, or set XDG_CACHE_HOME.'
+        ) from error
     return folder
 
 

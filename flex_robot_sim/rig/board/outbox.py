@@ -9,8 +9,8 @@ from flex_robot_sim.rig.wire.protocol import Event, Health, Telemetry
 from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, EventKind, Fault, State
 
-BUFFER_SIZE = 1024                  # of the transmitter; further frames are dropped     [B]
-RESERVED_SIZE = 512                 # of it for answers and events                       [B]
+BUFFER_SIZE = 1024  # of the transmitter; further frames are dropped     [B]
+RESERVED_SIZE = 512  # of it for answers and events                       [B]
 EVENT_REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0] * 1000
 EVENT_CAPACITY = CONSTANTS['EVENT_CAPACITY'][0]
 
@@ -22,7 +22,7 @@ class Outbox:
         self.session = 0
         self.dropped = 0
         self.lost_events = 0
-        self.sequence = 0               # of the next frame
+        self.sequence = 0  # of the next frame
         self._line = SerialLine(BUFFER_SIZE)
         self._events: deque[Event] = deque()
         self._next_event_number = 0
@@ -38,8 +38,9 @@ class Outbox:
         self.sequence = (self.sequence + 1) & 0xFFFF
         return True
 
-    def add_event(self, time: int, kind: EventKind, state: State, faults: Fault,
-                  detail: int) -> None:
+    def add_event(
+        self, time: int, kind: EventKind, state: State, faults: Fault, detail: int
+    ) -> None:
         """Queue an event at `time` [us]; without room it is lost and counted."""
         number = self._next_event_number
         self._next_event_number = (number + 1) & 0xFFFF

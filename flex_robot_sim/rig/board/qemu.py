@@ -28,8 +28,8 @@ from flex_robot_sim.util.exceptions import UsageError
 
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
-MACHINE = 'netduinoplus2'           # an STM32F405
-ANSWER_TIMEOUT = 20.0               # for one step, or for a boot                       [s]
+MACHINE = 'netduinoplus2'  # an STM32F405
+ANSWER_TIMEOUT = 20.0  # for one step, or for a boot                       [s]
 BOOT_FAILURE = 'does not boot'
 
 # firmware/hal/emulation/mailbox.h; test/rig/board/test_qemu.py compares the two
@@ -40,8 +40,8 @@ HEAD = struct.Struct('<4xI24s24s')  # mode, pipes
 # time, bytes, faults, cause, boot; encoders, ADC, current, inputs
 WORLD = struct.Struct('<5I2i2IiI')
 WORD = struct.Struct('<I')
-OUT = struct.Struct('<4I3i')        # bytes, boots, cause, enabled; duty, step rate, steps
-TO_HOST, FROM_HOST = 2048, 4096     # bytes that one step can move
+OUT = struct.Struct('<4I3i')  # bytes, boots, cause, enabled; duty, step rate, steps
+TO_HOST, FROM_HOST = 2048, 4096  # bytes that one step can move
 WORLD_AT = HEAD.size
 RECEIVED_AT = WORLD_AT + 4
 PINS_AT = WORLD_AT + 20
@@ -77,20 +77,20 @@ def _realtime_priority():
 class World(NamedTuple):
     """Inputs at the pins of the processor."""
 
-    encoders: tuple[int, int] = (0, 0)      # since power-up                        [counts]
-    adc: tuple[int, int] = (32760, 32760)   # sums of ADC_CONVERSIONS conversions   [counts]
-    current: float = 0.0            # of the DC motor                               [A]
-    inputs: int = 0                 # protocol.Input: switches and button
+    encoders: tuple[int, int] = (0, 0)  # since power-up                        [counts]
+    adc: tuple[int, int] = (32760, 32760)  # sums of ADC_CONVERSIONS conversions   [counts]
+    current: float = 0.0  # of the DC motor                               [A]
+    inputs: int = 0  # protocol.Input: switches and button
 
 
 class Outputs(NamedTuple):
     """Outputs of the firmware at its pins."""
 
-    duty: int                       # of the bridge                                 [1/DUTY_ONE]
-    step_rate: int                  # of the pulses                                 [1e-3 steps/s]
-    steps: int                      # pulses sent since boot
-    bridge: bool                    # on: motor voltage by duty; off: no current
-    stepper: bool                   # the driver holds the rotor
+    duty: int  # of the bridge                                 [1/DUTY_ONE]
+    step_rate: int  # of the pulses                                 [1e-3 steps/s]
+    steps: int  # pulses sent since boot
+    bridge: bool  # on: motor voltage by duty; off: no current
+    stepper: bool  # the driver holds the rotor
 
 
 def _ring_pieces(at, data):
@@ -106,8 +106,14 @@ class QemuMachine:
     QEMU ends with this process, however that ends.
     """
 
-    def __init__(self, image: str | Path | None = None, lockstep: bool = True, boot_id: int = 1,
-                 clock: int = 0, world: World | None = None) -> None:
+    def __init__(
+        self,
+        image: str | Path | None = None,
+        lockstep: bool = True,
+        boot_id: int = 1,
+        clock: int = 0,
+        world: World | None = None,
+    ) -> None:
         """
         Power up.
 
@@ -119,7 +125,7 @@ class QemuMachine:
             raise RigError(problem)
         image = build() if image is None else image
         self._mailbox = symbol_address(image, 'mailbox')
-        self.outputs: Any = None    # Outputs, after the first step
+        self.outputs: Any = None  # Outputs, after the first step
         self.boots = 0
         self._boot_id, self._world = boot_id, world or World()
         self._received, self._qtest_lock = 0, threading.Lock()
@@ -127,8 +133,10 @@ class QemuMachine:
             self._start(str(image))
         try:
             head = HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, *self._pipes)
-            self._ask(self._writing(0, head + self._packed_world(clock) + bytes(OUT.size))
-                      + self._writing(0, WORD.pack(START)))
+            self._ask(
+                self._writing(0, head + self._packed_world(clock) + bytes(OUT.size))
+                + self._writing(0, WORD.pack(START))
+            )
             if lockstep:
                 self._answer(BOOT_FAILURE)
             else:
@@ -165,7 +173,7 @@ class QemuMachine:
     def set_world(self, world: World) -> None:
         """Set the inputs at the pins; real time only."""
         self._world = world
-        self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
+        self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT :]))
 
     def read_outputs(self) -> Outputs:
         """Return the present Outputs; real time only (in lockstep, see `outputs`)."""
@@ -211,22 +219,55 @@ class QemuMachine:
         child_ends = [qtest.detach(), to_read, to_write]
         numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in child_ends]
         self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[1:]]
-        command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
-                   '-monitor', 'none', '-serial', 'none', '-no-user-config',
-                   '-chardev', f'socket,id=qtest,fd={numbers[0]}', '-qtest', 'chardev:qtest',
-                   '-qtest-log', 'none', '-semihosting-config', 'enable=on,target=native']
+        command = [
+            PROGRAM,
+            '-M',
+            MACHINE,
+            '-accel',
+            'tcg',
+            '-kernel',
+            image,
+            '-display',
+            'none',
+            '-monitor',
+            'none',
+            '-serial',
+            'none',
+            '-no-user-config',
+            '-chardev',
+            f'socket,id=qtest,fd={numbers[0]}',
+            '-qtest',
+            'chardev:qtest',
+            '-qtest-log',
+            'none',
+            '-semihosting-config',
+            'enable=on,target=native',
+        ]
         # own process session: Ctrl-C goes to the host only, which disarms before it ends
         self._process = subprocess.Popen(
-            ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-            pass_fds=numbers)
+            ['sh', '-c', SUPERVISOR, 'sh', *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=numbers,
+        )
         for end in (*child_ends, *numbers):
             os.close(end)
 
     def _packed_world(self, clock, received=0, faults=0, cause=0):
         world = self._world
-        return WORLD.pack(clock % WRAP, received, faults, cause, self._boot_id, *world.encoders,
-                          *world.adc, round(world.current * 1000), world.inputs)
+        return WORLD.pack(
+            clock % WRAP,
+            received,
+            faults,
+            cause,
+            self._boot_id,
+            *world.encoders,
+            *world.adc,
+            round(world.current * 1000),
+            world.inputs,
+        )
 
     def _exchange(self, world, clock, data=b'', faults=0, cause=0):
         if len(data) > FROM_HOST:
@@ -248,8 +289,8 @@ class QemuMachine:
                     raise ConnectionError
                 data += piece
                 if len(data) >= OUT.size:
-                    size = OUT.size + self._take(data[:OUT.size])
-        return data[OUT.size:]
+                    size = OUT.size + self._take(data[: OUT.size])
+        return data[OUT.size :]
 
     def _take(self, out):
         """Update outputs and boot count; return the number of bytes to the host."""
@@ -283,7 +324,7 @@ class QemuMachine:
                 data += piece
         answers = data.split(b'\n')[:-1]
         assert len(answers) == count and all(answer.startswith(b'OK') for answer in answers)
-        return [bytes.fromhex(answer[5:].decode()) for answer in answers]     # OK 0x...
+        return [bytes.fromhex(answer[5:].decode()) for answer in answers]  # OK 0x...
 
     @contextlib.contextmanager
     def _named_errors(self):

@@ -10,7 +10,7 @@ from flex_robot_sim.rig.board.qemu import QemuMachine
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
 
-MAX_PIECE_SIZE = 256                # per write to the board                            [B]
+MAX_PIECE_SIZE = 256  # per write to the board                            [B]
 
 
 class QemuPort:
@@ -20,8 +20,7 @@ class QemuPort:
     Unread bytes are discarded, because a full pipe would block QEMU.
     """
 
-    def __init__(self, link: str | Path | None = None,
-                 image: str | Path | None = None) -> None:
+    def __init__(self, link: str | Path | None = None, image: str | Path | None = None) -> None:
         """Power up behind `link`; default: the name that `serial_port:=emulator` opens."""
         self.port = PtyPort(link)
         self._has_ended = threading.Event()
@@ -30,8 +29,10 @@ class QemuPort:
         except BaseException:
             self.port.close()
             raise
-        self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
-                         for work in (self._to_host, self._to_board)]
+        self._threads = [
+            threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
+            for work in (self._to_host, self._to_board)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -61,11 +62,11 @@ class QemuPort:
 
     def _to_board(self):
         """Pass bytes to the board, at most at the rate of its line."""
-        with contextlib.suppress(RigError):     # QEMU has ended
+        with contextlib.suppress(RigError):  # QEMU has ended
             while not self._has_ended.is_set():
                 if self.port.wait(0.05):
                     data = self.port.read()
                     for at in range(0, len(data), MAX_PIECE_SIZE):
-                        piece = data[at:at + MAX_PIECE_SIZE]
+                        piece = data[at : at + MAX_PIECE_SIZE]
                         self.machine.receive(piece)
                         time.sleep(len(piece) / BYTES_PER_SECOND)

@@ -18,7 +18,7 @@ class QemuRig:
     def __init__(self, bench: Bench | None = None, image: str | Path | None = None) -> None:
         """Power up; `image` is an ELF file of the firmware, built if it is not given."""
         self.bench = bench or Bench()
-        self.steps = 0                  # control steps since power-up
+        self.steps = 0  # control steps since power-up
         self._clock, self._boot_id = 0, 1
         self._line = SerialLine(RECEIVE_BUFFER_SIZE)
         self._earlier_steps = 0  # pulses of earlier boots
@@ -28,11 +28,14 @@ class QemuRig:
         """Run one control step: take bytes from the host, return bytes to the host."""
         self._line.put(data)
         self.steps += 1
-        out = self._machine.step(self._world(), self._clock + self.steps * STEP_US,
-                                 self._line.take(STEP_TIME))
+        out = self._machine.step(
+            self._world(), self._clock + self.steps * STEP_US, self._line.take(STEP_TIME)
+        )
         duty, rate, steps, bridge, stepper = self._machine.outputs
-        self.bench.advance(Drive(duty / DUTY_ONE, bridge, self._earlier_steps + steps, rate / 1000,
-                                 stepper), STEP_TIME)
+        self.bench.advance(
+            Drive(duty / DUTY_ONE, bridge, self._earlier_steps + steps, rate / 1000, stepper),
+            STEP_TIME,
+        )
         return out
 
     def set_clock(self, clock: int) -> None:

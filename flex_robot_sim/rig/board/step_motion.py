@@ -10,8 +10,8 @@ class StepRamp:
     """Pulse generator of the stepper with limited acceleration."""
 
     def __init__(self) -> None:
-        self.rate = 0.0             # now                                       [steps/s]
-        self._ramp_position = 0.0   # of the ramp, whole steps are pulses       [steps]
+        self.rate = 0.0  # now                                       [steps/s]
+        self._ramp_position = 0.0  # of the ramp, whole steps are pulses       [steps]
 
     @property
     def steps(self) -> int:
@@ -29,8 +29,9 @@ class StepRamp:
         self.rate = min(max(target, before - change), before + change)
         reached = abs(self.rate - before) / acceleration
         # on the ramp until `reached`, then at constant rate
-        self._ramp_position += (0.5 * (before + self.rate) * reached
-                                + self.rate * (duration - reached))
+        self._ramp_position += 0.5 * (before + self.rate) * reached + self.rate * (
+            duration - reached
+        )
 
     def stop(self) -> None:
         """Send no further pulse."""
@@ -63,12 +64,16 @@ class ProfileStore:
         """
         if chunk.first == 0:
             self._segments, self._total, self._crc = [], chunk.total, chunk.crc
-        is_consistent = (chunk.first == self.segment_count and chunk.total == self._total
-                         and chunk.crc == self._crc)
+        is_consistent = (
+            chunk.first == self.segment_count
+            and chunk.total == self._total
+            and chunk.crc == self._crc
+        )
         if is_consistent:
             self._segments += rows
-            is_consistent = (self.segment_count < self._total
-                             or profile_crc(self._segments) == self._crc)
+            is_consistent = (
+                self.segment_count < self._total or profile_crc(self._segments) == self._crc
+            )
         if not is_consistent:
             self.clear()
         return is_consistent

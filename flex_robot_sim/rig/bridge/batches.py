@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-MAX_QUEUED_ITEMS = 4096     # beyond it the oldest items are dropped
+MAX_QUEUED_ITEMS = 4096  # beyond it the oldest items are dropped
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class Batches:
         :param handle: called with a list of items, oldest first.
         """
         self._has_failed = False
-        self.lost = 0               # items dropped from a full queue
+        self.lost = 0  # items dropped from a full queue
         self.period = period
         self._handle = handle
         self._items: deque[Any] = deque()
@@ -61,7 +61,7 @@ class Batches:
             return
         try:
             self._handle(items)
-        except Exception:           # an error in the handler must not stop the link
+        except Exception:  # an error in the handler must not stop the link
             if not self._has_failed:
                 log.exception('%s failed; later failures are not shown', self._thread.name)
             self._has_failed = True

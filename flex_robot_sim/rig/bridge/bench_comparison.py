@@ -23,8 +23,8 @@ from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
-STEADY_STATE_SHARE = 0.1    # the steady state is the mean over this last share of a run
-MIN_RANGE = 1e-9            # below it a quantity counts as constant
+STEADY_STATE_SHARE = 0.1  # the steady state is the mean over this last share of a run
+MIN_RANGE = 1e-9  # below it a quantity counts as constant
 
 
 class BenchQuantity(NamedTuple):
@@ -32,8 +32,8 @@ class BenchQuantity(NamedTuple):
 
     name: str
     unit: str
-    bench: np.ndarray           # (k,)
-    simulation: np.ndarray      # (k,)
+    bench: np.ndarray  # (k,)
+    simulation: np.ndarray  # (k,)
 
     @property
     def difference(self) -> np.ndarray:
@@ -49,26 +49,33 @@ class BenchQuantity(NamedTuple):
         # within runs only: between them, a new origin or a hand may have moved the joint
         span = float(np.max([np.ptp(self.bench[run]) for run in runs]))
         rms = float(np.sqrt(np.mean(self.difference**2)))
-        ends = [self.difference[run.stop - max(1, round(STEADY_STATE_SHARE
-                                                        * (run.stop - run.start))):run.stop]
-                for run in runs]
+        ends = [
+            self.difference[
+                run.stop - max(1, round(STEADY_STATE_SHARE * (run.stop - run.start))) : run.stop
+            ]
+            for run in runs
+        ]
         steady = float(np.mean([abs(end.mean()) for end in ends]))
         share = 100.0 / span if span > MIN_RANGE else np.nan
-        return {'range': span, 'rms_difference': rms,
-                'largest_difference': float(np.abs(self.difference).max()),
-                'rms_percent': rms * share, 'steady_percent': steady * share}
+        return {
+            'range': span,
+            'rms_difference': rms,
+            'largest_difference': float(np.abs(self.difference).max()),
+            'rms_percent': rms * share,
+            'steady_percent': steady * share,
+        }
 
 
 @summarized
 class BenchComparison(NamedTuple):
     """A whole experiment, reduced to the rows with the motors on."""
 
-    time: np.ndarray            # since the motors were first switched on [s], (k,)
-    duty: np.ndarray            # of the DC motor, (k,)
-    step_rate: np.ndarray       # of the stepper [steps/s], (k,)
-    runs: tuple[slice, ...]     # from switching on to off, or to a gap
+    time: np.ndarray  # since the motors were first switched on [s], (k,)
+    duty: np.ndarray  # of the DC motor, (k,)
+    step_rate: np.ndarray  # of the stepper [steps/s], (k,)
+    runs: tuple[slice, ...]  # from switching on to off, or to a gap
     quantities: tuple[BenchQuantity, ...]
-    missing: float              # gaps of the log while the motors were on [s]
+    missing: float  # gaps of the log while the motors were on [s]
 
 
 def compare(experiment: Experiment, estimator: str = 'least_squares') -> BenchComparison:
@@ -89,22 +96,45 @@ def compare(experiment: Experiment, estimator: str = 'least_squares') -> BenchCo
         residual = twin.take(state, shape)
         message = state.reading.message
         if is_on and residual is not None:
-            rows.append((time, message.duty, message.step_rate, *state.position,
-                         *shape.curvature, shape.tip[1], *residual.position,
-                         *residual.curvature, residual.tip))
+            rows.append(
+                (
+                    time,
+                    message.duty,
+                    message.step_rate,
+                    *state.position,
+                    *shape.curvature,
+                    shape.tip[1],
+                    *residual.position,
+                    *residual.curvature,
+                    residual.tip,
+                )
+            )
     if len(rows) < 2 <= moving_count:
-        raise UsageError('the flex sensors do not determine the shape of the link at any time at '
-                         'which the motors were on. Mend the sensor, or take --estimator kalman.')
+        raise UsageError(
+            'the flex sensors do not determine the shape of the link at any time at '
+            'which the motors were on. Mend the sensor, or take --estimator kalman.'
+        )
     if len(rows) < 2:
         raise UsageError('the motors were never on in this log: there is nothing to compare.')
     table = np.array(rows)
-    names = [*zip(arm.joint_names, ('m', 'rad')), *((name, '1/m') for name in shapes.sensors),
-             (f'{shapes.link}/tip_deflection', 'm')]
+    names = [
+        *zip(arm.joint_names, ('m', 'rad')),
+        *((name, '1/m') for name in shapes.sensors),
+        (f'{shapes.link}/tip_deflection', 'm'),
+    ]
     bench, residual = np.split(table[:, 3:], 2, axis=1)
-    quantities = tuple(BenchQuantity(name, unit, measured, measured - difference)
-                       for (name, unit), measured, difference in zip(names, bench.T, residual.T))
-    return BenchComparison(table[:, 0] - table[0, 0], table[:, 1], table[:, 2],
-                           _runs(table[:, 0]), quantities, missing)
+    quantities = tuple(
+        BenchQuantity(name, unit, measured, measured - difference)
+        for (name, unit), measured, difference in zip(names, bench.T, residual.T)
+    )
+    return BenchComparison(
+        table[:, 0] - table[0, 0],
+        table[:, 1],
+        table[:, 2],
+        _runs(table[:, 0]),
+        quantities,
+        missing,
+    )
 
 
 def states_of(experiment: Experiment) -> Iterator[RigState]:
@@ -117,8 +147,9 @@ def states_of(experiment: Experiment) -> Iterator[RigState]:
         effort = 0.0, 0.0
         if message.state in MOVING:
             effort = drives.force(message.duty, tracker.velocity[SLIDE]), 0.0
-        yield RigState(reading, duration, tracker.has_restarted, tracker.position,
-                       tracker.velocity, effort)
+        yield RigState(
+            reading, duration, tracker.has_restarted, tracker.position, tracker.velocity, effort
+        )
 
 
 def _runs(times):
@@ -131,15 +162,22 @@ def _runs(times):
 
 def summary(comparison: BenchComparison) -> dict[str, Any]:
     """Return the output of `flexsim rig compare`, fit for JSON: nan becomes None."""
+
     def plain(value):
         return value if np.isfinite(value) else None
+
     return {
         'duration_s': float(sum(np.ptp(comparison.time[run]) for run in comparison.runs)),
         'readings': len(comparison.time),
         'runs': len(comparison.runs),
         'missing_s': comparison.missing,
         'quantities': {
-            quantity.name: {'unit': quantity.unit, **{
-                name: plain(value) for name, value in quantity.figures(comparison.runs).items()}}
-            for quantity in comparison.quantities},
+            quantity.name: {
+                'unit': quantity.unit,
+                **{
+                    name: plain(value) for name, value in quantity.figures(comparison.runs).items()
+                },
+            }
+            for quantity in comparison.quantities
+        },
     }

@@ -51,11 +51,11 @@ from flex_robot_sim.rig.wire.vocabulary import (
 from flex_robot_sim.util.exceptions import CommandError, SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
-ORIGIN_PAUSE = 0.15         # without states after `zero`, until velocities have settled        [s]
-MIN_REST_TIME = 0.2         # at one position, for a joint to count as at rest; board clock     [s]
-REST_TIMEOUT = 3.0          # for a disarmed arm to come to rest; board clock                   [s]
+ORIGIN_PAUSE = 0.15  # without states after `zero`, until velocities have settled        [s]
+MIN_REST_TIME = 0.2  # at one position, for a joint to count as at rest; board clock     [s]
+REST_TIMEOUT = 3.0  # for a disarmed arm to come to rest; board clock                   [s]
 REST_TIMEOUT_WALL_CLOCK = 10.0  # the same by the host's clock, for a delayed emulator          [s]
-ARMED_TIMEOUT = 0.1         # for telemetry to report ARMED after the answer of the board       [s]
+ARMED_TIMEOUT = 0.1  # for telemetry to report ARMED after the answer of the board       [s]
 MAX_EVENTS = 100
 ZERO_EFFORT = 0.0, 0.0
 HOMED = Input.SLIDE_HOMED, Input.TURN_HOMED
@@ -65,45 +65,63 @@ HOMED = Input.SLIDE_HOMED, Input.TURN_HOMED
 class BridgeSettings(Settings):
     """Settings of the bridge between arm commands and the bench."""
 
-    serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
-                                           'emulator: an emulated bench of its own')
-    emulator_faults: tuple = setting((), 'what goes wrong on the emulator, NAME=VALUE@SECONDS',
-                                     of=str)
+    serial_port: str = setting(
+        'emulator',
+        'device, symlink or socket://host:port of the board; '
+        'emulator: an emulated bench of its own',
+    )
+    emulator_faults: tuple = setting(
+        (), 'what goes wrong on the emulator, NAME=VALUE@SECONDS', of=str
+    )
     calibration_file: str = setting('', 'YAML file of flexsim rig calibrate; empty: data sheets')
-    board_parameters: tuple = setting((), 'NAME=VALUE of the board, given to it after each boot',
-                                      of=str)
-    zero_pose: tuple = setting((0.15, 0.0), 'where slide and turn stand when zero is called',
-                               'm, rad')
+    board_parameters: tuple = setting(
+        (), 'NAME=VALUE of the board, given to it after each boot', of=str
+    )
+    zero_pose: tuple = setting(
+        (0.15, 0.0), 'where slide and turn stand when zero is called', 'm, rad'
+    )
     setpoint_rate: float = setting(200.0, 'of the set points while armed', 'Hz', above=0.0)
     command_timeout: float = setting(
-        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0)
+        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0
+    )
     enable_effort: float = setting(
-        0.25, 'share of its limit that the commanded effort of a joint may have when it is armed',
-        above=0.0)
-    log_file: str = setting('', 'new file for all telemetry, which flexsim rig compare reads: '
-                                '.mcap is a recording, all else CSV, 3 MB in a minute; empty: '
-                                'none')
+        0.25,
+        'share of its limit that the commanded effort of a joint may have when it is armed',
+        above=0.0,
+    )
+    log_file: str = setting(
+        '',
+        'new file for all telemetry, which flexsim rig compare reads: '
+        '.mcap is a recording, all else CSV, 3 MB in a minute; empty: '
+        'none',
+    )
 
 
 class RigState(NamedTuple):
     """The bench at one moment."""
 
     reading: Reading
-    duration: float             # since the last reading, by the clock of the board [s]
-    is_first: bool              # after a gap, or just after a new origin of the counts
-    position: tuple[float, float]     # of slide and turn [m, rad]
-    velocity: tuple[float, float]     # [m/s, rad/s]
-    effort: tuple[float, float]     # of the motors [N, N m]
+    duration: float  # since the last reading, by the clock of the board [s]
+    is_first: bool  # after a gap, or just after a new origin of the counts
+    position: tuple[float, float]  # of slide and turn [m, rad]
+    velocity: tuple[float, float]  # [m/s, rad/s]
+    effort: tuple[float, float]  # of the motors [N, N m]
 
 
 class RigBridge:
     """Arm interface of one bench: commanded efforts to set points, telemetry to states."""
 
-    def __init__(self, arm: ArmModel, calibration: Calibration, port: str,
-                 settings: BridgeSettings | None = None, link_settings: LinkSettings | None = None,
-                 drive_settings: DriveSettings | None = None,
-                 estimator_settings: EstimatorSettings | None = None,
-                 on_state: Callable[[RigState], object] | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        calibration: Calibration,
+        port: str,
+        settings: BridgeSettings | None = None,
+        link_settings: LinkSettings | None = None,
+        drive_settings: DriveSettings | None = None,
+        estimator_settings: EstimatorSettings | None = None,
+        on_state: Callable[[RigState], object] | None = None,
+    ) -> None:
         """
         Connect; the message of RigError is one line with cause and remedy.
 
@@ -114,23 +132,25 @@ class RigBridge:
         self.arm, self.calibration = arm, calibration
         self.settings = settings or BridgeSettings()
         self.drives = Drives(arm, calibration, drive_settings)
-        self.commands = CommandInbox(arm.joint_names, effort_limits(arm),
-                                     self.settings.command_timeout)
+        self.commands = CommandInbox(
+            arm.joint_names, effort_limits(arm), self.settings.command_timeout
+        )
         # (level, line), for the log
         self.events: deque[tuple[str, str]] = deque(maxlen=MAX_EVENTS)
         self._joints = JointTracker(calibration, estimator_settings or EstimatorSettings())
-        self.readings = 0                           # received so far
-        self.work = Samples()                       # processing time per reading           [s]
+        self.readings = 0  # received so far
+        self.work = Samples()  # processing time per reading           [s]
         self._on_state = on_state
-        self._ticks: int | None = None              # of the last reading                   [us]
-        self._next_set_point = self._last_set_point = 0.0   # board clock                   [s]
-        self._board_time = 0.0                      # since the first reading               [s]
-        self._quiet_until = 0.0                     # states before are marked as first     [s]
+        self._ticks: int | None = None  # of the last reading                   [us]
+        self._next_set_point = self._last_set_point = 0.0  # board clock                   [s]
+        self._board_time = 0.0  # since the first reading               [s]
+        self._quiet_until = 0.0  # states before are marked as first     [s]
         self._effort = ZERO_EFFORT
         self._is_linked = False
         parameters = parameter_values(self.settings.board_parameters)
-        self.link = RigLink(port, link_settings or LinkSettings(), self._on_reading,
-                            self._on_event)
+        self.link = RigLink(
+            port, link_settings or LinkSettings(), self._on_reading, self._on_event
+        )
         self._is_linked = True
         try:
             for parameter, value in parameters.items():
@@ -138,8 +158,9 @@ class RigBridge:
         except BaseException:
             self.link.close()
             raise
-        self.events.extend(('warning', line)
-                           for line in scale_mismatches(self.link.board, calibration.parts))
+        self.events.extend(
+            ('warning', line) for line in scale_mismatches(self.link.board, calibration.parts)
+        )
 
     @property
     def is_moving(self) -> bool:
@@ -175,9 +196,11 @@ class RigBridge:
         self._wait_until_armed()
         unhomed_joints = self.unhomed_joints
         if unhomed_joints:
-            return ('armed: commands move the motors. Not homed: '
-                    f'{" and ".join(unhomed_joints)}, so '
-                    'that positions count from where the board booted. Disarm and call zero')
+            return (
+                'armed: commands move the motors. Not homed: '
+                f'{" and ".join(unhomed_joints)}, so '
+                'that positions count from where the board booted. Disarm and call zero'
+            )
         return 'armed: commands move the motors'
 
     def _take_limits(self):
@@ -197,7 +220,7 @@ class RigBridge:
         """
         self._wait_until_at_rest()
         encoders = self.calibration.slide, self.calibration.turn
-        self._quiet_until = math.inf        # telemetry may overtake the answer
+        self._quiet_until = math.inf  # telemetry may overtake the answer
         try:
             for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
                 self.link.zero(joint, round(place * encoder.scale + encoder.zero))
@@ -209,20 +232,26 @@ class RigBridge:
     def _wait_until_at_rest(self):
         """Wait until a disarmed arm has stopped swinging."""
         until, end = self._board_time + REST_TIMEOUT, time.monotonic() + REST_TIMEOUT_WALL_CLOCK
-        while (self.board_state == State.DISARMED
-               and self.link.state in (LinkState.READY, LinkState.STALE)):
+        while self.board_state == State.DISARMED and self.link.state in (
+            LinkState.READY,
+            LinkState.STALE,
+        ):
             moving = self._moving_joints()
             if not moving:
                 return
             if self._board_time > until or time.monotonic() > end:
-                raise CommandError(f'"{moving[0]}" does not come to rest, according to '
-                                   'telemetry. Wait until it stands, then call zero')
+                raise CommandError(
+                    f'"{moving[0]}" does not come to rest, according to '
+                    'telemetry. Wait until it stands, then call zero'
+                )
             time.sleep(5e-3)
 
     def _moving_joints(self):
-        return [name for name, rest_duration in zip(self.arm.joint_names,
-                                                    self._joints.rest_durations)
-                if rest_duration < MIN_REST_TIME]
+        return [
+            name
+            for name, rest_duration in zip(self.arm.joint_names, self._joints.rest_durations)
+            if rest_duration < MIN_REST_TIME
+        ]
 
     def clear(self) -> str:
         """Clear the latched faults whose cause is gone; the board stays disarmed."""
@@ -232,15 +261,16 @@ class RigBridge:
         self.link.clear()
         return 'no fault is latched; enable to arm'
 
-    def plan_profile(self, times: ArrayLike,
-                     efforts: ArrayLike) -> tuple[list[Segment], tuple[int, int]]:
+    def plan_profile(
+        self, times: ArrayLike, efforts: ArrayLike
+    ) -> tuple[list[Segment], tuple[int, int]]:
         """
         Segments of efforts as in `segments_of`, and how many exceed the limits of slide and turn.
 
         The segments are clipped to the limits of the board.
         """
         self._take_limits()
-        drives = copy(self.drives)      # the reader thread changes the counters, too
+        drives = copy(self.drives)  # the reader thread changes the counters, too
         drives.clipped, drives.limited = [0, 0], [False, False]
         segments = segments_of(drives, times, efforts)
         for joint, count in enumerate(drives.clipped):
@@ -255,8 +285,9 @@ class RigBridge:
         """Start the profile on the board; the bridge feeds the watchdog meanwhile."""
         moving = self._moving_joints()
         self.link.start_profile(crc)
-        warning = (f', made for joints at rest, while {" and ".join(moving)} moved'
-                   if moving else '')
+        warning = (
+            f', made for joints at rest, while {" and ".join(moving)} moved' if moving else ''
+        )
         return f'the board plays the profile{warning}'
 
     def close(self) -> None:
@@ -268,8 +299,10 @@ class RigBridge:
         efforts = self.commands.efforts(time.monotonic())
         for name, effort, limit in zip(self.arm.joint_names, efforts, effort_limits(self.arm)):
             if abs(effort) > self.settings.enable_effort * limit:
-                raise CommandError(f'"{name}" is commanded {effort:.3g} [N, N m] while it stands. '
-                                   'Let the controller hold it where it is, then enable')
+                raise CommandError(
+                    f'"{name}" is commanded {effort:.3g} [N, N m] while it stands. '
+                    'Let the controller hold it where it is, then enable'
+                )
 
     def _on_reading(self, reading):
         started, message = time.monotonic(), reading.message
@@ -281,8 +314,16 @@ class RigBridge:
         self._drive(message)
         if self._on_state is not None:
             is_first = self._joints.has_restarted or self._board_time < self._quiet_until
-            self._on_state(RigState(reading, duration, is_first, self._joints.position,
-                                    self._joints.velocity, self._effort))
+            self._on_state(
+                RigState(
+                    reading,
+                    duration,
+                    is_first,
+                    self._joints.position,
+                    self._joints.velocity,
+                    self._effort,
+                )
+            )
         self.work.add(time.monotonic() - started)
 
     def _drive(self, message):
@@ -292,8 +333,11 @@ class RigBridge:
         velocity = self._joints.velocity
         if message.state == State.ARMED:
             command = self.drives.set_point(
-                self.commands.efforts(time.monotonic()), velocity, message.step_rate,
-                self._board_time - self._last_set_point)
+                self.commands.efforts(time.monotonic()),
+                velocity,
+                message.step_rate,
+                self._board_time - self._last_set_point,
+            )
             self._last_set_point = self._board_time
             self.link.drive(command.duty, command.step_rate)
             self._effort = command.effort
@@ -309,33 +353,38 @@ class RigBridge:
     def _is_due(self):
         if self._board_time < self._next_set_point:
             return False
-        self._next_set_point = (max(self._next_set_point, self._board_time - 0.02)
-                                + 1.0 / self.settings.setpoint_rate)
+        self._next_set_point = (
+            max(self._next_set_point, self._board_time - 0.02) + 1.0 / self.settings.setpoint_rate
+        )
         return True
 
     def _on_event(self, event):
         if event.kind == EventKind.FAULT:
-            self.events.append(('error', 'the board stopped. '
-                                f'{describe_faults(Fault(event.detail))}'))
+            self.events.append(
+                ('error', f'the board stopped. {describe_faults(Fault(event.detail))}')
+            )
         elif event.kind == EventKind.STATE:
             self.events.append(('info', f'the board is {state_name(event.state)}'))
         elif event.kind == EventKind.BOOT:
             cause = name_of(ResetCause, event.detail)
-            self.events.append(('warning', f'the board has booted, by {cause}: it is disarmed and '
-                                           'not homed'))
+            self.events.append(
+                ('warning', f'the board has booted, by {cause}: it is disarmed and not homed')
+            )
         elif event.kind == EventKind.PROFILE_DONE:
             self.events.append(('info', f'the profile is done, {event.detail} segments'))
         elif event.kind == EventKind.HOMING_LOST:
-            self.events.append(('error', f'{name_of(Joint, event.detail)} has lost its '
-                                'origin'))
+            self.events.append(('error', f'{name_of(Joint, event.detail)} has lost its origin'))
 
 
 def calibration_of(settings: BridgeSettings, arm: ArmModel) -> Calibration:
     """Return the Calibration of BridgeSettings: from its file, or from data sheets."""
     if settings.calibration_file:
         return read_calibration(settings.calibration_file)
-    lengths = {f'{link}/{sensor.name}': sensor.end - sensor.start for link in arm.segments
-               for sensor in arm.description.beam(link).sensors}
+    lengths = {
+        f'{link}/{sensor.name}': sensor.end - sensor.start
+        for link in arm.segments
+        for sensor in arm.description.beam(link).sensors
+    }
     return nominal(BenchParts(), lengths)
 
 
@@ -345,18 +394,23 @@ def parameter_values(words: Iterable[str]) -> dict[Parameter, int]:
     for word in words:
         name, _, text = word.partition('=')
         if name not in Parameter.__members__:
-            raise SettingError(f'board_parameters: no parameter "{name}". Known: '
-                               f'{", ".join(Parameter.__members__)}')
+            raise SettingError(
+                f'board_parameters: no parameter "{name}". Known: '
+                f'{", ".join(Parameter.__members__)}'
+            )
         parameter = Parameter[name]
         about = PARAMETERS[parameter]
         try:
             values[parameter] = value = int(text)
         except ValueError as error:
-            raise SettingError(f'board_parameters: "{word}" is not NAME=VALUE with a whole '
-                               'number') from error
+            raise SettingError(
+                f'board_parameters: "{word}" is not NAME=VALUE with a whole number'
+            ) from error
         if not about.least <= value <= about.most:
-            raise SettingError(f'board_parameters: {word} must be {about.least} to {about.most}: '
-                               f'{about.meaning}{about.unit and f" [{about.unit}]"}')
+            raise SettingError(
+                f'board_parameters: {word} must be {about.least} to {about.most}: '
+                f'{about.meaning}{about.unit and f" [{about.unit}]"}'
+            )
     return values
 
 
@@ -366,9 +420,13 @@ def scale_mismatches(board: HelloAck, parts: BenchParts) -> list[str]:
 
     :param board: HelloAck; parts: BenchParts.
     """
-    scales = (('encoder counts', board.counts_per_turn, parts.encoder_counts),
-              ('steps', board.steps_per_turn, parts.steps_per_turn))
-    return [f'the board has {board_value} {name} in a turn, and the calibration '
-            f'{calibration_value}: one of them is of another bench'
-            for name, board_value, calibration_value in scales
-            if board_value != calibration_value]
+    scales = (
+        ('encoder counts', board.counts_per_turn, parts.encoder_counts),
+        ('steps', board.steps_per_turn, parts.steps_per_turn),
+    )
+    return [
+        f'the board has {board_value} {name} in a turn, and the calibration '
+        f'{calibration_value}: one of them is of another bench'
+        for name, board_value, calibration_value in scales
+        if board_value != calibration_value
+    ]

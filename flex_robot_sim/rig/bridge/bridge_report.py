@@ -6,7 +6,7 @@ from flex_robot_sim.rig.host.link import LinkState
 from flex_robot_sim.rig.wire.vocabulary import MOVING, Fault, Input
 
 MS_PER_S = 1e3
-MIN_TELEMETRY_SHARE = 0.9   # of the requested telemetry rate
+MIN_TELEMETRY_SHARE = 0.9  # of the requested telemetry rate
 
 
 class BridgeReport:
@@ -30,20 +30,23 @@ class BridgeReport:
             'port': bridge.link.name,
             'link': status.condition,
             'board': 'unknown' if message is None else state_name(message.state),
-            'faults': 'none' if message is None or not message.faults
+            'faults': 'none'
+            if message is None or not message.faults
             else ' '.join(str(fault.name) for fault in Fault if fault & message.faults),
-            'inputs': '' if message is None
+            'inputs': ''
+            if message is None
             else ' '.join(str(word.name).lower() for word in Input if word & message.inputs),
             'telemetry [Hz]': rate,
             'set points [Hz]': (status.setpoints - setpoints) / span,
             'age of the newest reading [ms]': MS_PER_S * status.reading.age
-            if status.reading else 'none',
+            if status.reading
+            else 'none',
             'dealing with a reading, longest [ms]': MS_PER_S * bridge.work.take_peak(),
             'frames lost': status.gaps,
             'readings whose stamp did not advance': status.backward_stamps,
             'CRC errors': status.frames.crc_errors,
-            'frames of wrong length or kind':
-                status.frames.length_errors + status.frames.unknown_ids,
+            'frames of wrong length or kind': status.frames.length_errors
+            + status.frames.unknown_ids,
             'commands repeated': status.repeated,
             'port opened again': status.port.reconnects,
             'bytes not taken by the port': status.port.stuck_writes + status.port.lost_writes,
@@ -57,8 +60,10 @@ class BridgeReport:
             'commands refused': bridge.commands.refused,
             'commands cut to an effort limit': bridge.commands.limited,
             'commands timed out': bridge.commands.timeouts,
-            **{f'{name}: set points beyond its motor': count
-               for name, count in zip(bridge.arm.joint_names, bridge.drives.clipped)},
+            **{
+                f'{name}: set points beyond its motor': count
+                for name, count in zip(bridge.arm.joint_names, bridge.drives.clipped)
+            },
             **_health(status.health),
         }
         return *self._verdict(status, message, rate), values
@@ -67,7 +72,7 @@ class BridgeReport:
         clipped, self._clipped = self._clipped, list(self._bridge.drives.clipped)
         if status.state != LinkState.READY:
             return 'error', status.condition
-        if message is None:             # telemetry_rate = 0, or a boot at this moment
+        if message is None:  # telemetry_rate = 0, or a boot at this moment
             return 'error', 'connected, but there is no telemetry yet: no states, no set points'
         if message.faults:
             return 'error', describe_faults(message.faults)
@@ -76,16 +81,21 @@ class BridgeReport:
             return 'warning', f'telemetry comes at {rate:.0f} Hz instead of {requested_rate} Hz'
         unhomed_joints = self._bridge.unhomed_joints
         if message.state not in MOVING:
-            return 'ok', ('disarmed and not homed: call zero, then enable to arm' if unhomed_joints
-                          else 'disarmed: call enable to arm')
+            return 'ok', (
+                'disarmed and not homed: call zero, then enable to arm'
+                if unhomed_joints
+                else 'disarmed: call enable to arm'
+            )
         for name, before, after in zip(self._bridge.arm.joint_names, clipped, self._clipped):
             if after > before:
                 return 'warning', f'"{name}" cannot do what is commanded: see docs/rig_bridge.md'
         if self._bridge.commands.is_stale:
             return 'warning', 'commands have stopped: efforts are zero'
         if unhomed_joints:
-            return 'warning', (f'{state_name(message.state).lower()}, not homed: '
-                               f'{" and ".join(unhomed_joints)}. Disarm and call zero')
+            return 'warning', (
+                f'{state_name(message.state).lower()}, not homed: '
+                f'{" and ".join(unhomed_joints)}. Disarm and call zero'
+            )
         return 'ok', state_name(message.state).lower()
 
 

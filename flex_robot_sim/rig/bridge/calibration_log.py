@@ -37,12 +37,13 @@ class CalibrationLog:
         try:
             return read_experiment(self.part).readings
         except UsageError as error:
-            raise UsageError(f'{str(error).rstrip(".")}. Delete it, or give another '
-                             '--log.') from error
+            raise UsageError(
+                f'{str(error).rstrip(".")}. Delete it, or give another --log.'
+            ) from error
 
     def _write_log(self, path, calibration, is_complete=False):
         """Return a log with all readings so far, which replaces an older one."""
-        draft = path.with_name(f'.{secrets.token_hex(8)}{path.suffix}')     # same format
+        draft = path.with_name(f'.{secrets.token_hex(8)}{path.suffix}')  # same format
         try:
             log = ExperimentLog(draft, self._arm, calibration)
             log.put_all(self.readings)
@@ -52,10 +53,11 @@ class CalibrationLog:
                 raise UsageError(log.failure)
             os.replace(draft, path)
             return log
-        except UsageError as error:         # an older log stays
+        except UsageError as error:  # an older log stays
             draft.unlink(missing_ok=True)
-            raise UsageError(f'{str(error).replace(str(draft), str(path)).rstrip(".")}.'
-                             ) from error
+            raise UsageError(
+                f'{str(error).replace(str(draft), str(path)).rstrip(".")}.'
+            ) from error
 
     def record(self, origin: np.ndarray | None) -> None:
         """Record readings from now on, with counts relative to `origin` (2,); None: stop."""
@@ -67,8 +69,10 @@ class CalibrationLog:
         if origin is None:
             return
         message = reading.message
-        slide, turn = (round(float(counts - begin)) for counts, begin in zip(
-            (message.slide_counts, message.turn_counts), origin))
+        slide, turn = (
+            round(float(counts - begin))
+            for counts, begin in zip((message.slide_counts, message.turn_counts), origin)
+        )
         reading = reading._replace(message=message._replace(slide_counts=slide, turn_counts=turn))
         self.readings.append(reading)
         self._log.put(reading)
@@ -80,8 +84,9 @@ class CalibrationLog:
             try:
                 self._write_log(self.path, calibration, is_complete=True)
             except UsageError as error:
-                raise UsageError(f'{str(error).rstrip(".")}. What was logged is in {self.part}.'
-                                 ) from error
+                raise UsageError(
+                    f'{str(error).rstrip(".")}. What was logged is in {self.part}.'
+                ) from error
         with contextlib.suppress(OSError):
             self.part.unlink(missing_ok=True)
         return len(self.readings)

@@ -40,7 +40,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.files import read_bytes
 
 FORMAT = 1
-FLUSH_PERIOD = 0.25                         # [s]
+FLUSH_PERIOD = 0.25  # [s]
 
 
 class ExperimentLog:
@@ -53,18 +53,22 @@ class ExperimentLog:
         :param arm: ArmModel of the bench; the log stores its URDF, with xacro expanded.
         """
         self.path, self.rows = Path(path), 0
-        about = {'format': FORMAT, 'robot': arm.description.text, 'coupling': arm.coupling,
-                 'gravity': (-arm.arrays.base_acceleration[3:]).tolist(),
-                 'calibration': asdict(calibration)}
+        about = {
+            'format': FORMAT,
+            'robot': arm.description.text,
+            'coupling': arm.coupling,
+            'gravity': (-arm.arrays.base_acceleration[3:]).tolist(),
+            'calibration': asdict(calibration),
+        }
         self._recording = None
-        self.failure = ''               # reason why logging has stopped
+        self.failure = ''  # reason why logging has stopped
         if self.path.suffix == '.mcap':
             self._recording = ExperimentRecording(self.path, about)
             self._batches = Batches('experiment log', FLUSH_PERIOD, self._record)
             return
         try:
             # open until `close`
-            self._file = open(self.path, 'x', encoding='utf-8')     # noqa: SIM115
+            self._file = open(self.path, 'x', encoding='utf-8')  # noqa: SIM115
         except OSError as error:
             raise self._creation_error(error) from error
         try:
@@ -78,8 +82,9 @@ class ExperimentLog:
         self._batches = Batches('experiment log', FLUSH_PERIOD, self._write)
 
     def _creation_error(self, error):
-        return UsageError(f'log file {self.path}: {error.strerror}. Name a new file in a folder '
-                          'that exists.')
+        return UsageError(
+            f'log file {self.path}: {error.strerror}. Name a new file in a folder that exists.'
+        )
 
     def put(self, reading: Reading) -> None:
         """Add a Reading; another thread writes it."""
@@ -99,7 +104,7 @@ class ExperimentLog:
             self._file.close()
         except UsageError as error:
             self.failure = self.failure or f'log file {error}'
-        except OSError as error:        # buffered bytes on a full disk
+        except OSError as error:  # buffered bytes on a full disk
             self._record_failure(error)
 
     def _write(self, readings):
@@ -108,7 +113,9 @@ class ExperimentLog:
         try:
             self._file.writelines(
                 f'{reading.stamp:.6f},{reading.arrived:.6f},'
-                f'{",".join(_text(value) for value in reading.message)}\n' for reading in readings)
+                f'{",".join(_text(value) for value in reading.message)}\n'
+                for reading in readings
+            )
             self._file.flush()
             self.rows += len(readings)
         except OSError as error:
@@ -132,11 +139,12 @@ class Experiment(NamedTuple):
 
     arm: ArmModel
     calibration: Calibration
-    readings: list[Reading]     # in their order
+    readings: list[Reading]  # in their order
 
 
-def read_experiment(path: str | Path, robot: str = '',
-                    calibration: Calibration | None = None) -> Experiment:
+def read_experiment(
+    path: str | Path, robot: str = '', calibration: Calibration | None = None
+) -> Experiment:
     """
     Return the Experiment in a file; UsageError names an invalid line.
 
@@ -166,11 +174,17 @@ def read_experiment(path: str | Path, robot: str = '',
         raise UsageError(f'{path}:1: the log does not hold the robot. Name it.')
     try:
         # logs are untrusted: only the user names files; earlier logs hold the robot only
-        arm = build_arm(read_description(robot) if robot else read_text(about['robot']),
-                        about.get('coupling', 'shortening'), about.get('gravity', GRAVITY))
-        return Experiment(arm, calibration or calibration_of_tree(
-            about.get('calibration'), 'calibration'), readings)
-    except (TypeError, ValueError) as error:        # a value of the wrong type
+        arm = build_arm(
+            read_description(robot) if robot else read_text(about['robot']),
+            about.get('coupling', 'shortening'),
+            about.get('gravity', GRAVITY),
+        )
+        return Experiment(
+            arm,
+            calibration or calibration_of_tree(about.get('calibration'), 'calibration'),
+            readings,
+        )
+    except (TypeError, ValueError) as error:  # a value of the wrong type
         raise UsageError(f'{path}:1: the robot is not whole.') from error
     except FlexRobotSimError as error:
         raise UsageError(f'{path}:1: {error}') from error
@@ -196,11 +210,17 @@ def _reading(path, number, row):
         values = dict(zip(FIELDS, words))
         if len(words) != len(FIELDS):
             raise ValueError
-        message = Telemetry(**{
-            name: _KINDS[name](int(word)) if name in _KINDS else
-            float(word) if is_number(name) else int(word)
-            for name, word in values.items()})
-        encode(message, NO_SESSION, 0)          # rejects values that no board can send
+        message = Telemetry(
+            **{
+                name: _KINDS[name](int(word))
+                if name in _KINDS
+                else float(word)
+                if is_number(name)
+                else int(word)
+                for name, word in values.items()
+            }
+        )
+        encode(message, NO_SESSION, 0)  # rejects values that no board can send
         if not (math.isfinite(float(stamp)) and math.isfinite(float(arrived))):
             raise ValueError
         return Reading(message, float(stamp), float(arrived))

@@ -21,7 +21,7 @@ from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION, TEXT
 MAGIC = b'\x89MCAP'
 KIND, TOPIC, ABOUT = 'flex_robot_sim/msg/Telemetry', '/telemetry', 'experiment'
 FIELDS = Telemetry._fields
-COLUMNS = ('stamp', 'arrived', *FIELDS)     # both [s], on a clock that never jumps
+COLUMNS = ('stamp', 'arrived', *FIELDS)  # both [s], on a clock that never jumps
 
 
 def is_number(name: str) -> bool:
@@ -29,8 +29,10 @@ def is_number(name: str) -> bool:
     return Telemetry.__annotations__[name].__origin__ is float
 
 
-DEFINITION = ''.join(f'{"int64" if name in FIELDS and not is_number(name) else "float64"} {name}\n'
-                     for name in COLUMNS)
+DEFINITION = ''.join(
+    f'{"int64" if name in FIELDS and not is_number(name) else "float64"} {name}\n'
+    for name in COLUMNS
+)
 
 
 class ExperimentRecording:
@@ -38,8 +40,14 @@ class ExperimentRecording:
 
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         """Create the file; UsageError if it cannot be written, or exists already."""
-        self._writer = RecordingWriter(path, {'coupling': about['coupling'], 'gravity': ' '.join(
-            f'{value:.9g}' for value in about['gravity'])}, is_new=True)
+        self._writer = RecordingWriter(
+            path,
+            {
+                'coupling': about['coupling'],
+                'gravity': ' '.join(f'{value:.9g}' for value in about['gravity']),
+            },
+            is_new=True,
+        )
         self._writer.note(ABOUT, {'about': json.dumps(about)})
         self._kind = message_type(KIND, DEFINITION)
         self._topic = self._writer.topic(TOPIC, KIND, DEFINITION)
@@ -59,10 +67,15 @@ class ExperimentRecording:
                 robot = self._writer.topic(f'/{ROBOT_DESCRIPTION.name}', TEXT, TEXTS[TEXT], True)
                 self._writer.write(robot, round(arrived * SECOND), self._robot)
                 self._robot = b''
-            values = {name: value if is_number(name) else int(value)
-                      for name, value in zip(FIELDS, message)}
-            self._writer.write(self._topic, round(arrived * SECOND), encode(
-                self._kind, {'stamp': stamp, 'arrived': arrived, **values}))
+            values = {
+                name: value if is_number(name) else int(value)
+                for name, value in zip(FIELDS, message)
+            }
+            self._writer.write(
+                self._topic,
+                round(arrived * SECOND),
+                encode(self._kind, {'stamp': stamp, 'arrived': arrived, **values}),
+            )
         self._writer.flush()
 
     def close(self) -> None:

@@ -37,36 +37,49 @@ class TwinSettings(Settings):
 
     twin: bool = setting(False, 'whether the model runs in parallel with the bench')
     twin_time_constant: float = setting(
-        1.0, 'with which the twin is drawn towards the bench; 0: it runs freely from each arming '
-        'on', 's', at_least=0.0)
-    twin_robot: str = setting('', 'URDF whose numbers the twin takes while it runs, as flexsim '
-                                  'identify writes them; empty: the robot', live=True)
+        1.0,
+        'with which the twin is drawn towards the bench; 0: it runs freely from each arming on',
+        's',
+        at_least=0.0,
+    )
+    twin_robot: str = setting(
+        '',
+        'URDF whose numbers the twin takes while it runs, as flexsim '
+        'identify writes them; empty: the robot',
+        live=True,
+    )
     twin_rate: float = setting(50.0, 'rate of the residual', 'Hz', above=0.0)
 
 
 class Residual(NamedTuple):
     """Difference bench minus twin, and the state of the twin."""
 
-    position: np.ndarray        # (2,) [m, rad]
-    velocity: np.ndarray        # (2,) [m/s, rad/s]
-    curvature: np.ndarray       # (k,) of the flex sensors [1/m]
-    tip: float                  # across, in the plane of the sensors [m]
-    twin_position: np.ndarray   # (2,) [m, rad]
-    twin_tip: float             # [m]
+    position: np.ndarray  # (2,) [m, rad]
+    velocity: np.ndarray  # (2,) [m/s, rad/s]
+    curvature: np.ndarray  # (k,) of the flex sensors [1/m]
+    tip: float  # across, in the plane of the sensors [m]
+    twin_position: np.ndarray  # (2,) [m, rad]
+    twin_tip: float  # [m]
 
 
 class Twin:
     """A simulated bench that follows the real one."""
 
-    def __init__(self, arm: ArmModel, calibration: Calibration, link: str,
-                 settings: TwinSettings | None = None, formulation: str = 'recursion') -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        calibration: Calibration,
+        link: str,
+        settings: TwinSettings | None = None,
+        formulation: str = 'recursion',
+    ) -> None:
         """
         Prepare for an ArmModel, the Calibration of the bench and the name of its flexible link.
 
         :param formulation: equations of motion of the twin.
         """
         self.settings = settings or TwinSettings()
-        self.restarts = 0               # times that the twin was reset to the state of the bench
+        self.restarts = 0  # times that the twin was reset to the state of the bench
         self._arm, self._link = arm, link
         self._bench = Bench(arm, calibration.parts, formulation=formulation)
         self._curvature = flex_sensors(arm).matrix
@@ -74,10 +87,10 @@ class Twin:
         self._scale = calibration.parts.steps_per_turn / (2 * np.pi) / calibration.steps_per_radian
         self._duty_sign = float(np.sign(calibration.slide.scale))
         self._drive, self._time_remainder = Drive(), 0.0
-        self._pulses, self._rate = 0, 0.0       # of the last reading, and their rate [steps/s]
-        self._step_phase = 0.5                  # on the ramp of the board; pulses at whole steps
+        self._pulses, self._rate = 0, 0.0  # of the last reading, and their rate [steps/s]
+        self._step_phase = 0.5  # on the ramp of the board; pulses at whole steps
         self._parts, self._formulation = calibration.parts, formulation
-        self._to_twin = np.eye(arm.size)        # coordinates of the estimator -> twin
+        self._to_twin = np.eye(arm.size)  # coordinates of the estimator -> twin
         self._estimator_arm = arm
         self._offered_bench: Bench | None = None
 
@@ -92,8 +105,9 @@ class Twin:
         refuse_other_structure(self._estimator_arm, arm)
         self._offered_bench = Bench(arm, self._parts, formulation=self._formulation)
 
-    def take(self, state: RigState, shape: BentLinkState,
-             needs_residual: bool = True) -> Residual | None:
+    def take(
+        self, state: RigState, shape: BentLinkState, needs_residual: bool = True
+    ) -> Residual | None:
         """
         Advance to a RigState and the BentLinkState of the same reading; return the Residual.
 
@@ -109,11 +123,15 @@ class Twin:
         else:
             try:
                 self._advance(message, state.duration)
-            except SimulationError:     # telemetry that no real bench would send
+            except SimulationError:  # telemetry that no real bench would send
                 self._restart(state, shape)
-        self._drive = Drive(self._duty_sign * message.duty, is_on,
-                            message.step_position * self._scale, message.step_rate * self._scale,
-                            is_on)
+        self._drive = Drive(
+            self._duty_sign * message.duty,
+            is_on,
+            message.step_position * self._scale,
+            message.step_rate * self._scale,
+            is_on,
+        )
         self._pulses, self._rate = message.step_position, message.step_rate
         if not shape.is_known:
             return None
@@ -157,7 +175,8 @@ class Twin:
         rates = shape.elastic_rate if shape.is_known else np.zeros(self._elastic_count)
         self._bench.simulation.set_state(
             q=self._twin_coordinates(state.position, elastic),
-            v=self._twin_coordinates(state.velocity, rates))
+            v=self._twin_coordinates(state.velocity, rates),
+        )
         self._bench.align_stepper(message.step_position * self._scale)
         self._time_remainder, self._step_phase = 0.0, message.step_position + 0.5
 
@@ -174,18 +193,26 @@ class Twin:
             if k == steps - 1:
                 steps_sent = message.step_position
             # the duty is from the last reading
-            self._bench.advance(self._drive._replace(
-                steps=steps_sent * self._scale, step_rate=rate * self._scale), TIME_STEP)
-        self._step_phase = min(max(self._step_phase, message.step_position),
-                               message.step_position + 1)
+            self._bench.advance(
+                self._drive._replace(steps=steps_sent * self._scale, step_rate=rate * self._scale),
+                TIME_STEP,
+            )
+        self._step_phase = min(
+            max(self._step_phase, message.step_position), message.step_position + 1
+        )
 
     def _residual(self, state, shape):
         simulation = self._bench.simulation
         q = simulation.q
         tip = tip_deflection(self._arm, self._link, q)[1]
-        return Residual(state.position - simulation.position, state.velocity - simulation.velocity,
-                        shape.curvature - self._curvature @ q, shape.tip[1] - tip,
-                        simulation.position, tip)
+        return Residual(
+            state.position - simulation.position,
+            state.velocity - simulation.velocity,
+            shape.curvature - self._curvature @ q,
+            shape.tip[1] - tip,
+            simulation.position,
+            tip,
+        )
 
     def _correct(self, state, shape):
         """Correct the twin towards the bench."""
@@ -199,7 +226,8 @@ class Twin:
             velocity[TURN] = simulation.velocity[TURN]
         simulation.set_state(
             q=q + share * (self._twin_coordinates(state.position, shape.elastic) - q),
-            v=qd + share * (self._twin_coordinates(velocity, shape.elastic_rate) - qd))
+            v=qd + share * (self._twin_coordinates(velocity, shape.elastic_rate) - qd),
+        )
         if not self._drive.stepper:
             # when switched on, the field aligns at the position of the bench
             self._bench.align_stepper(self._drive.steps)

@@ -14,7 +14,7 @@ from flex_robot_sim.rig.calibration.fits import (
 from flex_robot_sim.rig.calibration.step import CalibrationContext, Step, with_deviation
 from flex_robot_sim.util.exceptions import CalibrationError
 
-MIN_POSITIONS = 3           # of an encoder, in addition to the zero pose
+MIN_POSITIONS = 3  # of an encoder, in addition to the zero pose
 MAX_DEFLECTION_RATIO = 0.2  # deflection of the end over the length; beyond it not linear
 
 
@@ -23,8 +23,15 @@ class EncoderStep(Step):
 
     columns = ('position', 'counts')
 
-    def __init__(self, context: CalibrationContext, name: str, joint: int,
-                 units: Mapping[str, float], ruler: float, expected: float) -> None:
+    def __init__(
+        self,
+        context: CalibrationContext,
+        name: str,
+        joint: int,
+        units: Mapping[str, float],
+        ruler: float,
+        expected: float,
+    ) -> None:
         """Prepare for `joint`; units: {name: size in SI}; expected: scale by the data sheet."""
         self.name, self._joint, self._units, self._ruler = name, joint, units, ruler
         self._expected = expected
@@ -33,15 +40,16 @@ class EncoderStep(Step):
     @property
     def about(self) -> str:
         """Instructions for the user."""
-        return (f'Bring the {("slide", "arm")[self._joint]} by hand to three or more places far '
-                'apart, and measure each from the zero pose. The motors are off.')
+        return (
+            f'Bring the {("slide", "arm")[self._joint]} by hand to three or more places far '
+            'apart, and measure each from the zero pose. The motors are off.'
+        )
 
     def measure(self) -> None:
         """Take readings until Enter."""
         unit = UNITS[self.name][0]
         while True:
-            value = self.number(
-                f'it stands at [{unit}], or Enter if that is all: ', self._units)
+            value = self.number(f'it stands at [{unit}], or Enter if that is all: ', self._units)
             if value is None:
                 return
             sample = self.context.bench.average()
@@ -55,15 +63,24 @@ class EncoderStep(Step):
     def fit(self) -> tuple[EncoderCalibration, str]:
         """Return the EncoderCalibration and a line about it."""
         if len(self.rows) < MIN_POSITIONS:
-            raise CalibrationError(f'{self.name}: needs {MIN_POSITIONS} places in addition to '
-                                   'the zero pose')
+            raise CalibrationError(
+                f'{self.name}: needs {MIN_POSITIONS} places in addition to the zero pose'
+            )
         zero = self.context.readings['zero'][self._joint]
-        found = fit_encoder(self.name, [zero, *self.column('counts')],
-                            [0.0, *self.column('position')], zero, self._expected, self._ruler)
+        found = fit_encoder(
+            self.name,
+            [zero, *self.column('counts')],
+            [0.0, *self.column('position')],
+            zero,
+            self._expected,
+            self._ruler,
+        )
         scale, base = abs(found.scale), UNITS[self.name][2]
-        return found, (f'{with_deviation(scale, found.scale_deviation)} counts per {base}'
-                       f'{", the other way round" if found.scale < 0 else ""}; the data sheets '
-                       f'say {self._expected:.6g}')
+        return found, (
+            f'{with_deviation(scale, found.scale_deviation)} counts per {base}'
+            f'{", the other way round" if found.scale < 0 else ""}; the data sheets '
+            f'say {self._expected:.6g}'
+        )
 
 
 class SensorStep(Step):
@@ -74,9 +91,11 @@ class SensorStep(Step):
     @property
     def about(self) -> str:
         """Instructions for the user."""
-        return ('The stepper will hold the arm. Pull at its very end, straight across, with known '
-                'forces to both sides (a weight on a thread over a pulley), at least two to each '
-                'side, and once with none.')
+        return (
+            'The stepper will hold the arm. Pull at its very end, straight across, with known '
+            'forces to both sides (a weight on a thread over a pulley), at least two to each '
+            'side, and once with none.'
+        )
 
     def measure(self) -> None:
         """Hold the arm and take readings until Enter."""
@@ -87,15 +106,22 @@ class SensorStep(Step):
             while True:
                 force = self.number(
                     'force towards the left of the arm [N, or g], negative to the right, or '
-                    'Enter if that is all: ', {'N': 1.0, 'g': 9.80665e-3})
+                    'Enter if that is all: ',
+                    {'N': 1.0, 'g': 9.80665e-3},
+                )
                 if force is None:
                     return
                 if self._is_too_large(force):
                     continue
                 bench.wait_until_still()
                 sample = bench.average()
-                self.add(force=force, root=sample.root, tip=sample.tip, turn_counts=sample.turn,
-                         hold=hold)
+                self.add(
+                    force=force,
+                    root=sample.root,
+                    tip=sample.tip,
+                    turn_counts=sample.turn,
+                    hold=hold,
+                )
 
     def _is_too_large(self, force):
         beam = self._beam()
@@ -105,7 +131,8 @@ class SensorStep(Step):
         most = force * MAX_DEFLECTION_RATIO * beam.length / bend
         self.context.dialogue.say(
             f'  {abs(force):.4g} N would bend the end by {abs(bend) * 1e3:.0f} mm. Take '
-            f'{most:.2g} N ({most / 9.80665e-3:.0f} g) or less.')
+            f'{most:.2g} N ({most / 9.80665e-3:.0f} g) or less.'
+        )
         return True
 
     def line(self, force: float, root: float, tip: float, turn_counts: float, hold: int) -> str:
@@ -119,15 +146,25 @@ class SensorStep(Step):
         found, lines = {}, []
         for k, (name, column) in enumerate(zip(flex_sensors(context.arm).names, ('root', 'tip'))):
             curvatures = [cantilever_curvature(beam, beam.sensors[k], force) for force in forces]
-            found[name] = sensor = fit_sensor(name, self.column(column), curvatures,
-                                              parts.divider_resistance, context.bench.noise)
-            lines.append(f'{name}: {sensor.flat_resistance:.0f} ohm flat, gain '
-                         f'{with_deviation(sensor.gain, sensor.gain_deviation)} m, one reading is '
-                         f'good for {sensor.deviation:.2g} 1/m')
+            found[name] = sensor = fit_sensor(
+                name,
+                self.column(column),
+                curvatures,
+                parts.divider_resistance,
+                context.bench.noise,
+            )
+            lines.append(
+                f'{name}: {sensor.flat_resistance:.0f} ohm flat, gain '
+                f'{with_deviation(sensor.gain, sensor.gain_deviation)} m, one reading is '
+                f'good for {sensor.deviation:.2g} 1/m'
+            )
         turn = context.results['turn']
-        refuse_wrong_signs(forces, [turn.position(counts)
-                                    for counts in self.column('turn_counts')],
-                           self.column('hold'), 1 / abs(turn.scale))
+        refuse_wrong_signs(
+            forces,
+            [turn.position(counts) for counts in self.column('turn_counts')],
+            self.column('hold'),
+            1 / abs(turn.scale),
+        )
         return found, '\n  '.join(lines)
 
     def _beam(self):

@@ -23,7 +23,7 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
-MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-9, 1e12   # bounds of a constant, unless it is 0
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-9, 1e12  # bounds of a constant, unless it is 0
 
 
 AnyCount = TypeVar('AnyCount', float, np.ndarray)
@@ -35,8 +35,9 @@ class EncoderCalibration(Settings):
 
     scale: float = setting(1.0, 'counts per metre or radian, negative where they fall', '1/unit')
     zero: float = setting(0.0, 'count in the zero pose')
-    deviation: float = setting(0.0, 'of a position that was used for the scale', 'unit',
-                               at_least=0.0)
+    deviation: float = setting(
+        0.0, 'of a position that was used for the scale', 'unit', at_least=0.0
+    )
     scale_deviation: float = setting(0.0, 'of the scale', '1/unit', at_least=0.0)
 
     def position(self, count: AnyCount) -> AnyCount:
@@ -67,8 +68,9 @@ class SensorCalibration(Settings):
         super().__post_init__()
         _check_magnitudes(self)
         if self.gain == 0.0:
-            raise SettingError('gain must not be 0: the sensor could not determine the direction '
-                               'of bending')
+            raise SettingError(
+                'gain must not be 0: the sensor could not determine the direction of bending'
+            )
 
     def curvature(self, share: float) -> float:
         """
@@ -111,8 +113,9 @@ class SlideFriction(Settings):
     coulomb: float = setting(0.0, 'at whatever speed', 'N', at_least=0.0)
     viscous: float = setting(0.0, 'beyond that, over the speed', 'N s/m', at_least=0.0)
     coulomb_deviation: float = setting(0.0, 'of coulomb', 'N', at_least=0.0)
-    viscous_deviation: float = setting(0.0, 'of viscous; 0: taken from the robot', 'N s/m',
-                                       at_least=0.0)
+    viscous_deviation: float = setting(
+        0.0, 'of viscous; 0: taken from the robot', 'N s/m', at_least=0.0
+    )
 
     def __post_init__(self):
         super().__post_init__()
@@ -125,16 +128,19 @@ class Calibration:
 
     slide: EncoderCalibration
     turn: EncoderCalibration
-    steps_per_radian: float         # microsteps, negative where the joint turns the other way
-    sensors: dict[str, SensorCalibration]   # by '<link>/<sensor>', in order of channels
+    steps_per_radian: float  # microsteps, negative where the joint turns the other way
+    sensors: dict[str, SensorCalibration]  # by '<link>/<sensor>', in order of channels
     parts: BenchParts = field(default_factory=BenchParts)
     constant_deviations: ConstantDeviations = field(default_factory=ConstantDeviations)
     friction: SlideFriction = field(default_factory=SlideFriction)
 
     def __post_init__(self):
         steps = self.steps_per_radian
-        if isinstance(steps, bool) or not isinstance(steps, (int, float)) \
-                or not MIN_MAGNITUDE <= abs(steps) <= MAX_MAGNITUDE:
+        if (
+            isinstance(steps, bool)
+            or not isinstance(steps, (int, float))
+            or not MIN_MAGNITUDE <= abs(steps) <= MAX_MAGNITUDE
+        ):
             raise SettingError(f'steps_per_radian = {steps!r} must be a number, and not 0')
         _check_magnitudes(self.parts)
 
@@ -144,8 +150,9 @@ class Calibration:
 
     def curvatures(self, shares: Iterable[float]) -> np.ndarray:
         """Curvatures (k,) [1/m] of shares of the converter's range (k,)."""
-        return np.array([sensor.curvature(share)
-                         for sensor, share in zip(self.sensors.values(), shares)])
+        return np.array(
+            [sensor.curvature(share) for sensor, share in zip(self.sensors.values(), shares)]
+        )
 
     @property
     def deviations(self) -> np.ndarray:
@@ -163,8 +170,10 @@ def _check_magnitudes(settings):
     for item in fields(settings):
         value = getattr(settings, item.name)
         if value and not MIN_MAGNITUDE <= abs(value) <= MAX_MAGNITUDE:
-            raise SettingError(f'{item.name} = {value!r} must be 0 or of a size between '
-                               f'{MIN_MAGNITUDE:g} and {MAX_MAGNITUDE:g}')
+            raise SettingError(
+                f'{item.name} = {value!r} must be 0 or of a size between '
+                f'{MIN_MAGNITUDE:g} and {MAX_MAGNITUDE:g}'
+            )
 
 
 def nominal(parts: BenchParts, sensors: Mapping[str, float]) -> Calibration:
@@ -174,15 +183,26 @@ def nominal(parts: BenchParts, sensors: Mapping[str, float]) -> Calibration:
     :param sensors: {'<link>/<sensor>': its length [m]}, in order of channels.
     """
     # a reading is the sum of CONVERSIONS conversions
-    noise = (math.hypot(parts.adc_noise, 1 / math.sqrt(12)) / (1 << parts.adc_bits)
-             / math.sqrt(CONVERSIONS))
+    noise = (
+        math.hypot(parts.adc_noise, 1 / math.sqrt(12))
+        / (1 << parts.adc_bits)
+        / math.sqrt(CONVERSIONS)
+    )
     found = {}
     for name, length in sensors.items():
         share = parts.flat_resistance / (parts.flat_resistance + parts.divider_resistance)
         gain = parts.bend_gain * length
         found[name] = SensorCalibration(
-            parts.flat_resistance, gain, parts.bend_curve * length**2, parts.divider_resistance,
-            deviation=noise / (share * (1 - share) * gain))
-    return Calibration(EncoderCalibration(parts.counts_per_metre),
-                       EncoderCalibration(parts.counts_per_radian),
-                       parts.steps_per_turn / (2 * math.pi), found, parts)
+            parts.flat_resistance,
+            gain,
+            parts.bend_curve * length**2,
+            parts.divider_resistance,
+            deviation=noise / (share * (1 - share) * gain),
+        )
+    return Calibration(
+        EncoderCalibration(parts.counts_per_metre),
+        EncoderCalibration(parts.counts_per_radian),
+        parts.steps_per_turn / (2 * math.pi),
+        found,
+        parts,
+    )

@@ -26,13 +26,13 @@ from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Fault
 from flex_robot_sim.util.exceptions import CalibrationError
 
-AVERAGING_TIME = 1.0        # of readings                                               [s]
-SET_POINT_PERIOD = 0.02     # while the motors are on                                   [s]
-CHECK_PERIOD = 2e-3         # between two checks of a motion                            [s]
-TELEMETRY_TIMEOUT = 3.0     # without telemetry, after which the board counts as lost   [s]
-SETTLE_TIMEOUT = 8.0        # after which the arm is measured even if it swings         [s]
-STEP_RATE = 200.0           # of the stepper                                            [steps/s]
-ARRIVAL_TIMEOUT = 15.0      # of a stepper motion                                       [s]
+AVERAGING_TIME = 1.0  # of readings                                               [s]
+SET_POINT_PERIOD = 0.02  # while the motors are on                                   [s]
+CHECK_PERIOD = 2e-3  # between two checks of a motion                            [s]
+TELEMETRY_TIMEOUT = 3.0  # without telemetry, after which the board counts as lost   [s]
+SETTLE_TIMEOUT = 8.0  # after which the arm is measured even if it swings         [s]
+STEP_RATE = 200.0  # of the stepper                                            [steps/s]
+ARRIVAL_TIMEOUT = 15.0  # of a stepper motion                                       [s]
 ENCODER_FAULTS = Fault.ENCODER_SLIDE | Fault.ENCODER_TURN
 
 
@@ -40,28 +40,31 @@ class OriginLost(CalibrationError):
     """The origin of the counts has changed."""
 
 
-Values: TypeAlias = Any     # np.ndarray, or the mean of one
+Values: TypeAlias = Any  # np.ndarray, or the mean of one
 
 
 class Sample(NamedTuple):
     """Telemetry over an interval, as arrays, or its means."""
 
-    time: Values            # since the first                                           [s]
-    slide: Values           # counts since the zero pose
+    time: Values  # since the first                                           [s]
+    slide: Values  # counts since the zero pose
     turn: Values
-    root: Values            # share of the converter's range
+    root: Values  # share of the converter's range
     tip: Values
-    duty: Values            # applied by the board
-    current: Values         # of the DC motor                                           [A]
+    duty: Values  # applied by the board
+    current: Values  # of the DC motor                                           [A]
 
 
 class CalibrationBench:
     """Measurements and motions on the bench of a RigLink."""
 
     def __init__(
-            self, link: RigLink, parts: BenchParts,
-            watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None,
-            record: Callable[[np.ndarray | None], object] | None = None) -> None:
+        self,
+        link: RigLink,
+        parts: BenchParts,
+        watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None,
+        record: Callable[[np.ndarray | None], object] | None = None,
+    ) -> None:
         """
         Prepare.
 
@@ -84,7 +87,7 @@ class CalibrationBench:
 
     def new_origin(self) -> None:
         """Accept the counts of the present boot from now on."""
-        with contextlib.suppress(RigError):     # a fault that persists prevents arming later
+        with contextlib.suppress(RigError):  # a fault that persists prevents arming later
             self.link.clear()
         self._boot = self.link.board.boot_id
         self._first_step = None
@@ -96,17 +99,32 @@ class CalibrationBench:
         while len(rows) < 10 or elapsed(rows[-1][0], rows[0][0]) < seconds * 1e6:
             self._check()
             if time.monotonic() > end:
-                raise RigError(f'no telemetry comes; link: {self.link.condition}. Look at the '
-                               'cable and at the board.')
+                raise RigError(
+                    f'no telemetry comes; link: {self.link.condition}. Look at the '
+                    'cable and at the board.'
+                )
             reading = self.link.reading
             if reading is not None and reading is not newest:
                 newest, m, end = reading, reading.message, time.monotonic() + TELEMETRY_TIMEOUT
-                rows.append((m.time, m.slide_counts, m.turn_counts, m.adc_root / self._full,
-                             m.adc_tip / self._full, m.duty, m.current))
+                rows.append(
+                    (
+                        m.time,
+                        m.slide_counts,
+                        m.turn_counts,
+                        m.adc_root / self._full,
+                        m.adc_tip / self._full,
+                        m.duty,
+                        m.current,
+                    )
+                )
             time.sleep(1e-3)
         ticks, slide, turn, *columns = np.array(rows, float).T
-        return Sample(elapsed(ticks, ticks[0]) * 1e-6, slide - self.origin[0],
-                      turn - self.origin[1], *columns)
+        return Sample(
+            elapsed(ticks, ticks[0]) * 1e-6,
+            slide - self.origin[0],
+            turn - self.origin[1],
+            *columns,
+        )
 
     def average(self) -> Sample:
         """Return means over AVERAGING_TIME."""
@@ -151,7 +169,7 @@ class CalibrationBench:
                 self._is_armed, self._is_key_pressed = False, lambda: False
                 is_over.set()
                 holder.join()
-                with contextlib.suppress(RigError):     # otherwise the watchdog disarms
+                with contextlib.suppress(RigError):  # otherwise the watchdog disarms
                     link.disarm()
 
     @contextlib.contextmanager
@@ -179,8 +197,10 @@ class CalibrationBench:
             self._check()
             remaining = place + self._first_step - self.message().step_position
             if time.monotonic() > end:
-                raise RigError(f'the arm has not arrived within {ARRIVAL_TIMEOUT:g} s; link: '
-                               f'{self.link.condition}. Look at the cable and at the motors.')
+                raise RigError(
+                    f'the arm has not arrived within {ARRIVAL_TIMEOUT:g} s; link: '
+                    f'{self.link.condition}. Look at the cable and at the motors.'
+                )
             if abs(remaining) < 8:
                 break
             self._rate = math.copysign(min(STEP_RATE, max(40.0, 2 * abs(remaining))), remaining)
@@ -217,5 +237,7 @@ class CalibrationBench:
             place = (message.slide_counts, message.turn_counts)[joint] - self.origin[joint]
             if not lower <= place <= upper:
                 self._duty = self._rate = 0.0
-                raise CalibrationError(f'the {("slide", "arm")[joint]} has come to the end of '
-                                       'the travel that was measured by hand: the motors are off')
+                raise CalibrationError(
+                    f'the {("slide", "arm")[joint]} has come to the end of '
+                    'the travel that was measured by hand: the motors are off'
+                )

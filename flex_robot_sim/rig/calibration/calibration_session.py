@@ -38,12 +38,17 @@ class CalibrationSession:
     """One calibration; `run` returns it, or raises Quit."""
 
     def __init__(
-            self, link: RigLink, arm: ArmModel, ask: Callable[[str], str],
-            say: Callable[[str], object], parts: BenchParts | None = None,
-            readings: dict[str, Any] | None = None,
-            keep: Callable[[dict[str, Any]], object] | None = None,
-            watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None,
-            record: Callable[[np.ndarray | None], object] | None = None) -> None:
+        self,
+        link: RigLink,
+        arm: ArmModel,
+        ask: Callable[[str], str],
+        say: Callable[[str], object],
+        parts: BenchParts | None = None,
+        readings: dict[str, Any] | None = None,
+        keep: Callable[[dict[str, Any]], object] | None = None,
+        watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None,
+        record: Callable[[np.ndarray | None], object] | None = None,
+    ) -> None:
         """
         Prepare.
 
@@ -61,14 +66,22 @@ class CalibrationSession:
         self._dialogue = Dialogue(ask, say)
         self.readings.setdefault('zero', [])
         self._context = CalibrationContext(
-            self._dialogue, self._bench, arm, parts, self.readings, {},
-            lambda: self._keep(self.readings))
+            self._dialogue,
+            self._bench,
+            arm,
+            parts,
+            self.readings,
+            {},
+            lambda: self._keep(self.readings),
+        )
         self._steps = steps_of(self._context)
 
     def run(self) -> Calibration:
         """Run all steps, and return the Calibration."""
-        self._dialogue.say('A question also takes a word: back, more, again, drop, skip, quit; '
-                           'help says what each does.')
+        self._dialogue.say(
+            'A question also takes a word: back, more, again, drop, skip, quit; '
+            'help says what each does.'
+        )
         self._zero_pose(keeps_frame=bool(self.readings['zero']))
         place = 0
         while place < len(self._steps):
@@ -81,9 +94,17 @@ class CalibrationSession:
         results = self._context.results
         steps, steps_deviation = results['stepper']
         parts, *motor, friction = results.get(
-            'motor', (self._context.parts, 0.0, 0.0, SlideFriction()))
-        return Calibration(results['slide'], results['turn'], steps, results['sensors'], parts,
-                           ConstantDeviations(steps_deviation, *motor), friction)
+            'motor', (self._context.parts, 0.0, 0.0, SlideFriction())
+        )
+        return Calibration(
+            results['slide'],
+            results['turn'],
+            steps,
+            results['sensors'],
+            parts,
+            ConstantDeviations(steps_deviation, *motor),
+            friction,
+        )
 
     def _zero_pose(self, keeps_frame):
         """
@@ -91,8 +112,11 @@ class CalibrationSession:
 
         :param keeps_frame: keep the frame of earlier counts, after a change of their origin.
         """
-        self._title('zero pose', 'Put the slide where its position shall be zero, and the arm '
-                    'straight along the slide. The motors are off; turn the screw by hand.')
+        self._title(
+            'zero pose',
+            'Put the slide where its position shall be zero, and the arm '
+            'straight along the slide. The motors are off; turn the screw by hand.',
+        )
         while True:
             try:
                 self._dialogue.enter('Enter when it stands there: ')
@@ -155,8 +179,10 @@ class CalibrationSession:
             self._report_rejection(error)
             if step.is_typed:
                 step.show()
-                self._dialogue.say('  Go on with this step: more readings, or drop the number of '
-                                   'a wrong one, or again.')
+                self._dialogue.say(
+                    '  Go on with this step: more readings, or drop the number of '
+                    'a wrong one, or again.'
+                )
             else:
                 step.rows.clear()
                 self._context.keep()

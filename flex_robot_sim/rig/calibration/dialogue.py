@@ -34,8 +34,9 @@ class Dialogue:
         while self.answer(question):
             self.say('  Enter, or a word: ' + ', '.join(WORDS))
 
-    def number(self, question: str, units: Mapping[str, float],
-               default: float | None = None) -> float | None:
+    def number(
+        self, question: str, units: Mapping[str, float], default: float | None = None
+    ) -> float | None:
         """
         Return the entered number, in SI, or `default` for an empty line.
 
@@ -48,8 +49,10 @@ class Dialogue:
             value = _number(answer, units)
             if value is not None:
                 return value
-            self.say(f'  "{answer}" is no number. Type one like -12.5, in '
-                     f'{" or ".join(units)}, or help.')
+            self.say(
+                f'  "{answer}" is no number. Type one like -12.5, in '
+                f'{" or ".join(units)}, or help.'
+            )
 
     def answer(self, question: str) -> str:
         """Return the entered line; raise Word for a word of WORDS."""
@@ -69,7 +72,7 @@ def _number(text, units):
     size = next(iter(units.values()))
     for name, unit_size in sorted(units.items(), key=lambda item: -len(item[0])):
         if text.endswith(name):
-            text, size = text[:-len(name)], unit_size
+            text, size = text[: -len(name)], unit_size
             break
     try:
         value = float(text.replace(',', '.'))

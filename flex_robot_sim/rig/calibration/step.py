@@ -21,19 +21,19 @@ class CalibrationContext(NamedTuple):
     dialogue: Dialogue
     bench: CalibrationBench
     arm: ArmModel
-    parts: BenchParts           # from data sheets
-    readings: dict[str, Any]    # {'zero': (2,) counts, name of a step: its rows}
-    results: dict[str, Any]       # {name of a step: its constants}
+    parts: BenchParts  # from data sheets
+    readings: dict[str, Any]  # {'zero': (2,) counts, name of a step: its rows}
+    results: dict[str, Any]  # {name of a step: its constants}
     keep: Callable[[], object]  # called after readings have changed
 
 
 class Step:
     """One step; subclasses define measurement and fit."""
 
-    name, is_typed = '', True       # is_typed: the user enters a number for each row
-    columns: tuple[str, ...] = ()   # of a row
-    line: Callable[..., str]        # method of a subclass: text of a row
-    fit: Callable[..., tuple[Any, str]]     # method of a subclass: constants, and a line
+    name, is_typed = '', True  # is_typed: the user enters a number for each row
+    columns: tuple[str, ...] = ()  # of a row
+    line: Callable[..., str]  # method of a subclass: text of a row
+    fit: Callable[..., tuple[Any, str]]  # method of a subclass: constants, and a line
 
     def __init__(self, context: CalibrationContext) -> None:
         """Prepare."""

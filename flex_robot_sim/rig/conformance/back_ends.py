@@ -14,14 +14,14 @@ from flex_robot_sim.rig.host.serial_port import Port
 class Lockstep:
     """A board in lockstep, with a bench in which faults can be injected."""
 
-    moves = True                # the motors may be switched on
+    moves = True  # the motors may be switched on
     can_reboot = in_lockstep = True
-    answer_time = 50            # time-out for the answer of a conforming board            [ms]
+    answer_time = 50  # time-out for the answer of a conforming board            [ms]
 
     def __init__(self, name: str, rig: Any) -> None:
         """Use `rig`: step(data) -> bytes, bench, reboot(), set_clock(us), close()."""
         self.name, self.rig = name, rig
-        self.steps, self.seconds = 0, 0.0       # control steps, and their computing time
+        self.steps, self.seconds = 0, 0.0  # control steps, and their computing time
 
     @property
     def bench(self) -> Bench:
@@ -41,7 +41,7 @@ class Lockstep:
     def reset(self, start: Sequence[float] = (0.15, 0.0)) -> None:
         """Restore the bench, and reboot the board."""
         self.bench.restore(start)
-        self.exchange(b'', 1)           # updates the pins before the boot
+        self.exchange(b'', 1)  # updates the pins before the boot
         self.reboot()
 
     def reboot(self) -> None:
@@ -76,7 +76,7 @@ class PortBackEnd:
 
     bench = None
     can_reboot = in_lockstep = False
-    answer_time = 500           # includes delays of host, port and adapter                [ms]
+    answer_time = 500  # includes delays of host, port and adapter                [ms]
 
     def __init__(self, name: str, moves: bool = False) -> None:
         """
@@ -85,7 +85,7 @@ class PortBackEnd:
         :param moves: whether the motors may be switched on.
         """
         self.name, self.moves = name, moves
-        self.held_up = 0.0          # longest delay of this computer since `reset`             [s]
+        self.held_up = 0.0  # longest delay of this computer since `reset`             [s]
         self._received, self._lock = bytearray(), threading.Lock()
         self._port = Port(name, self._take).start()
 
@@ -115,4 +115,4 @@ class PortBackEnd:
             self._received += data
 
 
-AnyBackEnd: TypeAlias = Any     # a Lockstep, a PortBackEnd, or an object with their attributes
+AnyBackEnd: TypeAlias = Any  # a Lockstep, a PortBackEnd, or an object with their attributes

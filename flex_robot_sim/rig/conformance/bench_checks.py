@@ -53,10 +53,21 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
     host.accepted(wire.Arm())
     bench, parts = host.back_end.bench, host.back_end.bench.parts
     for joint, home, origin, counts, scale in (
-            (Joint.SLIDE, Input.SLIDE_HOMED, Parameter.SLIDE_HOME_COUNTS, 'slide_counts',
-             parts.counts_per_metre),
-            (Joint.TURN, Input.TURN_HOMED, Parameter.TURN_HOME_COUNTS, 'turn_counts',
-             parts.counts_per_radian)):
+        (
+            Joint.SLIDE,
+            Input.SLIDE_HOMED,
+            Parameter.SLIDE_HOME_COUNTS,
+            'slide_counts',
+            parts.counts_per_metre,
+        ),
+        (
+            Joint.TURN,
+            Input.TURN_HOMED,
+            Parameter.TURN_HOME_COUNTS,
+            'turn_counts',
+            parts.counts_per_radian,
+        ),
+    ):
         begin = len(host.telemetry)
         host.accepted(wire.Home(joint))
         done = host.keep_alive(8000, lambda host: host.now.state != State.HOMING)
@@ -67,17 +78,23 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
         states = [message.state for message in homing_telemetry]
         last = len(states) - 1 - states[::-1].index(State.HOMING)
         # telemetry of the step in which the switch opened
-        expect_equal(getattr(homing_telemetry[last + 1], counts), PARAMETERS[origin].default,
-                     f'{joint.name} where its switch opens')
+        expect_equal(
+            getattr(homing_telemetry[last + 1], counts),
+            PARAMETERS[origin].default,
+            f'{joint.name} where its switch opens',
+        )
         host.keep_alive(200)
         expect(host.has_event(EventKind.HOMED, joint), f'no event: {joint.name} homed')
         # the board samples once per step: error up to the motion in a step, plus a count
         first = states.index(State.HOMING)
-        places = [getattr(message, counts) for message in homing_telemetry[first:last + 1]]
+        places = [getattr(message, counts) for message in homing_telemetry[first : last + 1]]
         late = 1 + max(abs(after - before) for before, after in zip(places, places[1:]))
         off = getattr(host.now, counts) - bench.simulation.position[joint] * scale
-        expect(abs(off) <= late, f'{joint.name} is said to be {off:.3g} counts from where it is, '
-               f'and goes {late - 1} counts in a step')
+        expect(
+            abs(off) <= late,
+            f'{joint.name} is said to be {off:.3g} counts from where it is, '
+            f'and goes {late - 1} counts in a step',
+        )
 
 
 @check(bench='switches that close')
@@ -124,10 +141,11 @@ def joint_without_a_lower_switch_is_not_homed(host: Host) -> None:
 def limit_in_motion_latches_and_lets_go_only_away_from_it(host: Host) -> None:
     host.stream()
     for end, duty, rate, bit, fault in (
-            ('closed_upper', 0.3, 0.0, Input.SLIDE_UPPER, Fault.LIMIT_SLIDE),
-            ('closed_lower', -0.3, 0.0, Input.SLIDE_LOWER, Fault.LIMIT_SLIDE),
-            ('closed_upper', 0.0, 200.0, Input.TURN_UPPER, Fault.LIMIT_TURN),
-            ('closed_lower', 0.0, -200.0, Input.TURN_LOWER, Fault.LIMIT_TURN)):
+        ('closed_upper', 0.3, 0.0, Input.SLIDE_UPPER, Fault.LIMIT_SLIDE),
+        ('closed_lower', -0.3, 0.0, Input.SLIDE_LOWER, Fault.LIMIT_SLIDE),
+        ('closed_upper', 0.0, 200.0, Input.TURN_UPPER, Fault.LIMIT_TURN),
+        ('closed_lower', 0.0, -200.0, Input.TURN_LOWER, Fault.LIMIT_TURN),
+    ):
         joint = SLIDE if fault == Fault.LIMIT_SLIDE else TURN
         host.accepted(wire.Arm())
         host.drive(50, duty, rate)
@@ -138,11 +156,16 @@ def limit_in_motion_latches_and_lets_go_only_away_from_it(host: Host) -> None:
         host.accepted(wire.Clear())
         host.accepted(wire.Arm())
         host.drive(20, duty, rate)
-        expect_equal((host.now.state, host.now.duty, host.now.step_rate),
-                     (State.ARMED, 0.0, 0.0), f'towards {bit.name}')
+        expect_equal(
+            (host.now.state, host.now.duty, host.now.step_rate),
+            (State.ARMED, 0.0, 0.0),
+            f'towards {bit.name}',
+        )
         host.drive(20, -duty, -rate)
-        expect(host.now.state == State.ARMED and (host.now.duty or host.now.step_rate),
-               f'no motion away from {bit.name}')
+        expect(
+            host.now.state == State.ARMED and (host.now.duty or host.now.step_rate),
+            f'no motion away from {bit.name}',
+        )
         host.accepted(wire.Disarm())
         host.back_end.bench.clear_faults()
 
@@ -154,8 +177,11 @@ def switch_that_is_not_fitted_is_not_seen(host: Host) -> None:
     host.back_end.bench.faults.closed_upper.add(SLIDE)
     host.accepted(wire.Arm())
     host.drive(30, duty=0.1)
-    expect_equal((host.now.state, host.now.duty, host.now.inputs), (State.ARMED, 0.1, Input(0)),
-                 'state, duty and inputs')
+    expect_equal(
+        (host.now.state, host.now.duty, host.now.inputs),
+        (State.ARMED, 0.1, Input(0)),
+        'state, duty and inputs',
+    )
 
 
 @check(bench='switches that close')
@@ -216,8 +242,10 @@ def broken_flex_sensor_latches_and_can_be_left_out(host: Host) -> None:
 @check(bench='encoders that jump')
 def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
     host.stream()
-    for joint, fault, bit in ((Joint.SLIDE, Fault.ENCODER_SLIDE, Input.SLIDE_HOMED),
-                              (Joint.TURN, Fault.ENCODER_TURN, Input.TURN_HOMED)):
+    for joint, fault, bit in (
+        (Joint.SLIDE, Fault.ENCODER_SLIDE, Input.SLIDE_HOMED),
+        (Joint.TURN, Fault.ENCODER_TURN, Input.TURN_HOMED),
+    ):
         host.accepted(wire.Zero(joint, 0))
         host.wait(2)
         expect(host.fresh().inputs & bit, 'ZERO did not home')
@@ -258,8 +286,10 @@ def counts_follow_the_slide_further_than_a_register_of_16_bits(host: Host) -> No
     expect(done, f'after 8 s the slide has counted {host.now.slide_counts - first}')
     host.drive(500)
     moved = (host.back_end.bench.simulation.position[SLIDE] - start) * 300e3
-    expect(abs(host.now.slide_counts - first - moved) < 30,
-           f'{host.now.slide_counts - first} counts and a way of {moved:.0f}')
+    expect(
+        abs(host.now.slide_counts - first - moved) < 30,
+        f'{host.now.slide_counts - first} counts and a way of {moved:.0f}',
+    )
 
 
 @check(bench='a slide that jams')
@@ -294,8 +324,11 @@ def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host: Host) -> None
     expect_equal(bench.current, 0.0, 'current of the motor')
     host.hello()
     host.stream()
-    expect_equal((host.now.state, host.now.duty, host.now.inputs),
-                 (State.DISARMED, 0.0, Input(0)), 'state, duty and inputs')
+    expect_equal(
+        (host.now.state, host.now.duty, host.now.inputs),
+        (State.DISARMED, 0.0, Input(0)),
+        'state, duty and inputs',
+    )
     host.drive(30, duty=0.4)
     expect_equal((host.now.state, host.now.duty), (State.DISARMED, 0.0), 'set points after it')
 
@@ -333,8 +366,10 @@ def motor_obeys_signs(host: Host) -> None:
 @check()
 def reversing_an_encoder_costs_the_homing(host: Host) -> None:
     host.stream()
-    for joint, parameter, bit in ((Joint.SLIDE, Parameter.SLIDE_REVERSED, Input.SLIDE_HOMED),
-                                  (Joint.TURN, Parameter.TURN_REVERSED, Input.TURN_HOMED)):
+    for joint, parameter, bit in (
+        (Joint.SLIDE, Parameter.SLIDE_REVERSED, Input.SLIDE_HOMED),
+        (Joint.TURN, Parameter.TURN_REVERSED, Input.TURN_HOMED),
+    ):
         original = host.accepted(wire.Param(Access.READ, parameter, 0)).value
         host.accepted(wire.Zero(joint, 0))
         host.accepted(wire.Param(Access.WRITE, parameter, original))

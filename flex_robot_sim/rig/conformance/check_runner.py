@@ -20,20 +20,20 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 # importing them registers the checks
 assert bench_checks and safety_checks and step_checks and stop_checks and wire_checks
 
-REST_INTERVAL = 300         # without motion, for the bench to count as at rest              [ms]
-REST_TIMEOUT = 10_000       # after which a check starts even if the bench moves             [ms]
-ATTEMPTS = 3                # of a check, if delays of this computer spoil it
-MAX_HOST_DELAY = 0.02       # longer delays may spoil a check with 10 ms between set points   [s]
-MAX_REST_ADC_SPREAD = 100   # ADC sums; vibration of the link by 0.2 % of the range
+REST_INTERVAL = 300  # without motion, for the bench to count as at rest              [ms]
+REST_TIMEOUT = 10_000  # after which a check starts even if the bench moves             [ms]
+ATTEMPTS = 3  # of a check, if delays of this computer spoil it
+MAX_HOST_DELAY = 0.02  # longer delays may spoil a check with 10 ms between set points   [s]
+MAX_REST_ADC_SPREAD = 100  # ADC sums; vibration of the link by 0.2 % of the range
 
 
 class CheckOutcome(NamedTuple):
     """Outcome of a check."""
 
     name: str
-    result: str             # 'passed', 'failed' or 'skipped'
+    result: str  # 'passed', 'failed' or 'skipped'
     detail: str = ''
-    spoilt: tuple = ()      # failures of attempts that do not count, with the reason
+    spoilt: tuple = ()  # failures of attempts that do not count, with the reason
 
 
 def reason_to_skip(check: Check, back_end: AnyBackEnd) -> str:
@@ -63,8 +63,9 @@ def run_check(check: Check, back_end: AnyBackEnd, metrics: Metrics | None = None
         host_delay = 0.0 if back_end.in_lockstep else back_end.held_up
         if outcome.result == 'passed' or host_delay < MAX_HOST_DELAY:
             return outcome
-        spoilt.append(f'{outcome.detail} (this computer was held up for '
-                      f'{1e3 * host_delay:.0f} ms)')
+        spoilt.append(
+            f'{outcome.detail} (this computer was held up for {1e3 * host_delay:.0f} ms)'
+        )
     return outcome._replace(spoilt=tuple(spoilt))
 
 
@@ -84,7 +85,7 @@ def _attempt(check, back_end, metrics):
         check.run(host)
     except CheckFailure as error:
         return CheckOutcome(check.name, 'failed', str(error))
-    except FlexRobotSimError as error:      # for example a lost port
+    except FlexRobotSimError as error:  # for example a lost port
         return CheckOutcome(check.name, 'failed', f'{type(error).__name__}: {error}')
     finally:
         leave_quiet(host)
@@ -129,8 +130,9 @@ def leave_quiet(host: Host) -> None:
 
 
 def run_all(
-        back_end: AnyBackEnd, only: str = '',
-        on_outcome: Callable[[CheckOutcome], object] | None = None
+    back_end: AnyBackEnd,
+    only: str = '',
+    on_outcome: Callable[[CheckOutcome], object] | None = None,
 ) -> tuple[list[CheckOutcome], Metrics]:
     """Run all checks whose name contains `only`; return (outcomes, metrics)."""
     outcomes: list[CheckOutcome] = []

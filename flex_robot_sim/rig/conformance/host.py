@@ -13,9 +13,9 @@ from flex_robot_sim.rig.wire.frames import FrameReader, ReceivedFrame, encode
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
 from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Mode, Result
 
-REACTION_PERIOD = 5         # in which the host reads frames and acknowledges events    [ms]
+REACTION_PERIOD = 5  # in which the host reads frames and acknowledges events    [ms]
 
-Metrics: TypeAlias = dict[str, float]     # measurements of the checks, by name
+Metrics: TypeAlias = dict[str, float]  # measurements of the checks, by name
 
 
 class CheckFailure(Exception):
@@ -43,9 +43,9 @@ class Host:
         self.reader = FrameReader(from_board=True)
         self.random = random.Random(seed)
         self.session = 0
-        self.identity: Any = None       # HelloAck, after `hello`
-        self.sent = bytearray()         # all bytes since `clear`
-        self._valid_frames: set[bytes] = set()      # without their zeros
+        self.identity: Any = None  # HelloAck, after `hello`
+        self.sent = bytearray()  # all bytes since `clear`
+        self._valid_frames: set[bytes] = set()  # without their zeros
         self.telemetry: list[wire.Telemetry] = []
         self.events: list[wire.Event] = []
         self.healths: list[wire.Health] = []
@@ -56,7 +56,7 @@ class Host:
         # sequence numbers
         self.last_command = self.random.randrange(65536)
         self.last_setpoint = self.random.randrange(65536)
-        self._pending = b''             # acknowledgements of events
+        self._pending = b''  # acknowledgements of events
         self.metrics: Metrics = {}
 
     @property
@@ -105,23 +105,39 @@ class Host:
         """Return the number of undamaged frames between zeros in `sent`."""
         return sum(chunk in self._valid_frames for chunk in bytes(self.sent).split(b'\0'))
 
-    def hello(self, nonce: int | None = None, major: int = wire.MAJOR, minor: int = wire.MINOR,
-              schema_crc: int = wire.SCHEMA_CRC) -> wire.HelloAck:
+    def hello(
+        self,
+        nonce: int | None = None,
+        major: int = wire.MAJOR,
+        minor: int = wire.MINOR,
+        schema_crc: int = wire.SCHEMA_CRC,
+    ) -> wire.HelloAck:
         """Send HELLO and return the HelloAck."""
         nonce = self.random.randrange(1 << 32) if nonce is None else nonce
-        frame = self._answered(wire.Hello(major, minor, schema_crc, nonce), 0, 0,
-                               lambda m: isinstance(m, wire.HelloAck) and m.nonce == nonce)
+        frame = self._answered(
+            wire.Hello(major, minor, schema_crc, nonce),
+            0,
+            0,
+            lambda m: isinstance(m, wire.HelloAck) and m.nonce == nonce,
+        )
         self.session, self.identity = frame.session, frame.message
         return frame.message
 
-    def command(self, message: Message, sequence: int | None = None,
-                session: int | None = None) -> wire.Ack:
+    def command(
+        self, message: Message, sequence: int | None = None, session: int | None = None
+    ) -> wire.Ack:
         """Send a command once and return its Ack; sequence None: a new number."""
         if sequence is None:
             self.last_command = sequence = (self.last_command + 1) % 65536
         return self._answered(
-            message, sequence, session, lambda m: isinstance(m, wire.Ack) and (
-                m.command, m.command_sequence) == (message.ID, sequence)).message
+            message,
+            sequence,
+            session,
+            lambda m: (
+                isinstance(m, wire.Ack)
+                and (m.command, m.command_sequence) == (message.ID, sequence)
+            ),
+        ).message
 
     def accepted(self, message: Message) -> wire.Ack:
         """Send a command that must be accepted."""
@@ -141,8 +157,13 @@ class Host:
                     return frame
         raise CheckFailure(f'no answer to {type(message).__name__} within {timeout} ms')
 
-    def setpoint(self, duty: float = 0.0, step_rate: float = 0.0, validity: int = VALIDITY_MAX,
-                 mode: Mode = Mode.DRIVE) -> bytes:
+    def setpoint(
+        self,
+        duty: float = 0.0,
+        step_rate: float = 0.0,
+        validity: int = VALIDITY_MAX,
+        mode: Mode = Mode.DRIVE,
+    ) -> bytes:
         """Return the bytes of the next set point."""
         self.last_setpoint = (self.last_setpoint + 1) % 65536
         return self.encode(wire.Setpoint(mode, duty, step_rate, validity), self.last_setpoint)
@@ -151,8 +172,13 @@ class Host:
         """Return the bytes of a set point that only feeds the watchdog."""
         return self.setpoint(mode=Mode.ALIVE)
 
-    def drive(self, milliseconds: int, duty: float = 0.0, step_rate: float = 0.0,
-              until: Callable[[Host], object] | None = None) -> bool:
+    def drive(
+        self,
+        milliseconds: int,
+        duty: float = 0.0,
+        step_rate: float = 0.0,
+        until: Callable[[Host], object] | None = None,
+    ) -> bool:
         """Send set points for `milliseconds`, or until `until(host)`; return whether it held."""
         return self._repeat(milliseconds, lambda: self.setpoint(duty, step_rate), until)
 
@@ -172,7 +198,7 @@ class Host:
         self.accepted(wire.Stream(rate))
         self.telemetry.clear()
         self.wait(4)
-        for _ in range(self.back_end.answer_time):     # takes longer through a port
+        for _ in range(self.back_end.answer_time):  # takes longer through a port
             if self.telemetry:
                 break
             self.wait(1)
@@ -192,10 +218,14 @@ class Host:
         for _ in range(self.back_end.answer_time):
             self.wait(1, data)
             data = b''
-            received = next((reply.received for reply in self.replies
-                             if reply.token == token), None)
-            if (received is not None and self.telemetry
-                    and elapsed(self.telemetry[-1].time, received) < WRAP // 2):
+            received = next(
+                (reply.received for reply in self.replies if reply.token == token), None
+            )
+            if (
+                received is not None
+                and self.telemetry
+                and elapsed(self.telemetry[-1].time, received) < WRAP // 2
+            ):
                 return
 
     def health(self) -> wire.Health:
@@ -209,8 +239,7 @@ class Host:
 
     def has_event(self, kind: EventKind, detail: int | None = None) -> bool:
         """Whether an event was received."""
-        return any(event.kind == kind and detail in (None, event.detail)
-                   for event in self.events)
+        return any(event.kind == kind and detail in (None, event.detail) for event in self.events)
 
 
 def _named(value):

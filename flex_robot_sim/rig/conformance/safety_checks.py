@@ -31,7 +31,7 @@ def load_profile(host: Host, rows: Sequence[wire.Segment]) -> int:
     """Load a profile and return its CRC."""
     crc = profile_crc(rows)
     for first in range(0, len(rows), 8):
-        chunk = wire.ProfileLoad(first, len(rows), crc, tuple(rows[first:first + 8]))
+        chunk = wire.ProfileLoad(first, len(rows), crc, tuple(rows[first : first + 8]))
         expect_equal(host.accepted(chunk).value, min(first + 8, len(rows)), 'segments held')
     return crc
 
@@ -69,12 +69,15 @@ def bring_to_state(host: Host, state: State) -> None:
 def example(host: Host, kind: MessageClass, variant: str) -> Message:
     """Return a message of a kind with fields in range."""
     examples = {
-        wire.Home: wire.Home(Joint.SLIDE), wire.Zero: wire.Zero(Joint.SLIDE, 45_000),
+        wire.Home: wire.Home(Joint.SLIDE),
+        wire.Zero: wire.Zero(Joint.SLIDE, 45_000),
         wire.Stream: wire.Stream(1000),
         wire.ProfileLoad: wire.ProfileLoad(0, 1, profile_crc(LONG_PROFILE), LONG_PROFILE),
         wire.ProfileStart: wire.ProfileStart(profile_crc(LONG_PROFILE)),
-        wire.Param: wire.Param(Access.WRITE if variant == WRITE else Access.READ,
-                               Parameter.HOME_RATE, 320)}
+        wire.Param: wire.Param(
+            Access.WRITE if variant == WRITE else Access.READ, Parameter.HOME_RATE, 320
+        ),
+    }
     return examples[kind] if kind in examples else kind()
 
 
@@ -104,22 +107,30 @@ def check_answers(host: Host, state: State, table: Any) -> None:
             give_origins(host)
             load_profile(host, LONG_PROFILE)
             host.accepted(wire.Arm())
-        expect_equal(answer_of(host, kind, variant), answer.result,
-                     f'{kind.__name__} {variant} in {state.name}')
+        expect_equal(
+            answer_of(host, kind, variant),
+            answer.result,
+            f'{kind.__name__} {variant} in {state.name}',
+        )
         actual_state = host.fresh().state
         moved_on = State.FAULT if state in (State.ARMED, State.HOMING, State.PROFILE) else None
-        expected_state = state if answer.state is None or answer.result != Result.ACCEPTED \
-            else answer.state
+        expected_state = (
+            state if answer.state is None or answer.result != Result.ACCEPTED else answer.state
+        )
         # HEALTH takes up to 100 ms, in which the watchdog may latch
         if not (kind is wire.Setpoint and actual_state == moved_on):
-            expect_equal(actual_state, expected_state,
-                         f'state after {kind.__name__} {variant} in {state.name}')
+            expect_equal(
+                actual_state,
+                expected_state,
+                f'state after {kind.__name__} {variant} in {state.name}',
+            )
 
 
 @check()
 def answers_while_disarmed_are_those_of_the_table(host: Host) -> None:
-    check_answers(host, State.DISARMED, {key: row for key, row in ANSWERS.items()
-                                         if key[0] is not wire.Arm})
+    check_answers(
+        host, State.DISARMED, {key: row for key, row in ANSWERS.items() if key[0] is not wire.Arm}
+    )
 
 
 @check()
@@ -129,8 +140,9 @@ def answers_in_fault_are_those_of_the_table(host: Host) -> None:
 
 @check(moves=True)
 def answers_while_armed_are_those_of_the_table(host: Host) -> None:
-    check_answers(host, State.ARMED, {key: row for key, row in ANSWERS.items()
-                                      if key[0] is not wire.Home})
+    check_answers(
+        host, State.ARMED, {key: row for key, row in ANSWERS.items() if key[0] is not wire.Home}
+    )
 
 
 @check(moves=True)
@@ -148,13 +160,15 @@ def values_out_of_range_are_refused_with_their_place(host: Host) -> None:
     rows = (wire.Segment(1000, 0.0, 0.0),)
     crc = profile_crc(rows)
     for message, place in (
-            (wire.Zero(9, 0), 0), (wire.Stream(7), 0),    # type: ignore[arg-type]
-            (wire.ProfileLoad(3, 2, crc, rows), 0),
-            (wire.ProfileLoad(0, 257, crc, rows), 1),
-            (wire.ProfileLoad(0, 1, crc, (wire.Segment(999, 0.0, 0.0),)), 3),
-            (wire.ProfileLoad(0, 1, crc, (wire.Segment(60_000_001, 0.0, 0.0),)), 3),
-            (wire.ProfileLoad(0, 1, crc, (wire.Segment(1000, 1.5, 0.0),)), 3),
-            (wire.ProfileLoad(0, 1, crc, (wire.Segment(1000, 0.0, 1e5),)), 3)):
+        (wire.Zero(9, 0), 0),  # type: ignore[arg-type]
+        (wire.Stream(7), 0),  # type: ignore[arg-type]
+        (wire.ProfileLoad(3, 2, crc, rows), 0),
+        (wire.ProfileLoad(0, 257, crc, rows), 1),
+        (wire.ProfileLoad(0, 1, crc, (wire.Segment(999, 0.0, 0.0),)), 3),
+        (wire.ProfileLoad(0, 1, crc, (wire.Segment(60_000_001, 0.0, 0.0),)), 3),
+        (wire.ProfileLoad(0, 1, crc, (wire.Segment(1000, 1.5, 0.0),)), 3),
+        (wire.ProfileLoad(0, 1, crc, (wire.Segment(1000, 0.0, 1e5),)), 3),
+    ):
         ack = host.command(message)
         expect_equal((ack.result, ack.value), (Result.OUT_OF_RANGE, place), repr(message))
 
@@ -163,7 +177,7 @@ def values_out_of_range_are_refused_with_their_place(host: Host) -> None:
 def profile_that_does_not_fit_together_is_refused(host: Host) -> None:
     rows = tuple(wire.Segment(1000 + k, 0.0, 0.0) for k in range(20))
     crc = profile_crc(rows)
-    chunks = [wire.ProfileLoad(first, 20, crc, rows[first:first + 8]) for first in (0, 8, 16)]
+    chunks = [wire.ProfileLoad(first, 20, crc, rows[first : first + 8]) for first in (0, 8, 16)]
     for order, what in (([0, 2], 'a chunk is missing'), ([1], 'the first chunk is missing')):
         for k in order[:-1]:
             host.accepted(chunks[k])
@@ -204,8 +218,12 @@ def motors_stop_within_100_ms_of_silence_and_stay_off(host: Host) -> None:
         assert acknowledged and off
         expect_equal(off.faults, Fault.WATCHDOG, 'faults')
         longest = max(longest, elapsed(off.time, acknowledged.time))
-        expect(all(t.duty == 0 and t.step_rate == 0 for t in host.telemetry
-                   if t.state == State.FAULT), 'outputs are not off')
+        expect(
+            all(
+                t.duty == 0 and t.step_rate == 0 for t in host.telemetry if t.state == State.FAULT
+            ),
+            'outputs are not off',
+        )
         host.drive(100, duty=0.05)
         expect_equal((host.now.state, host.now.duty), (State.FAULT, 0.0), 'set points after it')
         expect_equal(host.command(wire.Arm()).result, Result.LATCHED, 'ARM after it')
@@ -222,8 +240,10 @@ def nothing_but_a_set_point_feeds_the_watchdog(host: Host) -> None:
     host.accepted(wire.Arm())
     for k in range(30):
         host.wait(5, encode(wire.Setpoint(Mode.ALIVE, 0, 0, 50), host.session % 255 + 1, k))
-        host.wait(5, host.encode(wire.Setpoint(Mode.DRIVE, 0.0, 0.0, 0), (host.last_setpoint + 1) %
-                                 65536))
+        host.wait(
+            5,
+            host.encode(wire.Setpoint(Mode.DRIVE, 0.0, 0.0, 0), (host.last_setpoint + 1) % 65536),
+        )
         host.command(wire.Stream(1000))
     expect_equal(host.fresh().faults, Fault.WATCHDOG, 'faults')
 
@@ -251,8 +271,11 @@ def old_set_point_is_not_taken(host: Host) -> None:
     for back in (0, 1, 5, 32768):
         older = wire.Setpoint(Mode.DRIVE, -0.02, 0.0, 50)
         host.wait(3, host.encode(older, (newest - back) % 65536))
-        expect_equal((host.now.setpoint_sequence, host.now.duty), (newest, 0.03),
-                     f'set point {back} before the newest')
+        expect_equal(
+            (host.now.setpoint_sequence, host.now.duty),
+            (newest, 0.03),
+            f'set point {back} before the newest',
+        )
     expect_equal(host.health().last_refusal, Result.OLD, 'refusal')
 
 
@@ -297,9 +320,12 @@ def arming_begins_with_an_arm_that_stands(host: Host) -> None:
 @check(moves=True)
 def profile_switches_in_the_step_in_which_it_is_due(host: Host) -> None:
     host.stream()
-    rows = [wire.Segment(20_500, 0.02, 0.0), wire.Segment(10_000, -0.02, 0.0),
-            wire.Segment(15_400, 0.01, 0.0),
-            *(wire.Segment(2_000, 0.001 * (k % 9), 0.0) for k in range(30))]
+    rows = [
+        wire.Segment(20_500, 0.02, 0.0),
+        wire.Segment(10_000, -0.02, 0.0),
+        wire.Segment(15_400, 0.01, 0.0),
+        *(wire.Segment(2_000, 0.001 * (k % 9), 0.0) for k in range(30)),
+    ]
     play(host, rows)
     host.telemetry = [t for t in host.telemetry if t.state == State.PROFILE]
     host.keep_alive(150)
@@ -325,20 +351,26 @@ def profile_ends_with_estop_and_with_silence(host: Host) -> None:
     play(host, rows)
     host.keep_alive(50)
     host.command(wire.Estop())
-    expect_equal((host.fresh().state, host.now.faults, host.now.duty),
-                 (State.FAULT, Fault.ESTOP_COMMAND, 0.0), 'after ESTOP')
+    expect_equal(
+        (host.fresh().state, host.now.faults, host.now.duty),
+        (State.FAULT, Fault.ESTOP_COMMAND, 0.0),
+        'after ESTOP',
+    )
     host.accepted(wire.Clear())
     play(host, rows)
     host.wait(2 * WATCHDOG)
-    expect_equal((host.now.state, host.now.faults, host.now.duty),
-                 (State.FAULT, Fault.WATCHDOG, 0.0), 'after silence')
+    expect_equal(
+        (host.now.state, host.now.faults, host.now.duty),
+        (State.FAULT, Fault.WATCHDOG, 0.0),
+        'after silence',
+    )
 
 
 @check(moves=True)
 def soft_limit_stops_motion_outwards_only(host: Host) -> None:
     host.stream()
     give_origins(host)
-    host.accepted(wire.Zero(Joint.SLIDE, 88_600))            # beyond the upper soft limit
+    host.accepted(wire.Zero(Joint.SLIDE, 88_600))  # beyond the upper soft limit
     host.accepted(wire.Arm())
     host.drive(20, duty=0.02)
     expect_equal((host.now.state, host.now.duty), (State.ARMED, 0.0), 'outwards')

@@ -29,8 +29,10 @@ def step_rate_follows_its_ramp(host: Host) -> None:
     # steps are the integral of the rate: trapezoidal rule, and whole steps
     integrated_steps = sum((a + b) / 2 * 1e-3 for a, b in zip(rates, rates[1:]))
     moved = host.now.step_position - first.step_position
-    expect(abs(integrated_steps - moved) < 1.2,
-           f'{moved} steps, and the rate makes {integrated_steps:.2f}')
+    expect(
+        abs(integrated_steps - moved) < 1.2,
+        f'{moved} steps, and the rate makes {integrated_steps:.2f}',
+    )
     host.accepted(Disarm())
     host.accepted(Param(Access.WRITE, Parameter.STEP_ACCELERATION, acceleration))
 
@@ -49,8 +51,10 @@ def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
     # a step more where the rate jumps, and one step more if the last step were included
     integrated_steps = sum((a + b) / 2 * 1e-3 for a, b in zip([0.0, *rates], rates[:-1]))
     expect(max(rates) == 2500.0, 'the rate was not reached')
-    expect(-1.2 < places[-1] - integrated_steps < 1.4,
-           f'{places[-1]} pulses, and the rate makes {integrated_steps:.2f} before the step')
+    expect(
+        -1.2 < places[-1] - integrated_steps < 1.4,
+        f'{places[-1]} pulses, and the rate makes {integrated_steps:.2f} before the step',
+    )
     host.drive(90)
 
 
@@ -67,13 +71,14 @@ def lost_steps_latch(host: Host) -> None:
 
 @check(bench='a stepper that slips')
 def slip_by_one_place_of_the_field_latches_wherever_arming_has_drawn_the_turn_from(
-        host: Host) -> None:
+    host: Host,
+) -> None:
     bench = host.back_end.bench
     for side in (1, -1):
         host.back_end.reset()
         host.hello()
         host.stream()
-        bench.simulation.set_state((0.15, side * 0.055))        # of 0.063 to the next place [rad]
+        bench.simulation.set_state((0.15, side * 0.055))  # of 0.063 to the next place [rad]
         host.wait(5)
         host.accepted(Arm())
         apart = side * host.now.turn_counts

@@ -11,7 +11,7 @@ from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
 from flex_robot_sim.rig.wire.vocabulary import Fault, Input, Joint, Mode, Result, State
 
-LINE_BYTES_PER_MS = 92      # throughput of the line
+LINE_BYTES_PER_MS = 92  # throughput of the line
 
 
 def expect_off(host: Host, state: State, faults: Fault, what: str) -> None:
@@ -38,8 +38,11 @@ def stamp_of(host: Host, sequence: int) -> int:
 def estop_is_taken_before_any_hello(host: Host) -> None:
     host.back_end.reboot()
     ack = host.command(wire.Estop(), session=0)
-    expect_equal((ack.result, ack.state, ack.faults),
-                 (Result.ACCEPTED, State.FAULT, Fault.ESTOP_COMMAND), 'answer')
+    expect_equal(
+        (ack.result, ack.state, ack.faults),
+        (Result.ACCEPTED, State.FAULT, Fault.ESTOP_COMMAND),
+        'answer',
+    )
     host.hello()
     host.stream()
     expect_off(host, State.FAULT, Fault.ESTOP_COMMAND, 'after HELLO')
@@ -111,19 +114,24 @@ def replay_of_a_session_touches_nothing_in_the_one_that_runs(host: Host) -> None
     for data in recorded * 10:
         host.wait(1, data)
     armed = [t for t in host.telemetry if t.state == State.ARMED]
-    expect(armed and all((t.duty, t.step_rate) == (0.0, 0.0) for t in host.telemetry),
-           'the replay moved the motors or disarmed')
+    expect(
+        armed and all((t.duty, t.step_rate) == (0.0, 0.0) for t in host.telemetry),
+        'the replay moved the motors or disarmed',
+    )
     expect_watchdog(host, since, 'nothing but a replay')
 
 
 @check(moves=True)
 def flood_feeds_no_watchdog_and_the_board_lives_on(host: Host) -> None:
     host.stream()
-    foreign_set_points = encode(wire.Setpoint(Mode.DRIVE, 0.05, 50.0, 100),
-                                host.session % 255 + 1, 1)
-    for noise, what in ((lambda: host.random.randbytes(LINE_BYTES_PER_MS), 'random bytes'),
-                        (lambda: foreign_set_points * 4, 'set points of another session'),
-                        (lambda: b'\x55' * LINE_BYTES_PER_MS, 'a frame without end')):
+    foreign_set_points = encode(
+        wire.Setpoint(Mode.DRIVE, 0.05, 50.0, 100), host.session % 255 + 1, 1
+    )
+    for noise, what in (
+        (lambda: host.random.randbytes(LINE_BYTES_PER_MS), 'random bytes'),
+        (lambda: foreign_set_points * 4, 'set points of another session'),
+        (lambda: b'\x55' * LINE_BYTES_PER_MS, 'a frame without end'),
+    ):
         host.accepted(wire.Arm())
         host.drive(30, duty=0.05)
         since = stamp_of(host, host.last_setpoint)
@@ -149,10 +157,12 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
     host.telemetry.clear()
     host.drive(300, duty=0.05)
     expect(host.now.time < WRAP // 2 < host.telemetry[0].time, 'the clock has not wrapped')
-    expect({(t.state, t.duty) for t in host.telemetry} == {(State.ARMED, 0.05)},
-           'the motion was not even')
+    expect(
+        {(t.state, t.duty) for t in host.telemetry} == {(State.ARMED, 0.05)},
+        'the motion was not even',
+    )
 
-    before_the_wrap(50)             # the last set point before the wrap, the watchdog after it
+    before_the_wrap(50)  # the last set point before the wrap, the watchdog after it
     host.accepted(wire.Arm())
     host.drive(30, duty=0.05)
     since = stamp_of(host, host.last_setpoint)
@@ -162,7 +172,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
     expect(off.time < WRAP // 2, 'the watchdog did not wait for the wrap')
     expect(elapsed(off.time, since) >= (WATCHDOG - 2) * 1000, 'the watchdog bit early')
 
-    before_the_wrap(20)             # and its validity
+    before_the_wrap(20)  # and its validity
     host.accepted(wire.Arm())
     host.telemetry.clear()
     host.wait(80, host.setpoint(0.03, validity=40))
@@ -170,15 +180,18 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
     expect(held and held[-1] < WRAP // 2 < held[0], 'the validity does not span the wrap')
     expect_equal(elapsed(held[-1], held[0]) + 1000, 40_000, 'duty held [us]')
 
-    before_the_wrap(100)            # and a profile
+    before_the_wrap(100)  # and a profile
     play(host, [wire.Segment(150_000, 0.02, 0.0), wire.Segment(100_000, -0.02, 0.0)])
     host.telemetry = [t for t in host.telemetry if t.state == State.PROFILE]
     host.keep_alive(300)
     played = [t for t in host.telemetry if t.state == State.PROFILE]
     expect(played[-1].time < WRAP // 2 < played[0].time, 'the profile does not span the wrap')
     turned = next(t.time for t in played if t.duty < 0)
-    expect_equal((elapsed(turned, played[0].time), elapsed(played[-1].time, played[0].time)),
-                 (150_000, 249_000), 'switching instants [us]')
+    expect_equal(
+        (elapsed(turned, played[0].time), elapsed(played[-1].time, played[0].time)),
+        (150_000, 249_000),
+        'switching instants [us]',
+    )
     expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), 'after the profile')
 
 
@@ -203,9 +216,11 @@ def homing_ends_with_estop_silence_and_every_other_switch(host: Host) -> None:
     expect_off(host, State.FAULT, Fault.ESTOP_INPUT, 'stop button')
     faults.stop_button = False
     host.wait(2)
-    for end, joint, fault in (('closed_upper', SLIDE, Fault.LIMIT_SLIDE),
-                              ('closed_upper', TURN, Fault.LIMIT_TURN),
-                              ('closed_lower', TURN, Fault.LIMIT_TURN)):
+    for end, joint, fault in (
+        ('closed_upper', SLIDE, Fault.LIMIT_SLIDE),
+        ('closed_upper', TURN, Fault.LIMIT_TURN),
+        ('closed_lower', TURN, Fault.LIMIT_TURN),
+    ):
         bring_to_state(host, State.HOMING)
         host.keep_alive(20)
         getattr(faults, end).add(joint)

@@ -30,8 +30,9 @@ NOISE_SECONDS = 10
 @check()
 def says_who_it_is(host: Host) -> None:
     identity = host.identity
-    expect_equal((identity.major, identity.schema_crc), (wire.MAJOR, wire.SCHEMA_CRC),
-                 'version and schema')
+    expect_equal(
+        (identity.major, identity.schema_crc), (wire.MAJOR, wire.SCHEMA_CRC), 'version and schema'
+    )
     expect_equal(identity.control_rate, CONTROL_RATE, 'control rate')
     expect(host.session != 0, 'session 0 is none')
     expect(identity.counts_per_turn > 0 and identity.steps_per_turn > 0, 'scales must be above 0')
@@ -81,10 +82,14 @@ def other_version_may_look_and_not_touch(host: Host) -> None:
         host.hello(**other)
         host.stream()
         for kind, variant in READ_ONLY_REFUSES:
-            expect_equal(answer_of(host, kind, variant), Result.READ_ONLY,
-                         f'{kind.__name__} {variant}')
-        for message in (wire.Stream(0), wire.Disarm(),
-                        wire.Param(Access.READ, Parameter.HOME_RATE, 0)):
+            expect_equal(
+                answer_of(host, kind, variant), Result.READ_ONLY, f'{kind.__name__} {variant}'
+            )
+        for message in (
+            wire.Stream(0),
+            wire.Disarm(),
+            wire.Param(Access.READ, Parameter.HOME_RATE, 0),
+        ):
             host.accepted(message)
 
 
@@ -99,11 +104,12 @@ def parameters_are_read_written_and_kept_in_range(host: Host) -> None:
         expect_equal(host.accepted(wire.Param(Access.READ, number, 0)).value, value, text.name)
     before = host.accepted(wire.Param(Access.READ, Parameter.HOME_RATE, 0)).value
     for access, value in ((Access.WRITE, 123), (Access.READ, 0)):
-        expect_equal(host.accepted(wire.Param(access, Parameter.HOME_RATE, value)).value, 123,
-                     'HOME_RATE')
+        expect_equal(
+            host.accepted(wire.Param(access, Parameter.HOME_RATE, value)).value, 123, 'HOME_RATE'
+        )
     host.accepted(wire.Param(Access.WRITE, Parameter.HOME_RATE, before))
     for place, (access, parameter) in enumerate(((7, Parameter.HOME_RATE), (Access.READ, 200))):
-        wrong = wire.Param(access, parameter, 0)     # type: ignore[arg-type]
+        wrong = wire.Param(access, parameter, 0)  # type: ignore[arg-type]
         expect_equal(host.command(wrong).value, place, 'place of what is wrong')
 
 
@@ -148,8 +154,10 @@ def clock_is_told_and_does_not_run_backwards(host: Host) -> None:
         expect_equal([reply.token for reply in host.replies], [token], 'TIME_REPLY')
         reply = host.replies[0]
         expect(elapsed(reply.sent, reply.received) < 2000, 'sent long after it was received')
-        distance = min(min(elapsed(reply.sent, t.time), elapsed(t.time, reply.sent))
-                       for t in host.telemetry[-40:])
+        distance = min(
+            min(elapsed(reply.sent, t.time), elapsed(t.time, reply.sent))
+            for t in host.telemetry[-40:]
+        )
         expect(distance < 5000, f'{distance} us between TIME_REPLY and the next TELEMETRY')
     host.replies.clear()
     host.wait(20, encode(wire.Time(5), host.session % 255 + 1, 0))
@@ -173,8 +181,10 @@ def event_comes_again_until_it_is_acknowledged(host: Host) -> None:
     expect(host.has_event(EventKind.SESSION, host.session), 'no event reports the session')
     host.frames.clear()
     host.wait(3 * EVENT_REPEAT_MS)
-    expect(not any(getattr(f.message, 'kind', None) is not None for f in host.frames),
-           'an acknowledged event came again')
+    expect(
+        not any(getattr(f.message, 'kind', None) is not None for f in host.frames),
+        'an acknowledged event came again',
+    )
 
 
 @check()
@@ -185,7 +195,7 @@ def half_frame_costs_one_frame_and_noise_between_frames_none(host: Host) -> None
     expect_equal(host.command(wire.Stream(0)).result, Result.ACCEPTED, 'STREAM after half a frame')
     host.wait(5, b'\x55\xaa\x11')
     expect_equal(host.command(wire.Stream(0)).result, Result.ACCEPTED, 'STREAM after noise')
-    host.wait(5, whole[1:-1])           # without its zeros; the next frame has its own
+    host.wait(5, whole[1:-1])  # without its zeros; the next frame has its own
     expect_equal(host.command(wire.Stream(0)).result, Result.ACCEPTED, 'STREAM after a bare frame')
     after = host.health()
     wrong = after.crc_errors - before.crc_errors
@@ -206,10 +216,15 @@ def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host: Host) -
         host.wait(5, data)
         expect(not host.acks, 'it was answered')
     after = host.health()
-    expect_equal((after.length_errors - before.length_errors,
-                  after.unknown_ids - before.unknown_ids,
-                  after.frames - before.frames - host.valid_frames_sent()), (1, 2, 0),
-                 'wrong lengths, unknown ids, frames taken')
+    expect_equal(
+        (
+            after.length_errors - before.length_errors,
+            after.unknown_ids - before.unknown_ids,
+            after.frames - before.frames - host.valid_frames_sent(),
+        ),
+        (1, 2, 0),
+        'wrong lengths, unknown ids, frames taken',
+    )
     host.stream()
     expect_equal(host.now.state, State.DISARMED, 'state')
 
@@ -283,7 +298,7 @@ def estop_is_taken_in_every_session(host: Host) -> None:
 def second_host_takes_over_and_the_first_is_told(host: Host) -> None:
     first = host.session
     host.stream()
-    host.hello()                                        # another nonce: another host
+    host.hello()  # another nonce: another host
     ack = host.command(wire.Stream(0), session=first)
     expect_equal(ack.result, Result.WRONG_SESSION, 'command of the first host')
     expect(host.frames[-1].session == host.session != first, 'session in the header')
@@ -341,8 +356,11 @@ def replayed_session_is_refused(host: Host) -> None:
     expect_equal([f.message.result for f in host.acks], [Result.WRONG_SESSION] * 2, 'answers')
     expect_equal(host.fresh().state, State.DISARMED, 'state')
     after = host.health()
-    expect_equal((after.refused - before.refused, after.last_refusal),
-                 (1, Result.WRONG_SESSION), 'set points refused')
+    expect_equal(
+        (after.refused - before.refused, after.last_refusal),
+        (1, Result.WRONG_SESSION),
+        'set points refused',
+    )
 
 
 @check()

@@ -18,8 +18,8 @@ from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 
-MAX_READING_GAP = 0.05          # a longer gap between readings restarts the observer    [s]
-RESTART_JUMPS = (0.005, 0.2)    # a larger observer error restarts it, too               [m, rad]
+MAX_READING_GAP = 0.05  # a longer gap between readings restarts the observer    [s]
+RESTART_JUMPS = (0.005, 0.2)  # a larger observer error restarts it, too               [m, rad]
 REST_TOLERANCES = (1e-4, 6e-3)  # of a joint at rest; two counts of the turn's encoder   [m, rad]
 
 
@@ -40,7 +40,7 @@ class Tracker:
     def restart(self) -> None:
         """Reset the state."""
         self.value, self.rate = math.nan, 0.0
-        self.has_restarted = True       # with the last reading
+        self.has_restarted = True  # with the last reading
 
     def take(self, value: float, duration: float, rate_change: float = 0.0) -> None:
         """
@@ -67,7 +67,7 @@ class Tracker:
             if len(self._gains) > 100:
                 self._gains.clear()
             z = math.exp(-2.0 * math.pi * self.bandwidth * duration)
-            gain = self._gains[key] = 1.0 - z * z, (1.0 - z)**2 / duration
+            gain = self._gains[key] = 1.0 - z * z, (1.0 - z) ** 2 / duration
         return gain
 
 
@@ -78,27 +78,33 @@ class JointTracker:
         """Prepare for a Calibration, with the bandwidths of EstimatorSettings."""
         self._calibration = calibration
         self._settings = settings
-        self._slide, self._turn = (Tracker(settings.velocity_bandwidth, jump)
-                                   for jump in RESTART_JUMPS)
+        self._slide, self._turn = (
+            Tracker(settings.velocity_bandwidth, jump) for jump in RESTART_JUMPS
+        )
         self._pulses = 0.0
         # (slide, turn) [m, rad; m/s, rad/s]
         self.position = self.velocity = math.nan, math.nan
-        self.has_restarted = True   # with the last reading: a gap, or a new origin of the counts
-        self.rest_durations = [0.0, 0.0]    # time that each joint has been at rest        [s]
+        self.has_restarted = True  # with the last reading: a gap, or a new origin of the counts
+        self.rest_durations = [0.0, 0.0]  # time that each joint has been at rest        [s]
         self._rest_positions = [math.nan, math.nan]
 
     def take(self, message: Telemetry, duration: float) -> None:
         """Update with Telemetry, `duration` [s] of board time after the last one."""
         calibration, slide, turn = self._calibration, self._slide, self._turn
-        self.position = (calibration.slide.position(message.slide_counts),
-                         calibration.turn.position(message.turn_counts))
+        self.position = (
+            calibration.slide.position(message.slide_counts),
+            calibration.turn.position(message.turn_counts),
+        )
         pulses = message.step_rate / calibration.steps_per_radian
-        turn.bandwidth = (self._settings.turn_velocity_bandwidth if message.state in MOVING
-                          else self._settings.velocity_bandwidth)
+        turn.bandwidth = (
+            self._settings.turn_velocity_bandwidth
+            if message.state in MOVING
+            else self._settings.velocity_bandwidth
+        )
         slide.take(self.position[0], duration)
         turn.take(self.position[1], duration, pulses - self._pulses)
         self._pulses = pulses
-        self._update_rest_durations(min(duration, MAX_READING_GAP))     # a boot resets the clock
+        self._update_rest_durations(min(duration, MAX_READING_GAP))  # a boot resets the clock
         self.velocity = slide.rate, turn.rate
         self.has_restarted = slide.has_restarted or turn.has_restarted
 
@@ -106,5 +112,5 @@ class JointTracker:
         for joint, (place, width) in enumerate(zip(self.position, REST_TOLERANCES)):
             if abs(place - self._rest_positions[joint]) <= width:
                 self.rest_durations[joint] += duration
-            else:                   # moved, or nan at the beginning
+            else:  # moved, or nan at the beginning
                 self._rest_positions[joint], self.rest_durations[joint] = place, 0.0

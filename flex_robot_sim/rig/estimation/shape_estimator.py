@@ -25,9 +25,9 @@ from flex_robot_sim.util.exceptions import SettingError
 class EstimatedShape(NamedTuple):
     """Estimated shape of an elastic link."""
 
-    elastic: np.ndarray     # (m,)  elastic coordinates
-    tip: np.ndarray         # (3,)  translation of the tip in its undeformed frame      [m]
-    tip_deviation: np.ndarray   # (3,)  its standard deviation                          [m]
+    elastic: np.ndarray  # (m,)  elastic coordinates
+    tip: np.ndarray  # (3,)  translation of the tip in its undeformed frame      [m]
+    tip_deviation: np.ndarray  # (3,)  its standard deviation                          [m]
 
 
 class ShapeEstimator:
@@ -43,13 +43,16 @@ class ShapeEstimator:
         self.sensors, columns, C = sensors_of(arm, link)
         self.deviation = checked_deviations(deviation, len(self.sensors))
         planes = [sensor.plane for sensor in arm.description.beam(link).sensors]
-        bases = [_bending(arm, link, columns, plane, planes.count(plane))
-                 for plane in ('xy', 'xz')]
+        bases = [
+            _bending(arm, link, columns, plane, planes.count(plane)) for plane in ('xy', 'xz')
+        ]
         self._basis = np.hstack(bases)
         self._C = C @ self._basis
         if not self._C.size or np.linalg.matrix_rank(self._C) < self._C.shape[1]:
-            raise SettingError(f'the flex sensors of "{link}" do not determine its bending: there '
-                               'are none, or two at one place')
+            raise SettingError(
+                f'the flex sensors of "{link}" do not determine its bending: there '
+                'are none, or two at one place'
+            )
         self._tip = tip_map(arm, link)[:, columns]
         # directions without a sensor are not observed
         self._is_unobserved = (self._tip != 0).any(axis=1)
@@ -86,7 +89,7 @@ def tip_map(arm: ArmModel, link: str) -> np.ndarray:
 
 def _bending(arm, link, columns, plane, sensors):
     """Basis shapes (m, terms), in elastic coordinates, that the sensors in a plane determine."""
-    row, sign = (3, 1.0) if plane == 'xy' else (2, -1.0)       # of Beam.strain
+    row, sign = (3, 1.0) if plane == 'xy' else (2, -1.0)  # of Beam.strain
     strain = np.zeros((0, len(columns)))
     places, weights, root = [], [], 0.0
     for beam, beam_columns in arm.beams_of(link):
@@ -100,9 +103,13 @@ def _bending(arm, link, columns, plane, sensors):
     if bends.sum() <= sensors:
         return np.eye(len(columns))[:, bends]
     s, weights = np.array(places) / root, np.array(weights)[:, None]
-    known_curvatures = np.column_stack([1.0 - s, strain @ _slowest_mode(
-        arm, link, columns, bends), *(
-        s**power for power in (0, *range(2, sensors)))])[:, :sensors]
+    known_curvatures = np.column_stack(
+        [
+            1.0 - s,
+            strain @ _slowest_mode(arm, link, columns, bends),
+            *(s**power for power in (0, *range(2, sensors))),
+        ]
+    )[:, :sensors]
     return np.linalg.lstsq(strain * weights, known_curvatures * weights, rcond=None)[0]
 
 

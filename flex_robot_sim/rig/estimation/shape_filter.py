@@ -37,22 +37,32 @@ class FilterSettings(Settings):
     """Noise assumptions of the Kalman filter."""
 
     slide_noise: float = setting(
-        3.0, 'spectral density of the unknown force on a prismatic joint', 'N s^0.5',
-        above=0.0)
+        3.0, 'spectral density of the unknown force on a prismatic joint', 'N s^0.5', above=0.0
+    )
     turn_noise: float = setting(
-        1e-3, 'spectral density of the unknown moment on a revolute joint', 'N m s^0.5', above=0.0)
+        1e-3, 'spectral density of the unknown moment on a revolute joint', 'N m s^0.5', above=0.0
+    )
     start_deviation: float = setting(
-        0.1, 'of positions [m, rad], elastic coordinates and their rates at the start', above=0.0)
+        0.1, 'of positions [m, rad], elastic coordinates and their rates at the start', above=0.0
+    )
     pose_change: float = setting(
-        0.1, 'of a joint after which the model is made anew', 'm, rad', above=0.0)
+        0.1, 'of a joint after which the model is made anew', 'm, rad', above=0.0
+    )
 
 
 class ShapeFilter:
     """Kalman filter over encoders and flex sensors of an arm without flexible joints."""
 
-    def __init__(self, arm: ArmModel, link: str, encoder_deviation: ArrayLike,
-                 deviation: ArrayLike, stiffness: ArrayLike = 0.0, damping: ArrayLike = 0.0,
-                 settings: FilterSettings | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        link: str,
+        encoder_deviation: ArrayLike,
+        deviation: ArrayLike,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+        settings: FilterSettings | None = None,
+    ) -> None:
         """
         Prepare the filter; the first encoder readings start it.
 
@@ -63,40 +73,49 @@ class ShapeFilter:
             [N/m, N m/rad]; damping: one or (joints,) [N s/m, N m s/rad]. Zero: effort is known.
         """
         if arm.motor_names:
-            raise SettingError('the filter knows no flexible joints; this arm has: '
-                               f'{", ".join(arm.motor_names)}')
+            raise SettingError(
+                f'the filter knows no flexible joints; this arm has: {", ".join(arm.motor_names)}'
+            )
         self.settings = settings or FilterSettings()
         self.sensors, self.columns, C = sensors_of(arm, link)
         joints = len(arm.joint_names)
-        self._arm = replace(arm, arrays=arm.arrays._replace(
-            friction=without_dry_friction(arm.arrays.friction)))
+        self._arm = replace(
+            arm, arrays=arm.arrays._replace(friction=without_dry_friction(arm.arrays.friction))
+        )
         self._gains = np.zeros((joints, 2 * arm.size))
         self._gains[:, :joints] = np.diag(np.broadcast_to(stiffness, joints))
-        self._gains[:, arm.size:arm.size + joints] = np.diag(np.broadcast_to(damping, joints))
+        self._gains[:, arm.size : arm.size + joints] = np.diag(np.broadcast_to(damping, joints))
         self._H = np.zeros((joints + len(self.sensors), 2 * arm.size))
         self._H[:joints, :joints] = np.eye(joints)
         self._H[joints:, self.columns] = C
-        self._R = np.concatenate([checked_deviations(encoder_deviation, joints),
-                                  checked_deviations(deviation, len(self.sensors))])**2
+        self._R = (
+            np.concatenate(
+                [
+                    checked_deviations(encoder_deviation, joints),
+                    checked_deviations(deviation, len(self.sensors)),
+                ]
+            )
+            ** 2
+        )
         noise = {'rad': self.settings.turn_noise, 'm': self.settings.slide_noise}
-        self._noise = np.array([noise[unit] for unit in arm.units])**2
+        self._noise = np.array([noise[unit] for unit in arm.units]) ** 2
         self._tip = tip_map(arm, link)
         self._steps: dict[Any, Any] = {}
         self._pose = None
-        self.state: Any = None      # all coordinates, then their rates, (2 n,); None: not yet
-        self.covariance: Any = None     # (2 n, 2 n)
-        self.normalized_innovation = 0.0    # squared; its mean is the number of readings used
+        self.state: Any = None  # all coordinates, then their rates, (2 n,); None: not yet
+        self.covariance: Any = None  # (2 n, 2 n)
+        self.normalized_innovation = 0.0  # squared; its mean is the number of readings used
 
     @property
     def position(self) -> np.ndarray:
         """Joint positions, (joints,) [m, rad]."""
-        return self.state[:len(self._gains)].copy()
+        return self.state[: len(self._gains)].copy()
 
     @property
     def velocity(self) -> np.ndarray:
         """Joint velocities, (joints,) [m/s, rad/s]."""
         n = self._arm.size
-        return self.state[n:n + len(self._gains)].copy()
+        return self.state[n : n + len(self._gains)].copy()
 
     @property
     def shape(self) -> EstimatedShape:
@@ -104,11 +123,17 @@ class ShapeFilter:
         n = self._arm.size
         elastic = self.state[:n][self.columns].copy()
         variance = np.einsum('ij,jk,ik->i', self._tip, self.covariance[:n, :n], self._tip)
-        return EstimatedShape(elastic, self._tip @ self.state[:n],
-                              np.sqrt(np.maximum(variance, 0.0)))
+        return EstimatedShape(
+            elastic, self._tip @ self.state[:n], np.sqrt(np.maximum(variance, 0.0))
+        )
 
-    def predict(self, duration: float, effort: ArrayLike | None = None,
-                target: ArrayLike | None = None, target_rate: ArrayLike | None = None) -> None:
+    def predict(
+        self,
+        duration: float,
+        effort: ArrayLike | None = None,
+        target: ArrayLike | None = None,
+        target_rate: ArrayLike | None = None,
+    ) -> None:
         """
         Predict the state after a time step.
 
@@ -125,7 +150,7 @@ class ShapeFilter:
         if target is not None:
             command[:joints] = target
         if target_rate is not None:
-            command[n:n + joints] = target_rate
+            command[n : n + joints] = target_rate
         drive = self._gains @ command
         if effort is not None:
             drive = drive + np.asarray(effort)
@@ -181,11 +206,15 @@ class ShapeFilter:
 
             n, joints, h = len(self._A), len(self._gains), key * 1e-6
             inputs = np.column_stack([self._B, self._drift])
-            transition = expm(np.block([
-                [self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]]) * h)
-            self._steps[key] = (transition[:n, :n], transition[:n, n:-1], transition[:n, -1],
-                                integrated_covariance(
-                                    self._A, self._B * self._noise @ self._B.T, h))
+            transition = expm(
+                np.block([[self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]]) * h
+            )
+            self._steps[key] = (
+                transition[:n, :n],
+                transition[:n, n:-1],
+                transition[:n, -1],
+                integrated_covariance(self._A, self._B * self._noise @ self._B.T, h),
+            )
         return self._steps[key]
 
 

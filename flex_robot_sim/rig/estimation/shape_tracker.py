@@ -30,12 +30,12 @@ MIN_ADC_SHARE, MAX_ADC_SHARE = 0.01, 0.99
 class BentLinkState(NamedTuple):
     """State of the bent link; nan where it is unknown."""
 
-    curvature: np.ndarray       # (k,) measured by the sensors                      [1/m]
+    curvature: np.ndarray  # (k,) measured by the sensors                      [1/m]
     curvature_rate: np.ndarray  # (k,)                                              [1/(m s)]
-    elastic: np.ndarray         # (m,) elastic coordinates
-    elastic_rate: np.ndarray    # (m,)
-    tip: np.ndarray             # (3,) translation in the undeformed tip frame      [m]
-    tip_deviation: np.ndarray   # (3,) its standard deviation                       [m]
+    elastic: np.ndarray  # (m,) elastic coordinates
+    elastic_rate: np.ndarray  # (m,)
+    tip: np.ndarray  # (3,) translation in the undeformed tip frame      [m]
+    tip_deviation: np.ndarray  # (3,) its standard deviation                       [m]
 
     @property
     def is_known(self) -> bool:
@@ -46,9 +46,13 @@ class BentLinkState(NamedTuple):
 class ShapeTracker:
     """Estimates the state of the flexible link from each RigState."""
 
-    def __init__(self, arm: ArmModel, calibration: Any,
-                 settings: EstimatorSettings | None = None,
-                 filter_settings: FilterSettings | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        calibration: Any,
+        settings: EstimatorSettings | None = None,
+        filter_settings: FilterSettings | None = None,
+    ) -> None:
         """Prepare for an ArmModel of the bench and its Calibration."""
         self.settings = settings or EstimatorSettings()
         self.sensors = sensor_names(arm, calibration)
@@ -65,10 +69,15 @@ class ShapeTracker:
         if self.settings.estimator == 'kalman':
             parts = calibration.parts
             self._filter = ShapeFilter(
-                arm, self.link, calibration.encoder_deviations, calibration.deviations,
-                [0.0, stepper_stiffness(parts)], [0.0, parts.stepper_damping],
-                filter_settings or FilterSettings())
-        self.normalized_innovation = 0.0    # of the filter, squared, per reading used: mean 1
+                arm,
+                self.link,
+                calibration.encoder_deviations,
+                calibration.deviations,
+                [0.0, stepper_stiffness(parts)],
+                [0.0, parts.stepper_damping],
+                filter_settings or FilterSettings(),
+            )
+        self.normalized_innovation = 0.0  # of the filter, squared, per reading used: mean 1
 
     def take(self, state: Any) -> None:
         """Update with a RigState."""
@@ -88,13 +97,20 @@ class ShapeTracker:
         if self._filter is not None:
             shape, n = self._filter.shape, len(self._filter.state) // 2
             rates = self._filter.state[n:][self._filter.columns].copy()
-            return BentLinkState(curvature, curvature_rate, shape.elastic, rates, shape.tip,
-                             shape.tip_deviation)
+            return BentLinkState(
+                curvature, curvature_rate, shape.elastic, rates, shape.tip, shape.tip_deviation
+            )
         is_valid = np.isfinite(curvature)
         to_elastic, to_tip, deviation = self._map(is_valid)
         curvature_seen = np.where(is_valid, curvature, 0.0)
-        return BentLinkState(curvature, curvature_rate, to_elastic @ curvature_seen,
-                         to_elastic @ curvature_rate, to_tip @ curvature_seen, deviation)
+        return BentLinkState(
+            curvature,
+            curvature_rate,
+            to_elastic @ curvature_seen,
+            to_elastic @ curvature_rate,
+            to_tip @ curvature_seen,
+            deviation,
+        )
 
     def curvatures(self, message: Telemetry) -> list[float]:
         """Curvature of each sensor [1/m] in Telemetry; nan if a sensor is open or shorted."""
@@ -116,11 +132,15 @@ class ShapeTracker:
         # the estimate is linear in the readings: one map per set of valid sensors
         key = is_valid.tobytes()
         if key not in self._maps:
-            shapes = [self._estimator.estimate(np.where(is_valid, unit, np.nan))
-                      for unit in np.eye(len(is_valid))]
-            self._maps[key] = (np.array([shape.elastic for shape in shapes]).T,
-                               np.array([shape.tip for shape in shapes]).T,
-                               shapes[0].tip_deviation)
+            shapes = [
+                self._estimator.estimate(np.where(is_valid, unit, np.nan))
+                for unit in np.eye(len(is_valid))
+            ]
+            self._maps[key] = (
+                np.array([shape.elastic for shape in shapes]).T,
+                np.array([shape.tip for shape in shapes]).T,
+                shapes[0].tip_deviation,
+            )
         return self._maps[key]
 
     def _follow(self, state):
@@ -130,13 +150,14 @@ class ShapeTracker:
         if is_on:
             rate[TURN] = message.step_rate / self._calibration.steps_per_radian
         else:
-            self._field_offset = position[TURN] - turn      # the field will align here
+            self._field_offset = position[TURN] - turn  # the field will align here
         target = [0.0, turn + self._field_offset]
         self._filter.predict(state.duration, [state.effort[SLIDE], 0.0], target, rate)
         self._filter.correct(position, self._curvature)
         used = len(position) + np.isfinite(self._curvature).sum()
-        self.normalized_innovation += 0.01 * (self._filter.normalized_innovation / used
-                                              - self.normalized_innovation)
+        self.normalized_innovation += 0.01 * (
+            self._filter.normalized_innovation / used - self.normalized_innovation
+        )
 
 
 def sensor_names(arm: ArmModel, calibration: Any) -> tuple[str, ...]:
@@ -144,9 +165,13 @@ def sensor_names(arm: ArmModel, calibration: Any) -> tuple[str, ...]:
     check_bench_arm(arm)
     names = flex_sensors(arm).names
     if len({name.split('/')[0] for name in names}) != 1:
-        raise SettingError('the flex sensors of the bench must be on one link; these are '
-                           f'{", ".join(names) or "none"}')
+        raise SettingError(
+            'the flex sensors of the bench must be on one link; these are '
+            f'{", ".join(names) or "none"}'
+        )
     if tuple(calibration.sensors) != names:
-        raise SettingError(f'the calibration is of the sensors {", ".join(calibration.sensors)}, '
-                           f'and the robot has {", ".join(names)}')
+        raise SettingError(
+            f'the calibration is of the sensors {", ".join(calibration.sensors)}, '
+            f'and the robot has {", ".join(names)}'
+        )
     return names

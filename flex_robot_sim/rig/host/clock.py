@@ -11,21 +11,21 @@ from typing import NamedTuple
 
 from flex_robot_sim.rig.wire.ticks import WRAP, signed_elapsed
 
-MAX_EXCHANGES = 100         # window of the fit
-MIN_DRIFT_SPAN = 2.0        # time span of the best exchanges for a drift estimate            [s]
-MIN_DRIFT_EXCHANGES = 4     # number of best exchanges for a drift estimate
-MAX_DRIFT = 5e-4            # ten times that of a crystal; beyond it the line is noise        [-]
-JUMP_TOLERANCE = 1e-3       # beyond the bounds of an exchange; no drift explains it          [s]
-MAX_JUMPS = 3               # consecutive contradicting exchanges that restart the fit
-HALF_WRAP = WRAP / 2e6      # longest gap over which the order of two stamps is known      [s]
+MAX_EXCHANGES = 100  # window of the fit
+MIN_DRIFT_SPAN = 2.0  # time span of the best exchanges for a drift estimate            [s]
+MIN_DRIFT_EXCHANGES = 4  # number of best exchanges for a drift estimate
+MAX_DRIFT = 5e-4  # ten times that of a crystal; beyond it the line is noise        [-]
+JUMP_TOLERANCE = 1e-3  # beyond the bounds of an exchange; no drift explains it          [s]
+MAX_JUMPS = 3  # consecutive contradicting exchanges that restart the fit
+HALF_WRAP = WRAP / 2e6  # longest gap over which the order of two stamps is known      [s]
 
 
 class Exchange(NamedTuple):
     """One TIME and its TIME_REPLY."""
 
-    board: float            # unwrapped, midway between receipt and reply                   [s]
-    host: float             # midway between sending and arrival                            [s]
-    round_trip: float       # without the processing time on the board                      [s]
+    board: float  # unwrapped, midway between receipt and reply                   [s]
+    host: float  # midway between sending and arrival                            [s]
+    round_trip: float  # without the processing time on the board                      [s]
 
 
 class ClockMap:
@@ -34,11 +34,11 @@ class ClockMap:
     def __init__(self) -> None:
         self._ticks: int | None = None  # newest, unwrapped [us]
         self._exchanges: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
-        self._best: tuple[float, float] | None = None    # (board, host), middle of the line [s]
-        self._jumps = 0             # exchanges in a row that contradict the line
-        self.drift = 0.0            # host seconds per board second, minus one              [-]
-        self.spread: float | None = None        # of the best exchanges about the line      [s]
-        self.round_trip: float | None = None    # shortest in the window                    [s]
+        self._best: tuple[float, float] | None = None  # (board, host), middle of the line [s]
+        self._jumps = 0  # exchanges in a row that contradict the line
+        self.drift = 0.0  # host seconds per board second, minus one              [-]
+        self.spread: float | None = None  # of the best exchanges about the line      [s]
+        self.round_trip: float | None = None  # shortest in the window                    [s]
 
     @property
     def is_known(self) -> bool:
@@ -78,15 +78,17 @@ class ClockMap:
         received_at, replied_at = self.unwrap(received) * 1e-6, self.unwrap(replied) * 1e-6
         round_trip = (arrived - sent) - (replied_at - received_at)
         if arrived < sent or replied_at < received_at or round_trip < 0.0:
-            return                      # impossible times: a reply to another TIME
+            return  # impossible times: a reply to another TIME
         # TIME cannot be received before it was sent, nor its reply be sent after it arrived
         is_possible = self._best is None or (
             sent - JUMP_TOLERANCE < self._host(received_at)
-            and self._host(replied_at) < arrived + JUMP_TOLERANCE)
+            and self._host(replied_at) < arrived + JUMP_TOLERANCE
+        )
         self._jumps = 0 if is_possible else self._jumps + 1
-        self._exchanges.append(Exchange((received_at + replied_at) / 2, (sent + arrived) / 2,
-                                        round_trip))
-        if self._jumps == MAX_JUMPS:    # an emulated board that was paused has a new offset
+        self._exchanges.append(
+            Exchange((received_at + replied_at) / 2, (sent + arrived) / 2, round_trip)
+        )
+        if self._jumps == MAX_JUMPS:  # an emulated board that was paused has a new offset
             self._exchanges = deque(list(self._exchanges)[-MAX_JUMPS:], MAX_EXCHANGES)
             self._jumps = 0
         self._fit()
@@ -103,14 +105,16 @@ class ClockMap:
 
     def _fit(self):
         best = sorted(self._exchanges, key=lambda exchange: exchange.round_trip)
-        best = best[:max(1, len(best) // 10)]
+        best = best[: max(1, len(best) // 10)]
         count = len(best)
         board = sum(exchange.board for exchange in best) / count
         host = sum(exchange.host for exchange in best) / count
         centred = [(e.board - board, e.host - host) for e in best]
         self.drift = 0.0
-        if (count >= MIN_DRIFT_EXCHANGES
-                and max(x for x, _ in centred) - min(x for x, _ in centred) > MIN_DRIFT_SPAN):
+        if (
+            count >= MIN_DRIFT_EXCHANGES
+            and max(x for x, _ in centred) - min(x for x, _ in centred) > MIN_DRIFT_SPAN
+        ):
             drift = sum(x * (y - x) for x, y in centred) / sum(x * x for x, _ in centred)
             self.drift = min(max(drift, -MAX_DRIFT), MAX_DRIFT)
         self._best = board, host
@@ -123,11 +127,11 @@ class StampMonitor:
     """Checks that the telemetry stamps of one boot advance, wraps included."""
 
     def __init__(self) -> None:
-        self.count = 0              # stamps that did not advance
-        self.is_behind = False      # whether the latest stamp did not advance
-        self._last: int | None = None   # latest stamp [us], and when its frame arrived [s]
+        self.count = 0  # stamps that did not advance
+        self.is_behind = False  # whether the latest stamp did not advance
+        self._last: int | None = None  # latest stamp [us], and when its frame arrived [s]
         self._arrived = 0.0
-        self._lag = 0               # of the latest stamp behind the newest one [us]
+        self._lag = 0  # of the latest stamp behind the newest one [us]
 
     def forget(self) -> None:
         """Reset: a boot restarts the clock of the board."""

@@ -13,7 +13,7 @@ from flex_robot_sim.rig.wire.vocabulary import FAULTS, Fault, Result, State
 REASONS = {
     Result.WRONG_SESSION: 'the board has another session. Connect again',
     Result.READ_ONLY: 'firmware and host speak different versions. Flash the firmware that '
-                      'belongs to this package',
+    'belongs to this package',
     Result.NOT_ARMED: 'the board is not armed. Arm it first',
     Result.LATCHED: 'a fault is latched. Clear it, then arm',
     Result.BUSY: 'the board is homing or plays a profile. Wait, or disarm',
@@ -30,8 +30,9 @@ REASONS = {
 class CommandChannel:
     """Sends one acknowledged command at a time."""
 
-    def __init__(self, send: Callable[[Message, int], bool], timeout: float,
-                 repetitions: int) -> None:
+    def __init__(
+        self, send: Callable[[Message, int], bool], timeout: float, repetitions: int
+    ) -> None:
         """
         Prepare a channel.
 
@@ -43,9 +44,9 @@ class CommandChannel:
         self._call_lock = threading.Lock()
         self._changed = threading.Condition()
         self._sequence = 0
-        self._pending: tuple[int, int] | None = None    # (id, sequence number) of the answer
+        self._pending: tuple[int, int] | None = None  # (id, sequence number) of the answer
         self._answer: Ack | None = None
-        self._abort_reason = ''     # why no answer will come
+        self._abort_reason = ''  # why no answer will come
 
     def call(self, message: Message) -> Ack:
         """Return the answer ACCEPTED; CommandRefused if it is another, RigError if none comes."""
@@ -86,14 +87,20 @@ class CommandChannel:
         finally:
             with self._changed:
                 self._pending = None
-        raise RigError(f'{name} has no answer after {1 + self._repetitions} attempts. '
-                       'Look at the cable and at the power of the board.')
+        raise RigError(
+            f'{name} has no answer after {1 + self._repetitions} attempts. '
+            'Look at the cable and at the power of the board.'
+        )
 
     def _wait(self):
         deadline = time.monotonic() + self._timeout
         with self._changed:
-            return self._changed.wait_for(lambda: self._answer or self._abort_reason,
-                                          deadline - time.monotonic()) and not self._abort_reason
+            return (
+                self._changed.wait_for(
+                    lambda: self._answer or self._abort_reason, deadline - time.monotonic()
+                )
+                and not self._abort_reason
+            )
 
 
 def refusal(message: Message, ack: Ack) -> str:

@@ -39,10 +39,12 @@ from flex_robot_sim.rig.wire.vocabulary import (
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
-BACKWARDS_CLOCK = ('connected, but the clock of the board runs backwards: its telemetry is not '
-                   'used. Reset the board')
+BACKWARDS_CLOCK = (
+    'connected, but the clock of the board runs backwards: its telemetry is not '
+    'used. Reset the board'
+)
 HOUSEKEEPING_PERIOD = 0.02  # [s]
-ESTOP_PAUSE = 0.003         # between the three ESTOPs, longer than most bursts of noise      [s]
+ESTOP_PAUSE = 0.003  # between the three ESTOPs, longer than most bursts of noise      [s]
 
 log = logging.getLogger(__name__)
 
@@ -63,41 +65,48 @@ class LinkSettings(Settings):
     def __post_init__(self):
         super().__post_init__()
         if self.telemetry_rate and CONTROL_RATE % self.telemetry_rate:
-            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide '
-                               f'{CONTROL_RATE}: of TELEMETRY [Hz]')
+            raise SettingError(
+                f'telemetry_rate = {self.telemetry_rate!r} must divide '
+                f'{CONTROL_RATE}: of TELEMETRY [Hz]'
+            )
         if self.validity > VALIDITY_MAX:
-            raise SettingError(f'validity = {self.validity!r} must be <= {VALIDITY_MAX}: '
-                               'of a set point [ms]')
+            raise SettingError(
+                f'validity = {self.validity!r} must be <= {VALIDITY_MAX}: of a set point [ms]'
+            )
 
 
 class LinkStatus(NamedTuple):
     """The link at one moment, for diagnostics."""
 
     state: LinkState
-    condition: str          # the state as a sentence, with its cause if known
+    condition: str  # the state as a sentence, with its cause if known
     board: wire.HelloAck | None
     session: int
-    reading: Reading | None     # newest
-    health: wire.Health | None       # newest
+    reading: Reading | None  # newest
+    health: wire.Health | None  # newest
     port: PortCounts
     frames: ReaderCounts
-    gaps: int               # lost frames of the board
-    backward_stamps: int    # telemetry whose stamp did not advance
-    repeated: int           # commands that were sent again
-    setpoints: int          # sent
-    boots: int              # boots of the board since the link was opened
-    round_trip: float | None    # shortest in the window of the clock fit [s]
+    gaps: int  # lost frames of the board
+    backward_stamps: int  # telemetry whose stamp did not advance
+    repeated: int  # commands that were sent again
+    setpoints: int  # sent
+    boots: int  # boots of the board since the link was opened
+    round_trip: float | None  # shortest in the window of the clock fit [s]
     clock_offset: float | None  # host minus board [s]
-    clock_drift: float      # of the board's crystal [-]
+    clock_drift: float  # of the board's crystal [-]
     clock_spread: float | None  # of the best exchanges [s]
 
 
 class RigLink:
     """Connection to one board on one port."""
 
-    def __init__(self, name: str, settings: LinkSettings | None = None,
-                 on_reading: Callable[[Reading], object] | None = None,
-                 on_event: Callable[[wire.Event], object] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: LinkSettings | None = None,
+        on_reading: Callable[[Reading], object] | None = None,
+        on_event: Callable[[wire.Event], object] | None = None,
+    ) -> None:
         """
         Open the port and send HELLO; the message of RigError is one line with cause and remedy.
 
@@ -111,15 +120,17 @@ class RigLink:
         self._parameters: dict[Parameter, int] = {}
         self._boots_set_up = 0
         self._set_point_lock, self._setpoints = threading.Lock(), 0
-        self._set_up_error = ''         # why the settings were not sent
-        self._was_displaced = False     # when the port was lost
-        self._commands = CommandChannel(self._send, self.settings.ack_timeout,
-                                        self.settings.repetitions)
+        self._set_up_error = ''  # why the settings were not sent
+        self._was_displaced = False  # when the port was lost
+        self._commands = CommandChannel(
+            self._send, self.settings.ack_timeout, self.settings.repetitions
+        )
         self._session = LinkSession(self._send, self._commands.take, on_reading, on_event)
         self._closing = threading.Event()
         self._port = Port(name, self._on_bytes, self._on_open, self._on_lost, self.settings.baud)
-        self._housekeeper = threading.Thread(target=self._do_housekeeping, name=f'rig link {name}',
-                                             daemon=True)
+        self._housekeeper = threading.Thread(
+            target=self._do_housekeeping, name=f'rig link {name}', daemon=True
+        )
         try:
             self._session.greet(time.monotonic())
             self._port.start()
@@ -139,8 +150,11 @@ class RigLink:
     def state(self) -> LinkState:
         """State of the link; STALE without recent telemetry."""
         phase, reading = self._session.phase, self._session.reading
-        if phase == LinkState.READY and self.settings.telemetry_rate and (
-                reading is None or reading.age > self.settings.stale_after):
+        if (
+            phase == LinkState.READY
+            and self.settings.telemetry_rate
+            and (reading is None or reading.age > self.settings.stale_after)
+        ):
             return LinkState.STALE
         return phase
 
@@ -156,7 +170,7 @@ class RigLink:
     def board(self) -> wire.HelloAck:
         """Identity of the board: HelloAck."""
         board = self._session.board
-        assert board is not None        # the constructor has received it
+        assert board is not None  # the constructor has received it
         return board
 
     @property
@@ -179,11 +193,24 @@ class RigLink:
         """Everything about the link at this moment."""
         session, clock = self._session, self._session.clock
         return LinkStatus(
-            self.state, self.condition, session.board, session.number, session.reading,
-            session.health, self._port.counts, replace(session.frames.counts), session.gaps,
-            session.stamps.count, self._commands.repeated, self._setpoints, session.boots,
-            clock.round_trip, clock.offset if clock.is_known else None, clock.drift,
-            clock.spread)
+            self.state,
+            self.condition,
+            session.board,
+            session.number,
+            session.reading,
+            session.health,
+            self._port.counts,
+            replace(session.frames.counts),
+            session.gaps,
+            session.stamps.count,
+            self._commands.repeated,
+            self._setpoints,
+            session.boots,
+            clock.round_trip,
+            clock.offset if clock.is_known else None,
+            clock.drift,
+            clock.spread,
+        )
 
     def drive(self, duty: float, step_rate: float, validity: int | None = None) -> bool:
         """
@@ -192,9 +219,14 @@ class RigLink:
         :param duty: of the DC motor, -1 to 1; step_rate: of the stepper [steps/s].
         :param validity: [ms], default as in the settings.
         """
-        return self._set_point(wire.Setpoint(Mode.DRIVE, duty, step_rate,
-                                             self.settings.validity if validity is None
-                                             else validity))
+        return self._set_point(
+            wire.Setpoint(
+                Mode.DRIVE,
+                duty,
+                step_rate,
+                self.settings.validity if validity is None else validity,
+            )
+        )
 
     def alive(self) -> bool:
         """Feed the watchdog: in ARMED the arm stands, homing and profiles continue."""
@@ -255,8 +287,9 @@ class RigLink:
         self.command(wire.Param(Access.WRITE, parameter, value))
         self._parameters[parameter] = value
 
-    def keep_alive_until(self, kind: EventKind, timeout: float,
-                         since: int | None = None) -> wire.Event:
+    def keep_alive_until(
+        self, kind: EventKind, timeout: float, since: int | None = None
+    ) -> wire.Event:
         """
         Send ALIVE until the board reports an event of this kind, and return it.
 
@@ -324,7 +357,7 @@ class RigLink:
             self._commands.abort('the session has changed')
 
     def _on_open(self):
-        if self._was_displaced:         # `reconnect` takes the board back
+        if self._was_displaced:  # `reconnect` takes the board back
             self._session.end_session(LinkState.DISPLACED)
         else:
             self._session.greet(time.monotonic())
@@ -341,7 +374,7 @@ class RigLink:
                 try:
                     self._set_up()
                     self._set_up_error = ''
-                except RigError as error:       # the next period tries again
+                except RigError as error:  # the next period tries again
                     self._set_up_error = f' {error}'
 
     def _set_up(self):
@@ -350,7 +383,7 @@ class RigLink:
         stream = wire.Stream(self.settings.telemetry_rate)
         if not self._session.is_same_version:
             self._session.open(session)
-            with suppress(RigError):            # another version may not have this command
+            with suppress(RigError):  # another version may not have this command
                 self._commands.call(stream)
             return
         if boots != self._boots_set_up:
@@ -363,7 +396,9 @@ class RigLink:
     def _await_board(self):
         done = (LinkState.READY, LinkState.READ_ONLY)
         if not self.wait_until(lambda: self._session.phase in done, self.settings.hello_timeout):
-            raise RigError(f'{self.name}: no board answers within '
-                           f'{self.settings.hello_timeout:g} s. Look at the power of the board, '
-                           f'the cable, and the baud rate {self.settings.baud}.'
-                           f'{self._set_up_error}')
+            raise RigError(
+                f'{self.name}: no board answers within '
+                f'{self.settings.hello_timeout:g} s. Look at the power of the board, '
+                f'the cable, and the baud rate {self.settings.baud}.'
+                f'{self._set_up_error}'
+            )

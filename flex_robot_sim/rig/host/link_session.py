@@ -19,10 +19,10 @@ from flex_robot_sim.rig.wire.binary_layout import Message
 from flex_robot_sim.rig.wire.frames import FrameReader
 from flex_robot_sim.rig.wire.vocabulary import Result
 
-HELLO_PERIOD = 0.1          # between unanswered HELLOs                                       [s]
-SILENCE_LIMIT = 0.5         # without frames, after which the host sends HELLO                [s]
+HELLO_PERIOD = 0.1  # between unanswered HELLOs                                       [s]
+SILENCE_LIMIT = 0.5  # without frames, after which the host sends HELLO                [s]
 MAX_EVENTS = 100
-MAX_PENDING_TIMES = 16      # TIMEs without a reply; some replies get lost
+MAX_PENDING_TIMES = 16  # TIMEs without a reply; some replies get lost
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     """Telemetry with the times of its measurement and arrival, on `time.monotonic` [s]."""
 
     message: wire.Telemetry
-    stamp: float        # of the measurement; before the first clock exchange: of the arrival
+    stamp: float  # of the measurement; before the first clock exchange: of the arrival
     arrived: float
 
     @property
@@ -55,9 +55,13 @@ class Reading(NamedTuple):
 class LinkSession:
     """Sessions with the board on one port."""
 
-    def __init__(self, send: Callable[[Message], object], on_ack: Callable[[wire.Ack], object],
-                 on_reading: Callable[[Reading], object] | None = None,
-                 on_event: Callable[[wire.Event], object] | None = None) -> None:
+    def __init__(
+        self,
+        send: Callable[[Message], object],
+        on_ack: Callable[[wire.Ack], object],
+        on_reading: Callable[[Reading], object] | None = None,
+        on_event: Callable[[wire.Event], object] | None = None,
+    ) -> None:
         """
         Prepare; `greet` starts the first session.
 
@@ -72,25 +76,29 @@ class LinkSession:
         self.health: wire.Health | None = None
         self.clock = ClockMap()
         self.stamps = StampMonitor()
-        self.gaps = 0                   # lost frames of the board
-        self.boots = 0                  # boots, or other boards, since the start
-        self.is_set_up_due = False      # the board has answered HELLO and needs its settings
+        self.gaps = 0  # lost frames of the board
+        self.boots = 0  # boots, or other boards, since the start
+        self.is_set_up_due = False  # the board has answered HELLO and needs its settings
         self.events: deque[wire.Event] = deque(maxlen=MAX_EVENTS)
         self.event_count = 0
         self.frames = FrameReader(from_board=True)
-        self.changed = threading.Condition()    # notified after every change
+        self.changed = threading.Condition()  # notified after every change
         self._send, self._on_ack = send, on_ack
         self._on_reading, self._on_event = on_reading, on_event
         self._failed_callbacks: list[Callable[..., object]] = []  # callbacks
         self._nonce = self._token = 0
-        self._last_frame_time = self._last_hello_time = self._last_time_sent = 0.0      # [s]
-        self._next_sequence = 0         # expected from the board
+        self._last_frame_time = self._last_hello_time = self._last_time_sent = 0.0  # [s]
+        self._next_sequence = 0  # expected from the board
         self._last_event = None
-        self._pending_times: dict[int, float] = {}      # {token: time of sending}            [s]
+        self._pending_times: dict[int, float] = {}  # {token: time of sending}            [s]
         self._handlers = {
-            wire.HelloAck: self._handle_hello, wire.Ack: self._handle_ack,
-            wire.Telemetry: self._handle_telemetry, wire.TimeReply: self._handle_time,
-            wire.Health: self._handle_health, wire.Event: self._handle_event}
+            wire.HelloAck: self._handle_hello,
+            wire.Ack: self._handle_ack,
+            wire.Telemetry: self._handle_telemetry,
+            wire.TimeReply: self._handle_time,
+            wire.Health: self._handle_health,
+            wire.Event: self._handle_event,
+        }
 
     def greet(self, now: float) -> None:
         """Start a new session with HELLO."""
@@ -117,14 +125,16 @@ class LinkSession:
         with self.changed:
             self.changed.wait_for(lambda: self.event_count > count, timeout)
             new = min(self.event_count - count, len(self.events))
-            return list(self.events)[len(self.events) - new:], self.event_count
+            return list(self.events)[len(self.events) - new :], self.event_count
 
     @property
     def is_same_version(self) -> bool:
         """Whether board and host have the same protocol version and schema."""
         board = self.board
-        return board is not None and (
-            board.major, board.schema_crc) == (wire.MAJOR, wire.SCHEMA_CRC)
+        return board is not None and (board.major, board.schema_crc) == (
+            wire.MAJOR,
+            wire.SCHEMA_CRC,
+        )
 
     def do_housekeeping(self, now: float, time_period: float) -> None:
         """Repeat HELLO and exchange TIME when due."""
@@ -134,9 +144,11 @@ class LinkSession:
             if now - self._last_hello_time >= HELLO_PERIOD:
                 self._hello(now)
             return
-        if (now - self._last_frame_time >= SILENCE_LIMIT
-                and now - self._last_hello_time >= SILENCE_LIMIT):
-            self._hello(now)            # same nonce: no effect on a board that kept the session
+        if (
+            now - self._last_frame_time >= SILENCE_LIMIT
+            and now - self._last_hello_time >= SILENCE_LIMIT
+        ):
+            self._hello(now)  # same nonce: no effect on a board that kept the session
         if now - self._last_time_sent >= time_period:
             self._last_time_sent = now
             self._token = (self._token + 1) % (1 << 32)
@@ -151,7 +163,7 @@ class LinkSession:
             if type(frame.message) is not wire.HelloAck and not self._is_ours(frame):
                 continue
             self._last_frame_time = now
-            if type(frame.message) is not wire.HelloAck:     # a boot restarts the sequence numbers
+            if type(frame.message) is not wire.HelloAck:  # a boot restarts the sequence numbers
                 self.gaps += (frame.sequence - self._next_sequence) % 65536
             self._next_sequence = (frame.sequence + 1) % 65536
             self._handlers[type(frame.message)](frame, now)
@@ -172,7 +184,7 @@ class LinkSession:
             if type(frame.message) is wire.Ack and frame.message.result == Result.WRONG_SESSION:
                 self._end('the board has booted')
                 self.greet(time.monotonic())
-        elif (frame.session - self.number) % 255 < 128:     # later; earlier ones may be in transit
+        elif (frame.session - self.number) % 255 < 128:  # later; earlier ones may be in transit
             self._end('another host has taken the board')
             self.end_session(LinkState.DISPLACED)
         return False
@@ -182,10 +194,10 @@ class LinkSession:
 
     def _handle_hello(self, frame, now):
         if frame.message.nonce != self._nonce:
-            return                      # answer to an earlier HELLO, or to another host
+            return  # answer to an earlier HELLO, or to another host
         booted = self.board is None or self.board.boot_id != frame.message.boot_id
         if frame.session == self.number and not booted:
-            return                      # repeated answer
+            return  # repeated answer
         with self.changed:
             if booted:
                 self.boots += 1
@@ -202,7 +214,7 @@ class LinkSession:
 
     def _handle_telemetry(self, frame, now):
         if not self.stamps.advances(frame.message.time, now):
-            return                      # without readings the link becomes stale
+            return  # without readings the link becomes stale
         stamp = self.clock.to_host(frame.message.time)
         # the clock map is accurate to its round trip; no measurement is later than its arrival
         self.reading = Reading(frame.message, now if stamp is None else min(stamp, now), now)
@@ -220,7 +232,7 @@ class LinkSession:
         event = frame.message
         self._send(wire.EventAck(event.number))
         if event.number == self._last_event:
-            return                      # repeated because its acknowledgement was lost
+            return  # repeated because its acknowledgement was lost
         self._last_event = event.number
         with self.changed:
             self.events.append(event)
@@ -231,7 +243,7 @@ class LinkSession:
         if function is not None:
             try:
                 function(value)
-            except Exception:           # an error in the callback must not stop the link
+            except Exception:  # an error in the callback must not stop the link
                 if function not in self._failed_callbacks:
                     log.exception('a callback of the rig failed; later failures are not shown')
                     self._failed_callbacks.append(function)

@@ -27,11 +27,11 @@ from serial.tools import list_ports
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.line import BAUD
 
-MAX_READ_SIZE = 4096        # [bytes]
-POLL_TIMEOUT = 0.2          # longest sleep of the reader; bounds the time of `close`         [s]
-WRITE_TIMEOUT = 0.1         # after which a blocked port counts as stuck                      [s]
-REOPEN_PERIOD = 0.1         # between two attempts to reopen the port                         [s]
-SOCKET_USER_TIMEOUT = 2.0   # without acknowledgement, after which a socket is closed         [s]
+MAX_READ_SIZE = 4096  # [bytes]
+POLL_TIMEOUT = 0.2  # longest sleep of the reader; bounds the time of `close`         [s]
+WRITE_TIMEOUT = 0.1  # after which a blocked port counts as stuck                      [s]
+REOPEN_PERIOD = 0.1  # between two attempts to reopen the port                         [s]
+SOCKET_USER_TIMEOUT = 2.0  # without acknowledgement, after which a socket is closed         [s]
 # an unplugged port raises both; termios.error is no OSError
 PORT_ERRORS = (OSError, termios.error)
 
@@ -45,16 +45,21 @@ class PortCounts:
     bytes_in: int = 0
     bytes_out: int = 0
     reconnects: int = 0
-    stuck_writes: int = 0       # dropped because the port took no bytes for WRITE_TIMEOUT
-    lost_writes: int = 0        # dropped because there was no port
+    stuck_writes: int = 0  # dropped because the port took no bytes for WRITE_TIMEOUT
+    lost_writes: int = 0  # dropped because there was no port
 
 
 class Port:
     """Bytes in both directions, while a port of this name exists."""
 
-    def __init__(self, name: str, on_bytes: Callable[[bytes], object],
-                 on_open: Callable[[], object] | None = None,
-                 on_lost: Callable[[], object] | None = None, baud: int = BAUD) -> None:
+    def __init__(
+        self,
+        name: str,
+        on_bytes: Callable[[bytes], object],
+        on_open: Callable[[], object] | None = None,
+        on_lost: Callable[[], object] | None = None,
+        baud: int = BAUD,
+    ) -> None:
         """
         Open the port; the message of RigError is one line with cause and remedy.
 
@@ -69,7 +74,7 @@ class Port:
         self._on_bytes, self._on_open, self._on_lost = on_bytes, on_open, on_lost
         self._write_lock = threading.Lock()
         self._closing = threading.Event()
-        self._open_errors: list[str] = []      # why the port that is there again does not open
+        self._open_errors: list[str] = []  # why the port that is there again does not open
         self._line = self._open()
         self.thread = threading.Thread(target=self._read, name=f'rig port {name}', daemon=True)
 
@@ -98,10 +103,10 @@ class Port:
             try:
                 line.write(data)
             except (serial.SerialTimeoutException, TimeoutError):
-                self._counts.stuck_writes += 1      # the next frame resynchronises by its zero
+                self._counts.stuck_writes += 1  # the next frame resynchronises by its zero
                 return False
             except PORT_ERRORS:
-                self._counts.lost_writes += 1       # the reader detects it by itself
+                self._counts.lost_writes += 1  # the reader detects it by itself
                 return False
             self._counts.bytes_out += len(data)
             return True
@@ -175,15 +180,16 @@ class _SerialLine:
             raise FileNotFoundError(errno.ENOENT, 'the emulator of this name was killed', name)
         _check_link_owner(name)
         self._name = name
-        self._port = serial.Serial(name, baud, timeout=POLL_TIMEOUT, write_timeout=WRITE_TIMEOUT,
-                                   exclusive=True)
+        self._port = serial.Serial(
+            name, baud, timeout=POLL_TIMEOUT, write_timeout=WRITE_TIMEOUT, exclusive=True
+        )
         self._device = self._port.fileno()
         self._wake_reader, self._wake_writer = os.pipe()
         self._ready = select.poll()
         for readable in (self._device, self._wake_reader):
             self._ready.register(readable, select.POLLIN)
         with suppress(ValueError, NotImplementedError, AttributeError):
-            self._port.set_low_latency_mode(True)       # many adapters have none
+            self._port.set_low_latency_mode(True)  # many adapters have none
         try:
             self._port.reset_input_buffer()
         except PORT_ERRORS:
@@ -207,7 +213,7 @@ class _SerialLine:
         try:
             named_device = os.stat(self._name).st_rdev
         except OSError:
-            return          # the name may disappear while its device works
+            return  # the name may disappear while its device works
         if named_device != os.fstat(self._device).st_rdev:
             raise OSError(errno.ENODEV, 'the name belongs to another device')
 
@@ -240,9 +246,10 @@ class _SocketLine:
             raise ValueError('write it as socket://host:port')
         self._socket = socket.create_connection((place.hostname, place.port), timeout=2.0)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if hasattr(socket, 'TCP_USER_TIMEOUT'):     # detects a cut cable
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT,
-                                    int(1e3 * SOCKET_USER_TIMEOUT))
+        if hasattr(socket, 'TCP_USER_TIMEOUT'):  # detects a cut cable
+            self._socket.setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1e3 * SOCKET_USER_TIMEOUT)
+            )
         self._socket.settimeout(WRITE_TIMEOUT)
 
     def read(self):
@@ -260,7 +267,7 @@ class _SocketLine:
 
     def wake(self):
         """Interrupt a pending read."""
-        with suppress(OSError):         # may be closed already
+        with suppress(OSError):  # may be closed already
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self):
@@ -271,12 +278,17 @@ class _SocketLine:
 def serial_ports() -> list[tuple[str, str, str]]:
     """Serial ports of this machine as (stable name, device, description), by device."""
     links = {}
-    for folder in ('/dev/serial/by-path', '/dev/serial/by-id'):     # the second is kept
+    for folder in ('/dev/serial/by-path', '/dev/serial/by-id'):  # the second is kept
         if os.path.isdir(folder):
             links.update({os.path.realpath(entry): entry.path for entry in os.scandir(folder)})
-    return [(links.get(port.device, port.device), port.device,
-             'nothing known' if port.description == 'n/a' else port.description)
-            for port in sorted(list_ports.comports())]
+    return [
+        (
+            links.get(port.device, port.device),
+            port.device,
+            'nothing known' if port.description == 'n/a' else port.description,
+        )
+        for port in sorted(list_ports.comports())
+    ]
 
 
 def owning_group(name: str) -> str:
@@ -292,17 +304,23 @@ def _open_error_message(name, error):
     """Return why a port does not open and what to do, on one line."""
     number = _error_number(error)
     if number == errno.ENOENT and os.path.islink(name):
-        return f'{name}: the port behind this name, {os.readlink(name)}, is gone. Plug the ' \
-               'board in or start the emulator again.'
+        return (
+            f'{name}: the port behind this name, {os.readlink(name)}, is gone. Plug the '
+            'board in or start the emulator again.'
+        )
     if number == errno.ENOENT:
-        return f'{name}: there is no such port. Plug the board in; `flexsim rig setup` lists ' \
-               'the ports of this machine.'
+        return (
+            f'{name}: there is no such port. Plug the board in; `flexsim rig setup` lists '
+            'the ports of this machine.'
+        )
     if number in (errno.EACCES, errno.EPERM):
         group = owning_group(name)
-        if group == 'root' or group.isdigit():      # no group for users to join
+        if group == 'root' or group.isdigit():  # no group for users to join
             return f'{name}: no permission. `flexsim rig setup` says how to be let in.'
-        return f'{name}: no permission. The port belongs to the group "{group}": run ' \
-               f'`sudo usermod -aG {group} $USER` and log in again.'
+        return (
+            f'{name}: no permission. The port belongs to the group "{group}": run '
+            f'`sudo usermod -aG {group} $USER` and log in again.'
+        )
     if number in (errno.EWOULDBLOCK, errno.EBUSY):
         return f'{name}: another program has the port{_programs_using(name)}. End it first.'
     if number == errno.ECONNREFUSED:
@@ -318,9 +336,14 @@ def _error_number(error):
     """Number of the system's error behind an exception; None if there is none."""
     # pyserial wraps some causes in its own exception; termios.error has the number in args
     causes = [error, error.__context__]
-    return next((cause.errno if isinstance(cause, OSError) else cause.args[0]
-                 for cause in causes if getattr(cause, 'errno', None)
-                 or isinstance(cause, termios.error)), None)
+    return next(
+        (
+            cause.errno if isinstance(cause, OSError) else cause.args[0]
+            for cause in causes
+            if getattr(cause, 'errno', None) or isinstance(cause, termios.error)
+        ),
+        None,
+    )
 
 
 def _programs_using(name):
@@ -333,8 +356,12 @@ def _programs_using(name):
 def _is_stale_emulator_link(name):
     """Whether a killed emulator has left this link, which may lead to another terminal now."""
     lock = f'{name}.lock'
-    return (os.path.islink(name) and os.path.exists(lock) and os.access('/proc/locks', os.R_OK)
-            and not _locking_programs(lock))
+    return (
+        os.path.islink(name)
+        and os.path.exists(lock)
+        and os.access('/proc/locks', os.R_OK)
+        and not _locking_programs(lock)
+    )
 
 
 def _check_link_owner(name):
@@ -343,9 +370,13 @@ def _check_link_owner(name):
         return
     link, folder = os.lstat(name), os.stat(os.path.dirname(os.path.abspath(name)))
     if folder.st_mode & 0o022 and link.st_uid not in (0, os.getuid(), folder.st_uid):
-        raise PermissionError(errno.EXDEV, f'this link is of another user, {_user(link.st_uid)}, '
-                              'in a folder that all users may write to. Give the name of the '
-                              'device', name)
+        raise PermissionError(
+            errno.EXDEV,
+            f'this link is of another user, {_user(link.st_uid)}, '
+            'in a folder that all users may write to. Give the name of the '
+            'device',
+            name,
+        )
 
 
 def _user(number):
@@ -372,7 +403,7 @@ def _opening_programs(device):
     """Programs that have opened it."""
     programs = set()
     for handle in Path('/proc').glob('[0-9]*/fd/*'):
-        with suppress(OSError):             # process has ended, or belongs to another user
+        with suppress(OSError):  # process has ended, or belongs to another user
             if os.readlink(handle) == device:
                 programs.add(_program(handle.parts[2]))
     return programs

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
 
     result: Result
     state: State | None = None
-    conditions: tuple[Result, ...] = ()     # results instead, if their condition fails
+    conditions: tuple[Result, ...] = ()  # results instead, if their condition fails
 
 
 def _accepted(state=None, *conditions):
@@ -35,8 +35,10 @@ def _accepted(state=None, *conditions):
 
 
 OK = _accepted()
-NOT_ARMED, LATCHED, BUSY, MUST_DISARM = (Answer(result) for result in (
-    Result.NOT_ARMED, Result.LATCHED, Result.BUSY, Result.MUST_DISARM))
+NOT_ARMED, LATCHED, BUSY, MUST_DISARM = (
+    Answer(result)
+    for result in (Result.NOT_ARMED, Result.LATCHED, Result.BUSY, Result.MUST_DISARM)
+)
 STATES = (State.DISARMED, State.ARMED, State.HOMING, State.PROFILE, State.FAULT)
 
 WRITE, ALIVE, DRIVE = 'write', 'ALIVE', 'DRIVE'
@@ -68,10 +70,20 @@ _TABLE = {
 }
 # fmt: on
 
-ANSWERS = {(message, variant): dict(zip(STATES, row)) for (message, variant), row in
-           _TABLE.items()}
+ANSWERS = {
+    (message, variant): dict(zip(STATES, row)) for (message, variant), row in _TABLE.items()
+}
 """{(message class, variant): {state: Answer}}."""
 
-READ_ONLY_REFUSES = {(Arm, ''), (Clear, ''), (Home, ''), (Zero, ''), (Param, WRITE),
-                     (ProfileLoad, ''), (ProfileStart, ''), (Setpoint, ALIVE), (Setpoint, DRIVE)}
+READ_ONLY_REFUSES = {
+    (Arm, ''),
+    (Clear, ''),
+    (Home, ''),
+    (Zero, ''),
+    (Param, WRITE),
+    (ProfileLoad, ''),
+    (ProfileStart, ''),
+    (Setpoint, ALIVE),
+    (Setpoint, DRIVE),
+}
 """Commands refused in a session whose HELLO had another major version or schema."""

@@ -23,28 +23,37 @@ from typing import (
 
 from flex_robot_sim.util.exceptions import UsageError
 
-Message: TypeAlias = Any        # a NamedTuple whose class has a LAYOUT, by `laid_out`
-MessageClass: TypeAlias = Any   # its class
+Message: TypeAlias = Any  # a NamedTuple whose class has a LAYOUT, by `laid_out`
+MessageClass: TypeAlias = Any  # its class
 AnyClass = TypeVar('AnyClass', bound=type)
 
-C_TYPES = {'u8': 'uint8_t', 'i8': 'int8_t', 'u16': 'uint16_t', 'i16': 'int16_t',
-           'u32': 'uint32_t', 'i32': 'int32_t'}
-BOUNDS = {f'{sign}{bits}': (-1 << bits - 1, (1 << bits - 1) - 1) if sign == 'i' else
-          (0, (1 << bits) - 1) for sign in 'ui' for bits in (8, 16, 32)}
+C_TYPES = {
+    'u8': 'uint8_t',
+    'i8': 'int8_t',
+    'u16': 'uint16_t',
+    'i16': 'int16_t',
+    'u32': 'uint32_t',
+    'i32': 'int32_t',
+}
+BOUNDS = {
+    f'{sign}{bits}': (-1 << bits - 1, (1 << bits - 1) - 1) if sign == 'i' else (0, (1 << bits) - 1)
+    for sign in 'ui'
+    for bits in (8, 16, 32)
+}
 CODES = {'u8': 'B', 'i8': 'b', 'u16': 'H', 'i16': 'h', 'u32': 'I', 'i32': 'i'}
 
 
 class Wire(NamedTuple):
     """A field on the wire."""
 
-    kind: str               # of C_TYPES, 'bytes', or 'records'
-    unit: str               # of the value in Python
+    kind: str  # of C_TYPES, 'bytes', or 'records'
+    unit: str  # of the value in Python
     meaning: str
-    per_unit: int = 1       # counts on the wire for one unit
-    choices: Any = None     # enumeration of the values
+    per_unit: int = 1  # counts on the wire for one unit
+    choices: Any = None  # enumeration of the values
     # of bytes or of records; tuples have a `count`, too
-    count: int = 1          # type: ignore[assignment]
-    record: Any = None      # layout of a record
+    count: int = 1  # type: ignore[assignment]
+    record: Any = None  # layout of a record
 
     @property
     def code(self) -> str:
@@ -77,20 +86,23 @@ class Wire(NamedTuple):
         lower, upper = self.bounds
         try:
             number = round(value * self.per_unit)
-        except (TypeError, ValueError, OverflowError):      # a word, nan, infinite
+        except (TypeError, ValueError, OverflowError):  # a word, nan, infinite
             number = None
         if number is None or not lower <= number <= upper:
             unit = '' if self.unit in ('', '1') else f' {self.unit}'
-            raise ValueError(f'must be {lower / self.per_unit:.10g} to '
-                             f'{upper / self.per_unit:.10g}{unit}')
+            raise ValueError(
+                f'must be {lower / self.per_unit:.10g} to {upper / self.per_unit:.10g}{unit}'
+            )
         return number
 
     def from_wire(self, value: Any) -> Any:
         """Return the Python value of an unpacked one."""
         if self.record:
             layout = self.record.LAYOUT
-            return tuple(layout.unpack(value[at:at + layout.size])
-                         for at in range(0, self.size, layout.size))
+            return tuple(
+                layout.unpack(value[at : at + layout.size])
+                for at in range(0, self.size, layout.size)
+            )
         if self.choices is None:
             return value if self.per_unit == 1 else value / self.per_unit
         return _word(self.choices, value)
@@ -99,13 +111,15 @@ class Wire(NamedTuple):
 @lru_cache(maxsize=4096)
 def _word(words, value):
     """Member of an enumeration; cached, because creating it takes longer than a whole frame."""
-    return words(value) if issubclass(words, IntFlag) \
-        else words._value2member_map_.get(value, value)
+    return (
+        words(value) if issubclass(words, IntFlag) else words._value2member_map_.get(value, value)
+    )
 
 
 def _integer(kind):
     def field(unit='', meaning='', per_unit=1, choices=None):
         return Wire(kind, unit, meaning, per_unit, choices)
+
     return field
 
 
@@ -127,17 +141,28 @@ class Layout:
 
     def __init__(self, tuple_class: MessageClass) -> None:
         self.tuple_class = tuple_class
-        self.fields = {name: _wire_of(hint) for name, hint in
-                       get_type_hints(tuple_class, include_extras=True).items()}
+        self.fields = {
+            name: _wire_of(hint)
+            for name, hint in get_type_hints(tuple_class, include_extras=True).items()
+        }
         self._struct = struct.Struct('<' + ''.join(wire.code for wire in self.fields.values()))
         self.size = self._struct.size
         # most fields are unscaled integers and need no conversion
-        self._scaled = [(k, wire.per_unit) for k, wire in enumerate(self.fields.values())
-                        if wire.kind in CODES and wire.per_unit != 1]
-        self._of_bytes = [(k, wire.to_wire) for k, wire in enumerate(self.fields.values())
-                          if wire.kind not in CODES]
-        self._read = [(k, wire.from_wire) for k, wire in enumerate(self.fields.values())
-                      if wire.record or wire.choices is not None or wire.per_unit != 1]
+        self._scaled = [
+            (k, wire.per_unit)
+            for k, wire in enumerate(self.fields.values())
+            if wire.kind in CODES and wire.per_unit != 1
+        ]
+        self._of_bytes = [
+            (k, wire.to_wire)
+            for k, wire in enumerate(self.fields.values())
+            if wire.kind not in CODES
+        ]
+        self._read = [
+            (k, wire.from_wire)
+            for k, wire in enumerate(self.fields.values())
+            if wire.record or wire.choices is not None or wire.per_unit != 1
+        ]
 
     def pack(self, values: Sequence[Any]) -> bytes:
         """Return the bytes of a tuple; UsageError if one of its values does not fit."""
@@ -158,8 +183,9 @@ class Layout:
             try:
                 numbers.append(wire.to_wire(value))
             except ValueError as error:
-                raise UsageError(f'{self.tuple_class.__name__}: {name} = {value!r} '
-                                 f'{error}: {wire.meaning}.') from error
+                raise UsageError(
+                    f'{self.tuple_class.__name__}: {name} = {value!r} {error}: {wire.meaning}.'
+                ) from error
         return numbers
 
     def unpack(self, data: bytes) -> Message:
@@ -171,8 +197,10 @@ class Layout:
 
     def describe(self) -> str:
         """Return the layout as text, the input of the schema CRC."""
-        return ' '.join(f'{name}:{wire.kind}*{wire.count}/{wire.per_unit}[{wire.unit}]'
-                        for name, wire in self.fields.items())
+        return ' '.join(
+            f'{name}:{wire.kind}*{wire.count}/{wire.per_unit}[{wire.unit}]'
+            for name, wire in self.fields.items()
+        )
 
 
 def with_layout(tuple_class: AnyClass) -> AnyClass:

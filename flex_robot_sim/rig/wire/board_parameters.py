@@ -17,7 +17,7 @@ class ParameterText(NamedTuple):
     meaning: str
 
 
-NO_LIMIT = 2**30        # beyond the counts of any bench
+NO_LIMIT = 2**30  # beyond the counts of any bench
 
 
 class Parameter(IntEnum):

@@ -28,27 +28,40 @@ def c_header() -> str:
     parts = [START, _versions(), _constants()]
     parts += [_enumeration(words) for words in protocol.ENUMERATIONS]
     parts += [_struct('header', protocol.Header), _struct('segment', protocol.Segment)]
-    parts += [_struct(_c_name(layout), layout) for layout in protocol.FRAMES.values()
-              if layout.LAYOUT.fields]
+    parts += [
+        _struct(_c_name(layout), layout)
+        for layout in protocol.FRAMES.values()
+        if layout.LAYOUT.fields
+    ]
     parts += [_frames(), _parameters(), '#endif']
     return '\n'.join(parts) + '\n'
 
 
 def _versions():
-    return '\n'.join([
-        f'#define PROTOCOL_MAJOR {protocol.MAJOR}',
-        f'#define PROTOCOL_MINOR {protocol.MINOR}',
-        f'#define SCHEMA_CRC UINT32_C({protocol.SCHEMA_CRC:#010x})',
-        f'#define NO_SESSION {protocol.NO_SESSION}',
-        f'#define FROM_BOARD {protocol.FROM_BOARD:#04x}    /* bit of the ids the board sends */',
-        f'#define BODY_SHORTEST {MIN_BODY_SIZE}      /* header and CRC-32 */',
-        f'#define BODY_LONGEST {MAX_BODY_SIZE}     /* header, longest fields, CRC-32 */',
-        f'#define STUFFED_LONGEST {MAX_STUFFED_SIZE}  /* between the two zeros */', ''])
+    return '\n'.join(
+        [
+            f'#define PROTOCOL_MAJOR {protocol.MAJOR}',
+            f'#define PROTOCOL_MINOR {protocol.MINOR}',
+            f'#define SCHEMA_CRC UINT32_C({protocol.SCHEMA_CRC:#010x})',
+            f'#define NO_SESSION {protocol.NO_SESSION}',
+            f'#define FROM_BOARD {protocol.FROM_BOARD:#04x}    /* bit of the ids the board sends '
+            '*/',
+            f'#define BODY_SHORTEST {MIN_BODY_SIZE}      /* header and CRC-32 */',
+            f'#define BODY_LONGEST {MAX_BODY_SIZE}     /* header, longest fields, CRC-32 */',
+            f'#define STUFFED_LONGEST {MAX_STUFFED_SIZE}  /* between the two zeros */',
+            '',
+        ]
+    )
 
 
 def _constants():
-    return '\n'.join(f'#define {name} {value}    /* {about} */'
-                     for name, (value, about) in vocabulary.CONSTANTS.items()) + '\n'
+    return (
+        '\n'.join(
+            f'#define {name} {value}    /* {about} */'
+            for name, (value, about) in vocabulary.CONSTANTS.items()
+        )
+        + '\n'
+    )
 
 
 def _enumeration(words):
@@ -63,9 +76,15 @@ def _struct(name, layout):
         scale = '' if wire.per_unit == 1 else f'1/{wire.per_unit} '
         unit = '' if wire.unit in ('', '1') and not scale else f' [{scale}{wire.unit}]'
         lines.append(f'    {_member(field, wire)}    /* {wire.meaning}{unit} */')
-    return '\n'.join([
-        f'struct __attribute__((packed)) {name} {{', *lines, '};',
-        f'_Static_assert(sizeof(struct {name}) == {layout.LAYOUT.size}, "{name}");', ''])
+    return '\n'.join(
+        [
+            f'struct __attribute__((packed)) {name} {{',
+            *lines,
+            '};',
+            f'_Static_assert(sizeof(struct {name}) == {layout.LAYOUT.size}, "{name}");',
+            '',
+        ]
+    )
 
 
 def _member(field, wire):
@@ -78,18 +97,25 @@ def _member(field, wire):
 
 def _frames():
     lines = ['/* X(name, id, bytes of its fields, bytes on the wire) */', '#define FRAMES(X) \\']
-    lines += [f'    X({protocol.frame_name(layout)}, {number:#04x}, {layout.LAYOUT.size}, '
-              f'{wire_length(layout)}) \\' for number, layout in protocol.FRAMES.items()]
+    lines += [
+        f'    X({protocol.frame_name(layout)}, {number:#04x}, {layout.LAYOUT.size}, '
+        f'{wire_length(layout)}) \\'
+        for number, layout in protocol.FRAMES.items()
+    ]
     lines += ['', 'enum frame_id {']
-    lines += [f'    FRAME_{protocol.frame_name(layout)} = {number:#04x},'
-              for number, layout in protocol.FRAMES.items()]
+    lines += [
+        f'    FRAME_{protocol.frame_name(layout)} = {number:#04x},'
+        for number, layout in protocol.FRAMES.items()
+    ]
     return '\n'.join([*lines, '};', ''])
 
 
 def _parameters():
     lines = ['/* X(name, id, default, least, most) */', '#define PARAMETERS(X) \\']
-    lines += [f'    X({p.name}, {int(number)}, {p.default}, {p.least}, {p.most}) \\'
-              for number, p in PARAMETERS.items()]
+    lines += [
+        f'    X({p.name}, {int(number)}, {p.default}, {p.least}, {p.most}) \\'
+        for number, p in PARAMETERS.items()
+    ]
     return '\n'.join([*lines, '', f'#define PARAMETER_COUNT {len(PARAMETERS)}', ''])
 
 
@@ -98,5 +124,6 @@ def _c_name(layout):
 
 
 def _upper(name):
-    return ''.join(f'_{letter}' if k and letter.isupper() else letter
-                   for k, letter in enumerate(name)).upper()
+    return ''.join(
+        f'_{letter}' if k and letter.isupper() else letter for k, letter in enumerate(name)
+    ).upper()

@@ -14,8 +14,9 @@ class WireFaults(Settings):
     noise: float = setting(0.0, 'probability that a byte is damaged', at_least=0.0)
     drop: float = setting(0.0, 'probability that a byte is lost', at_least=0.0)
     insert: float = setting(0.0, 'probability that a byte is added after a byte', at_least=0.0)
-    half: float = setting(0.0, 'probability that of a piece only the first half arrives',
-                          at_least=0.0)
+    half: float = setting(
+        0.0, 'probability that of a piece only the first half arrives', at_least=0.0
+    )
 
 
 class BadWire:
@@ -23,7 +24,7 @@ class BadWire:
 
     def __init__(self, seed: int = 0) -> None:
         self.faults = WireFaults()
-        self.damaged = 0            # bytes changed, lost or added
+        self.damaged = 0  # bytes changed, lost or added
         self._random = np.random.default_rng(seed)
 
     def transmit(self, data: bytes) -> bytes:
@@ -33,7 +34,7 @@ class BadWire:
             return data
         if faults.half and random.random() < faults.half:
             self.damaged += len(data) - len(data) // 2
-            data = data[:len(data) // 2]
+            data = data[: len(data) // 2]
         values = np.frombuffer(data, np.uint8).copy()
         is_damaged = random.random(values.size) < faults.noise
         # any value except the original

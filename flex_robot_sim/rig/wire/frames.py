@@ -17,7 +17,7 @@ CRC = struct.Struct('<I')
 HEADER = layout_of(Header)
 MIN_BODY_SIZE = HEADER.size + CRC.size
 MAX_BODY_SIZE = MIN_BODY_SIZE + max(layout.LAYOUT.size for layout in FRAMES.values())
-MAX_STUFFED_SIZE = MAX_BODY_SIZE + 1    # no frame is so long that it needs two bytes of stuffing
+MAX_STUFFED_SIZE = MAX_BODY_SIZE + 1  # no frame is so long that it needs two bytes of stuffing
 
 
 class ReceivedFrame(NamedTuple):
@@ -25,7 +25,7 @@ class ReceivedFrame(NamedTuple):
 
     session: int
     sequence: int
-    message: Message        # one of the classes of `protocol`
+    message: Message  # one of the classes of `protocol`
 
 
 def encode(message: Message, session: int = 0, sequence: int = 0) -> bytes:
@@ -44,9 +44,9 @@ class ReaderCounts:
     """Counters of a FrameReader; noise on the wire is data."""
 
     frames: int = 0
-    crc_errors: int = 0         # invalid chunks between zeros: CRC, stuffing, or too long
-    length_errors: int = 0      # right CRC, wrong length: another version
-    unknown_ids: int = 0        # right CRC, but no frame of the sender
+    crc_errors: int = 0  # invalid chunks between zeros: CRC, stuffing, or too long
+    length_errors: int = 0  # right CRC, wrong length: another version
+    unknown_ids: int = 0  # right CRC, but no frame of the sender
 
 
 class FrameReader:
@@ -55,10 +55,13 @@ class FrameReader:
     def __init__(self, from_board: bool) -> None:
         """Prepare for frames from the board, or from the host."""
         self.counts = ReaderCounts()
-        self._known = {number: layout.LAYOUT for number, layout in FRAMES.items()
-                       if is_from_board(number) == from_board}
+        self._known = {
+            number: layout.LAYOUT
+            for number, layout in FRAMES.items()
+            if is_from_board(number) == from_board
+        }
         self._tail = b''
-        self._too_long = False      # the present chunk is longer than any frame
+        self._too_long = False  # the present chunk is longer than any frame
 
     def feed(self, data: bytes) -> list[ReceivedFrame]:
         """Return the frames completed by `data`; damaged ones are counted, not raised."""
@@ -80,11 +83,14 @@ class FrameReader:
 
     def _read(self, chunk):
         data = unstuff(chunk) if len(chunk) <= MAX_STUFFED_SIZE else None
-        if data is None or len(data) < MIN_BODY_SIZE or \
-                zlib.crc32(data[:-CRC.size]) != CRC.unpack(data[-CRC.size:])[0]:
+        if (
+            data is None
+            or len(data) < MIN_BODY_SIZE
+            or zlib.crc32(data[: -CRC.size]) != CRC.unpack(data[-CRC.size :])[0]
+        ):
             self.counts.crc_errors += 1
             return None
-        header = HEADER.unpack(data[:HEADER.size])
+        header = HEADER.unpack(data[: HEADER.size])
         layout = self._known.get(header.id)
         if layout is None:
             self.counts.unknown_ids += 1
@@ -92,5 +98,5 @@ class FrameReader:
         if len(data) != MIN_BODY_SIZE + layout.size:
             self.counts.length_errors += 1
             return None
-        message = layout.unpack(data[HEADER.size:-CRC.size])
+        message = layout.unpack(data[HEADER.size : -CRC.size])
         return ReceivedFrame(header.session, header.sequence, message)

@@ -1,7 +1,7 @@
 """Serial line model: throughput limited by the baud rate, with a finite receive buffer."""
 
 BAUD = 921600
-BYTES_PER_SECOND = BAUD / 10        # eight data bits between start and stop
+BYTES_PER_SECOND = BAUD / 10  # eight data bits between start and stop
 
 
 class SerialLine:
@@ -11,7 +11,7 @@ class SerialLine:
         """Buffer at most `room` bytes; beyond it the oldest are lost, as in a receiver overrun."""
         self._room = room
         self._waiting = bytearray()
-        self._credit = 0.0              # bytes that could have passed by now
+        self._credit = 0.0  # bytes that could have passed by now
 
     def __len__(self):
         return len(self._waiting)

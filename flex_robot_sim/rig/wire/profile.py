@@ -21,8 +21,10 @@ def segment(duration: float, duty: float, step_rate: float) -> Segment:
     """
     ticks = round(duration * 1e6)
     if not MIN_SEGMENT_US <= ticks <= MAX_SEGMENT_US:
-        raise UsageError(f'duration = {duration!r} s must be {MIN_SEGMENT_US * 1e-6:g} to '
-                         f'{MAX_SEGMENT_US * 1e-6:g}: of a segment of a profile.')
+        raise UsageError(
+            f'duration = {duration!r} s must be {MIN_SEGMENT_US * 1e-6:g} to '
+            f'{MAX_SEGMENT_US * 1e-6:g}: of a segment of a profile.'
+        )
     return Segment(ticks, duty, step_rate)
 
 
@@ -35,9 +37,11 @@ def chunks(segments: Iterable[Segment]) -> list[ProfileLoad]:
     """Return the frames that carry a profile to the board, in their order."""
     segments = list(segments)
     if not 0 < len(segments) <= PROFILE_CAPACITY:
-        raise UsageError(f'a profile has 1 to {PROFILE_CAPACITY} segments; this one has '
-                         f'{len(segments)}.')
+        raise UsageError(
+            f'a profile has 1 to {PROFILE_CAPACITY} segments; this one has {len(segments)}.'
+        )
     crc = profile_crc(segments)
-    return [ProfileLoad(first, len(segments), crc,
-                        tuple(segments[first:first + SEGMENTS_PER_CHUNK]))
-            for first in range(0, len(segments), SEGMENTS_PER_CHUNK)]
+    return [
+        ProfileLoad(first, len(segments), crc, tuple(segments[first : first + SEGMENTS_PER_CHUNK]))
+        for first in range(0, len(segments), SEGMENTS_PER_CHUNK)
+    ]

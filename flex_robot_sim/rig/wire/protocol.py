@@ -39,17 +39,19 @@ from flex_robot_sim.rig.wire.vocabulary import (
 
 MAJOR, MINOR = 1, 0
 NO_SESSION = 0
-FROM_BOARD = 0x80                       # bit of the ids that the board sends
-FRAMES: dict[int, MessageClass] = {}                             # id: class
+FROM_BOARD = 0x80  # bit of the ids that the board sends
+FRAMES: dict[int, MessageClass] = {}  # id: class
 
 
 def frame(number: int) -> Callable[[AnyClass], AnyClass]:
     """Make a NamedTuple a frame with this id."""
+
     def register(tuple_class: Any) -> Any:
         assert number not in FRAMES
         tuple_class.ID = number
         FRAMES[number] = with_layout(tuple_class)
         return tuple_class
+
     return register
 
 
@@ -61,8 +63,9 @@ def is_from_board(number: int) -> bool:
 def frame_name(tuple_class: MessageClass) -> str:
     """Name of a frame as the documentation and C write it: ProfileLoad -> PROFILE_LOAD."""
     name = tuple_class.__name__
-    return ''.join(f'_{letter}' if k and letter.isupper() else letter
-                   for k, letter in enumerate(name)).upper()
+    return ''.join(
+        f'_{letter}' if k and letter.isupper() else letter for k, letter in enumerate(name)
+    ).upper()
 
 
 @with_layout
@@ -163,9 +166,14 @@ class ProfileLoad(NamedTuple):
     first: Annotated[int, u16('', 'place of the first segment of this chunk')]
     total: Annotated[int, u16('', 'segments of the profile, 1 to PROFILE_CAPACITY')]
     crc: Annotated[int, u32('', 'CRC-32 over the bytes of all segments of the profile')]
-    segments: Annotated[tuple, records(
-        Segment, vocabulary.CONSTANTS['SEGMENTS_PER_CHUNK'][0],
-        'from `first` on, up to `total`; those beyond are zero')]
+    segments: Annotated[
+        tuple,
+        records(
+            Segment,
+            vocabulary.CONSTANTS['SEGMENTS_PER_CHUNK'][0],
+            'from `first` on, up to `total`; those beyond are zero',
+        ),
+    ]
 
 
 @frame(0x27)
@@ -276,8 +284,19 @@ class Event(NamedTuple):
     detail: Annotated[int, i32('', 'depends on kind, see Events')]
 
 
-ENUMERATIONS = (State, Fault, Input, Result, Mode, Joint, EventKind, ResetCause, BackEnd, Access,
-                Parameter)
+ENUMERATIONS = (
+    State,
+    Fault,
+    Input,
+    Result,
+    Mode,
+    Joint,
+    EventKind,
+    ResetCause,
+    BackEnd,
+    Access,
+    Parameter,
+)
 
 
 def schema_text() -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 AnyTicks = TypeVar('AnyTicks', int, 'np.ndarray')
 
-WRAP = 1 << 32      # [us]
+WRAP = 1 << 32  # [us]
 
 
 def elapsed(later: AnyTicks, earlier: AnyTicks) -> AnyTicks:

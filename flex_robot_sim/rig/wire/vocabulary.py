@@ -24,8 +24,8 @@ CONSTANTS = {
     'ADC_CONVERSIONS': (16, 'of 12 bits that are added up for one reading of a flex sensor'),
 }
 # constants used by several modules
-CONTROL_RATE = CONSTANTS['CONTROL_RATE_HZ'][0]      # [Hz]
-VALIDITY_MAX = CONSTANTS['VALIDITY_MAX_MS'][0]      # [ms]
+CONTROL_RATE = CONSTANTS['CONTROL_RATE_HZ'][0]  # [Hz]
+VALIDITY_MAX = CONSTANTS['VALIDITY_MAX_MS'][0]  # [ms]
 DUTY_ONE = CONSTANTS['DUTY_ONE'][0]
 CONVERSIONS = CONSTANTS['ADC_CONVERSIONS'][0]
 
@@ -33,12 +33,12 @@ CONVERSIONS = CONSTANTS['ADC_CONVERSIONS'][0]
 class State(IntEnum):
     """State of the board."""
 
-    BOOT = 0            # self test; nothing is answered
-    DISARMED = 1        # outputs off
-    ARMED = 2           # outputs on; set points move the motors
-    HOMING = 3          # the board looks for a limit switch
-    PROFILE = 4         # the board plays a profile
-    FAULT = 5           # outputs off, latched until CLEAR
+    BOOT = 0  # self test; nothing is answered
+    DISARMED = 1  # outputs off
+    ARMED = 2  # outputs on; set points move the motors
+    HOMING = 3  # the board looks for a limit switch
+    PROFILE = 4  # the board plays a profile
+    FAULT = 5  # outputs off, latched until CLEAR
 
 
 MOVING = (State.ARMED, State.HOMING, State.PROFILE)
@@ -69,98 +69,139 @@ class FaultText(NamedTuple):
     """Cause and remedy of a fault."""
 
     cause: str
-    watched: str        # 'always', or 'moving': only in the states MOVING
+    watched: str  # 'always', or 'moving': only in the states MOVING
     remedy: str
-    clears: str         # condition for CLEAR
+    clears: str  # condition for CLEAR
 
 
 ALWAYS, MOVING_ONLY, AT_ONCE = 'always', 'moving', 'at once'
 FAULTS = {
     Fault.WATCHDOG: FaultText(
-        'no set point was taken for WATCHDOG_MS', MOVING_ONLY,
-        'see why the host stopped sending: its load, the cable, a refused set point', AT_ONCE),
+        'no set point was taken for WATCHDOG_MS',
+        MOVING_ONLY,
+        'see why the host stopped sending: its load, the cable, a refused set point',
+        AT_ONCE,
+    ),
     Fault.ESTOP_COMMAND: FaultText(
-        'the host sent ESTOP', ALWAYS, 'make the bench safe, then clear', AT_ONCE),
+        'the host sent ESTOP', ALWAYS, 'make the bench safe, then clear', AT_ONCE
+    ),
     Fault.ESTOP_INPUT: FaultText(
-        'the stop button is pressed or its wire is off', ALWAYS,
-        'make the bench safe, release the button, then clear', 'once the button is released'),
+        'the stop button is pressed or its wire is off',
+        ALWAYS,
+        'make the bench safe, release the button, then clear',
+        'once the button is released',
+    ),
     Fault.LIMIT_SLIDE: FaultText(
-        'a limit switch of the slide closed, or a profile ran into a limit', MOVING_ONLY,
-        'clear, arm and move away; the board stops motion towards the limit', AT_ONCE),
+        'a limit switch of the slide closed, or a profile ran into a limit',
+        MOVING_ONLY,
+        'clear, arm and move away; the board stops motion towards the limit',
+        AT_ONCE,
+    ),
     Fault.LIMIT_TURN: FaultText(
-        'a limit switch of the turn closed, or a profile ran into a limit', MOVING_ONLY,
-        'clear, arm and move away; the board stops motion towards the limit', AT_ONCE),
+        'a limit switch of the turn closed, or a profile ran into a limit',
+        MOVING_ONLY,
+        'clear, arm and move away; the board stops motion towards the limit',
+        AT_ONCE,
+    ),
     Fault.ADC_ROOT: FaultText(
-        'the root flex sensor read a rail for ADC_TIME', ALWAYS,
+        'the root flex sensor read a rail for ADC_TIME',
+        ALWAYS,
         'look for an open or shorted divider, or take the sensor out of ADC_WATCH',
-        'once the reading is off the rail'),
+        'once the reading is off the rail',
+    ),
     Fault.ADC_TIP: FaultText(
-        'the tip flex sensor read a rail for ADC_TIME', ALWAYS,
+        'the tip flex sensor read a rail for ADC_TIME',
+        ALWAYS,
         'look for an open or shorted divider, or take the sensor out of ADC_WATCH',
-        'once the reading is off the rail'),
+        'once the reading is off the rail',
+    ),
     Fault.ENCODER_SLIDE: FaultText(
-        'the count of the slide jumped by more than ENCODER_JUMP in a control step', ALWAYS,
-        'look at the shield and the plug of the encoder, then home again', AT_ONCE),
+        'the count of the slide jumped by more than ENCODER_JUMP in a control step',
+        ALWAYS,
+        'look at the shield and the plug of the encoder, then home again',
+        AT_ONCE,
+    ),
     Fault.ENCODER_TURN: FaultText(
-        'the count of the turn jumped by more than ENCODER_JUMP in a control step', ALWAYS,
-        'look at the shield and the plug of the encoder, then home again', AT_ONCE),
+        'the count of the turn jumped by more than ENCODER_JUMP in a control step',
+        ALWAYS,
+        'look at the shield and the plug of the encoder, then home again',
+        AT_ONCE,
+    ),
     Fault.LOST_STEPS: FaultText(
-        'encoder and step count of the turn differ by more than LOST_STEPS', MOVING_ONLY,
-        'accelerate less, look for what blocks the arm or slips on the axle', AT_ONCE),
+        'encoder and step count of the turn differ by more than LOST_STEPS',
+        MOVING_ONLY,
+        'accelerate less, look for what blocks the arm or slips on the axle',
+        AT_ONCE,
+    ),
     Fault.STALL: FaultText(
         'duty of STALL_DUTY or more for STALL_TIME moved the slide less than STALL_COUNTS',
-        MOVING_ONLY, 'look for what blocks the slide, the motor supply and the encoder', AT_ONCE),
+        MOVING_ONLY,
+        'look for what blocks the slide, the motor supply and the encoder',
+        AT_ONCE,
+    ),
     Fault.OVERCURRENT: FaultText(
-        'the motor current was above CURRENT_MAX for CURRENT_TIME', MOVING_ONLY,
-        'look for a blocked slide or a short, then clear', AT_ONCE),
+        'the motor current was above CURRENT_MAX for CURRENT_TIME',
+        MOVING_ONLY,
+        'look for a blocked slide or a short, then clear',
+        AT_ONCE,
+    ),
     Fault.HOMING: FaultText(
-        'no limit switch was found within HOME_TIMEOUT', MOVING_ONLY,
-        'look at the switch and its wire, HOME_DUTY and HOME_RATE', AT_ONCE),
+        'no limit switch was found within HOME_TIMEOUT',
+        MOVING_ONLY,
+        'look at the switch and its wire, HOME_DUTY and HOME_RATE',
+        AT_ONCE,
+    ),
     Fault.LATE: FaultText(
-        'a control step started more than LATE_LIMIT_US late', MOVING_ONLY,
-        'a fault of the firmware or a flooded port: report it with HEALTH', AT_ONCE),
+        'a control step started more than LATE_LIMIT_US late',
+        MOVING_ONLY,
+        'a fault of the firmware or a flooded port: report it with HEALTH',
+        AT_ONCE,
+    ),
     Fault.SELF_TEST: FaultText(
-        'memory, clock or converter failed the test at boot', ALWAYS,
-        'reset the board; change it if the fault returns', 'never: reset the board'),
+        'memory, clock or converter failed the test at boot',
+        ALWAYS,
+        'reset the board; change it if the fault returns',
+        'never: reset the board',
+    ),
 }
 
 
 class Input(IntFlag):
     """Inputs and status bits of the board."""
 
-    SLIDE_LOWER = 1 << 0        # limit switches, closed
+    SLIDE_LOWER = 1 << 0  # limit switches, closed
     SLIDE_UPPER = 1 << 1
     TURN_LOWER = 1 << 2
     TURN_UPPER = 1 << 3
-    STOP_BUTTON = 1 << 4        # pressed
-    SLIDE_HOMED = 1 << 5        # the counts have their origin
+    STOP_BUTTON = 1 << 4  # pressed
+    SLIDE_HOMED = 1 << 5  # the counts have their origin
     TURN_HOMED = 1 << 6
-    PROFILE_LOADED = 1 << 7     # complete and checked
+    PROFILE_LOADED = 1 << 7  # complete and checked
 
 
 class Result(IntEnum):
     """Answer to a command."""
 
     ACCEPTED = 0
-    WRONG_SESSION = 1       # not of the last HELLO, or there was none
-    READ_ONLY = 2           # the HELLO of this session had another major version or schema
+    WRONG_SESSION = 1  # not of the last HELLO, or there was none
+    READ_ONLY = 2  # the HELLO of this session had another major version or schema
     NOT_ARMED = 3
-    LATCHED = 4             # a fault is latched: CLEAR, then ARM
-    BUSY = 5                # homing or playing a profile
-    MUST_DISARM = 6         # only with the outputs off
-    OUT_OF_RANGE = 7        # value: index of the field in its frame, from 0
+    LATCHED = 4  # a fault is latched: CLEAR, then ARM
+    BUSY = 5  # homing or playing a profile
+    MUST_DISARM = 6  # only with the outputs off
+    OUT_OF_RANGE = 7  # value: index of the field in its frame, from 0
     NOT_HOMED = 8
-    OLD = 9                 # sequence number of a command, or set point, that was overtaken
-    CAUSE_PERSISTS = 10     # CLEAR: the faults that stay are in `faults`
-    NO_PROFILE = 11         # none loaded, or another than the one meant
-    BAD_PROFILE = 12        # chunk out of order, or wrong CRC: load it again from the start
+    OLD = 9  # sequence number of a command, or set point, that was overtaken
+    CAUSE_PERSISTS = 10  # CLEAR: the faults that stay are in `faults`
+    NO_PROFILE = 11  # none loaded, or another than the one meant
+    BAD_PROFILE = 12  # chunk out of order, or wrong CRC: load it again from the start
 
 
 class Mode(IntEnum):
     """Kind of set point."""
 
-    ALIVE = 0       # feed the watchdog: zero motion in ARMED; HOMING and PROFILE continue
-    DRIVE = 1       # apply duty and step rate
+    ALIVE = 0  # feed the watchdog: zero motion in ARMED; HOMING and PROFILE continue
+    DRIVE = 1  # apply duty and step rate
 
 
 class Joint(IntEnum):
@@ -173,13 +214,13 @@ class Joint(IntEnum):
 class EventKind(IntEnum):
     """Kind of an EVENT, which determines the meaning of `detail`."""
 
-    BOOT = 0            # detail: ResetCause
-    STATE = 1           # detail: the state before
-    FAULT = 2           # detail: the bits that latched now
-    HOMED = 3           # detail: Joint
-    HOMING_LOST = 4     # detail: Joint
-    PROFILE_DONE = 5    # detail: segments played
-    SESSION = 6         # detail: the new session
+    BOOT = 0  # detail: ResetCause
+    STATE = 1  # detail: the state before
+    FAULT = 2  # detail: the bits that latched now
+    HOMED = 3  # detail: Joint
+    HOMING_LOST = 4  # detail: Joint
+    PROFILE_DONE = 5  # detail: segments played
+    SESSION = 6  # detail: the new session
 
 
 class ResetCause(IntEnum):
@@ -196,9 +237,9 @@ class ResetCause(IntEnum):
 class BackEnd(IntEnum):
     """Implementation of the board."""
 
-    BOARD = 0               # the firmware on silicon
-    EMULATED_BOARD = 1      # the firmware in an emulator of the processor
-    PYTHON = 2              # the emulator in Python
+    BOARD = 0  # the firmware on silicon
+    EMULATED_BOARD = 1  # the firmware in an emulator of the processor
+    PYTHON = 2  # the emulator in Python
 
 
 class Access(IntEnum):

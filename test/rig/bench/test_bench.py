@@ -24,7 +24,7 @@ from flex_robot_sim.util.share import share_folder
 PARTS = BenchParts()
 QUIET = BenchParts(adc_noise=0.0)
 HOLD = Drive(stepper=True)
-EI, LENGTH = 206e9 * 0.02 * 0.001**3 / 12, 0.4      # of the strip in urdf/rig.urdf
+EI, LENGTH = 206e9 * 0.02 * 0.001**3 / 12, 0.4  # of the strip in urdf/rig.urdf
 
 
 @pytest.fixture(scope='module')
@@ -60,7 +60,7 @@ def test_motor_never_outputs_more_power_than_its_input(voltage, speed):
     # the smoothing about standstill permits x (1 - tanh x) <= 0.279
     ideal = PARTS.back_emf * PARTS.motor_turn_per_metre * abs(current)
     slack = 0.279 * (1 - PARTS.efficiency) * ideal * PARTS.drive_rate
-    assert dc_force(PARTS, current, speed) * speed <= taken + slack + 1e-12     # rounding
+    assert dc_force(PARTS, current, speed) * speed <= taken + slack + 1e-12  # rounding
 
 
 @pytest.mark.parametrize('force', [-40.0, -1.0, 0.0, 5.0, 60.0])
@@ -69,7 +69,7 @@ def test_duty_for_a_force_produces_this_force(force, speed):
     duty, given = dc_duty(PARTS, force, speed)
     made = dc_force(PARTS, dc_current(PARTS, duty * PARTS.supply, speed), speed)
     assert abs(duty) <= 1
-    assert made == pytest.approx(given, abs=1e-9)       # rounding
+    assert made == pytest.approx(given, abs=1e-9)  # rounding
     if abs(duty) < 1:
         assert given == force
 
@@ -95,7 +95,7 @@ def test_stepper_deflects_under_a_load_by_the_arcsine_of_its_ratio(arm):
 
 def test_stepper_follows_its_steps(arm):
     bench = Bench(arm, PARTS)
-    rate = 400.0                            # microsteps per second: 45 degrees in a second
+    rate = 400.0  # microsteps per second: 45 degrees in a second
     for k in range(1000):
         bench.advance(Drive(steps=round((k + 1) * rate / 1000), step_rate=rate, stepper=True))
     run(bench, Drive(steps=400, stepper=True), 4.0)
@@ -118,7 +118,7 @@ def test_overloaded_stepper_slips_by_whole_pitches_of_its_field(arm):
 def test_torque_of_the_stepper_repeats_after_four_full_steps():
     pitch = 4 * 2 * math.pi / 200
     lag = stepper_lag(PARTS, 0.01 + 3 * pitch, 0)
-    assert lag == pytest.approx(0.01, abs=1e-12)        # rounding
+    assert lag == pytest.approx(0.01, abs=1e-12)  # rounding
     assert stepper_torque(PARTS, lag, 0.0) == pytest.approx(-0.4 * math.sin(0.5), rel=1e-9)
 
 
@@ -145,7 +145,7 @@ def test_dead_encoder_is_constant_and_a_jump_persists(arm):
 
 def test_flat_sensor_reads_the_middle_of_the_converter_range():
     assert divider_counts(PARTS, flex_resistance(PARTS, 0.0)) == 4095 / 2
-    assert flex_resistance(PARTS, math.pi) > 110e3      # 110 kohm [P], plus the curve
+    assert flex_resistance(PARTS, math.pi) > 110e3  # 110 kohm [P], plus the curve
 
 
 def test_curvature_at_the_sensors_under_a_tip_force_is_of_a_cantilever(arm):
@@ -161,14 +161,14 @@ def test_curvature_at_the_sensors_under_a_tip_force_is_of_a_cantilever(arm):
         assert curvature == pytest.approx(exact, rel=5e-3)
     bend = 0.09525 * bench.curvatures[0]
     expected = divider_counts(QUIET, flex_resistance(QUIET, bend))
-    assert bench.read().adc[0] == pytest.approx(16 * expected, abs=8)   # half a count each
+    assert bench.read().adc[0] == pytest.approx(16 * expected, abs=8)  # half a count each
 
 
 def test_noise_of_the_converter_averages_out(arm):
     bench = Bench(arm, PARTS, seed=3)
     readings = np.array([bench.read().adc for _ in range(2000)]) / 16
-    spread = math.hypot(PARTS.adc_noise, 1 / math.sqrt(12)) / 4     # 16 conversions, each rounded
-    assert readings.std(axis=0) == pytest.approx(spread, rel=0.1)   # 2000 values: 1.6 %
+    spread = math.hypot(PARTS.adc_noise, 1 / math.sqrt(12)) / 4  # 16 conversions, each rounded
+    assert readings.std(axis=0) == pytest.approx(spread, rel=0.1)  # 2000 values: 1.6 %
     assert readings.mean(axis=0) == pytest.approx(4095 / 2, abs=5 * spread / math.sqrt(2000))
 
 
@@ -205,7 +205,7 @@ def test_jammed_slide_draws_the_stall_current_and_does_not_move(arm):
     bench.faults.jammed = True
     run(bench, Drive(duty=1.0, bridge=True, stepper=True), 0.5)
     assert bench.current == pytest.approx(PARTS.supply / PARTS.resistance, rel=1e-3)
-    assert abs(bench.simulation.position[SLIDE] - 0.15) < 2 * 94 / 1e7      # force / stiffness
+    assert abs(bench.simulation.position[SLIDE] - 0.15) < 2 * 94 / 1e7  # force / stiffness
     bench.faults.jammed = False
     run(bench, Drive(duty=1.0, bridge=True, stepper=True), 0.5)
     assert bench.simulation.position[SLIDE] > 0.16
@@ -237,10 +237,15 @@ def test_another_robot_is_rejected():
 
 def test_a_flexible_joint_is_rejected_with_the_reason(tmp_path):
     file = tmp_path / 'bench.urdf'
-    file.write_text((share_folder() / 'urdf' / 'rig.urdf').read_text('utf-8').replace(
-        '<joint name="turn" rotor', '<joint name="turn" stiffness="40" rotor'), 'utf-8')
+    file.write_text(
+        (share_folder() / 'urdf' / 'rig.urdf')
+        .read_text('utf-8')
+        .replace('<joint name="turn" rotor', '<joint name="turn" stiffness="40" rotor'),
+        'utf-8',
+    )
     with pytest.raises(SettingError) as error:
         Bench(frs.load(file))
     assert str(error.value) == (
         f'{file} is no bench: joint "turn" is flexible, and the one encoder of a joint cannot '
-        'tell its two sides apart. Leave out its stiffness')
+        'tell its two sides apart. Leave out its stiffness'
+    )

@@ -17,7 +17,7 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.wire.profile import PROFILE_CAPACITY
 from flex_robot_sim.util.exceptions import CommandError
 
-PERIOD = 5e-3               # of set points [s]
+PERIOD = 5e-3  # of set points [s]
 # masses of carriage, hub and strip, and the rotor of 2e-6 kg m2 through 7853.98 rad/m
 SLIDE_MASS = 0.7 + 0.048 + 0.0628 + 2e-6 * 7853.9816**2
 # rotor, hub, and a rod of 0.4 m that begins 15 mm off the axis
@@ -69,7 +69,7 @@ def test_moment_on_the_turn_obeys_newtons_law(arm, calibration):
     wanted = drive_bench(bench, drives, (0.0, 0.02), 0.3)
     expected = speed_after(0.3, 0.02, TURN_INERTIA, 0.0005, 0.005)
     # one implicit step of 5 ms equals the exponential up to (b T / J)^2 / 2
-    assert drives.turn.inertia == pytest.approx(TURN_INERTIA, rel=1e-4)     # digits of the URDF
+    assert drives.turn.inertia == pytest.approx(TURN_INERTIA, rel=1e-4)  # digits of the URDF
     assert wanted.step_rate / 3200 * 2 * math.pi == pytest.approx(expected, rel=1e-3)
     # the stepper lags half a set point on average, and the vibrating strip moves it
     assert bench.simulation.velocity[1] == pytest.approx(expected, rel=0.05)
@@ -92,7 +92,7 @@ def test_a_force_beyond_the_supply_is_clipped_and_counted(arm, calibration):
     per_metre = parts.motor_turn_per_metre * parts.back_emf
     left = 0.3 * per_metre * (12.0 - per_metre * 0.05) / parts.resistance
     assert wanted.duty == 1.0
-    assert wanted.effort[0] == pytest.approx(left, rel=1e-6)    # Ohm's law, after 1 ns of motion
+    assert wanted.effort[0] == pytest.approx(left, rel=1e-6)  # Ohm's law, after 1 ns of motion
     assert drives.clipped == [1, 0] and drives.limited == [True, False]
 
 
@@ -108,7 +108,7 @@ def test_the_turn_model_stays_near_constant_pulses(arm, calibration):
     drives = Drives(arm, calibration)
     drives.set_board_limits(1.0, 6400.0, 2000.0)
     rates = [drives.set_point((0.0, 0.4), (0.0, 0.0), 0.0, PERIOD).step_rate for _ in range(200)]
-    assert max(rates) == pytest.approx(2000.0 * 0.02)       # acceleration times lead time
+    assert max(rates) == pytest.approx(2000.0 * 0.02)  # acceleration times lead time
     assert drives.clipped[1] > 100
     # and reverses immediately
     assert drives.set_point((0.0, -0.4), (0.0, 0.0), 0.0, PERIOD).step_rate < 0.0
@@ -116,15 +116,22 @@ def test_the_turn_model_stays_near_constant_pulses(arm, calibration):
 
 def test_missing_set_points_do_not_accumulate(arm, calibration):
     drives = Drives(arm, calibration)
-    assert drives.set_point((0.0, 0.02), (0.0, 0.0), 0.0, 5.0).step_rate == \
-        Drives(arm, calibration).set_point((0.0, 0.02), (0.0, 0.0), 0.0, 0.02).step_rate
+    assert (
+        drives.set_point((0.0, 0.02), (0.0, 0.0), 0.0, 5.0).step_rate
+        == Drives(arm, calibration).set_point((0.0, 0.02), (0.0, 0.0), 0.0, 0.02).step_rate
+    )
 
 
 def test_a_bench_with_reversed_wiring_gets_opposite_signs(arm, calibration):
-    turned = replace(calibration, slide=replace(calibration.slide, scale=-300000.0),
-                     steps_per_radian=-calibration.steps_per_radian)
-    one, other = (Drives(arm, each).set_point((30.0, 0.02), (0.01, 0.1), 0.0, PERIOD)
-                  for each in (calibration, turned))
+    turned = replace(
+        calibration,
+        slide=replace(calibration.slide, scale=-300000.0),
+        steps_per_radian=-calibration.steps_per_radian,
+    )
+    one, other = (
+        Drives(arm, each).set_point((30.0, 0.02), (0.01, 0.1), 0.0, PERIOD)
+        for each in (calibration, turned)
+    )
     assert (other.duty, other.step_rate) == (-one.duty, -one.step_rate)
     assert other.effort == one.effort
 
@@ -146,8 +153,9 @@ def test_the_effort_for_a_speed_change_produces_that_change():
 
 
 def test_a_profile_changes_its_inputs_at_exact_times(arm, calibration):
-    segments = segments_of(Drives(arm, calibration), [0.123457, 0.4],
-                           [[60.0, 0.02], [-60.0, -0.02]])
+    segments = segments_of(
+        Drives(arm, calibration), [0.123457, 0.4], [[60.0, 0.02], [-60.0, -0.02]]
+    )
     ends = np.cumsum([piece.duration for piece in segments])
     # each segment of 20 ms is rounded to 1 us
     assert np.abs(ends - 123457).min() <= len(segments) / 2
@@ -169,9 +177,16 @@ def test_a_bench_with_a_profile_moves_like_the_simulated_arm(arm, calibration):
     for effort in efforts:
         free.effort = [effort[0], 0.0]
         free.advance_to(free.time + 0.4)
-        turn = solve_ivp(lambda _, y, moment=effort[1]: (y[1], (
-            moment - 0.0005 * y[1] - 0.005 * np.tanh(y[1] / 1e-3)) / TURN_INERTIA), (0.0, 0.4),
-            turn, rtol=1e-8, method='Radau').y[:, -1]
+        turn = solve_ivp(
+            lambda _, y, moment=effort[1]: (
+                y[1],
+                (moment - 0.0005 * y[1] - 0.005 * np.tanh(y[1] / 1e-3)) / TURN_INERTIA,
+            ),
+            (0.0, 0.4),
+            turn,
+            rtol=1e-8,
+            method='Radau',
+        ).y[:, -1]
     # (1) assumes 8 N of friction from the start; the simulated arm has less below 10 mm/s: 0.25 s
     # at 2 mm/s, and as much on the way back
     assert bench.simulation.position[0] == pytest.approx(free.position[0], abs=0.002)
@@ -179,21 +194,26 @@ def test_a_bench_with_a_profile_moves_like_the_simulated_arm(arm, calibration):
     assert steps / 3200 * 2 * math.pi == pytest.approx(turn[0], abs=0.01 * 0.6)
 
 
-@pytest.mark.parametrize('times, efforts, message', [
-    ([0.1], [[1.0]], 'a profile needs two efforts, of slide and turn, for each time'),
-    ([], np.zeros((0, 2)), f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has 0'),
-    ([0.2, 0.1], [[1, 0], [0, 0]], 'the times of a profile must rise by 0.001 s at least, to '
-                                   '7680 s at most'),
-    ([0.1], [[math.nan, 0]], 'times and efforts of a profile must be finite'),
-])
+@pytest.mark.parametrize(
+    'times, efforts, message',
+    [
+        ([0.1], [[1.0]], 'a profile needs two efforts, of slide and turn, for each time'),
+        ([], np.zeros((0, 2)), f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has 0'),
+        (
+            [0.2, 0.1],
+            [[1, 0], [0, 0]],
+            'the times of a profile must rise by 0.001 s at least, to 7680 s at most',
+        ),
+        ([0.1], [[math.nan, 0]], 'times and efforts of a profile must be finite'),
+    ],
+)
 def test_an_unusable_profile_is_rejected(arm, calibration, times, efforts, message):
     with pytest.raises(CommandError) as error:
         segments_of(Drives(arm, calibration), times, efforts)
     assert str(error.value) == message
 
 
-def test_a_profile_limits_the_stepper_ramp_and_counts_the_excess(
-        arm, calibration):
+def test_a_profile_limits_the_stepper_ramp_and_counts_the_excess(arm, calibration):
     drives = Drives(arm, calibration)
     segments = segments_of(drives, [0.1, 0.2], [[0.0, 0.4], [0.0, -0.4]])
     # 0.4 N m would need a ramp of 53,000 steps/s2; the board permits 32,000
@@ -208,14 +228,16 @@ def test_a_long_profile_fits_into_the_board_memory(arm, calibration):
     assert PROFILE_CAPACITY / 2 < len(segments) <= PROFILE_CAPACITY
 
 
-@pytest.mark.parametrize('effort, length', [
-    (10.0, 150.0), (20.0, 300.0), (60.0, 60.0), (60.0, 150.0), (-60.0, 600.0), (1e9, 3600.0)])
-def test_a_long_profile_moves_the_slide_without_reversing(
-        arm, calibration, effort, length):
+@pytest.mark.parametrize(
+    'effort, length',
+    [(10.0, 150.0), (20.0, 300.0), (60.0, 60.0), (60.0, 150.0), (-60.0, 600.0), (1e9, 3600.0)],
+)
+def test_a_long_profile_moves_the_slide_without_reversing(arm, calibration, effort, length):
     drives = Drives(arm, calibration)
     segments = segments_of(drives, [length], [[effort, 0.0]])
-    duties, ends = (np.array(row) for row in zip(*(
-        (piece.duty, piece.duration) for piece in segments)))
+    duties, ends = (
+        np.array(row) for row in zip(*((piece.duty, piece.duration) for piece in segments))
+    )
     ends = np.cumsum(ends) * 1e-6
     parts, (inertia, viscous, coulomb) = calibration.parts, drives.slide
 
@@ -228,8 +250,9 @@ def test_a_long_profile_moves_the_slide_without_reversing(
         return (force - viscous * state[0] - coulomb * slip) / inertia, duty
 
     # duty over time from an ordinary differential equation, and its mean over each segment
-    course = solve_ivp(motion, (0.0, ends[-1]), [0.0, 0.0], method='Radau', rtol=1e-8, atol=1e-10,
-                       t_eval=ends).y[1]
+    course = solve_ivp(
+        motion, (0.0, ends[-1]), [0.0, 0.0], method='Radau', rtol=1e-8, atol=1e-10, t_eval=ends
+    ).y[1]
     means = np.diff(course, prepend=0.0) / np.diff(ends, prepend=0.0)
     assert np.sign(duties).tolist() == [np.sign(effort)] * len(segments)
     # first order in the steps of 20 ms; the speed rises within some tenths of a second

@@ -55,12 +55,18 @@ class RandomHost:
         self.session = 0
         self._command = self._setpoint = 0
         self._rows = self._segments(3)
-        self._plan = []             # the next messages of a correct host
+        self._plan = []  # the next messages of a correct host
 
     def _segments(self, count):
         choice = self.random.choice
-        return tuple(Segment(choice([1000, 1500, 5000, 20_000]), choice([0.0, 0.1, -0.3, 0.6]),
-                             choice([0.0, 100.0, -300.0])) for _ in range(count))
+        return tuple(
+            Segment(
+                choice([1000, 1500, 5000, 20_000]),
+                choice([0.0, 0.1, -0.3, 0.6]),
+                choice([0.0, 100.0, -300.0]),
+            )
+            for _ in range(count)
+        )
 
     def bytes(self):
         """Return the bytes of one control step: mostly none."""
@@ -72,28 +78,46 @@ class RandomHost:
         if self.random.random() > 0.35:
             return b''
         message, sequence = self._message()
-        with suppress(UsageError):          # 1.5 exceeds the range of some fields
-            return encode(message, self.session if self.random.random() < 0.97 else 9,
-                          sequence % 65536)
+        with suppress(UsageError):  # 1.5 exceeds the range of some fields
+            return encode(
+                message, self.session if self.random.random() < 0.97 else 9, sequence % 65536
+            )
         return b''
 
     def _sensible(self):
         crc = profile_crc(self._rows)
-        return [Disarm(), Clear(), Stream(1000), *self.random.choice([
-            [Arm(), Home(self.random.choice([0, 1]))],
-            [Zero(0, 45_000), Zero(1, 0), ProfileLoad(0, 3, crc, self._rows), Arm(),
-             ProfileStart(crc)]])]
+        return [
+            Disarm(),
+            Clear(),
+            Stream(1000),
+            *self.random.choice(
+                [
+                    [Arm(), Home(self.random.choice([0, 1]))],
+                    [
+                        Zero(0, 45_000),
+                        Zero(1, 0),
+                        ProfileLoad(0, 3, crc, self._rows),
+                        Arm(),
+                        ProfileStart(crc),
+                    ],
+                ]
+            ),
+        ]
 
     def _message(self):
         choice, dice = self.random.choice, self.random.random()
         if dice < 0.45:
             self._setpoint += choice([1, 1, 1, 1, 2, 0, -1])
-            return Setpoint(choice([0, 1, 1, 1, 1, 2]), choice([0.0, 0.1, 0.3, -0.3, 0.6, 1.5]),
-                            choice([0.0, 100.0, -200.0, 7000.0]), choice([50, 100, 20, 0, 101])), \
-                self._setpoint
+            return Setpoint(
+                choice([0, 1, 1, 1, 1, 2]),
+                choice([0.0, 0.1, 0.3, -0.3, 0.6, 1.5]),
+                choice([0.0, 100.0, -200.0, 7000.0]),
+                choice([50, 100, 20, 0, 101]),
+            ), self._setpoint
         if dice < 0.47:
-            return Hello(choice([MAJOR] * 9 + [2]), 0, choice([SCHEMA_CRC] * 9 + [1]),
-                         choice([1, 2, 3])), 0
+            return Hello(
+                choice([MAJOR] * 9 + [2]), 0, choice([SCHEMA_CRC] * 9 + [1]), choice([1, 2, 3])
+            ), 0
         if dice < 0.49:
             return Estop(), self.random.randrange(65536)
         if dice < 0.51:
@@ -101,14 +125,28 @@ class RandomHost:
         self._command += choice([1, 1, 1, 1, 1, 1, 2, 0, -1])
         first, total = choice([(0, 3), (0, 9), (8, 9), (8, 12)])
         rows = self._rows if total == 3 else self._segments(8)
-        return choice([
-            Arm(), Arm(), Arm(), Clear(), Clear(), Clear(), Disarm(), Home(choice([0, 1, 1, 2])),
-            Zero(choice([0, 1, 2]), choice([0, 45_000, -500, 88_600])),
-            Param(choice([0, 1, 2]), choice([*WRITTEN, 26, 200]),
-                  choice([0, 1, 50, 100, 300, 1000, 5000, 1_000_000])),
-            ProfileLoad(first, total, profile_crc(rows), rows),
-            ProfileStart(profile_crc(self._rows)), ProfileStart(5),
-            Stream(choice([1000, 500, 3, 0, 1000, 1000]))]), self._command
+        return choice(
+            [
+                Arm(),
+                Arm(),
+                Arm(),
+                Clear(),
+                Clear(),
+                Clear(),
+                Disarm(),
+                Home(choice([0, 1, 1, 2])),
+                Zero(choice([0, 1, 2]), choice([0, 45_000, -500, 88_600])),
+                Param(
+                    choice([0, 1, 2]),
+                    choice([*WRITTEN, 26, 200]),
+                    choice([0, 1, 50, 100, 300, 1000, 5000, 1_000_000]),
+                ),
+                ProfileLoad(first, total, profile_crc(rows), rows),
+                ProfileStart(profile_crc(self._rows)),
+                ProfileStart(5),
+                Stream(choice([1000, 500, 3, 0, 1000, 1000])),
+            ]
+        ), self._command
 
     def breaks(self):
         """Return a function that occasionally breaks or repairs a bench."""
@@ -116,16 +154,20 @@ class RandomHost:
         if self.random.random() > 0.01:
             return None
         joint, truth = choice([0, 1]), choice([True, False])
-        return choice([
-            lambda bench: setattr(bench.faults, 'stop_button', truth),
-            lambda bench: setattr(bench.faults, 'jammed', truth),
-            lambda bench: bench.faults.closed_upper.add(joint),
-            lambda bench: bench.faults.closed_lower.add(joint),
-            lambda bench: bench.faults.open_sensors.add(joint),
-            lambda bench: bench.faults.shorted_sensors.add(joint),
-            lambda bench: bench.faults.encoder_jump.__setitem__(
-                joint, bench.faults.encoder_jump[joint] + 1000),
-            *[lambda bench: bench.clear_faults()] * 5])
+        return choice(
+            [
+                lambda bench: setattr(bench.faults, 'stop_button', truth),
+                lambda bench: setattr(bench.faults, 'jammed', truth),
+                lambda bench: bench.faults.closed_upper.add(joint),
+                lambda bench: bench.faults.closed_lower.add(joint),
+                lambda bench: bench.faults.open_sensors.add(joint),
+                lambda bench: bench.faults.shorted_sensors.add(joint),
+                lambda bench: bench.faults.encoder_jump.__setitem__(
+                    joint, bench.faults.encoder_jump[joint] + 1000
+                ),
+                *[lambda bench: bench.clear_faults()] * 5,
+            ]
+        )
 
 
 class Shadow:
@@ -189,8 +231,14 @@ def test_both_boards_answer_a_random_host_identically(boards, seed):
     states = {f.message.state for f in said[0] if isinstance(f.message, (Ack, Telemetry))}
     assert states == {*State} - {State.BOOT}
     for kind in (Ack, Event, Telemetry):
-        python, firmware = ([(f.session, identical_fields(f.message)) for f in frames
-                             if isinstance(f.message, kind)] for frames in said)
+        python, firmware = (
+            [
+                (f.session, identical_fields(f.message))
+                for f in frames
+                if isinstance(f.message, kind)
+            ]
+            for frames in said
+        )
         # one further frame may still be on the line
         count = min(len(python), len(firmware))
         assert max(len(python), len(firmware)) - count <= 2

@@ -54,10 +54,12 @@ def connected(port, settings=CALM):
 
 def drive_until(link, condition, duty=0.3, step_rate=0.0):
     """Send set points every 10 ms until a condition holds."""
+
     def ready():
         link.drive(duty, step_rate)
         time.sleep(0.01)
         return condition()
+
     return eventually(ready)
 
 
@@ -133,7 +135,7 @@ def test_an_unplugged_board_is_back_within_a_second_and_disarmed(emulator, link)
     plugged = time.monotonic()
     assert eventually(lambda: link.state == LinkState.READY)
     assert time.monotonic() - plugged < 1.0
-    link.drive(0.3, 0.0)        # the session may reject it, and the board does
+    link.drive(0.3, 0.0)  # the session may reject it, and the board does
     before = link.reading.message.time
     assert eventually(lambda: link.reading.message.time != before)
     assert link.reading.message.state in (State.DISARMED, State.FAULT)
@@ -199,9 +201,16 @@ def test_clock_that_wraps_is_invisible_to_the_host(emulator, link):
     assert passed == pytest.approx(ticks, abs=1.0)
 
 
-@pytest.mark.parametrize('words, fault', [
-    ('open=root', Fault.ADC_ROOT), ('short=tip', Fault.ADC_TIP), ('stop', Fault.ESTOP_INPUT),
-    ('jump=slide', Fault.ENCODER_SLIDE), ('jump=turn', Fault.ENCODER_TURN)])
+@pytest.mark.parametrize(
+    'words, fault',
+    [
+        ('open=root', Fault.ADC_ROOT),
+        ('short=tip', Fault.ADC_TIP),
+        ('stop', Fault.ESTOP_INPUT),
+        ('jump=slide', Fault.ENCODER_SLIDE),
+        ('jump=turn', Fault.ENCODER_TURN),
+    ],
+)
 def test_broken_bench_is_a_fault_without_motion(emulator, link, words, fault):
     emulator.inject(words)
     assert eventually(lambda: link.reading.message.faults == fault)
@@ -209,11 +218,18 @@ def test_broken_bench_is_a_fault_without_motion(emulator, link, words, fault):
         link.arm()
 
 
-@pytest.mark.parametrize('words, fault, duty, rate', [
-    ('jam', Fault.STALL, 0.6, 0.0), ('limit=slide+', Fault.LIMIT_SLIDE, 0.3, 0.0),
-    ('limit=turn-', Fault.LIMIT_TURN, 0.0, -100.0), ('dead=slide', Fault.STALL, 0.6, 0.0),
-    ('dead=turn', Fault.LOST_STEPS, 0.0, 200.0), ('weak=0.001', Fault.LOST_STEPS, 0.0, 400.0),
-    ('late=0.0051', Fault.LATE, 0.3, 0.0)])
+@pytest.mark.parametrize(
+    'words, fault, duty, rate',
+    [
+        ('jam', Fault.STALL, 0.6, 0.0),
+        ('limit=slide+', Fault.LIMIT_SLIDE, 0.3, 0.0),
+        ('limit=turn-', Fault.LIMIT_TURN, 0.0, -100.0),
+        ('dead=slide', Fault.STALL, 0.6, 0.0),
+        ('dead=turn', Fault.LOST_STEPS, 0.0, 200.0),
+        ('weak=0.001', Fault.LOST_STEPS, 0.0, 400.0),
+        ('late=0.0051', Fault.LATE, 0.3, 0.0),
+    ],
+)
 def test_broken_bench_stops_the_motion(emulator, link, words, fault, duty, rate):
     link.arm()
     assert drive_until(link, lambda: link.reading.message.state == State.ARMED, duty, rate)
@@ -235,23 +251,27 @@ def test_estop_during_a_profile(emulator, link):
 
 
 def test_after_a_killed_host_the_motors_are_off_within_100_ms(emulator):
-    code = ('import sys, time\n'
-            'from flex_robot_sim.rig.host.link import LinkSettings, RigLink\n'
-            'link = RigLink(sys.argv[1], LinkSettings(hello_timeout=20.0))\n'
-            'link.arm()\n'
-            'while True:\n'
-            '    link.drive(0.3, 0.0)\n'
-            '    time.sleep(0.01)\n'
-            '    if link.reading:\n'
-            '        print(link.reading.message.duty, flush=True)\n')
-    with subprocess.Popen([sys.executable, '-c', code, emulator.link],
-                          stdout=subprocess.PIPE, text=True) as host:
+    code = (
+        'import sys, time\n'
+        'from flex_robot_sim.rig.host.link import LinkSettings, RigLink\n'
+        'link = RigLink(sys.argv[1], LinkSettings(hello_timeout=20.0))\n'
+        'link.arm()\n'
+        'while True:\n'
+        '    link.drive(0.3, 0.0)\n'
+        '    time.sleep(0.01)\n'
+        '    if link.reading:\n'
+        '        print(link.reading.message.duty, flush=True)\n'
+    )
+    with subprocess.Popen(
+        [sys.executable, '-c', code, emulator.link], stdout=subprocess.PIPE, text=True
+    ) as host:
         while host.stdout.readline().strip() != '0.3':
             assert host.poll() is None
         host.send_signal(signal.SIGKILL)
     assert eventually(lambda: emulator.call(lambda rig: rig.board.state) == State.FAULT)
-    fed, faults, current = emulator.call(lambda rig: (
-        rig.board.watchdog_fed_at, rig.board.faults, rig.bench.current))
+    fed, faults, current = emulator.call(
+        lambda rig: (rig.board.watchdog_fed_at, rig.board.faults, rig.bench.current)
+    )
     assert (faults, current) == (Fault.WATCHDOG, 0.0)
     with connected(emulator.link) as link:
         assert eventually(lambda: any(event.kind == EventKind.FAULT for event in link.events))
@@ -273,24 +293,27 @@ def test_a_scheduled_fault_occurs_on_time(rig, tmp_path):
         emulator.step()
         seen.append(rig.bench.faults.stop_button)
     emulator.close()
-    assert seen.index(True) == 50           # the control step that starts at 0.05 s
+    assert seen.index(True) == 50  # the control step that starts at 0.05 s
     assert seen.index(False, 50) == 80
 
 
-@pytest.mark.parametrize('words, message', [
-    ('earthquake', 'no fault "earthquake". Known: noise, drop'),
-    ('noise', 'fault "noise" needs a value: write noise=VALUE, a number'),
-    ('open', 'fault "open" needs a value: write open=VALUE, one of root, tip'),
-    ('open=middle', '"middle" of fault "open" must be one of root, tip'),
-    ('noise=much', 'value of "noise=much" must be a number'),
-    ('reboot=3', 'fault "reboot" takes no value'),
-    ('jam@soon', 'time of "jam@soon" must be a number'),
-    ('jam@-1', 'time of "jam@-1" must be >= 0'),
-    ('push=1e9', 'value of "push=1e9" must be a number below 1e+09'),
-    ('noise=nan', 'value of "noise=nan" must be a number'),
-    ('noise=1.5', 'value of "noise=1.5" must be >= 0 and <= 1'),
-    ('unplug=-1', 'value of "unplug=-1" must be >= 0'),
-])
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        ('earthquake', 'no fault "earthquake". Known: noise, drop'),
+        ('noise', 'fault "noise" needs a value: write noise=VALUE, a number'),
+        ('open', 'fault "open" needs a value: write open=VALUE, one of root, tip'),
+        ('open=middle', '"middle" of fault "open" must be one of root, tip'),
+        ('noise=much', 'value of "noise=much" must be a number'),
+        ('reboot=3', 'fault "reboot" takes no value'),
+        ('jam@soon', 'time of "jam@soon" must be a number'),
+        ('jam@-1', 'time of "jam@-1" must be >= 0'),
+        ('push=1e9', 'value of "push=1e9" must be a number below 1e+09'),
+        ('noise=nan', 'value of "noise=nan" must be a number'),
+        ('noise=1.5', 'value of "noise=1.5" must be >= 0 and <= 1'),
+        ('unplug=-1', 'value of "unplug=-1" must be >= 0'),
+    ],
+)
 def test_an_invalid_option_is_one_line(words, message):
     with pytest.raises(UsageError) as caught:
         parse(words)
@@ -301,8 +324,13 @@ def test_every_fault_has_an_option(rig, tmp_path):
     rig.bench.restore((0.15, 0.0))
     emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench))
     for name, fault in EMULATOR_FAULTS.items():
-        value = '' if fault.kind is None else '=0.01' if fault.kind is float else (
-            f'={next(iter(fault.kind))}')
+        value = (
+            ''
+            if fault.kind is None
+            else '=0.01'
+            if fault.kind is float
+            else (f'={next(iter(fault.kind))}')
+        )
         emulator.inject(name + value)
         emulator.step()
     emulator.close()
@@ -310,13 +338,19 @@ def test_every_fault_has_an_option(rig, tmp_path):
 
 @contextlib.contextmanager
 def start(*words):
-    process = Program([*FLEXSIM, 'rig', 'emulate', *words], stdin=subprocess.PIPE,
-                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    process = Program(
+        [*FLEXSIM, 'rig', 'emulate', *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
     with process:
         try:
             yield process
         finally:
-            process.kill()              # no effect on a process that has ended
+            process.kill()  # no effect on a process that has ended
 
 
 @pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGTERM])
@@ -361,11 +395,14 @@ def test_the_command_emulates_the_parts_of_another_bench(tmp_path):
     assert (message.adc_root, message.adc_tip) == pytest.approx((43680, 43680), abs=16)
 
 
-@pytest.mark.parametrize('text, message', [
-    ('parts: {resistence: 7.1}', 'parts: no setting "resistence". Known: supply'),
-    ('resistance: 7.1', '"parts" is missing'),
-    ('parts: {resistance: -7.1}', 'resistance = -7.1 must be > 0'),
-])
+@pytest.mark.parametrize(
+    'text, message',
+    [
+        ('parts: {resistence: 7.1}', 'parts: no setting "resistence". Known: supply'),
+        ('resistance: 7.1', '"parts" is missing'),
+        ('parts: {resistance: -7.1}', 'resistance = -7.1 must be > 0'),
+    ],
+)
 def test_invalid_parts_are_one_line(tmp_path, text, message):
     file = tmp_path / 'bench.yaml'
     file.write_text(text)
@@ -375,12 +412,17 @@ def test_invalid_parts_are_one_line(tmp_path, text, message):
     assert f'{file}: ' in err and message in err
 
 
-@pytest.mark.parametrize('words, message', [
-    (['--fault', 'fire'], 'no fault "fire"'), (['--parts', 'none.yaml'], 'none.yaml: cannot be'),
-    (['--robot', 'two_link'], 'is no bench'),
-    (['--link', '/proc/none/rig'], 'cannot be made'), (['--seconds', '-1'], '--seconds must be'),
-    (['--seed', '-1'], '--seed must be 0 or more'),
-])
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        (['--fault', 'fire'], 'no fault "fire"'),
+        (['--parts', 'none.yaml'], 'none.yaml: cannot be'),
+        (['--robot', 'two_link'], 'is no bench'),
+        (['--link', '/proc/none/rig'], 'cannot be made'),
+        (['--seconds', '-1'], '--seconds must be'),
+        (['--seed', '-1'], '--seed must be 0 or more'),
+    ],
+)
 def test_wrong_arguments_are_one_line(words, message):
     with start(*words) as process:
         out, err = process.communicate(timeout=60)

@@ -27,8 +27,12 @@ for_the_board = pytest.mark.skipif(bool(NO_CROSS), reason=NO_CROSS)
 
 def make(folder, *targets):
     """Run make and return its output; a failure shows the output."""
-    result = subprocess.run(['make', '-s', '-C', SOURCES, f'BUILD={folder}', *targets],
-                            capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ['make', '-s', '-C', SOURCES, f'BUILD={folder}', *targets],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -74,8 +78,12 @@ def test_make_builds_both_programs_and_prints_their_memory_use(built):
 @for_the_board
 @pytest.mark.parametrize('name', ['board', 'emulation'])
 def test_program_needs_no_library(built, name):
-    unknown = subprocess.run(['arm-none-eabi-nm', '-u', built[0] / f'{name}.elf'],
-                             capture_output=True, text=True, check=True)
+    unknown = subprocess.run(
+        ['arm-none-eabi-nm', '-u', built[0] / f'{name}.elf'],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert unknown.stdout == ''
 
 
@@ -85,7 +93,7 @@ def test_symbols_agree_with_the_compiler_tools(built):
     said = subprocess.run(['arm-none-eabi-nm', elf], capture_output=True, text=True, check=True)
     seen = {name: int(value, 16) for value, _, name in map(str.split, said.stdout.splitlines())}
     for name in ('mailbox', 'board_step', 'stack_top'):
-        assert firmware.symbol_address(elf, name) & ~1 == seen[name] & ~1   # bit 0: Thumb
+        assert firmware.symbol_address(elf, name) & ~1 == seen[name] & ~1  # bit 0: Thumb
 
 
 @for_the_board
@@ -93,11 +101,21 @@ def test_the_vector_table_is_at_its_hardware_address(built):
     folder, _ = built
     words = struct.unpack_from('<98I', (folder / 'board.bin').read_bytes())
     # numbers of the interrupts: reference manual RM0090, table of vectors, plus 16 exceptions
-    places = {1: 'reset_handler', 2: 'crash_handler', 3: 'crash_handler', 4: 'crash_handler',
-              5: 'crash_handler', 6: 'crash_handler', 15: 'crash_handler',
-              16 + 1: 'supply_handler', 16 + 23: 'switches_handler',
-              16 + 28: 'step_pulse_handler', 16 + 37: 'serial_handler',
-              16 + 40: 'switches_handler', 16 + 70: 'serial_sent_handler'}
+    places = {
+        1: 'reset_handler',
+        2: 'crash_handler',
+        3: 'crash_handler',
+        4: 'crash_handler',
+        5: 'crash_handler',
+        6: 'crash_handler',
+        15: 'crash_handler',
+        16 + 1: 'supply_handler',
+        16 + 23: 'switches_handler',
+        16 + 28: 'step_pulse_handler',
+        16 + 37: 'serial_handler',
+        16 + 40: 'switches_handler',
+        16 + 70: 'serial_sent_handler',
+    }
     elf = folder / 'board.elf'
     assert words[0] == firmware.symbol_address(elf, 'stack_top')
     for place, name in places.items():
@@ -109,8 +127,12 @@ def test_the_vector_table_is_at_its_hardware_address(built):
 def test_a_recursive_function_has_no_stack_bound(built):
     # grow_stack, a fault of the emulation, is recursive
     graphs = sorted((built[0] / 'target').glob('**/*.ci'))
-    result = subprocess.run(['awk', '-v', 'size=8192', '-f', SOURCES / 'tools/stack.awk', *graphs],
-                            capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ['awk', '-v', 'size=8192', '-f', SOURCES / 'tools/stack.awk', *graphs],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (result.returncode, result.stderr) == (1, 'stack: grow_stack calls itself\n')
 
 
@@ -123,18 +145,25 @@ def test_a_stack_overflow_leaves_the_memory_range(built):
 
 
 @pytest.mark.skipif(not shutil.which('make'), reason='needs make')
-@pytest.mark.parametrize('words, program, packages', [
-    (['board', 'CROSS=none-'], 'none-gcc', 'gcc-arm-none-eabi'),
-    (['check', 'HOST_CC=none'], 'none', 'gcc libc6-dev'),
-])
-def test_make_without_a_compiler_names_the_package_in_one_line(tmp_path, words, program,
-                                                               packages):
-    result = subprocess.run(['make', '-C', SOURCES, f'BUILD={tmp_path}', *words],
-                            capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    'words, program, packages',
+    [
+        (['board', 'CROSS=none-'], 'none-gcc', 'gcc-arm-none-eabi'),
+        (['check', 'HOST_CC=none'], 'none', 'gcc libc6-dev'),
+    ],
+)
+def test_make_without_a_compiler_names_the_package_in_one_line(tmp_path, words, program, packages):
+    result = subprocess.run(
+        ['make', '-C', SOURCES, f'BUILD={tmp_path}', *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 2
     assert result.stderr.splitlines()[0] == (
         f'{program} cannot be found. Install it (Debian, Ubuntu: sudo apt install '
-        f'--no-install-recommends {packages}).')
+        f'--no-install-recommends {packages}).'
+    )
 
 
 @for_the_board
@@ -150,16 +179,22 @@ def test_pins_of_the_page_agree_with_the_program():
     numbers = dict(re.findall(r'(\w+) = (\d+),', code))
     used = re.findall(r'\{GPIO_(\w), (\w+), PIN_(\w+)', code)
     assert sorted((port, int(number)) for port, number, _ in pins_on_page) == sorted(
-        (port, int(numbers.get(number, number))) for port, number, _ in used)
+        (port, int(numbers.get(number, number))) for port, number, _ in used
+    )
     outputs = {(port, numbers[number]) for port, number, mode in used if mode == 'OUTPUT'}
     assert outputs == {(port, number) for port, number, word in pins_on_page if word == 'output'}
 
 
 def messages():
     """Generate frames with arbitrary bytes in their fields."""
-    return st.sampled_from(sorted(FRAMES)).flatmap(lambda number: st.tuples(
-        st.just(number), st.integers(0, 255), st.integers(0, 65535),
-        st.binary(min_size=FRAMES[number].LAYOUT.size, max_size=FRAMES[number].LAYOUT.size)))
+    return st.sampled_from(sorted(FRAMES)).flatmap(
+        lambda number: st.tuples(
+            st.just(number),
+            st.integers(0, 255),
+            st.integers(0, 65535),
+            st.binary(min_size=FRAMES[number].LAYOUT.size, max_size=FRAMES[number].LAYOUT.size),
+        )
+    )
 
 
 def c_read(codec, reader, data):
@@ -168,7 +203,7 @@ def c_read(codec, reader, data):
     size = codec.codec_read(reader, data, len(data), bodies)
     found, at = [], 0
     while at < size:
-        header = Header.LAYOUT.unpack(bodies.raw[at:at + Header.LAYOUT.size])
+        header = Header.LAYOUT.unpack(bodies.raw[at : at + Header.LAYOUT.size])
         at += Header.LAYOUT.size
         end = at + FRAMES[header.id].LAYOUT.size
         found.append((header, bodies.raw[at:end]))
@@ -188,9 +223,11 @@ def test_both_codecs_write_the_same_bytes(codec, message):
 
 @on_the_host
 @settings(max_examples=300)
-@given(chunks=st.lists(st.one_of(messages(), st.binary(max_size=150)), max_size=12),
-       wrong=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=4),
-       cut=st.integers(1, 40))
+@given(
+    chunks=st.lists(st.one_of(messages(), st.binary(max_size=150)), max_size=12),
+    wrong=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=4),
+    cut=st.integers(1, 40),
+)
 def test_both_codecs_read_the_same_frames_from_damaged_bytes(codec, chunks, wrong, cut):
     data = bytearray()
     for chunk in chunks:
@@ -206,18 +243,25 @@ def test_both_codecs_read_the_same_frames_from_damaged_bytes(codec, chunks, wron
             data[place] = value
     data += b'\0'
 
-    reader, c_reader = FrameReader(from_board=False), ctypes.create_string_buffer(
-        codec.codec_reader_size())
+    reader, c_reader = (
+        FrameReader(from_board=False),
+        ctypes.create_string_buffer(codec.codec_reader_size()),
+    )
     ours, theirs = [], []
     for at in range(0, len(data), cut):
-        piece = bytes(data[at:at + cut])
+        piece = bytes(data[at : at + cut])
         ours += reader.feed(piece)
         theirs += c_read(codec, c_reader, piece)
     assert [(f.message.ID, f.session, f.sequence, f.message) for f in ours] == [
-        (*header, FRAMES[header.id].LAYOUT.unpack(fields)) for header, fields in theirs]
+        (*header, FRAMES[header.id].LAYOUT.unpack(fields)) for header, fields in theirs
+    ]
     counts = reader.counts
     assert struct.unpack_from('<4I', c_reader.raw) == (
-        counts.frames, counts.crc_errors, counts.length_errors, counts.unknown_ids)
+        counts.frames,
+        counts.crc_errors,
+        counts.length_errors,
+        counts.unknown_ids,
+    )
     assert not any(is_from_board(f.message.ID) for f in ours)
 
 
@@ -227,7 +271,8 @@ def test_a_missing_compiler_is_one_line_with_the_package_to_install(monkeypatch)
         firmware.build()
     assert str(raised.value) == (
         'make, arm-none-eabi-gcc cannot be found. Install it (Debian, Ubuntu: sudo apt install '
-        '--no-install-recommends gcc-arm-none-eabi make).')
+        '--no-install-recommends gcc-arm-none-eabi make).'
+    )
 
 
 @for_the_board
@@ -244,8 +289,13 @@ def test_a_source_that_does_not_compile_is_named_in_one_line(tmp_path):
 def test_sources_in_a_read_only_folder_are_built_in_the_cache(tmp_path, monkeypatch):
     # root can write everywhere, so permissions have no effect
     access = os.access
-    monkeypatch.setattr(firmware.os, 'access', lambda path, mode: access(path, mode) and not (
-        mode == os.W_OK and str(path).startswith(str(SOURCES))))
+    monkeypatch.setattr(
+        firmware.os,
+        'access',
+        lambda path, mode: (
+            access(path, mode) and not (mode == os.W_OK and str(path).startswith(str(SOURCES)))
+        ),
+    )
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     elf = firmware.build()
     assert elf.is_relative_to(tmp_path / 'flex_robot_sim_firmware') and elf.is_file()

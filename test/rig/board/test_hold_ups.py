@@ -20,8 +20,8 @@ from flex_robot_sim.rig.wire.protocol import Fault, Mode, Setpoint, State
 from flex_robot_sim.rig.wire.vocabulary import EventKind
 
 SETTINGS = LinkSettings(hello_timeout=PATIENCE, ack_timeout=0.5, validity=100)
-SILENT = 0.085              # a longer silence is an error of the host                          [s]
-TRIALS = 20                 # until the test itself runs without delays
+SILENT = 0.085  # a longer silence is an error of the host                          [s]
+TRIALS = 20  # until the test itself runs without delays
 
 
 class Host:
@@ -78,9 +78,13 @@ class Host:
 def process(tmp_path_factory):
     path = tmp_path_factory.mktemp('hold_ups') / 'rig'
     with subprocess.Popen(
-            [sys.executable, '-m', 'flex_robot_sim', 'rig', 'emulate', '--link', str(path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            cwd=ROOT) as process:
+        [sys.executable, '-m', 'flex_robot_sim', 'rig', 'emulate', '--link', str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as process:
         process.path = str(path)
         try:
             assert process.stdout.readline().startswith('The rig listens')
@@ -117,13 +121,13 @@ def test_a_suspended_emulator_resumes_without_a_fault(process, host, millisecond
         host.silence = 0.0
         with suspend(process):
             time.sleep(milliseconds * 1e-3)
-            host.sent = max(host.sent, time.monotonic())    # it receives nothing in between
-        host.after(250_000)         # the watchdog, and a HEALTH
+            host.sent = max(host.sent, time.monotonic())  # it receives nothing in between
+        host.after(250_000)  # the watchdog, and a HEALTH
         host.is_driving = False
         if host.silence < SILENT:
             break
     assert (host.message.state, host.message.faults) == (State.ARMED, Fault(0))
-    stamps = host.stamps[first - 1:]
+    stamps = host.stamps[first - 1 :]
     assert {b - a for a, b in zip(stamps, stamps[1:])} == {2000}
     status = host.link.status()
     assert (status.gaps, status.health.overruns) == (0, before.overruns)
@@ -150,8 +154,7 @@ def test_a_suspension_does_not_shorten_the_watchdog_time_of_the_host(process, ho
     assert (host.message.state, host.message.faults) == (State.ARMED, Fault(0))
 
 
-def test_a_host_that_dies_during_a_suspension_leaves_motors_off_in_100_ms(
-        process, host):
+def test_a_host_that_dies_during_a_suspension_leaves_motors_off_in_100_ms(process, host):
     host.start()
     host.after(50_000)
     with suspend(process):
@@ -160,7 +163,7 @@ def test_a_host_that_dies_during_a_suspension_leaves_motors_off_in_100_ms(
     heard, last = host.message.time, host.message.setpoint_sequence
     while host.message.state != State.FAULT:
         host.after(1)
-        if host.message.setpoint_sequence != last:      # it was still on the line
+        if host.message.setpoint_sequence != last:  # it was still on the line
             heard, last = host.message.time, host.message.setpoint_sequence
     host.until(lambda: any(event.kind == EventKind.FAULT for event in host.link.events))
     event = [event for event in host.link.events if event.kind == EventKind.FAULT][-1]
@@ -180,7 +183,7 @@ def test_the_emulator_reports_its_suspension(process, host):
 def test_an_emulated_bench_reports_its_total_pause_at_the_end():
     bench = EmulatorProcess()
     try:
-        with RigLink(bench.port, SETTINGS) as link:     # only a running bench can be suspended
+        with RigLink(bench.port, SETTINGS) as link:  # only a running bench can be suspended
             assert link.wait_until(lambda: link.reading is not None, PATIENCE)
             before = link.reading.message.time
             os.kill(bench._process.pid, signal.SIGSTOP)
@@ -196,10 +199,10 @@ def test_bytes_sent_during_a_suspension_are_not_lost(tmp_path):
     rig = rig_of()
     emulator = Emulator(tmp_path / 'rig', rig)
     frame = encode(Setpoint(Mode.ALIVE, 0.0, 0.0, 50), 1, 1)
-    count = 10_000 // len(frame)        # more than the receive buffer of the board, 4096 B
+    count = 10_000 // len(frame)  # more than the receive buffer of the board, 4096 B
     port = os.open(emulator.link, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     sent, data = 0, frame * count
-    for _ in range(30):                 # boot
+    for _ in range(30):  # boot
         emulator.step()
     # 92 B in a step are 921600 baud; the terminal takes 4 kB at once
     for _ in range(2 * len(data) // 92):

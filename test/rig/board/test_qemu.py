@@ -102,25 +102,40 @@ def bench(image):
 
 def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
     words = {
-        'START': 'MAILBOX_START', 'REAL_TIME': 'MAILBOX_REAL_TIME', 'LOCKSTEP': 'MAILBOX_LOCKSTEP',
-        'REBOOT': 'MAILBOX_REBOOT', 'HANG': 'MAILBOX_HANG', 'CRASH': 'MAILBOX_CRASH',
-        'OVERFLOW': 'MAILBOX_OVERFLOW', 'WORLD_AT': 'offsetof(struct mailbox, world)',
+        'START': 'MAILBOX_START',
+        'REAL_TIME': 'MAILBOX_REAL_TIME',
+        'LOCKSTEP': 'MAILBOX_LOCKSTEP',
+        'REBOOT': 'MAILBOX_REBOOT',
+        'HANG': 'MAILBOX_HANG',
+        'CRASH': 'MAILBOX_CRASH',
+        'OVERFLOW': 'MAILBOX_OVERFLOW',
+        'WORLD_AT': 'offsetof(struct mailbox, world)',
         'RECEIVED_AT': 'offsetof(struct mailbox, world.received)',
         'PINS_AT': 'offsetof(struct mailbox, world.encoder)',
-        'OUT_AT': 'offsetof(struct mailbox, out)', 'SIZE': 'sizeof(struct mailbox)',
+        'OUT_AT': 'offsetof(struct mailbox, out)',
+        'SIZE': 'sizeof(struct mailbox)',
         'TO_HOST_AT': 'offsetof(struct mailbox, to_host)',
         'FROM_HOST_AT': 'offsetof(struct mailbox, from_host)',
     }
     # the offsets become array lengths, which the symbol table contains
     source = tmp_path / 'layout.c'
-    source.write_text('#include <stddef.h>\n#include "hal/emulation/mailbox.h"\n' + ''.join(
-        f'const char {name}[1 + {value}] = {{0}};\n' for name, value in words.items()
-        if name != 'START') + 'const unsigned START = MAILBOX_START;\n')
+    source.write_text(
+        '#include <stddef.h>\n#include "hal/emulation/mailbox.h"\n'
+        + ''.join(
+            f'const char {name}[1 + {value}] = {{0}};\n'
+            for name, value in words.items()
+            if name != 'START'
+        )
+        + 'const unsigned START = MAILBOX_START;\n'
+    )
     program = tmp_path / 'layout.o'
-    subprocess.run(['arm-none-eabi-gcc', '-c', '-I', share_folder() / 'firmware', '-o', program,
-                    source], check=True)
-    said = subprocess.run(['arm-none-eabi-nm', '-S', program], capture_output=True, text=True,
-                          check=True).stdout
+    subprocess.run(
+        ['arm-none-eabi-gcc', '-c', '-I', share_folder() / 'firmware', '-o', program, source],
+        check=True,
+    )
+    said = subprocess.run(
+        ['arm-none-eabi-nm', '-S', program], capture_output=True, text=True, check=True
+    ).stdout
     sizes = {line.split()[3]: int(line.split()[1], 16) - 1 for line in said.splitlines()}
     del sizes['START']
     assert sizes == {name: getattr(qemu, name) for name in sizes}
@@ -135,13 +150,16 @@ def test_the_firmware_boots_and_identifies_itself(bench):
     assert answer.reset_cause == ResetCause.POWER
     boot = next(f.message for f in bench.frames if isinstance(f.message, Event))
     assert (boot.kind, boot.state, boot.detail) == (
-        EventKind.BOOT, State.DISARMED, ResetCause.POWER)
+        EventKind.BOOT,
+        State.DISARMED,
+        ResetCause.POWER,
+    )
 
 
 def test_pin_inputs_appear_in_telemetry(bench):
     bench.hello()
     bench.world = World((70000, -70000), (33000, 32000), -0.417, int(Input.SLIDE_LOWER))
-    for part in range(8):       # 16-bit counters, so a count must not jump
+    for part in range(8):  # 16-bit counters, so a count must not jump
         bench.world = bench.world._replace(encoders=(150 * part, -150 * part))
         bench.step()
     assert bench.command(Stream(1000)) == Result.ACCEPTED
@@ -177,7 +195,13 @@ def test_outputs_follow_set_points_and_the_ramp(image):
     assert all(out.duty == 3000 and out.bridge and out.stepper for out in outputs)
     # 32,000 steps/s2 reach 1600 steps/s in 50 ms, after 0.5 * 1600 * 0.05 steps
     assert [out.step_rate for out in outputs[:6]] == [
-        320_000, 640_000, 960_000, 1_280_000, 1_600_000, 1_600_000]
+        320_000,
+        640_000,
+        960_000,
+        1_280_000,
+        1_600_000,
+        1_600_000,
+    ]
     # each rate holds until the next step: half a millisecond ahead of the ramp
     assert outputs[4].steps == pytest.approx(40, abs=2)
     assert outputs[-1].steps - outputs[9].steps == 1600 * 0.4
@@ -204,9 +228,15 @@ def test_clock_wraps_without_a_jump(image):
         assert {(b - a) % WRAP for a, b in zip(times, times[1:])} == {2000}
 
 
-@pytest.mark.parametrize('fault, cause', [
-    ('reboot', ResetCause.PIN), ('hang', ResetCause.INDEPENDENT_WATCHDOG),
-    ('crash', ResetCause.SOFTWARE), ('overflow', ResetCause.SOFTWARE)])
+@pytest.mark.parametrize(
+    'fault, cause',
+    [
+        ('reboot', ResetCause.PIN),
+        ('hang', ResetCause.INDEPENDENT_WATCHDOG),
+        ('crash', ResetCause.SOFTWARE),
+        ('overflow', ResetCause.SOFTWARE),
+    ],
+)
 def test_a_reset_in_motion_ends_disarmed_with_its_cause(bench, fault, cause):
     bench.hello()
     bench.command(Arm())
@@ -235,7 +265,7 @@ def test_a_time_jump_beyond_the_watchdog_resets_the_processor(bench):
 @pytest.mark.parametrize('late, faults', [(4900, Fault(0)), (5100, Fault.LATE)])
 def test_a_late_control_step_stops_the_motors(bench, late, faults):
     bench.start_motion()
-    bench.clock += late             # the delay of the next step [us]
+    bench.clock += late  # the delay of the next step [us]
     bench.step()
     assert bench.machine.outputs.bridge == (not faults)
     assert bench.last(Telemetry).faults == faults
@@ -245,7 +275,7 @@ def test_the_watchdog_uses_the_clock_and_does_not_count_steps(bench):
     bench.start_motion()
     taken = bench.clock
     while bench.step().bridge:
-        bench.clock += 3000         # three of four steps are missed [us]
+        bench.clock += 3000  # three of four steps are missed [us]
         assert bench.clock - taken < 200_000
     # steps start 1, 5, 9 ... ms after the set point: the first of them beyond 99 ms
     assert bench.clock - taken == 101_000
@@ -272,7 +302,7 @@ def test_a_flood_of_bytes_does_not_disturb_the_board(bench):
 
 def test_bytes_beyond_the_buffer_are_dropped_and_counted(bench):
     bench.hello()
-    refused = encode(Arm(), bench.session, 7)   # the board handles 16 per step
+    refused = encode(Arm(), bench.session, 7)  # the board handles 16 per step
     count = 4096 // len(refused)
     for _ in range(2):
         bench.step(refused * count)
@@ -302,14 +332,20 @@ def children_of(process_id):
 
 
 def test_a_killed_host_leaves_no_qemu_process(image):
-    code = ('import sys\nfrom flex_robot_sim.rig.board.qemu import QemuMachine\n'
-            'machine = QemuMachine(sys.argv[1])\nprint(machine._process.pid, flush=True)\n'
-            'sys.stdin.read()')
-    host = subprocess.Popen([sys.executable, '-c', code, str(image)], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, text=True)
+    code = (
+        'import sys\nfrom flex_robot_sim.rig.board.qemu import QemuMachine\n'
+        'machine = QemuMachine(sys.argv[1])\nprint(machine._process.pid, flush=True)\n'
+        'sys.stdin.read()'
+    )
+    host = subprocess.Popen(
+        [sys.executable, '-c', code, str(image)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     supervisor = int(host.stdout.readline())
     family = [supervisor, *children_of(supervisor)]
-    assert len(family) == 3         # the supervisor, QEMU, and the host monitor
+    assert len(family) == 3  # the supervisor, QEMU, and the host monitor
     host.send_signal(signal.SIGKILL)
     host.wait()
     host.stdin.close()
@@ -321,8 +357,11 @@ def test_a_killed_host_leaves_no_qemu_process(image):
 
 
 def test_the_death_of_qemu_is_one_line(bench):
-    qemu_id = next(child for child in children_of(bench.machine._process.pid)
-                   if 'qemu' in Path(f'/proc/{child}/cmdline').read_text().split('\0')[0])
+    qemu_id = next(
+        child
+        for child in children_of(bench.machine._process.pid)
+        if 'qemu' in Path(f'/proc/{child}/cmdline').read_text().split('\0')[0]
+    )
     os.kill(qemu_id, signal.SIGKILL)
     with pytest.raises(FlexRobotSimError, match='^QEMU has failed: [^\n]+$'):
         bench.step(milliseconds=5)
@@ -344,4 +383,5 @@ def test_missing_qemu_is_one_line_with_the_package_to_install(monkeypatch):
         QemuMachine()
     assert str(raised.value) == (
         'qemu-system-arm cannot be found. Install it (Debian, Ubuntu: sudo apt install '
-        '--no-install-recommends qemu-system-arm).')
+        '--no-install-recommends qemu-system-arm).'
+    )

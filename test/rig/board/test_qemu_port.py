@@ -75,7 +75,7 @@ def test_an_unread_port_does_not_block_the_board(image, tmp_path):
         port.write(encode(Stream(1000), session, 1))
         first = wait_for(port, reader, Telemetry).message.time
         deadline = time.monotonic() + 20
-        while not rig.port.overflows:       # the terminal is full
+        while not rig.port.overflows:  # the terminal is full
             assert time.monotonic() < deadline
             time.sleep(0.01)
         port.reset_input_buffer()
@@ -125,25 +125,29 @@ def test_a_closed_port_leaves_neither_link_nor_thread(image, tmp_path):
 
 
 def test_after_a_killed_host_the_motors_are_off_within_100_ms(image, tmp_path):
-    code = ('import sys, time\n'
-            'from flex_robot_sim.rig.host.link import LinkSettings, RigLink\n'
-            'link = RigLink(sys.argv[1], LinkSettings(telemetry_rate=1000, hello_timeout=20.0))\n'
-            'while True:\n'
-            '    if link.reading:\n'
-            '        if link.reading.message.state != 2:\n'       # for example, a late step
-            '            link.clear(), link.arm()\n'
-            '        print(link.reading.message.duty, flush=True)\n'
-            '    link.drive(0.3, 0.0)\n'
-            '    time.sleep(0.01)\n')
+    code = (
+        'import sys, time\n'
+        'from flex_robot_sim.rig.host.link import LinkSettings, RigLink\n'
+        'link = RigLink(sys.argv[1], LinkSettings(telemetry_rate=1000, hello_timeout=20.0))\n'
+        'while True:\n'
+        '    if link.reading:\n'
+        '        if link.reading.message.state != 2:\n'  # for example, a late step
+        '            link.clear(), link.arm()\n'
+        '        print(link.reading.message.duty, flush=True)\n'
+        '    link.drive(0.3, 0.0)\n'
+        '    time.sleep(0.01)\n'
+    )
     with QemuPort(tmp_path / 'rig', image) as rig:
         heard, write = bytearray(), rig.port.write
 
         def heard_and_written(data):
             heard.extend(data)
             write(data)
+
         rig.port.write = heard_and_written
-        with subprocess.Popen([sys.executable, '-c', code, rig.link], stdout=subprocess.PIPE,
-                              text=True) as host:
+        with subprocess.Popen(
+            [sys.executable, '-c', code, rig.link], stdout=subprocess.PIPE, text=True
+        ) as host:
             while host.stdout.readline().strip() != '0.3':
                 assert host.poll() is None
             host.send_signal(signal.SIGKILL)
@@ -155,12 +159,17 @@ def test_after_a_killed_host_the_motors_are_off_within_100_ms(image, tmp_path):
         while not telemetry or telemetry[-1].state != State.FAULT:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-            telemetry = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
-                         if isinstance(frame.message, Telemetry)]
+            telemetry = [
+                frame.message
+                for frame in FrameReader(from_board=True).feed(bytes(heard))
+                if isinstance(frame.message, Telemetry)
+            ]
     armed = max(k for k, seen in enumerate(telemetry) if seen.state == State.ARMED)
     first = armed
     while (telemetry[first - 1].state, telemetry[first - 1].setpoint_sequence) == (
-            State.ARMED, telemetry[armed].setpoint_sequence):
+        State.ARMED,
+        telemetry[armed].setpoint_sequence,
+    ):
         first -= 1
     off = telemetry[armed + 1]
     assert any(seen.duty == 0.3 for seen in telemetry) and off.duty == 0.0
@@ -177,7 +186,7 @@ def test_a_board_unplugged_in_motion_is_at_rest_after_replugging(image, tmp_path
         while rig.machine.read_outputs().duty != 3000:
             assert time.monotonic() < deadline
             if link.reading and link.reading.message.state != State.ARMED:
-                link.clear()            # a busy computer may have delayed a step
+                link.clear()  # a busy computer may have delayed a step
                 link.arm()
             link.drive(0.3, 0.0)
             time.sleep(0.01)

@@ -90,7 +90,7 @@ def test_unplugging_is_an_error_for_the_host_and_the_name_returns(port):
     port.unplug()
     assert not os.path.lexists(port.link)
     with pytest.raises(OSError):
-        while True:             # earlier bytes can still be read
+        while True:  # earlier bytes can still be read
             if not os.read(host, 100):
                 raise OSError('end of file')
     with pytest.raises((OSError, termios.error)):
@@ -108,15 +108,20 @@ def test_unplugging_is_an_error_for_the_host_and_the_name_returns(port):
 def test_a_second_emulator_with_the_same_name_is_rejected(port):
     with pytest.raises(UsageError) as caught:
         PtyPort(port.link)
-    assert str(caught.value) == (f'{port.link} belongs to an emulator that runs, process '
-                                 f'{os.getpid()}. Stop it, or give another --link.')
+    assert str(caught.value) == (
+        f'{port.link} belongs to an emulator that runs, process '
+        f'{os.getpid()}. Stop it, or give another --link.'
+    )
 
 
 def test_the_link_of_a_killed_emulator_is_reused(tmp_path):
-    code = ('import sys, time; from flex_robot_sim.rig.board.pty_port import PtyPort; '
-            'PtyPort(sys.argv[1]); print("open", flush=True); time.sleep(100)')
-    with subprocess.Popen([sys.executable, '-c', code, tmp_path / 'rig'],
-                          stdout=subprocess.PIPE) as other:
+    code = (
+        'import sys, time; from flex_robot_sim.rig.board.pty_port import PtyPort; '
+        'PtyPort(sys.argv[1]); print("open", flush=True); time.sleep(100)'
+    )
+    with subprocess.Popen(
+        [sys.executable, '-c', code, tmp_path / 'rig'], stdout=subprocess.PIPE
+    ) as other:
         assert other.stdout.readline() == b'open\n'
         other.kill()
     assert os.path.lexists(tmp_path / 'rig')
@@ -149,7 +154,7 @@ def test_a_noisy_wire_has_the_configured_error_rate(kind):
     wire.faults = WireFaults(**{kind: 1e-2})
     data = np.random.default_rng(0).integers(0, 256, 200_000, np.uint8).tobytes()
     out = wire.transmit(data)
-    assert wire.damaged == pytest.approx(2000, abs=5 * 45)      # 5 standard deviations
+    assert wire.damaged == pytest.approx(2000, abs=5 * 45)  # 5 standard deviations
     assert len(out) - len(data) == {'noise': 0, 'drop': -1, 'insert': 1}[kind] * wire.damaged
     if kind == 'noise':
         assert sum(a != b for a, b in zip(data, out)) == wire.damaged
@@ -224,12 +229,16 @@ except (UsageError, RigError) as error:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason='only root can be another user')
-@pytest.mark.parametrize('mode, left, expected', [
-    (0o1777, None, 'open 0o0'),
-    (0o1777, 'link', '{} belongs to another user. Give another --link.'),
-    (0o1777, 'lock', '{}.lock cannot be made: Permission denied. Give another --link.'),
-    (0o777, None, 'others may replace what is in {parent}. Give another --link.'),
-], ids=['a shared folder', 'a foreign link', 'a foreign lock', 'a folder open to all'])
+@pytest.mark.parametrize(
+    'mode, left, expected',
+    [
+        (0o1777, None, 'open 0o0'),
+        (0o1777, 'link', '{} belongs to another user. Give another --link.'),
+        (0o1777, 'lock', '{}.lock cannot be made: Permission denied. Give another --link.'),
+        (0o777, None, 'others may replace what is in {parent}. Give another --link.'),
+    ],
+    ids=['a shared folder', 'a foreign link', 'a foreign lock', 'a folder open to all'],
+)
 def test_an_ordinary_user_opens_a_port_in_a_shared_folder_safely(mode, left, expected):
     with tempfile.TemporaryDirectory(dir='/tmp') as folder:
         os.chmod(folder, mode)
@@ -238,8 +247,9 @@ def test_an_ordinary_user_opens_a_port_in_a_shared_folder_safely(mode, left, exp
             name.symlink_to('/dev/pts/0')
         elif left == 'lock':
             name.with_name('rig.lock').touch(mode=0o600)
-        result = subprocess.run([sys.executable, '-c', USER_SCRIPT, name], capture_output=True,
-                                text=True)
+        result = subprocess.run(
+            [sys.executable, '-c', USER_SCRIPT, name], capture_output=True, text=True
+        )
         assert result.stdout == expected.format(name, parent=folder) + '\n', result.stderr
         assert os.path.lexists(name) == (left == 'link')
 
@@ -257,6 +267,7 @@ def test_a_foreign_link_in_a_shared_folder_is_not_opened():
         # if the kernel already forbids it, the message is that of the kernel
         assert str(caught.value) == (
             f'{name}: this link is of another user, 12345, in a folder that all users may write '
-            'to. Give the name of the device.')
+            'to. Give the name of the device.'
+        )
         os.close(master)
         os.close(slave)

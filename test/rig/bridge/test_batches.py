@@ -19,7 +19,7 @@ def test_batches_keep_their_period_for_any_duration_of_the_work():
 
     def work(items):
         looks.append(time.monotonic())
-        time.sleep(0.6 * period)        # the sleep is the load
+        time.sleep(0.6 * period)  # the sleep is the load
         batches.put(None)
 
     batches = Batches('test', period, work)

@@ -39,7 +39,7 @@ NAMES = ('slide', 'turn')
 @pytest.fixture(scope='module')
 def arm():
     arm = frs.load('rig')
-    EmulatedRig().step()            # compile before anything runs in real time
+    EmulatedRig().step()  # compile before anything runs in real time
     return arm
 
 
@@ -55,8 +55,13 @@ class Bench:
     def __init__(self, arm, port, link=CALM, **settings):
         self.states = []
         self.bridge = RigBridge(
-            arm, calibration_of(BridgeSettings(), arm), port,
-            BridgeSettings(setpoint_rate=100.0, **settings), link, on_state=self.states.append)
+            arm,
+            calibration_of(BridgeSettings(), arm),
+            port,
+            BridgeSettings(setpoint_rate=100.0, **settings),
+            link,
+            on_state=self.states.append,
+        )
 
     def until(self, condition, effort=None, what=''):
         """Command an effort until `condition()` holds."""
@@ -95,7 +100,7 @@ def test_states_contain_the_positions_of_the_bench(bench):
     bench.bridge.zero()
     count = len(bench.states)
     bench.until(lambda: len(bench.states) > count and not bench.states[-1].is_first)
-    assert bench.position == pytest.approx((0.15, 0.0), abs=1e-9)      # rounding of counts
+    assert bench.position == pytest.approx((0.15, 0.0), abs=1e-9)  # rounding of counts
     assert bench.states[-1].effort == (0.0, 0.0)
 
 
@@ -137,12 +142,14 @@ def test_the_zero_pose_is_the_rest_pose_of_the_released_arm(bench, emulator):
 
 
 def test_an_arm_that_does_not_come_to_rest_gets_no_origin(bench, emulator):
-    emulator.call(lambda rig: rig.bench.move_by_hand(1, 1.4))      # by hand, at 0.3 rad/s: 4.7 s
+    emulator.call(lambda rig: rig.bench.move_by_hand(1, 1.4))  # by hand, at 0.3 rad/s: 4.7 s
     bench.until(lambda: turn_of(emulator) > 0.02)
     with pytest.raises(CommandError) as error:
         bench.bridge.zero()
-    assert str(error.value) == ('"turn" does not come to rest, according to telemetry. Wait '
-                                'until it stands, then call zero')
+    assert str(error.value) == (
+        '"turn" does not come to rest, according to telemetry. Wait '
+        'until it stands, then call zero'
+    )
     assert bench.bridge.unhomed_joints == NAMES
 
 
@@ -159,9 +166,12 @@ def test_commands_move_the_bench_after_enabling(bench):
     assert bench.bridge.unhomed_joints == NAMES
     assert bench.bridge.enable(True) == (
         'armed: commands move the motors. Not homed: slide and turn, so that positions count from '
-        'where the board booted. Disarm and call zero')
-    bench.until(lambda: bench.position[0] > before[0] + 0.003 and
-                bench.position[1] > before[1] + 0.03, (60.0, 0.02))
+        'where the board booted. Disarm and call zero'
+    )
+    bench.until(
+        lambda: bench.position[0] > before[0] + 0.003 and bench.position[1] > before[1] + 0.03,
+        (60.0, 0.02),
+    )
     assert 0.0 < bench.states[-1].effort[0] <= 60.0
     bench.bridge.enable(False)
     bench.until_is(State.DISARMED)
@@ -187,8 +197,7 @@ def test_arming_without_an_origin_is_a_warning_until_zero(bench):
     bench.bridge.enable(True)
     bench.until(lambda: bench.states[-1].reading.message.state == State.ARMED, (0.0, 0.0))
     level, line, _ = report.figures(time_of_board(bench))
-    assert (level, line) == (
-        'warning', 'armed, not homed: slide and turn. Disarm and call zero')
+    assert (level, line) == ('warning', 'armed, not homed: slide and turn. Disarm and call zero')
     bench.bridge.enable(False)
     bench.bridge.zero()
     bench.until(lambda: not bench.bridge.unhomed_joints)
@@ -209,8 +218,10 @@ def test_arming_fails_while_a_controller_commands_an_effort(bench):
     bench.bridge.command(NAMES, (60.0, 0.0))
     with pytest.raises(CommandError) as error:
         bench.bridge.enable(True)
-    assert str(error.value) == ('"slide" is commanded 60 [N, N m] while it stands. Let the '
-                                'controller hold it where it is, then enable')
+    assert str(error.value) == (
+        '"slide" is commanded 60 [N, N m] while it stands. Let the '
+        'controller hold it where it is, then enable'
+    )
     assert bench.bridge.board_state == State.DISARMED
 
 
@@ -232,8 +243,12 @@ def test_reboot_in_motion_ends_disarmed(bench, emulator):
     bench.bridge.enable(True)
     bench.until(lambda: bench.states[-1].velocity[0] > 0.01, (60.0, 0.0))
     emulator.inject('reboot')
-    bench.until(lambda: bench.bridge.link.status().boots == 2 and
-                bench.bridge.link.state == LinkState.READY, (60.0, 0.0))
+    bench.until(
+        lambda: (
+            bench.bridge.link.status().boots == 2 and bench.bridge.link.state == LinkState.READY
+        ),
+        (60.0, 0.0),
+    )
     bench.until_is(State.DISARMED, (60.0, 0.0))
     assert any('the board has booted' in line for _, line in bench.bridge.events)
 
@@ -285,16 +300,18 @@ def test_the_board_executes_a_profile(bench):
     crc = bridge.load_profile(segments_of(bridge.drives, [0.2, 0.4], [[40, 0.02], [-40, -0.02]]))
     bridge.enable(True)
     start = time_of_board(bench)
-    bench.until(lambda: time_of_board(bench) > start + 0.3)     # both joints are at rest
+    bench.until(lambda: time_of_board(bench) > start + 0.3)  # both joints are at rest
     assert bridge.start_profile(crc) == 'the board plays the profile'
     bench.until(lambda: any('profile is done' in line for _, line in bridge.events))
     assert bench.position[0] > 0.151 and bench.position[1] > 0.02
-    pushed = [state.effort[0] for state in bench.states
-              if state.reading.message.state == State.PROFILE]
+    pushed = [
+        state.effort[0] for state in bench.states if state.reading.message.state == State.PROFILE
+    ]
     assert max(pushed) > 10.0 and min(pushed) < -10.0
     assert bench.bridge.link.reading.message.faults == Fault(0)
-    assert bridge.start_profile(crc) == ('the board plays the profile, made for joints at rest, '
-                                         'while slide and turn moved')
+    assert bridge.start_profile(crc) == (
+        'the board plays the profile, made for joints at rest, while slide and turn moved'
+    )
 
 
 def test_a_profile_respects_the_board_limits_before_enabling(arm, emulator):
@@ -305,7 +322,7 @@ def test_a_profile_respects_the_board_limits_before_enabling(arm, emulator):
     assert np.abs(rates[:9]) == pytest.approx(1000 * 0.02)
     assert max(piece.duty for piece in segments) == 0.2
     assert beyond[0] == 10 and beyond[1] >= 10
-    assert bench.bridge.load_profile(segments)      # the board accepts it
+    assert bench.bridge.load_profile(segments)  # the board accepts it
     bench.bridge.close()
 
 
@@ -319,16 +336,23 @@ def test_closing_disarms(bench, emulator):
 def test_board_parameters_are_sent_again_after_a_boot(arm, emulator):
     bench = Bench(arm, emulator.link, board_parameters=('STEP_RATE_MAX=1234',))
     emulator.inject('reboot')
-    bench.until(lambda: bench.bridge.link.status().boots == 2 and
-                bench.bridge.link.state == LinkState.READY)
+    bench.until(
+        lambda: (
+            bench.bridge.link.status().boots == 2 and bench.bridge.link.state == LinkState.READY
+        )
+    )
     assert bench.bridge.link.read_parameter(Parameter.STEP_RATE_MAX) == 1234
     bench.bridge.close()
 
 
 def test_the_report_describes_link_and_board(bench, emulator):
     report = BridgeReport(bench.bridge, 0.0)
-    bench.until(lambda: bench.bridge.link.status().health is not None and
-                bench.bridge.link.status().round_trip is not None)
+    bench.until(
+        lambda: (
+            bench.bridge.link.status().health is not None
+            and bench.bridge.link.status().round_trip is not None
+        )
+    )
     level, line, values = report.figures(time_of_board(bench))
     assert values['link'] == 'connected' and values['board'] == 'DISARMED'
     assert values['faults'] == 'none' and values['CRC errors'] == 0
@@ -346,13 +370,16 @@ def test_the_report_describes_link_and_board(bench, emulator):
     assert (level, line) == ('error', LinkState.NO_PORT.value)
 
 
-@pytest.mark.parametrize('word, message', [
-    ('SPEED=3', 'no parameter "SPEED". Known: '),
-    ('DUTY_MAX', '"DUTY_MAX" is not NAME=VALUE with a whole number'),
-    ('DUTY_MAX=1.5', '"DUTY_MAX=1.5" is not NAME=VALUE with a whole number'),
-    ('CURRENT_MAX=30001', 'CURRENT_MAX=30001 must be 0 to 30000: of the DC motor [mA]'),
-    ('TURN_REVERSED=2', 'TURN_REVERSED=2 must be 0 to 1: 1: the encoder falls'),
-])
+@pytest.mark.parametrize(
+    'word, message',
+    [
+        ('SPEED=3', 'no parameter "SPEED". Known: '),
+        ('DUTY_MAX', '"DUTY_MAX" is not NAME=VALUE with a whole number'),
+        ('DUTY_MAX=1.5', '"DUTY_MAX=1.5" is not NAME=VALUE with a whole number'),
+        ('CURRENT_MAX=30001', 'CURRENT_MAX=30001 must be 0 to 30000: of the DC motor [mA]'),
+        ('TURN_REVERSED=2', 'TURN_REVERSED=2 must be 0 to 1: 1: the encoder falls'),
+    ],
+)
 def test_an_invalid_board_parameter_is_rejected(word, message):
     with pytest.raises(SettingError) as error:
         parameter_values((word,))
@@ -368,8 +395,9 @@ def test_a_robot_other_than_the_bench_is_rejected(arm):
 def test_the_calibration_file_applies(arm, tmp_path):
     file = tmp_path / 'bench.yaml'
     write_calibration(file, calibration_of(BridgeSettings(), arm))
-    assert calibration_of(BridgeSettings(calibration_file=str(file)), arm) == \
-        calibration_of(BridgeSettings(), arm)
+    assert calibration_of(BridgeSettings(calibration_file=str(file)), arm) == calibration_of(
+        BridgeSettings(), arm
+    )
 
 
 def test_an_emulator_process_serves_one_bridge_and_cleans_up(arm):
@@ -386,7 +414,7 @@ def test_an_emulator_process_serves_one_bridge_and_cleans_up(arm):
 
 def test_an_unresponsive_emulator_process_is_killed_and_cleaned_up():
     emulator = EmulatorProcess()
-    os.kill(emulator._process.pid, signal.SIGSTOP)      # as on an overloaded machine
+    os.kill(emulator._process.pid, signal.SIGSTOP)  # as on an overloaded machine
     emulator.close()
     assert not emulator.is_running and not Path(emulator.port).parent.exists()
 

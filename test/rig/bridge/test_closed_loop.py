@@ -20,8 +20,8 @@ from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
 from flex_robot_sim.rig.wire.vocabulary import State
 
-READING = 2e-3              # between readings; every third one has a set point                 [s]
-START_POSITIONS = np.array([0.15, 0.0])      # start of slide and turn          [m, rad]
+READING = 2e-3  # between readings; every third one has a set point                 [s]
+START_POSITIONS = np.array([0.15, 0.0])  # start of slide and turn          [m, rad]
 CONFIG = ROOT / 'config' / 'rig.yaml'
 SHIPPED = yaml.safe_load(CONFIG.read_text('utf-8'))['/**/controller']['ros__parameters']
 
@@ -38,20 +38,26 @@ def motion_to(target, arm, model=None, **estimator):
     :param model: arm of the drives, default: that of the bench; estimator: EstimatorSettings.
     """
     calibration = calibration_of(BridgeSettings(), arm)
-    bench, tracker = Bench(arm), JointTracker(
-        calibration, EstimatorSettings(**estimator))
+    bench, tracker = Bench(arm), JointTracker(calibration, EstimatorSettings(**estimator))
     drives = Drives(model or arm, calibration)
     drives.set_board_limits(1.0, 6400.0, 32000.0)
     controller = JointController(arm, ControllerSettings(**SHIPPED))
-    origin = [round(place * encoder.scale) for place, encoder in
-              zip(START_POSITIONS, (calibration.slide, calibration.turn))]
+    origin = [
+        round(place * encoder.scale)
+        for place, encoder in zip(START_POSITIONS, (calibration.slide, calibration.turn))
+    ]
     wanted, steps, rate, places = None, 0.0, 0.0, []
     for k in range(3000):
         slide, turn = np.add(bench.read().encoders, origin).tolist()
-        tracker.take(SimpleNamespace(slide_counts=slide, turn_counts=turn, step_rate=rate,
-                                     state=State.ARMED), READING)
-        efforts = controller.update(k * READING, np.array(tracker.position),
-                                    np.array(tracker.velocity))
+        tracker.take(
+            SimpleNamespace(
+                slide_counts=slide, turn_counts=turn, step_rate=rate, state=State.ARMED
+            ),
+            READING,
+        )
+        efforts = controller.update(
+            k * READING, np.array(tracker.position), np.array(tracker.velocity)
+        )
         if k == 0:
             controller.set_target(target)
         if k % 3 == 0:
@@ -74,8 +80,9 @@ def test_the_bench_rests_off_its_target_by_the_effect_of_friction(arm, target):
 
 
 def without_friction(arm):
-    return replace(arm, arrays=arm.arrays._replace(
-        friction=without_dry_friction(arm.arrays.friction)))
+    return replace(
+        arm, arrays=arm.arrays._replace(friction=without_dry_friction(arm.arrays.friction))
+    )
 
 
 def test_the_turn_comes_to_rest_without_friction(arm):

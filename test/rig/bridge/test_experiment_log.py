@@ -68,8 +68,7 @@ def test_a_written_log_is_read_back(any_path, arm, readings):
     assert run.arm.joint_names == arm.joint_names and run.arm.size == arm.size
 
 
-def test_a_recorded_experiment_is_readable_by_others_and_if_truncated(
-        tmp_path, arm, readings):
+def test_a_recorded_experiment_is_readable_by_others_and_if_truncated(tmp_path, arm, readings):
     path = written(tmp_path / 'run.mcap', arm, readings)
     read = pytest.importorskip('mcap_ros2.reader').read_ros2_messages
     rows = [item.ros_msg for item in read(str(path), topics=['/telemetry'])]
@@ -79,18 +78,20 @@ def test_a_recorded_experiment_is_readable_by_others_and_if_truncated(
     about, _ = read_recording(path)
     short = ExperimentRecording(tmp_path / 'short.mcap', about)
     for k in range(0, len(readings), 20):
-        short.write(readings[k:k + 20])
+        short.write(readings[k : k + 20])
     short.close()
     data = (tmp_path / 'short.mcap').read_bytes()
-    path.write_bytes(data[:len(data) // 2])
+    path.write_bytes(data[: len(data) // 2])
     run = read_experiment(path)
     assert 20 <= len(run.readings) < len(readings)
     assert [reading.message for reading in run.readings] == [
-        reading.message for reading in readings[:len(run.readings)]]
+        reading.message for reading in readings[: len(run.readings)]
+    ]
 
 
 def test_another_recording_is_not_an_experiment(tmp_path):
     from flex_robot_sim.recording.mcap_file import RecordingWriter
+
     path = tmp_path / 'x.mcap'
     RecordingWriter(path, {}).close()
     with pytest.raises(UsageError) as error:
@@ -101,20 +102,30 @@ def test_another_recording_is_not_an_experiment(tmp_path):
 def test_the_arm_of_a_log_is_the_driven_arm(tmp_path, readings):
     file = tmp_path / 'bench.urdf.xacro'
     text = shipped_robots()['rig'].read_text('utf-8')
-    heavier, count = re.subn(r'(<link name="(?:carriage|tool)">.*?<mass value=")([\d.]+)',
-                             r'\1${\2*factor}', text, flags=re.DOTALL)
+    heavier, count = re.subn(
+        r'(<link name="(?:carriage|tool)">.*?<mass value=")([\d.]+)',
+        r'\1${\2*factor}',
+        text,
+        flags=re.DOTALL,
+    )
     assert count
-    file.write_text(heavier.replace(
-        '<robot name="rig">', '<robot name="rig" xmlns:xacro="http://www.ros.org/wiki/xacro">'
-        '<xacro:arg name="factor" default="1.0"/>'
-        '<xacro:property name="factor" value="$(arg factor)"/>'), 'utf-8')
-    driven = frs.load(file, coupling='zero_order', gravity=(0.0, 0.0, 0.0),
-                      xacro_arguments={'factor': '1.25'})
+    file.write_text(
+        heavier.replace(
+            '<robot name="rig">',
+            '<robot name="rig" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+            '<xacro:arg name="factor" default="1.0"/>'
+            '<xacro:property name="factor" value="$(arg factor)"/>',
+        ),
+        'utf-8',
+    )
+    driven = frs.load(
+        file, coupling='zero_order', gravity=(0.0, 0.0, 0.0), xacro_arguments={'factor': '1.25'}
+    )
     log = ExperimentLog(tmp_path / 'run.csv', driven, calibration_of(BridgeSettings(), driven))
     for reading in readings[:5]:
         log.put(reading)
     log.close()
-    file.unlink()           # the log is self-contained
+    file.unlink()  # the log is self-contained
     found = read_experiment(log.path).arm
     for name in ('inertia', 'base_acceleration', 'home_p', 'point_mass', 'stiffness'):
         assert np.array_equal(getattr(found.arrays, name), getattr(driven.arrays, name))
@@ -145,8 +156,10 @@ def test_raw_counts_are_integers_in_the_file(path, readings):
 def test_durations_are_correct_across_the_wrap_of_the_board_clock(readings):
     wrap = 1 << 32
     ticks = [wrap - 3000, wrap - 1000, 1000, 5000]
-    moved = [reading._replace(message=reading.message._replace(time=tick))
-             for reading, tick in zip(readings, ticks)]
+    moved = [
+        reading._replace(message=reading.message._replace(time=tick))
+        for reading, tick in zip(readings, ticks)
+    ]
     assert durations(moved).tolist() == pytest.approx([0.0, 0.002, 0.002, 0.004])
 
 
@@ -159,8 +172,10 @@ def test_the_log_of_a_killed_writer_ends_with_its_last_complete_row(path, readin
 def test_an_existing_file_is_not_overwritten(path, arm):
     with pytest.raises(UsageError) as error:
         ExperimentLog(path, arm, calibration_of(BridgeSettings(), arm))
-    assert str(error.value) == \
-        f'log file {path}: File exists. Name a new file in a folder that exists.'
+    assert (
+        str(error.value)
+        == f'log file {path}: File exists. Name a new file in a folder that exists.'
+    )
 
 
 def broken(path, number, change):
@@ -169,18 +184,30 @@ def broken(path, number, change):
     path.write_text('\n'.join(lines) + '\n')
 
 
-@pytest.mark.parametrize('number, change, message', [
-    (1, lambda line: 'hello', ':1: this is no log of an experiment of this version.'),
-    (1, lambda line: line.replace(f'"format": {FORMAT}', '"format": 99'),
-     ':1: this is no log of an experiment of this version.'),
-    (1, lambda line: line.replace('"scale"', '"skale"'),
-     ':1: calibration: slide: no setting "skale". Known: scale, zero, deviation, '
-     'scale_deviation'),
-    (2, lambda line: line.replace('duty', 'dutty'),
-     f':2: the columns must be {",".join(COLUMNS)}.'),
-    (5, lambda line: line.replace(',', ';'), ':5: this is no row of telemetry.'),
-    (5, lambda line: line + ',7', ':5: this is no row of telemetry.'),
-])
+@pytest.mark.parametrize(
+    'number, change, message',
+    [
+        (1, lambda line: 'hello', ':1: this is no log of an experiment of this version.'),
+        (
+            1,
+            lambda line: line.replace(f'"format": {FORMAT}', '"format": 99'),
+            ':1: this is no log of an experiment of this version.',
+        ),
+        (
+            1,
+            lambda line: line.replace('"scale"', '"skale"'),
+            ':1: calibration: slide: no setting "skale". Known: scale, zero, deviation, '
+            'scale_deviation',
+        ),
+        (
+            2,
+            lambda line: line.replace('duty', 'dutty'),
+            f':2: the columns must be {",".join(COLUMNS)}.',
+        ),
+        (5, lambda line: line.replace(',', ';'), ':5: this is no row of telemetry.'),
+        (5, lambda line: line + ',7', ':5: this is no row of telemetry.'),
+    ],
+)
 def test_a_damaged_log_is_rejected_with_its_line(path, number, change, message):
     broken(path, number, change)
     with pytest.raises(UsageError) as error:
@@ -191,7 +218,8 @@ def test_a_damaged_log_is_rejected_with_its_line(path, number, change, message):
 def test_a_log_with_other_columns_has_another_format():
     found = f'{zlib.crc32(",".join(COLUMNS).encode()):08x}'
     assert COLUMNS_OF_LOGS[FORMAT] == found, (
-        'logs have other columns: raise FORMAT in experiment_log.py, and note its hash here')
+        'logs have other columns: raise FORMAT in experiment_log.py, and note its hash here'
+    )
 
 
 def test_a_log_without_a_robot_requires_one(path):
@@ -213,7 +241,7 @@ def test_compare_prints_a_table(path, capsys):
 
 def test_compare_prints_the_missing_part_of_a_log(path, capsys):
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text(''.join([*lines[:200], *lines[300:]]))    # at 500 Hz
+    path.write_text(''.join([*lines[:200], *lines[300:]]))  # at 500 Hz
     assert main(['rig', 'compare', str(path)]) == 0
     out = capsys.readouterr().out
     assert '0.20 s of telemetry are missing while the motors were on.' in out
@@ -248,11 +276,14 @@ def test_compare_reads_the_log_with_another_calibration(path, tmp_path, arm, cap
     assert again == json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize('words, message', [
-    (['nowhere.csv'], 'nowhere.csv: cannot be read: No such file or directory.'),
-    (['LOG', '--plot', 'x.txt'], 'x.txt: a figure ends in one of .png, .pdf, .svg'),
-    (['LOG', '--robot', 'two_link'], 'is no bench: it needs a prismatic joint'),
-])
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        (['nowhere.csv'], 'nowhere.csv: cannot be read: No such file or directory.'),
+        (['LOG', '--plot', 'x.txt'], 'x.txt: a figure ends in one of .png, .pdf, .svg'),
+        (['LOG', '--robot', 'two_link'], 'is no bench: it needs a prismatic joint'),
+    ],
+)
 def test_compare_reports_an_error_in_one_line(path, words, message, capsys):
     words = [str(path) if word == 'LOG' else word for word in words]
     assert main(['rig', 'compare', *words]) == 2

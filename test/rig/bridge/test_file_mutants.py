@@ -24,7 +24,7 @@ JUNK = ['', '0', '-1', '1', '1e999', '-1e-400', '1e-320', '1e308', '-1e300', '1e
         '0x' + 'f' * 6000, '1' + ':59' * 9000, '&a [*a]',
         '½', 'null', '~', 'true', '[]', '{}', '[1, 2]', '{a: 1}', '{"a": 1}', '"text"', '"', '[',
         '}', ',', ':', '\n', '\0', '\x85', '#', '- ', '&a', '*a', '!!python/name:os.system',
-        '2026-13-45', '\ud7ff', '(' * 9, '[' * 3000, 'é' * 50, 'a' * 5000]
+        '2026-13-45', '\ud7ff', '(' * 9, '[' * 3000, 'é' * 50, 'a' * 5000]  # fmt: skip
 NUMBERS = re.compile(r'(?<![\w.])-?\d+\.?\d*(?:e[+-]?\d+)?')
 WORDS = re.compile(r'[a-z_]{3,}')
 
@@ -35,22 +35,25 @@ def mutant(text, rng):
         kind = rng.randrange(7)
         if kind == 0:
             at = rng.randrange(len(text))
-            text = text[:at] + rng.choice(JUNK) + text[at + rng.randrange(4):]
+            text = text[:at] + rng.choice(JUNK) + text[at + rng.randrange(4) :]
         elif kind == 1:
             lines = text.splitlines(True)
             at = rng.randrange(len(lines))
-            lines[at:at + rng.choice((1, 1, 5))] = rng.choice(([], [lines[at]] * 2, lines[-1:]))
+            lines[at : at + rng.choice((1, 1, 5))] = rng.choice(([], [lines[at]] * 2, lines[-1:]))
             text = ''.join(lines)
         elif kind == 2:
             words = list(WORDS.finditer(text)) or [re.match('', text)]
             old, new = rng.choice(words), rng.choice(words)[0]
-            text = text[:old.start()] + new + text[old.end():]
+            text = text[: old.start()] + new + text[old.end() :]
         else:
             numbers = list(NUMBERS.finditer(text)) or [re.match('', text)]
             old = rng.choice(numbers)
-            new = rng.choice(JUNK) if kind < 6 else \
-                f'{old[0]}{rng.choice(("e3", "e-3", "e9", "e-9", "0000"))}'
-            text = text[:old.start()] + new + text[old.end():]
+            new = (
+                rng.choice(JUNK)
+                if kind < 6
+                else f'{old[0]}{rng.choice(("e3", "e-3", "e9", "e-9", "0000"))}'
+            )
+            text = text[: old.start()] + new + text[old.end() :]
         text = text or 'x'
     return text
 
@@ -107,6 +110,7 @@ def test_a_broken_log_causes_no_traceback(log, estimator, count, mutants):
 
     def use(path):
         compare(read_experiment(path), estimator)
+
     assert read_mutants(log, text, use, rng, count) > count / 10
     # half of the first line is the text of the robot, which has its own mutant test
     calibration = first.index('"calibration"')
@@ -131,15 +135,24 @@ def test_a_broken_calibration_causes_no_traceback(calibration, log, arm, reading
         found = read_calibration(path)
         Drives(arm, found).set_point((1.0, 0.01), (0.01, 0.1), 100.0, 0.005)
         compare(few._replace(calibration=found))
+
     assert read_mutants(calibration, text, use, rng, mutants // 100) > mutants // 1000
 
 
-@pytest.mark.parametrize('values, message', [
-    ({'gain': 0.0, 'curve': 0.0},
-     'gain must not be 0: the sensor could not determine the direction of bending'),
-    ({'gain': 1e300}, 'gain = 1e+300 must be 0 or of a size between 1e-09 and 1e+12'),
-    ({'deviation': 1e-320}, 'deviation = 1e-320 must be 0 or of a size between 1e-09 and 1e+12'),
-])
+@pytest.mark.parametrize(
+    'values, message',
+    [
+        (
+            {'gain': 0.0, 'curve': 0.0},
+            'gain must not be 0: the sensor could not determine the direction of bending',
+        ),
+        ({'gain': 1e300}, 'gain = 1e+300 must be 0 or of a size between 1e-09 and 1e+12'),
+        (
+            {'deviation': 1e-320},
+            'deviation = 1e-320 must be 0 or of a size between 1e-09 and 1e+12',
+        ),
+    ],
+)
 def test_a_constant_sensor_is_rejected(values, message):
     with pytest.raises(SettingError) as caught:
         SensorCalibration(**values)
@@ -149,24 +162,37 @@ def test_a_constant_sensor_is_rejected(values, message):
 def test_a_comparison_detects_a_sensor_at_its_rail(log, capsys):
     first, header, *rows = log.read_text('utf-8').splitlines()
     column = COLUMNS.index('adc_tip')
-    broken = [','.join(['0' if k == column else word for k, word in enumerate(row.split(','))])
-              for row in rows]
+    broken = [
+        ','.join(['0' if k == column else word for k, word in enumerate(row.split(','))])
+        for row in rows
+    ]
     log.write_text('\n'.join([first, header, *broken, '']), 'utf-8')
     assert main(['rig', 'compare', str(log), '--estimator', 'kalman']) == 0
     lines = capsys.readouterr().out.splitlines()
     assert next(line.split() for line in lines if 'strip/tip ' in line) == [
-        'strip/tip', '-', '1/m', '-', '-', '-', '-']
+        'strip/tip',
+        '-',
+        '1/m',
+        '-',
+        '-',
+        '-',
+        '-',
+    ]
     assert main(['rig', 'compare', str(log)]) == 2
     assert capsys.readouterr().err == (
         'flexsim rig: the flex sensors do not determine the shape of the link at any time at '
-        'which the motors were on. Mend the sensor, or take --estimator kalman.\n')
+        'which the motors were on. Mend the sensor, or take --estimator kalman.\n'
+    )
 
 
-@pytest.mark.parametrize('text, problem', [
-    ('a: &a [x]\nb: [*a, *a]', '2: is no YAML: the alias *a is not read. Write the value out'),
-    ('a: 1' + ':59' * 300_000, '1: is no YAML: a number has more than 1000 letters'),
-    ('a: 0x' + 'f' * 6000, '1: is no YAML: a number has more than 1000 letters'),
-])
+@pytest.mark.parametrize(
+    'text, problem',
+    [
+        ('a: &a [x]\nb: [*a, *a]', '2: is no YAML: the alias *a is not read. Write the value out'),
+        ('a: 1' + ':59' * 300_000, '1: is no YAML: a number has more than 1000 letters'),
+        ('a: 0x' + 'f' * 6000, '1: is no YAML: a number has more than 1000 letters'),
+    ],
+)
 def test_a_yaml_file_that_expands_is_rejected(tmp_path, text, problem):
     path = tmp_path / 'bomb.yaml'
     path.write_text(text)

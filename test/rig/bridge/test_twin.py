@@ -22,7 +22,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 MOVES = [segment(0.3, 0.6, 600.0), segment(0.3, -0.6, -600.0), segment(0.6, 0.0, 0.0)]
-COUNT = np.array([1 / 300000, 2 * math.pi / 2400])      # of the encoders [m, rad]
+COUNT = np.array([1 / 300000, 2 * math.pi / 2400])  # of the encoders [m, rad]
 
 
 @pytest.fixture(scope='module')
@@ -44,8 +44,9 @@ def same(arm):
 @pytest.fixture(scope='module')
 def other(arm):
     """Return a bench whose slide has four times the friction of the model."""
-    return experiment(frs.load(RIG.replace('damping="40" friction="8"',
-                                           'damping="40" friction="32"')), arm)
+    return experiment(
+        frs.load(RIG.replace('damping="40" friction="8"', 'damping="40" friction="32"')), arm
+    )
 
 
 def residuals(run, **settings):
@@ -85,15 +86,20 @@ def coasting(time, viscous):
     final = (0.3 * emf * 6.0 / 5.73 - 8.0) / brake
     constant = mass / brake
     gone = np.exp(-time / constant)
-    return 0.15 + final * time + (0.03 - final) * constant * (1 - gone), \
-        final + (0.03 - final) * gone
+    return 0.15 + final * time + (0.03 - final) * constant * (1 - gone), final + (
+        0.03 - final
+    ) * gone
 
 
 @pytest.mark.parametrize('viscous', [40.0, 400.0])
 def test_the_residual_of_the_free_twin_agrees_with_closed_forms(arm, viscous):
     """The reference does not use a simulation."""
-    twin = Twin(arm, calibration_of(BridgeSettings(), arm), 'strip',
-                TwinSettings(twin=True, twin_time_constant=0.0))
+    twin = Twin(
+        arm,
+        calibration_of(BridgeSettings(), arm),
+        'strip',
+        TwinSettings(twin=True, twin_time_constant=0.0),
+    )
     sensors, modes = np.zeros(2), np.zeros(arm.size - 2)
     straight = BentLinkState(sensors, sensors, modes, modes, np.zeros(3), np.zeros(3))
     for k in range(251):
@@ -101,8 +107,11 @@ def test_the_residual_of_the_free_twin_agrees_with_closed_forms(arm, viscous):
         place, speed = coasting(time, viscous)
         message = Telemetry(k * 2000, 0, 0, 0, 0, 0.5, 0, 0.0, State.ARMED, 0, 0, 0, 0.0)
         residual = twin.take(
-            RigState(Reading(message, time, time), 2e-3, k == 0, (place, 0.0), (speed, 0.0),
-                     (0.0, 0.0)), straight)
+            RigState(
+                Reading(message, time, time), 2e-3, k == 0, (place, 0.0), (speed, 0.0), (0.0, 0.0)
+            ),
+            straight,
+        )
     own_place, own_speed = coasting(time, 40.0)
     # the motor force lags its speed by one step of 1 ms, at most 0.3 m/s2
     assert residual.position[0] == pytest.approx(place - own_place, abs=2e-5)
@@ -151,8 +160,13 @@ def test_the_twin_of_a_bench_that_is_off_is_undefined_without_a_sensor(arm):
 def test_comparison_with_the_true_model_leaves_counts_and_noise(same):
     facts = summary(compare(same))
     assert facts['runs'] == 1 and facts['duration_s'] == pytest.approx(1.3, abs=0.05)
-    assert list(facts['quantities']) == ['slide', 'turn', 'strip/root', 'strip/tip',
-                                        'strip/tip_deflection']
+    assert list(facts['quantities']) == [
+        'slide',
+        'turn',
+        'strip/root',
+        'strip/tip',
+        'strip/tip_deflection',
+    ]
     # the bench of Chu and others has 3.5 %; here only counts and noise remain
     for figures in facts['quantities'].values():
         assert figures['steady_percent'] < 0.35
@@ -163,9 +177,9 @@ def test_comparison_with_the_true_model_leaves_counts_and_noise(same):
 
 def test_the_residual_of_a_perfect_model_is_sensor_noise(same):
     comparison = compare(same)
-    late = comparison.time > 0.15       # after the first ramp, which synchronises the pulses
+    late = comparison.time > 0.15  # after the first ramp, which synchronises the pulses
     root, tip = comparison.quantities[2:4]
-    assert np.sqrt((tip.difference[late]**2).mean()) < 1.2 * same.calibration.deviations[1]
+    assert np.sqrt((tip.difference[late] ** 2).mean()) < 1.2 * same.calibration.deviations[1]
     # the root sensor measures 20 times as much of the initial vibration of the twin: from one
     # reading of each sensor, and of rates that are noisier
     assert root.figures(comparison.runs)['rms_percent'] < 0.5
@@ -189,8 +203,16 @@ def way_of_slide(friction):
 
     state, places = [0.0, 0.0], []
     for duration, duty in ((0.3, 0.6), (0.3, -0.6), (0.6, 0.0)):
-        found = solve_ivp(rates, (0.0, duration), state, args=(duty,), max_step=2e-3, rtol=1e-6,
-                          atol=1e-9, t_eval=np.linspace(0.0, duration, 301))
+        found = solve_ivp(
+            rates,
+            (0.0, duration),
+            state,
+            args=(duty,),
+            max_step=2e-3,
+            rtol=1e-6,
+            atol=1e-9,
+            t_eval=np.linspace(0.0, duration, 301),
+        )
         state = found.y[:, -1]
         places.append(found.y[0])
     return np.concatenate(places)
@@ -212,9 +234,10 @@ def test_comparison_figures_agree_with_their_definition(same):
     figures = slide.figures(comparison.runs)
     difference = slide.bench - slide.simulation
     assert figures['range'] == slide.bench.max() - slide.bench.min()
-    assert figures['rms_difference'] == pytest.approx(math.sqrt((difference**2).sum() / len(
-        difference)), rel=1e-12)
-    last = difference[-round(0.1 * len(difference)):]
+    assert figures['rms_difference'] == pytest.approx(
+        math.sqrt((difference**2).sum() / len(difference)), rel=1e-12
+    )
+    last = difference[-round(0.1 * len(difference)) :]
     assert figures['steady_percent'] == pytest.approx(100 * abs(last.mean()) / figures['range'])
 
 
@@ -233,16 +256,25 @@ def test_motion_between_two_runs_is_not_part_of_the_range():
     assert figures['rms_percent'] == pytest.approx(100 * 1e-3 / 0.02)
 
 
-@pytest.mark.parametrize('change', [
-    ('E="206e9"', 'E="170e9"'), ('<damping ratio="0.01"/>', '<damping ratio="0.05"/>'),
-    ('<link name="tool"/>', '<link name="tool"><inertial><mass value="0.03"/><inertia ixx="1e-6" '
-     'iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"/></inertial></link>')])
+@pytest.mark.parametrize(
+    'change',
+    [
+        ('E="206e9"', 'E="170e9"'),
+        ('<damping ratio="0.01"/>', '<damping ratio="0.05"/>'),
+        (
+            '<link name="tool"/>',
+            '<link name="tool"><inertial><mass value="0.03"/><inertia ixx="1e-6" '
+            'iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"/></inertial></link>',
+        ),
+    ],
+)
 def test_the_twin_changes_parameters_in_motion_without_a_jump(same, change):
     """With 30 g at the tip the shapes differ, so the same coordinates would be another state."""
     other = frs.load(RIG.replace(*change))
     shapes = ShapeTracker(same.arm, same.calibration)
-    twin = Twin(same.arm, same.calibration, shapes.link,
-                TwinSettings(twin=True, twin_time_constant=0.0))
+    twin = Twin(
+        same.arm, same.calibration, shapes.link, TwinSettings(twin=True, twin_time_constant=0.0)
+    )
     states = list(states_of(same))[:450]
     tips, places = [], []
     for k, state in enumerate(states):
@@ -282,5 +314,6 @@ def test_a_twin_of_another_structure_is_rejected_and_the_old_one_continues(same)
         twin.offer(frs.load(RIG.replace('bending_y="3"', 'bending_y="2"')))
     assert str(caught.value) == (
         '<text>: is of another structure: of its shapes, "strip/bending_y_3" is missing. Give '
-        'the same robot with other numbers')
+        'the same robot with other numbers'
+    )
     assert twin._offered_bench is None

@@ -13,10 +13,17 @@ def dialogue(*answers):
     return Dialogue(lambda _: answers.pop(0), said.append), said
 
 
-@pytest.mark.parametrize('text, value', [
-    ('1.5', 1.5), ('1,5', 1.5), (' -0.2 N', -0.2), ('20g', 0.196133), ('20 g', 0.196133),
-    ('1e-1', 0.1),
-])
+@pytest.mark.parametrize(
+    'text, value',
+    [
+        ('1.5', 1.5),
+        ('1,5', 1.5),
+        (' -0.2 N', -0.2),
+        ('20g', 0.196133),
+        ('20 g', 0.196133),
+        ('1e-1', 0.1),
+    ],
+)
 def test_a_number_is_accepted_with_its_unit(text, value):
     talk, said = dialogue(text)
     assert talk.number('?', FORCES) == pytest.approx(value)
@@ -35,8 +42,15 @@ def test_empty_input_selects_the_default():
     assert talk.number('?', FORCES, 12.0) == 12.0
 
 
-@pytest.mark.parametrize('text, word, number', [
-    ('back', 'back', None), ('Drop 3', 'drop', 3), ('drop', 'drop', None), ('QUIT', 'quit', None)])
+@pytest.mark.parametrize(
+    'text, word, number',
+    [
+        ('back', 'back', None),
+        ('Drop 3', 'drop', 3),
+        ('drop', 'drop', None),
+        ('QUIT', 'quit', None),
+    ],
+)
 def test_words_end_a_question(text, word, number):
     talk, _ = dialogue(text)
     with pytest.raises(DialogueWord) as caught:
@@ -47,8 +61,15 @@ def test_words_end_a_question(text, word, number):
 def test_help_explains_each_word_and_repeats_the_question():
     talk, said = dialogue('help', '')
     talk.enter('?')
-    assert [line.split()[0] for line in said] == ['back', 'more', 'again', 'drop', 'skip', 'quit',
-                                                  'help']
+    assert [line.split()[0] for line in said] == [
+        'back',
+        'more',
+        'again',
+        'drop',
+        'skip',
+        'quit',
+        'help',
+    ]
 
 
 def test_enter_accepts_no_other_input():

@@ -62,8 +62,9 @@ def bench_of_parts(calm_arm):
 
 @pytest.fixture
 def emulator(tmp_path, monkeypatch, bench_of_parts):
-    with stepped_emulator(monkeypatch, tmp_path / 'rig', bench_of_parts, calibration_bench,
-                          rig_person) as emulator:
+    with stepped_emulator(
+        monkeypatch, tmp_path / 'rig', bench_of_parts, calibration_bench, rig_person
+    ) as emulator:
         yield emulator
 
 
@@ -78,8 +79,10 @@ def in_real_time(tmp_path, monkeypatch, bench_of_parts):
     """Give an emulator with a real port, and a link to it."""
     # the emulator shares this process, which waits for a busy computer longer than a board would
     monkeypatch.setattr(board_rules, 'WATCHDOG', 2_000_000)
-    with Emulator(tmp_path / 'rig', bench_of_parts) as emulator, \
-            RigLink(emulator.link, CALM) as link:
+    with (
+        Emulator(tmp_path / 'rig', bench_of_parts) as emulator,
+        RigLink(emulator.link, CALM) as link,
+    ):
         yield emulator, link
 
 
@@ -94,13 +97,12 @@ def board_state(emulator):
 
 
 @pytest.mark.slow
-def test_operator_and_emulator_produce_the_true_calibration(arm, emulator, link,
-                                                            tmp_path):
+def test_operator_and_emulator_produce_the_true_calibration(arm, emulator, link, tmp_path):
     person = Person(emulator)
     session = CalibrationSession(link, arm, person.ask, person.say)
     found = session.run()
     assert not person.refusals
-    assert found.slide.scale == pytest.approx(300e3, rel=2e-3)      # operator: 0.1 mm
+    assert found.slide.scale == pytest.approx(300e3, rel=2e-3)  # operator: 0.1 mm
     assert found.turn.scale == pytest.approx(RADIAN, rel=5e-3)
     assert found.steps_per_radian == pytest.approx(STEPS, rel=5e-3)
     # the resolution of a current is 1 mA; half of it is 0.14 % of 355 mA
@@ -121,38 +123,65 @@ def test_operator_and_emulator_produce_the_true_calibration(arm, emulator, link,
 
 def test_a_wrong_number_is_rejected_with_its_reason_and_dropped_alone(arm, emulator, link, hasty):
     wrong = place(100)[0], '130'
-    person = Person(emulator, **{
-        SLIDE: [place(60), wrong, place(150), place(200), (None, ''), (None, 'drop 2'),
-                (None, '')], TURN: []})
+    person = Person(
+        emulator,
+        **{
+            SLIDE: [
+                place(60),
+                wrong,
+                place(150),
+                place(200),
+                (None, ''),
+                (None, 'drop 2'),
+                (None, ''),
+            ],
+            TURN: [],
+        },
+    )
     session = CalibrationSession(link, arm, person.ask, person.say)
     with pytest.raises(EOFError):
         session.run()
     assert [row['position'] for row in session.readings['slide']] == pytest.approx(
-        [0.06, 0.15, 0.2])
+        [0.06, 0.15, 0.2]
+    )
     assert len(person.refusals) == 1
     assert person.refusals[0].startswith('slide: position 130 mm is 2')
     assert person.refusals[0].count(' mm') == 2
 
 
 def test_a_session_continues_from_a_previous_one(arm, emulator, link, hasty):
-    person = Person(emulator, **{KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [],
-                                 ZERO: [('slide=0.1', '')]})
-    session = CalibrationSession(link, arm, person.ask, person.say,
-                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    person = Person(
+        emulator,
+        **{
+            KEEP: 3 * [(None, '')],
+            SUPPLY: [(None, 'skip')],
+            MOTORS: [],
+            ZERO: [('slide=0.1', '')],
+        },
+    )
+    session = CalibrationSession(
+        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
+    )
     with pytest.raises(EOFError):
         session.run()
     assert not person.refusals and not session.readings['motor']
-    assert any(' microsteps per radian; the data sheets say 509.296' in line
-               for line in person.said)
+    assert any(
+        ' microsteps per radian; the data sheets say 509.296' in line for line in person.said
+    )
     # the zero pose is at 0.1 m this time: counts continue as in the previous session
     session._bench.new_origin()
-    assert session._bench.average().slide == pytest.approx(0.0, abs=40)     # a hand: 0.1 mm
+    assert session._bench.average().slide == pytest.approx(0.0, abs=40)  # a hand: 0.1 mm
 
 
 def test_a_reboot_requires_the_zero_pose_and_counts_continue(arm, emulator, link, hasty):
-    person = Person(emulator, **{
-        ZERO: 2 * GOOD[ZERO], TURN: [],
-        SLIDE: [place(60), place(120), ('reboot', '120'), place(200), (None, '')]})
+    person = Person(
+        emulator,
+        **{
+            ZERO: 2 * GOOD[ZERO],
+            TURN: [],
+            SLIDE: [place(60), place(120), ('reboot', '120'), place(200), (None, '')],
+        },
+    )
     ask = person.ask
 
     def ask_and_wait(question):
@@ -166,14 +195,17 @@ def test_a_reboot_requires_the_zero_pose_and_counts_continue(arm, emulator, link
         session.run()
     assert person.refusals == ['the board has restarted, and its counts with it.']
     assert [row['counts'] for row in session.readings['slide']] == pytest.approx(
-        [18e3, 36e3, 60e3], abs=60)         # the operator is accurate to 0.1 mm, here twice
+        [18e3, 36e3, 60e3], abs=60
+    )  # the operator is accurate to 0.1 mm, here twice
 
 
 def test_back_returns_to_the_previous_step_without_loss(arm, emulator, link, hasty):
-    person = Person(emulator, **{KEEP: [(None, '')], TURN: [angle(-40), (None, 'back')],
-                                 SLIDE: []})
-    session = CalibrationSession(link, arm, person.ask, person.say,
-                                 readings=copied('zero', 'slide'))
+    person = Person(
+        emulator, **{KEEP: [(None, '')], TURN: [angle(-40), (None, 'back')], SLIDE: []}
+    )
+    session = CalibrationSession(
+        link, arm, person.ask, person.say, readings=copied('zero', 'slide')
+    )
     with pytest.raises(EOFError):
         session.run()
     assert len(session.readings['slide']) == 3 and len(session.readings['turn']) == 1
@@ -183,20 +215,32 @@ def test_back_returns_to_the_previous_step_without_loss(arm, emulator, link, has
 def test_quit_saves_all_accepted_readings(arm, emulator, link, hasty):
     kept = []
     person = Person(emulator, **{SLIDE: [place(60), (None, 'quit')]})
-    session = CalibrationSession(link, arm, person.ask, person.say,
-                                 keep=lambda readings: kept.append(len(readings['slide'])))
+    session = CalibrationSession(
+        link,
+        arm,
+        person.ask,
+        person.say,
+        keep=lambda readings: kept.append(len(readings['slide'])),
+    )
     with pytest.raises(Quit):
         session.run()
-    assert kept == [0, 1]               # the zero pose, and a place
+    assert kept == [0, 1]  # the zero pose, and a place
 
 
 def test_an_arm_with_too_small_a_load_is_rejected(arm, emulator, link, hasty):
     forces = (0.0, 0.001, 0.002, -0.001, -0.002)
-    person = Person(emulator, **{
-        KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [(None, '')],
-        FORCE: [(None, '20'), *(pull(force) for force in forces), (None, '')]})
-    session = CalibrationSession(link, arm, person.ask, person.say,
-                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    person = Person(
+        emulator,
+        **{
+            KEEP: 3 * [(None, '')],
+            SUPPLY: [(None, 'skip')],
+            MOTORS: [(None, '')],
+            FORCE: [(None, '20'), *(pull(force) for force in forces), (None, '')],
+        },
+    )
+    session = CalibrationSession(
+        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
+    )
     with pytest.raises(EOFError):
         session.run()
     assert 'strip/root: the loads change the reading' in person.refusals[0]
@@ -207,11 +251,18 @@ def test_an_arm_with_too_small_a_load_is_rejected(arm, emulator, link, hasty):
 
 
 def test_the_stop_button_ends_the_hold_and_keeps_earlier_readings(arm, emulator, link, hasty):
-    person = Person(emulator, **{
-        KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [(None, '')],
-        FORCE: [pull(0.2), ('stop', '0.4')]})
-    session = CalibrationSession(link, arm, person.ask, person.say,
-                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    person = Person(
+        emulator,
+        **{
+            KEEP: 3 * [(None, '')],
+            SUPPLY: [(None, 'skip')],
+            MOTORS: [(None, '')],
+            FORCE: [pull(0.2), ('stop', '0.4')],
+        },
+    )
+    session = CalibrationSession(
+        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
+    )
     with pytest.raises(EOFError):
         session.run()
     assert person.refusals[0].startswith('the board stopped. ESTOP_INPUT')
@@ -229,23 +280,32 @@ def test_a_key_stops_a_motion(arm, emulator, link, hasty, word, question):
     names = ('zero', 'slide', 'turn', 'stepper')
     person = Person(emulator, **{KEEP: 3 * [(None, '')], question: [GOOD[question][0]]})
     session = CalibrationSession(
-        link, arm, person.ask, person.say, watch=watch,
-        readings=copied(*names[:3] if word == 'stepper' else names))
+        link,
+        arm,
+        person.ask,
+        person.say,
+        watch=watch,
+        readings=copied(*names[:3] if word == 'stepper' else names),
+    )
     with pytest.raises(EOFError):
         session.run()
     assert person.refusals == ['a key was pressed: the motors are off.']
     assert board_state(emulator) == 'DISARMED'
 
 
-@pytest.mark.parametrize('deed, message', [
-    ('slide=0.09', 'the slide stands at 40 mm. Put it between 46 and 154 mm'),
-    ('jam', '2.5 V do not move the slide.'),
-    ('limit=slide+', 'the board applied a duty of 0 instead of 0.21'),
-])
+@pytest.mark.parametrize(
+    'deed, message',
+    [
+        ('slide=0.09', 'the slide stands at 40 mm. Put it between 46 and 154 mm'),
+        ('jam', '2.5 V do not move the slide.'),
+        ('limit=slide+', 'the board applied a duty of 0 instead of 0.21'),
+    ],
+)
 def test_a_blocked_slide_is_rejected(arm, emulator, link, hasty, deed, message):
     person = Person(emulator, **{KEEP: 3 * [(None, '')], RUN: [(deed, '')], MOTORS: []})
-    session = CalibrationSession(link, arm, person.ask, person.say,
-                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    session = CalibrationSession(
+        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
+    )
     with pytest.raises(EOFError):
         session.run()
     assert person.refusals[0].startswith(message)
@@ -256,18 +316,25 @@ def test_the_slide_stops_at_the_known_end_of_its_travel(arm, emulator, link, has
     person = Person(emulator)
     bench = CalibrationSession(link, arm, person.ask, person.say)._bench
     bench.new_origin()
-    with pytest.raises(CalibrationError, match='the slide has come to the end'), \
-            bench.armed(), bench.within(0, (-100.0, 1500.0)):
+    with (
+        pytest.raises(CalibrationError, match='the slide has come to the end'),
+        bench.armed(),
+        bench.within(0, (-100.0, 1500.0)),
+    ):
         bench.run(0.35, 5.0, 5.0)
     place = emulator.call(lambda rig: rig.bench.simulation.position[0]) - START
-    assert 0.005 <= place < 0.015       # 20 mm/s during one further set point of 20 ms
+    assert 0.005 <= place < 0.015  # 20 mm/s during one further set point of 20 ms
 
 
 def test_an_unplugged_stepper_is_not_waited_for(arm, in_real_time, hasty):
     emulator, link = in_real_time
     bench = CalibrationSession(link, arm, None, lambda line: None)._bench
-    with pytest.raises(frs.FlexRobotSimError,
-                       match='has not arrived within 0.3 s; link: |WATCHDOG'), bench.armed():
+    with (
+        pytest.raises(
+            frs.FlexRobotSimError, match='has not arrived within 0.3 s; link: |WATCHDOG'
+        ),
+        bench.armed(),
+    ):
         emulator.inject('vanish')
         bench.step_to(1000)
 
@@ -276,7 +343,7 @@ def test_unplugging_during_a_step_is_reported_and_the_step_continues(arm, in_rea
     emulator, link = in_real_time
     person = Person(emulator, **{SLIDE: [place(60), ('unplug=4', '61'), place(120)]})
 
-    def ask_when_connected(question):       # the test reads on only after replugging
+    def ask_when_connected(question):  # the test reads on only after replugging
         assert link.wait_until(lambda: link.state is LinkState.READY, 60.0)
         return person.ask(question)
 

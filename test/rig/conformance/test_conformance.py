@@ -84,7 +84,7 @@ class BusyPort(back_ends.PortBackEnd):
 def moving_port(tmp_path_factory):
     """Return the emulator behind a port, in real time."""
     rig = rig_of()
-    rig.step()              # compile before anything runs in real time
+    rig.step()  # compile before anything runs in real time
     with Emulator(tmp_path_factory.mktemp('moving') / 'rig', rig) as emulator:
         back_end = BusyPort(emulator)
         yield back_end
@@ -137,14 +137,18 @@ def test_firmware_accepts_only_valid_frames_among_30_000_noisy_ones(qemu):
     noisy = Noisy(qemu, noise=1e-3, drop=1e-4, insert=1e-4, half=1e-4)
     host = Host(noisy)
     host.hello()
-    host.accepted(Stream(1000))     # the maximum number of frames per step
+    host.accepted(Stream(1000))  # the maximum number of frames per step
     before = host.health()
     for seen in (host.frames, noisy.arrived, noisy.sent):
         seen.clear()
     noisy.is_bad = True
     for k in range(6000):
-        host.wait(5, host.setpoint(0.9, 3000.0) if k % 10 else
-                  host.encode(Param(Access.WRITE, Parameter.HOME_RATE, k), k))
+        host.wait(
+            5,
+            host.setpoint(0.9, 3000.0)
+            if k % 10
+            else host.encode(Param(Access.WRITE, Parameter.HOME_RATE, k), k),
+        )
     noisy.is_bad = False
     host.wait(5, b'\0')
     heard, count = list(host.frames), len(noisy.arrived)
@@ -164,10 +168,14 @@ def test_board_at_a_port(check, port):
 
 
 WITH_MOTORS_AT_A_PORT = [
-    'answers_while_homing_are_those_of_the_table', 'joint_without_a_lower_switch_is_not_homed',
-    'motors_stop_within_100_ms_of_silence_and_stay_off', 'motor_obeys_signs',
-    'reversed_encoder_is_turned_round', 'set_point_in_a_profile_only_keeps_it_alive',
-    'step_rate_follows_its_ramp']
+    'answers_while_homing_are_those_of_the_table',
+    'joint_without_a_lower_switch_is_not_homed',
+    'motors_stop_within_100_ms_of_silence_and_stay_off',
+    'motor_obeys_signs',
+    'reversed_encoder_is_turned_round',
+    'set_point_in_a_profile_only_keeps_it_alive',
+    'step_rate_follows_its_ramp',
+]
 
 
 @pytest.mark.slow
@@ -197,15 +205,18 @@ class Computer:
         return b''
 
 
-@pytest.mark.parametrize('hold_ups, spoilt', [
-    ((0.0,), 0), ((0.0, 0.5), 0), ((0.5, 0.0), 1), ((0.5, 0.5, 0.0), 2), ((0.5, 0.5, 0.5), 3)],
-    ids=str)
+@pytest.mark.parametrize(
+    'hold_ups, spoilt',
+    [((0.0,), 0), ((0.0, 0.5), 0), ((0.5, 0.0), 1), ((0.5, 0.5, 0.0), 2), ((0.5, 0.5, 0.5), 3)],
+    ids=str,
+)
 def test_a_failed_check_is_repeated_only_after_a_suspension(hold_ups, spoilt):
     check = next(check for check in CHECKS if check.name == 'says_who_it_is')
-    outcome = run_check(check, Computer(*hold_ups))     # no answer
+    outcome = run_check(check, Computer(*hold_ups))  # no answer
     assert (outcome.result, outcome.detail) == ('failed', 'no answer to Hello within 1 ms')
     assert outcome.spoilt == spoilt * (
-        'no answer to Hello within 1 ms (this computer was held up for 500 ms)',)
+        'no answer to Hello within 1 ms (this computer was held up for 500 ms)',
+    )
 
 
 def test_unsupported_checks_of_a_port_are_reported_individually():
@@ -230,16 +241,36 @@ def emulated_port(emulator, tmp_path):
 
 def test_the_suite_finds_the_board_at_its_port(emulated_port):
     answer = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', __file__,
-         '--rig-port', emulated_port, '-k', 'at_a_port and (says_who or motors_stop)'],
-        capture_output=True, text=True)
+        [
+            sys.executable,
+            '-m',
+            'pytest',
+            '-q',
+            '-p',
+            'no:cacheprovider',
+            __file__,
+            '--rig-port',
+            emulated_port,
+            '-k',
+            'at_a_port and (says_who or motors_stop)',
+        ],
+        capture_output=True,
+        text=True,
+    )
     # pytest never switches on unattended motors
     assert '1 passed, 1 skipped' in answer.stdout, answer.stdout
 
 
 def test_the_command_moves_a_board_at_a_port_only_on_request(emulated_port, capsys):
-    words = ['rig', 'conformance', '--back-end', emulated_port, '--only', 'arming_begins',
-             '--json']
+    words = [
+        'rig',
+        'conformance',
+        '--back-end',
+        emulated_port,
+        '--only',
+        'arming_begins',
+        '--json',
+    ]
     assert main(words) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts['passed'], facts['skipped']) == (0, 1)
@@ -249,8 +280,10 @@ def test_the_command_moves_a_board_at_a_port_only_on_request(emulated_port, caps
 
 
 def positions(samples):
-    return [(t.time, t.slide_counts, t.turn_counts, t.adc_root, t.adc_tip, t.step_position)
-            for t in samples]
+    return [
+        (t.time, t.slide_counts, t.turn_counts, t.adc_root, t.adc_tip, t.step_position)
+        for t in samples
+    ]
 
 
 def closed_loop(seconds=3.0):
@@ -295,7 +328,7 @@ def test_a_closed_loop_through_the_wire_equals_one_without_it():
     wire = np.array([(t.slide_counts, t.turn_counts) for t in telemetry])
     # the carriage is at rest when armed; the resolution is one encoder count
     assert np.abs(wire - np.array(counts)).max() <= 1
-    assert abs(wire[-1][0] - 9000) < 500        # 8 N of friction over 94 N and 2e-4 per count
+    assert abs(wire[-1][0] - 9000) < 500  # 8 N of friction over 94 N and 2e-4 per count
 
 
 def test_a_profile_through_the_wire_moves_the_bench_like_its_inputs():

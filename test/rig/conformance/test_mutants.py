@@ -46,26 +46,32 @@ def emulator():
 
 def deaf_to_estop(where):
     """Return a Commands.handle that ignores ESTOP if `where(commands, frame)` holds."""
+
     def handle(commands, frame, handle=Commands.handle):
         if frame.message.ID != ESTOP or not where(commands, frame):
             handle(commands, frame)
+
     return handle
 
 
 def before(method, first):
     """Return `method` with a preceding call of `first(object)`."""
+
     def both(self, *arguments):
         first(self)
         return method(self, *arguments)
+
     return both
 
 
 def arm_where(state):
     """Return a function that switches the outputs on in a state."""
+
     def arm(commands):
         if commands._board.state == state:
             commands._board.faults = Fault(0)
             commands._board.change_state(State.ARMED)
+
     return arm
 
 
@@ -95,65 +101,137 @@ def boots_homed(board, identity, start=Board.__init__):
 MUTANTS = {
     'watchdog of 120 ms': (STAYS_OFF, board_state, 'WATCHDOG', 120_000),
     'watchdog that does not latch': (STAYS_OFF, Board, 'latch', stops_without_latching),
-    'no watchdog': ('nothing_but_a_set_point_feeds_the_watchdog', board_state, 'WATCHDOG',
-                    60_000_000),
-    'no watchdog in homing': (HOMING, Board, '_continue_homing',
-                              before(Board._continue_homing, Board.feed_watchdog)),
+    'no watchdog': (
+        'nothing_but_a_set_point_feeds_the_watchdog',
+        board_state,
+        'WATCHDOG',
+        60_000_000,
+    ),
+    'no watchdog in homing': (
+        HOMING,
+        Board,
+        '_continue_homing',
+        before(Board._continue_homing, Board.feed_watchdog),
+    ),
     'bounces are edges': (BOUNCES, board_state, 'DEBOUNCE_TIME', 0),
-    'set point arms': (STAYS_OFF, Commands, '_take_setpoint',
-                       before(Commands._take_setpoint, arm_where(State.DISARMED))),
-    'set point clears and arms': (STAYS_OFF, Commands, '_take_setpoint',
-                                  before(Commands._take_setpoint, arm_where(State.FAULT))),
+    'set point arms': (
+        STAYS_OFF,
+        Commands,
+        '_take_setpoint',
+        before(Commands._take_setpoint, arm_where(State.DISARMED)),
+    ),
+    'set point clears and arms': (
+        STAYS_OFF,
+        Commands,
+        '_take_setpoint',
+        before(Commands._take_setpoint, arm_where(State.FAULT)),
+    ),
     'set point before ESTOP comes back': (
-        AFTER_ESTOP, Board, 'arm',
-        lambda board: (board.feed_watchdog(), board.change_state(State.ARMED),
-                       setattr(board, '_motion_command', board_state.MotionCommand(0.05, 0.0)),
-                       setattr(board, '_valid_until', math.inf))),
+        AFTER_ESTOP,
+        Board,
+        'arm',
+        lambda board: (
+            board.feed_watchdog(),
+            board.change_state(State.ARMED),
+            setattr(board, '_motion_command', board_state.MotionCommand(0.05, 0.0)),
+            setattr(board, '_valid_until', math.inf),
+        ),
+    ),
     'CLEAR arms': (AFTER_ESTOP, Commands, '_clear', clears_into_motion),
-    'ARM clears': (AFTER_ESTOP, Commands, '_command',
-                   before(Commands._command, arm_where(State.FAULT))),
-    'ESTOP of one session': ('estop_is_taken_in_every_session', Commands, 'handle', deaf_to_estop(
-        lambda commands, frame: frame.session != commands.session)),
-    'ESTOP of a session': ('estop_is_taken_before_any_hello', Commands, 'handle', deaf_to_estop(
-        lambda commands, frame: commands.session == 0)),
+    'ARM clears': (
+        AFTER_ESTOP,
+        Commands,
+        '_command',
+        before(Commands._command, arm_where(State.FAULT)),
+    ),
+    'ESTOP of one session': (
+        'estop_is_taken_in_every_session',
+        Commands,
+        'handle',
+        deaf_to_estop(lambda commands, frame: frame.session != commands.session),
+    ),
+    'ESTOP of a session': (
+        'estop_is_taken_before_any_hello',
+        Commands,
+        'handle',
+        deaf_to_estop(lambda commands, frame: commands.session == 0),
+    ),
     'ESTOP of this version': (
-        'estop_is_taken_in_a_read_only_session_which_cannot_clear_it', Commands, 'handle',
-        deaf_to_estop(lambda commands, frame: commands._read_only)),
-    'ESTOP not while homing': (HOMING, Commands, 'handle', deaf_to_estop(
-        lambda commands, frame: commands._board.state == State.HOMING)),
-    'ESTOP not in a profile': ('profile_ends_with_estop_and_with_silence', Commands, 'handle',
-                               deaf_to_estop(lambda commands, frame:
-                                             commands._board.state == State.PROFILE)),
-    'ESTOP not in a fault': (AFTER_ESTOP, Commands, 'handle', deaf_to_estop(
-        lambda commands, frame: commands._board.state == State.FAULT)),
+        'estop_is_taken_in_a_read_only_session_which_cannot_clear_it',
+        Commands,
+        'handle',
+        deaf_to_estop(lambda commands, frame: commands._read_only),
+    ),
+    'ESTOP not while homing': (
+        HOMING,
+        Commands,
+        'handle',
+        deaf_to_estop(lambda commands, frame: commands._board.state == State.HOMING),
+    ),
+    'ESTOP not in a profile': (
+        'profile_ends_with_estop_and_with_silence',
+        Commands,
+        'handle',
+        deaf_to_estop(lambda commands, frame: commands._board.state == State.PROFILE),
+    ),
+    'ESTOP not in a fault': (
+        AFTER_ESTOP,
+        Commands,
+        'handle',
+        deaf_to_estop(lambda commands, frame: commands._board.state == State.FAULT),
+    ),
     'boots homed': (REBOOT, Board, '__init__', boots_homed),
     'any session': (REPLAY, Commands, '_is_ours', lambda commands, frame: True),
     'repetitions executed': (
-        'repeated_command_is_answered_alike_and_carried_out_once', Commands, '_command',
-        carries_out_again),
+        'repeated_command_is_answered_alike_and_carried_out_once',
+        Commands,
+        '_command',
+        carries_out_again,
+    ),
     'old set points taken': (
-        'old_set_point_is_not_taken', board_commands, '_is_newer', lambda sequence, last: True),
+        'old_set_point_is_not_taken',
+        board_commands,
+        '_is_newer',
+        lambda sequence, last: True,
+    ),
     'other versions may arm': (VERSION, board_commands, 'READ_ONLY_REFUSES', set()),
     'switches of the slide swapped': (LIMIT, board_senses, 'LOWER', (2, 4)),
     'limits do not latch': (LIMIT, board_senses, 'LIMIT', (Fault(0), Fault(0))),
     'limits stop nothing': (LIMIT, Board, '_at_switch', lambda board, joint, motion: False),
     'limits stop everything': (
-        LIMIT, Board, '_at_switch',
-        lambda board, joint, motion: motion != 0 and bool(board.sensors.switches & 15)),
+        LIMIT,
+        Board,
+        '_at_switch',
+        lambda board, joint, motion: motion != 0 and bool(board.sensors.switches & 15),
+    ),
     'no validity': (
-        'set_point_holds_for_its_validity', Board, 'drive',
-        lambda board, setpoint: (board.feed_watchdog(),
-                                 setattr(board, '_motion_command', setpoint[1:3]),
-                                 setattr(board, '_valid_until', math.inf))),
+        'set_point_holds_for_its_validity',
+        Board,
+        'drive',
+        lambda board, setpoint: (
+            board.feed_watchdog(),
+            setattr(board, '_motion_command', setpoint[1:3]),
+            setattr(board, '_valid_until', math.inf),
+        ),
+    ),
     'motion after a profile': (
-        'profile_switches_in_the_step_in_which_it_is_due', board_state, 'ZERO_MOTION',
-        board_state.MotionCommand(0.05, 0.0)),
+        'profile_switches_in_the_step_in_which_it_is_due',
+        board_state,
+        'ZERO_MOTION',
+        board_state.MotionCommand(0.05, 0.0),
+    ),
     'no ramp': (
-        'step_rate_follows_its_ramp', board_state.StepRamp, 'advance',
-        lambda ramp, target, *_: setattr(ramp, 'rate', target)),
+        'step_rate_follows_its_ramp',
+        board_state.StepRamp,
+        'advance',
+        lambda ramp, target, *_: setattr(ramp, 'rate', target),
+    ),
     'faults go by themselves': (
-        'stop_button_latches_in_every_state_and_clear_waits_for_its_release', Board,
-        'persistent_faults', lambda board: Fault(0)),
+        'stop_button_latches_in_every_state_and_clear_waits_for_its_release',
+        Board,
+        'persistent_faults',
+        lambda board: Fault(0),
+    ),
 }
 
 
@@ -168,56 +246,112 @@ WATCHDOG_BITES = 'now - setpoint->taken >= WATCHDOG_MS * 1000u - STEP_US'
 
 # the original source line, and its mutant
 FIRMWARE_MUTANTS = {
-    'watchdog of 120 ms': (STAYS_OFF, 'step.c', WATCHDOG_BITES,
-                           'now - setpoint->taken >= 120000u'),
+    'watchdog of 120 ms': (
+        STAYS_OFF,
+        'step.c',
+        WATCHDOG_BITES,
+        'now - setpoint->taken >= 120000u',
+    ),
     'watchdog that does not latch': (
-        STAYS_OFF, 'step.c', 'board_latch(board, FAULT_WATCHDOG)',
-        'board_enter(board, STATE_DISARMED)'),
+        STAYS_OFF,
+        'step.c',
+        'board_latch(board, FAULT_WATCHDOG)',
+        'board_enter(board, STATE_DISARMED)',
+    ),
     'watchdog that stumbles over the wrap': (
-        WRAP, 'step.c', WATCHDOG_BITES, 'now >= setpoint->taken + WATCHDOG_MS * 1000u - STEP_US'),
+        WRAP,
+        'step.c',
+        WATCHDOG_BITES,
+        'now >= setpoint->taken + WATCHDOG_MS * 1000u - STEP_US',
+    ),
     'validity that stumbles over the wrap': (
-        WRAP, 'step.c', 'now - setpoint->taken >= setpoint->validity',
-        'now >= setpoint->taken + setpoint->validity'),
+        WRAP,
+        'step.c',
+        'now - setpoint->taken >= setpoint->validity',
+        'now >= setpoint->taken + setpoint->validity',
+    ),
     'profile that stumbles over the wrap': (
-        WRAP, 'step.c', 'now - board->profile_time)',
-        '(now > board->profile_time ? now - board->profile_time : 0))'),
+        WRAP,
+        'step.c',
+        'now - board->profile_time)',
+        '(now > board->profile_time ? now - board->profile_time : 0))',
+    ),
     'no watchdog in homing': (
-        HOMING, 'step.c', 'board_is_moving(board) && now - setpoint',
-        'board_is_moving(board) && board->state != STATE_HOMING && now - setpoint'),
+        HOMING,
+        'step.c',
+        'board_is_moving(board) && now - setpoint',
+        'board_is_moving(board) && board->state != STATE_HOMING && now - setpoint',
+    ),
     'bounces are edges': (BOUNCES, 'homing.c', '>= HOMING_SETTLING', '+ 1 > 0'),
     'set point arms': (
-        STAYS_OFF, 'commands.c', '    enum result result\n',
+        STAYS_OFF,
+        'commands.c',
+        '    enum result result\n',
         '    if (board->state == STATE_DISARMED) { board_enter(board, STATE_ARMED); }\n'
-        '    enum result result\n'),
+        '    enum result result\n',
+    ),
     'set points outlive a state': (
-        'arming_begins_with_an_arm_that_stands', 'state.c',
-        '    board->setpoint.drives = false;\n', ''),
-    'CLEAR arms': (AFTER_ESTOP, 'state.c', 'board_enter(board, STATE_DISARMED)',
-                   'board_enter(board, STATE_ARMED)'),
-    'ARM clears': (AFTER_ESTOP, 'commands.c', '{FRAME_ARM, true, {0, 0, BUSY, BUSY, LATCHED}',
-                   '{FRAME_ARM, true, {0, 0, BUSY, BUSY, 0}'),
+        'arming_begins_with_an_arm_that_stands',
+        'state.c',
+        '    board->setpoint.drives = false;\n',
+        '',
+    ),
+    'CLEAR arms': (
+        AFTER_ESTOP,
+        'state.c',
+        'board_enter(board, STATE_DISARMED)',
+        'board_enter(board, STATE_ARMED)',
+    ),
+    'ARM clears': (
+        AFTER_ESTOP,
+        'commands.c',
+        '{FRAME_ARM, true, {0, 0, BUSY, BUSY, LATCHED}',
+        '{FRAME_ARM, true, {0, 0, BUSY, BUSY, 0}',
+    ),
     'ESTOP of one session': (
-        'estop_is_taken_in_every_session', 'commands.c', 'header.id == FRAME_ESTOP)',
-        'header.id == FRAME_ESTOP && is_of_this_session(board, header))'),
+        'estop_is_taken_in_every_session',
+        'commands.c',
+        'header.id == FRAME_ESTOP)',
+        'header.id == FRAME_ESTOP && is_of_this_session(board, header))',
+    ),
     'ESTOP not while homing': (
-        HOMING, 'commands.c', '    board_latch(board, FAULT_ESTOP_COMMAND);',
-        '    if (board->state != STATE_HOMING) { board_latch(board, FAULT_ESTOP_COMMAND); }'),
-    'boots homed': (REBOOT, 'step.c', '    step_clock_start(',
-                    '    board->encoder[0].homed = true;\n    step_clock_start('),
+        HOMING,
+        'commands.c',
+        '    board_latch(board, FAULT_ESTOP_COMMAND);',
+        '    if (board->state != STATE_HOMING) { board_latch(board, FAULT_ESTOP_COMMAND); }',
+    ),
+    'boots homed': (
+        REBOOT,
+        'step.c',
+        '    step_clock_start(',
+        '    board->encoder[0].homed = true;\n    step_clock_start(',
+    ),
     'boots armed': (REBOOT, 'step.c', '.state = STATE_DISARMED}', '.state = STATE_ARMED}'),
-    'any session': (REPLAY, 'commands.c',
-                    'return header.session != NO_SESSION && header.session == '
-                    'board->outbox.session', 'return board && header.id'),
-    'other schemas may arm': (VERSION, 'handshake.c',
-                              ' || hello->schema_crc != SCHEMA_CRC', ''),
+    'any session': (
+        REPLAY,
+        'commands.c',
+        'return header.session != NO_SESSION && header.session == board->outbox.session',
+        'return board && header.id',
+    ),
+    'other schemas may arm': (VERSION, 'handshake.c', ' || hello->schema_crc != SCHEMA_CRC', ''),
     'limits stop nothing': (
-        LIMIT, 'limits.c', 'return motion != 0 && closed & limit_switch(joint, motion > 0)',
-        'return motion != 0 && closed && joint > 2'),
+        LIMIT,
+        'limits.c',
+        'return motion != 0 && closed & limit_switch(joint, motion > 0)',
+        'return motion != 0 && closed && joint > 2',
+    ),
     'limits stop everything': (
-        LIMIT, 'limits.c', 'return motion != 0 && closed & limit_switch(joint, motion > 0)',
-        'return motion != 0 && closed && joint < 2'),
-    'limits do not latch': (LIMIT, 'limits.c', 'closing & SLIDE_SWITCHES ? FAULT_LIMIT_SLIDE : 0',
-                            'closing & SLIDE_SWITCHES ? 0 : 0'),
+        LIMIT,
+        'limits.c',
+        'return motion != 0 && closed & limit_switch(joint, motion > 0)',
+        'return motion != 0 && closed && joint < 2',
+    ),
+    'limits do not latch': (
+        LIMIT,
+        'limits.c',
+        'closing & SLIDE_SWITCHES ? FAULT_LIMIT_SLIDE : 0',
+        'closing & SLIDE_SWITCHES ? 0 : 0',
+    ),
 }
 
 

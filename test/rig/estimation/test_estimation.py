@@ -21,8 +21,8 @@ from flex_robot_sim.util.exceptions import SettingError
 
 PARTS = BenchParts()
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
-PERIOD = 2e-3               # of telemetry [s]
-STEPS = 30                  # microsteps of the jerk that excites vibration
+PERIOD = 2e-3  # of telemetry [s]
+STEPS = 30  # microsteps of the jerk that excites vibration
 
 
 @pytest.fixture(scope='module')
@@ -44,8 +44,14 @@ def simulate_vibration(arm, seconds, steps=STEPS, seed=1):
     drive, rows = drive._replace(steps=steps), []
     for _ in range(round(seconds / PERIOD)):
         bench.advance(drive, PERIOD)
-        rows.append((bench.read(), bench.simulation.deflection['strip'][1],
-                     bench.simulation.position, bench.simulation.velocity))
+        rows.append(
+            (
+                bench.read(),
+                bench.simulation.deflection['strip'][1],
+                bench.simulation.position,
+                bench.simulation.velocity,
+            )
+        )
     return rows
 
 
@@ -65,8 +71,14 @@ def deviation():
 
 def make_filter(arm):
     scales = np.array([PARTS.counts_per_metre, PARTS.counts_per_radian])
-    return ShapeFilter(arm, 'strip', 1 / scales / math.sqrt(12), deviation(),
-                       [0.0, stepper_stiffness(PARTS)], [0.0, PARTS.stepper_damping])
+    return ShapeFilter(
+        arm,
+        'strip',
+        1 / scales / math.sqrt(12),
+        deviation(),
+        [0.0, stepper_stiffness(PARTS)],
+        [0.0, PARTS.stepper_damping],
+    )
 
 
 def follow(shape_filter, rows, steps):
@@ -78,8 +90,14 @@ def follow(shape_filter, rows, steps):
         shape_filter.predict(PERIOD, target=target)
         shape_filter.correct([0.15, 0.0] + np.array(pins.encoders) / scales, curvatures(pins))
         shape = shape_filter.shape
-        out.append((shape.tip[1], shape.tip_deviation[1], *shape_filter.velocity,
-                    shape_filter.normalized_innovation))
+        out.append(
+            (
+                shape.tip[1],
+                shape.tip_deviation[1],
+                *shape_filter.velocity,
+                shape_filter.normalized_innovation,
+            )
+        )
     return np.array(out)
 
 
@@ -88,11 +106,12 @@ def test_as_many_sensors_as_coordinates_determine_any_shape():
     elastic = np.array([0.013, -0.004])
     matrix = flex_sensors(arm).matrix[:, 2:]
     shape = ShapeEstimator(arm, 'strip', 1e-3).estimate(matrix @ elastic)
-    assert shape.elastic == pytest.approx(elastic, abs=1e-12)   # rounding
+    assert shape.elastic == pytest.approx(elastic, abs=1e-12)  # rounding
 
 
-@pytest.mark.parametrize('modes', ['bending_y="2"', 'bending_y="3"', 'bending_y="5"',
-                                   'segments="3" bending_y="2"'])
+@pytest.mark.parametrize(
+    'modes', ['bending_y="2"', 'bending_y="3"', 'bending_y="5"', 'segments="3" bending_y="2"']
+)
 def test_static_tip_deflection_from_curvatures_equals_a_cantilever(modes):
     force, EI, L = 0.1, 206e9 * 0.02 * 0.001**3 / 12, 0.4
     seen = [force * (L - middle) / EI for middle in (0.057625, 0.342375)]
@@ -101,14 +120,18 @@ def test_static_tip_deflection_from_curvatures_equals_a_cantilever(modes):
     assert shape.tip[1] == pytest.approx(force * L**3 / 3 / EI, rel=1e-9)
 
 
-@pytest.mark.parametrize('modes, sensor', [
-    ('bending_y="2"', ''),
-    ('bending_y="5"', '<flex_sensor name="middle" from="0.15" to="0.25" plane="xy"/>')])
-def test_a_tip_moment_is_estimated_as_far_as_the_sensors_permit(
-        modes, sensor):
+@pytest.mark.parametrize(
+    'modes, sensor',
+    [
+        ('bending_y="2"', ''),
+        ('bending_y="5"', '<flex_sensor name="middle" from="0.15" to="0.25" plane="xy"/>'),
+    ],
+)
+def test_a_tip_moment_is_estimated_as_far_as_the_sensors_permit(modes, sensor):
     tip = '<flex_sensor name="tip"'
-    arm = frs.load(RIG.replace('<modes bending_y="3"', f'<modes {modes}').replace(
-        tip, sensor + tip))
+    arm = frs.load(
+        RIG.replace('<modes bending_y="3"', f'<modes {modes}').replace(tip, sensor + tip)
+    )
     force, moment, EI, L = 0.1, 0.03, 206e9 * 0.02 * 0.001**3 / 12, 0.4
     middles = (0.057625, *((0.2,) if sensor else ()), 0.342375)
     seen = [(force * (L - middle) + moment) / EI for middle in middles]
@@ -116,9 +139,14 @@ def test_a_tip_moment_is_estimated_as_far_as_the_sensors_permit(
     assert shape.tip[1] == pytest.approx((force * L**3 / 3 + moment * L**2 / 2) / EI, rel=1e-9)
 
 
-@pytest.mark.parametrize('modes, tolerance', [
-    ('bending_y="3"', 1e-3), ('bending_y="5"', 1e-3),   # polynomials, nearly hyperbolic
-    ('segments="3" bending_y="2"', 1e-2)])              # three straight segments
+@pytest.mark.parametrize(
+    'modes, tolerance',
+    [
+        ('bending_y="3"', 1e-3),
+        ('bending_y="5"', 1e-3),  # polynomials, nearly hyperbolic
+        ('segments="3" bending_y="2"', 1e-2),
+    ],
+)  # three straight segments
 def test_tip_of_a_strip_in_its_first_mode_is_that_of_a_clamped_free_beam(modes, tolerance):
     L, z = 0.4, 1.875104069
     share = (np.cosh(z) + np.cos(z)) / (np.sinh(z) + np.sin(z))
@@ -128,8 +156,10 @@ def test_tip_of_a_strip_in_its_first_mode_is_that_of_a_clamped_free_beam(modes, 
         return z / L * (np.sinh(x) + np.sin(x) - share * (np.cosh(x) - np.cos(x)))
 
     # the mean curvature of a sensor is the slope difference of its ends over its length
-    seen = [(slope(end) - slope(start)) / (end - start)
-            for start, end in ((0.01, 0.10525), (0.29475, 0.39))]
+    seen = [
+        (slope(end) - slope(start)) / (end - start)
+        for start, end in ((0.01, 0.10525), (0.29475, 0.39))
+    ]
     tip = np.cosh(z) - np.cos(z) - share * (np.sinh(z) - np.sin(z))
     shape = ShapeEstimator(bench_with(modes), 'strip', 1e-3).estimate(seen)
     assert shape.tip[1] == pytest.approx(tip, rel=tolerance)
@@ -137,8 +167,9 @@ def test_tip_of_a_strip_in_its_first_mode_is_that_of_a_clamped_free_beam(modes, 
 
 def test_filter_settles_at_the_solution_of_riccatis_equation(arm):
     """Gain and covariance of the textbook: Van Loan's integral, and scipy for the equation."""
-    smooth = replace(arm, arrays=arm.arrays._replace(
-        friction=without_dry_friction(arm.arrays.friction)))
+    smooth = replace(
+        arm, arrays=arm.arrays._replace(friction=without_dry_friction(arm.arrays.friction))
+    )
     linear, filter_ = linearise(smooth, [0.15, 0.0]), make_filter(arm)
     n, K = 2 * arm.size, np.zeros((2, 2 * arm.size))
     K[1, 1], K[1, arm.size + 1] = stepper_stiffness(PARTS), PARTS.stepper_damping
@@ -148,9 +179,15 @@ def test_filter_settles_at_the_solution_of_riccatis_equation(arm):
     Q = moved @ loan[:n, n:]
     H = np.zeros((4, n))
     H[0, 0] = H[1, 1] = 1.0
-    H[2:, :arm.size] = flex_sensors(arm).matrix
-    R = np.diag([(1 / PARTS.counts_per_metre)**2 / 12, (1 / PARTS.counts_per_radian)**2 / 12,
-                 deviation()**2, deviation()**2])
+    H[2:, : arm.size] = flex_sensors(arm).matrix
+    R = np.diag(
+        [
+            (1 / PARTS.counts_per_metre) ** 2 / 12,
+            (1 / PARTS.counts_per_radian) ** 2 / 12,
+            deviation() ** 2,
+            deviation() ** 2,
+        ]
+    )
     before = solve_discrete_are(moved.T, H.T, (Q + Q.T) / 2, R)
     gain = before @ H.T @ np.linalg.inv(H @ before @ H.T + R)
     for _ in range(3000):
@@ -215,7 +252,7 @@ def test_covariance_grows_as_its_integral(arm):
     h, points = 0.01, 401
     times = np.linspace(0, h, points)
     terms = np.array([expm(A * t) @ density @ expm(A * t).T for t in times])
-    weights = np.r_[1, [4, 2] * ((points - 3) // 2), 4, 1] * h / (points - 1) / 3   # Simpson
+    weights = np.r_[1, [4, 2] * ((points - 3) // 2), 4, 1] * h / (points - 1) / 3  # Simpson
     exact = np.tensordot(weights, terms, 1)
     grown = integrated_covariance(A, density, h)
     assert grown == pytest.approx(exact, rel=1e-6, abs=1e-9 * np.abs(exact).max())
@@ -231,8 +268,9 @@ def test_a_long_gap_keeps_the_covariance_finite_and_positive(arm):
     assert values.min() > -1e-12 * values.max()
 
 
-@pytest.mark.parametrize('modes', [
-    'bending_y="3"', 'bending_y="4"', 'bending_y="8"', 'segments="2" bending_y="2"'])
+@pytest.mark.parametrize(
+    'modes', ['bending_y="3"', 'bending_y="4"', 'bending_y="8"', 'segments="2" bending_y="2"']
+)
 def test_tip_in_free_vibration_within_5_percent_and_with_the_filter_2(arm, modes):
     rows = simulate_vibration(bench_with(modes), 2.0)
     truth = np.array([row[1] for row in rows])
@@ -242,8 +280,7 @@ def test_tip_in_free_vibration_within_5_percent_and_with_the_filter_2(arm, modes
     # the second mode decays in 0.5 s; the filter needs 0.3 s to find the vibration
     ringing_freely = slice(250, None)
     assert np.abs(truth[ringing_freely]).max() > 5e-3
-    assert (np.abs(tips - truth)[ringing_freely].max()
-            < 0.05 * np.abs(truth[ringing_freely]).max())
+    assert np.abs(tips - truth)[ringing_freely].max() < 0.05 * np.abs(truth[ringing_freely]).max()
     assert np.abs(filtered - truth)[150:].max() < 0.02 * np.abs(truth).max()
 
 
@@ -279,9 +316,11 @@ def test_the_filter_estimates_the_unmeasured_velocity(arm):
 
 
 def test_a_hanging_arm_rests_in_its_gravity_deflection():
-    arm = frs.load(RIG.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 1 0"/>')
-                   .replace('<link name="strip" end="0.4 0 0">',
-                            '<link name="strip" end="0.4 0 0" y_axis="0 0 1">'))
+    arm = frs.load(
+        RIG.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 1 0"/>').replace(
+            '<link name="strip" end="0.4 0 0">', '<link name="strip" end="0.4 0 0" y_axis="0 0 1">'
+        )
+    )
     rest = frs.equilibrium(arm, [0.1, 0.0])
     shape_filter = ShapeFilter(arm, 'strip', [1e-6, 1e-4], 1e-3, [1e6, 1e3], [1e3, 1.0])
     seen = flex_sensors(arm).matrix @ rest.q

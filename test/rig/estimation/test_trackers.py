@@ -18,7 +18,7 @@ from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import SettingError
 
-PERIOD = 2e-3               # of telemetry [s]
+PERIOD = 2e-3  # of telemetry [s]
 
 
 def fed(tracker, values, changes=None):
@@ -39,13 +39,13 @@ def test_an_acceleration_is_tracked_with_a_delay_of_two_over_w():
     times = PERIOD * np.arange(500)
     tracker = fed(Tracker(20.0), 0.5 * times**2)
     late = times[-1] - tracker.rate
-    assert late == pytest.approx(2 / (2 * math.pi * 20.0), abs=PERIOD)     # continuous formula
+    assert late == pytest.approx(2 / (2 * math.pi * 20.0), abs=PERIOD)  # continuous formula
 
 
 def test_a_known_speed_change_is_tracked_without_delay():
     times = PERIOD * np.arange(500)
     tracker = fed(Tracker(20.0), 0.5 * times**2, [0.0, *np.diff(times)])
-    assert tracker.rate == pytest.approx(times[-1], rel=1e-9)       # rounding
+    assert tracker.rate == pytest.approx(times[-1], rel=1e-9)  # rounding
 
 
 def test_the_poles_are_at_their_design_values():
@@ -59,8 +59,9 @@ def test_the_poles_are_at_their_design_values():
     assert np.linalg.det(error) == pytest.approx(z * z, rel=1e-12)
 
 
-@pytest.mark.parametrize('value, duration', [(5.0, PERIOD), (0.0, 2 * MAX_READING_GAP), (0.0, 0.0),
-                                             (math.nan, PERIOD)])
+@pytest.mark.parametrize(
+    'value, duration', [(5.0, PERIOD), (0.0, 2 * MAX_READING_GAP), (0.0, 0.0), (math.nan, PERIOD)]
+)
 def test_a_jump_and_a_gap_restart_the_tracker(value, duration):
     tracker = fed(Tracker(20.0, jump=0.1), 0.01 * np.arange(50))
     assert not tracker.has_restarted
@@ -80,8 +81,10 @@ def vibrating_bench():
     def watched(data, milliseconds):
         out = exchange(data, milliseconds)
         simulation = lab.bench.simulation
-        truth[lab.host.back_end.rig.steps] = (simulation.deflection['strip'][1],
-                                              simulation.velocity)
+        truth[lab.host.back_end.rig.steps] = (
+            simulation.deflection['strip'][1],
+            simulation.velocity,
+        )
         return out
 
     lab.host.back_end.exchange = watched
@@ -140,7 +143,7 @@ def test_the_shape_has_a_correct_deviation(vibrating_bench):
     lab, truth = vibrating_bench
     shapes = [shape for _, shape in estimates(lab)]
     at_rest = np.array([shape.tip[1] for shape in shapes[:40]])
-    assert at_rest.std() == pytest.approx(shapes[0].tip_deviation[1], rel=0.35)    # 40 readings
+    assert at_rest.std() == pytest.approx(shapes[0].tip_deviation[1], rel=0.35)  # 40 readings
 
 
 def test_a_sensor_failure_makes_the_shape_unknown_until_it_recovers():
@@ -162,5 +165,7 @@ def test_a_calibration_of_other_sensors_is_rejected():
     other = nominal(BenchParts(), {'strip/root': 0.1, 'strip/middle': 0.1})
     with pytest.raises(SettingError) as error:
         ShapeTracker(arm, other)
-    assert str(error.value) == ('the calibration is of the sensors strip/root, strip/middle, and '
-                                'the robot has strip/root, strip/tip')
+    assert str(error.value) == (
+        'the calibration is of the sensors strip/root, strip/middle, and '
+        'the robot has strip/root, strip/tip'
+    )

@@ -29,8 +29,11 @@ class Clocks:
         """Make exchanges with the delays of a serial line and an occasionally busy host."""
         for _ in range(count):
             busy = self.random.expovariate(1 / 2e-3) if self.random.random() < 0.5 else 0.0
-            self.exchange(clock, 200e-6 + self.random.random() * 50e-6,
-                          300e-6 + self.random.random() * 50e-6 + busy)
+            self.exchange(
+                clock,
+                200e-6 + self.random.random() * 50e-6,
+                300e-6 + self.random.random() * 50e-6 + busy,
+            )
             self.now += period
 
 
@@ -42,8 +45,8 @@ def test_nothing_is_known_before_the_first_exchange():
 def test_one_exchange_with_equal_delays_gives_the_offset():
     clocks, clock = Clocks(offset=1000.0, start=1005.0), ClockMap()
     clocks.exchange(clock, 3e-4, 3e-4)
-    assert clock.offset == pytest.approx(1000.0, abs=1e-6)      # a tick of the board
-    assert clock.round_trip == pytest.approx(6e-4, abs=2e-6)    # a tick at each end
+    assert clock.offset == pytest.approx(1000.0, abs=1e-6)  # a tick of the board
+    assert clock.round_trip == pytest.approx(6e-4, abs=2e-6)  # a tick at each end
 
 
 def test_slow_exchanges_do_not_shift_the_clock():
@@ -77,16 +80,20 @@ def test_the_wrap_after_2_32_us_is_invisible():
 def test_stamps_out_of_order_are_not_a_wrap():
     clock = ClockMap()
     assert [clock.unwrap(ticks) for ticks in (WRAP - 10, 5, WRAP - 5, 20)] == [
-        WRAP - 10, WRAP + 5, WRAP - 5, WRAP + 20]
+        WRAP - 10,
+        WRAP + 5,
+        WRAP - 5,
+        WRAP + 20,
+    ]
 
 
 @pytest.mark.parametrize('jump', [-0.3, 0.05, 2.0])
 def test_a_clock_that_jumped_is_followed_after_three_exchanges(jump):
     clocks, clock = Clocks(offset=10.0, start=100.0), ClockMap()
     clocks.run(clock, 100)
-    clocks.offset += jump           # the board was delayed, or has caught up
+    clocks.offset += jump  # the board was delayed, or has caught up
     clocks.run(clock, 2)
-    assert clock.offset == pytest.approx(10.0, abs=1e-3)        # twice may still be chance
+    assert clock.offset == pytest.approx(10.0, abs=1e-3)  # twice may still be chance
     clocks.run(clock, 1)
     clocks.exchange(clock, 220e-6, 320e-6)
     ticks = clocks.ticks(clocks.now)
@@ -94,11 +101,14 @@ def test_a_clock_that_jumped_is_followed_after_three_exchanges(jump):
     assert clock.to_host(ticks) == pytest.approx(clocks.now, abs=2e-3)
 
 
-@pytest.mark.parametrize('exchange', [
-    (2.0, 100, 200, 1.0),       # arrived before it was sent
-    (1.0, 200, 100, 1.5),       # answered before it arrived
-    (1.0, 0, 900000, 1.5),      # longer on the board than the complete round trip
-])
+@pytest.mark.parametrize(
+    'exchange',
+    [
+        (2.0, 100, 200, 1.0),  # arrived before it was sent
+        (1.0, 200, 100, 1.5),  # answered before it arrived
+        (1.0, 0, 900000, 1.5),  # longer on the board than the complete round trip
+    ],
+)
 def test_an_impossible_exchange_is_ignored(exchange):
     clock = ClockMap()
     clock.add(*exchange)

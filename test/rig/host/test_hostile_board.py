@@ -35,16 +35,25 @@ FROM_BOARD = [kind for number, kind in FRAMES.items() if is_from_board(number)]
 
 def number(rng, kind):
     lower, upper = BOUNDS[kind]
-    return rng.choice((lower, upper, 0, 1, rng.randint(lower, upper),
-                       max(lower, min(upper, rng.randint(-300, 300)))))
+    return rng.choice(
+        (
+            lower,
+            upper,
+            0,
+            1,
+            rng.randint(lower, upper),
+            max(lower, min(upper, rng.randint(-300, 300))),
+        )
+    )
 
 
 def draw_message(rng, kind, **fixed):
     """Return a message with random values within the range of the wire."""
     values = {}
     for name, wire in kind.LAYOUT.fields.items():
-        values[name] = bytes(wire.count) if wire.kind == 'bytes' else \
-            number(rng, wire.kind) / wire.per_unit
+        values[name] = (
+            bytes(wire.count) if wire.kind == 'bytes' else number(rng, wire.kind) / wire.per_unit
+        )
         if wire.per_unit == 1 and wire.kind != 'bytes':
             values[name] = int(values[name])
     return kind(**{**values, **fixed})
@@ -58,8 +67,20 @@ class HostileBoard:
 
     def hello(self):
         """Return an answer to the last HELLO, of one of nine boots."""
-        return HelloAck(MAJOR, MINOR, SCHEMA_CRC, self.session._nonce, self.rng.randrange(9),
-                        bytes(12), 0, 2, 1, 2400, 3200, 1000)
+        return HelloAck(
+            MAJOR,
+            MINOR,
+            SCHEMA_CRC,
+            self.session._nonce,
+            self.rng.randrange(9),
+            bytes(12),
+            0,
+            2,
+            1,
+            2400,
+            3200,
+            1000,
+        )
 
     def bytes(self):
         """Return the next bytes: frames with random values, damaged frames, and noise."""
@@ -69,8 +90,10 @@ class HostileBoard:
             if kind is HelloAck and rng.random() < 0.5:
                 message, number_ = self.hello(), rng.choice((1, 2, 255))
             else:
-                message, number_ = draw_message(rng, kind), rng.choice(
-                    (self.session.number,) * 9 + (0, 7))
+                message, number_ = (
+                    draw_message(rng, kind),
+                    rng.choice((self.session.number,) * 9 + (0, 7)),
+                )
                 if kind is Telemetry and rng.random() < 0.8:
                     self.time = (self.time + rng.choice((1000, 2000, 2000, 10**6, 2**30))) % 2**32
                     message = message._replace(time=self.time)
@@ -78,7 +101,7 @@ class HostileBoard:
             data += encode(message, number_, self.sequence)
         if rng.random() < 0.2:
             at = rng.randrange(len(data))
-            data = data[:at] + rng.randbytes(rng.choice((1, 3, 5000))) + data[at + 1:]
+            data = data[:at] + rng.randbytes(rng.choice((1, 3, 5000))) + data[at + 1 :]
         return data
 
 
@@ -134,14 +157,17 @@ class _Link:
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('estimator', ['least_squares', 'kalman'])
 def test_random_telemetry_causes_no_nan_in_states_and_set_points(
-        monkeypatch, caplog, mutants, estimator):
+    monkeypatch, caplog, mutants, estimator
+):
     monkeypatch.setattr(bridge_module, 'RigLink', _Link)
     arm, states = frs.load('rig'), []
     calibration = calibration_of(BridgeSettings(), arm)
     bridge = RigBridge(arm, calibration, 'none', on_state=states.append)
     bridge.command(arm.joint_names, [1.0, 0.1])
-    session, shapes = bridge.link.session, ShapeTracker(
-        arm, calibration, EstimatorSettings(estimator=estimator))
+    session, shapes = (
+        bridge.link.session,
+        ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator)),
+    )
     board, twin = HostileBoard(session), Twin(arm, calibration, shapes.link)
     for _ in range(mutants // (20 if estimator == 'least_squares' else 200)):
         data, states[:] = board.bytes(), []

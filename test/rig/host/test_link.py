@@ -46,6 +46,7 @@ def connect(peer):
     def connect(settings=CALM, **options):
         links.append(RigLink(peer.name, settings, **options))
         return links[-1]
+
     yield connect
     for link in links:
         link.close()
@@ -69,14 +70,16 @@ def test_a_silent_port_is_a_one_line_error(peer):
         RigLink(peer.name, LinkSettings(hello_timeout=0.3))
     assert str(caught.value) == (
         f'{peer.name}: no board answers within 0.3 s. Look at the power of the board, the cable, '
-        'and the baud rate 921600.')
+        'and the baud rate 921600.'
+    )
     greetings = [frame.message for frame in peer.frames]
     assert len(greetings) >= 2 and len({hello.nonce for hello in greetings}) == 1
 
 
 def test_a_command_without_answer_is_sent_again_with_the_same_number(peer, connect):
-    link = connect(LinkSettings(telemetry_rate=0, ack_timeout=0.05, hello_timeout=PATIENCE,
-                                repetitions=100))
+    link = connect(
+        LinkSettings(telemetry_rate=0, ack_timeout=0.05, hello_timeout=PATIENCE, repetitions=100)
+    )
     peer.deaf = 3
     link.arm()
     arms = [frame for frame in peer.frames if isinstance(frame.message, Arm)]
@@ -86,8 +89,9 @@ def test_a_command_without_answer_is_sent_again_with_the_same_number(peer, conne
 
 
 def test_an_unanswered_command_fails_in_one_line(peer, connect):
-    link = connect(LinkSettings(telemetry_rate=0, ack_timeout=0.02, repetitions=2,
-                                hello_timeout=PATIENCE))
+    link = connect(
+        LinkSettings(telemetry_rate=0, ack_timeout=0.02, repetitions=2, hello_timeout=PATIENCE)
+    )
     peer.deaf = 1000
     with pytest.raises(RigError, match='^ARM has no answer after 3 attempts. Look at the'):
         link.arm()
@@ -102,7 +106,8 @@ def test_a_rejection_has_a_cause_and_a_remedy(peer, connect):
     assert str(caught.value) == (
         'ARM was refused in FAULT: a fault is latched. Clear it, then arm (WATCHDOG: see why the '
         'host stopped sending: its load, the cable, a refused set point; ADC_TIP: look for an '
-        'open or shorted divider, or take the sensor out of ADC_WATCH).')
+        'open or shorted divider, or take the sensor out of ADC_WATCH).'
+    )
     assert caught.value.ack.result == Result.LATCHED
 
 
@@ -119,8 +124,10 @@ def test_set_points_contain_the_commanded_values_and_are_counted(peer, connect):
     link.arm()
     assert link.drive(-0.25, 1600.0, validity=30) and link.alive()
     assert eventually(lambda: len(commands(peer, Setpoint)) == 2)
-    assert commands(peer, Setpoint) == [Setpoint(Mode.DRIVE, -0.25, 1600.0, 30),
-                                        Setpoint(Mode.ALIVE, 0.0, 0.0, 50)]
+    assert commands(peer, Setpoint) == [
+        Setpoint(Mode.DRIVE, -0.25, 1600.0, 30),
+        Setpoint(Mode.ALIVE, 0.0, 0.0, 50),
+    ]
     numbers = [f.sequence for f in peer.frames if isinstance(f.message, Setpoint)]
     assert numbers == [1, 2] and link.status().setpoints == 2
 
@@ -133,8 +140,9 @@ def test_a_set_point_of_nan_is_rejected_before_the_wire(peer, connect):
 
 
 def test_a_link_without_telemetry_is_stale_and_sends_no_set_point(peer, connect):
-    link = connect(LinkSettings(telemetry_rate=200, stale_after=0.1, ack_timeout=0.5,
-                                hello_timeout=PATIENCE))
+    link = connect(
+        LinkSettings(telemetry_rate=200, stale_after=0.1, ack_timeout=0.5, hello_timeout=PATIENCE)
+    )
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     peer.silent = True
     assert eventually(lambda: link.state == LinkState.STALE)
@@ -146,14 +154,17 @@ def test_a_link_without_telemetry_is_stale_and_sends_no_set_point(peer, connect)
 
 def test_a_board_whose_clock_runs_backwards_is_stale_until_it_boots(peer, connect):
     stamps = []
-    link = connect(LinkSettings(telemetry_rate=200, stale_after=0.2, ack_timeout=0.5,
-                                hello_timeout=PATIENCE),
-                   on_reading=lambda reading: stamps.append(reading.stamp))
+    link = connect(
+        LinkSettings(telemetry_rate=200, stale_after=0.2, ack_timeout=0.5, hello_timeout=PATIENCE),
+        on_reading=lambda reading: stamps.append(reading.stamp),
+    )
     assert link.wait_until(lambda: len(stamps) > 5, PATIENCE)
     peer.set_clock(peer.clock, rate=-1)
     assert eventually(lambda: link.state == LinkState.STALE)
-    assert link.condition == ('connected, but the clock of the board runs backwards: its '
-                              'telemetry is not used. Reset the board')
+    assert link.condition == (
+        'connected, but the clock of the board runs backwards: its '
+        'telemetry is not used. Reset the board'
+    )
     assert link.status().backward_stamps > 10 and not link.drive(0.5, 0.0)
     assert stamps == sorted(stamps)
     peer.set_clock(0)
@@ -196,6 +207,7 @@ def test_a_pending_command_ends_when_the_port_disappears(peer, connect):
             link.arm()
         except RigError as error:
             said.append(str(error))
+
     thread = threading.Thread(target=arm)
     thread.start()
     assert eventually(lambda: commands(peer, Arm))
@@ -205,8 +217,7 @@ def test_a_pending_command_ends_when_the_port_disappears(peer, connect):
 
 
 @pytest.mark.parametrize('same_session', [False, True])
-def test_a_reboot_is_detected_and_settings_are_sent_without_arming(peer, connect,
-                                                                      same_session):
+def test_a_reboot_is_detected_and_settings_are_sent_without_arming(peer, connect, same_session):
     link = connect()
     link.write_parameter(Parameter.STALL_TIME, 500)
     link.arm()
@@ -222,7 +233,7 @@ def test_a_reboot_is_detected_and_settings_are_sent_without_arming(peer, connect
 
 def test_a_link_that_lost_its_board_to_another_host_reports_it_and_stops(peer, connect):
     link = connect()
-    peer.session = peer.session % 255 + 1          # as after a HELLO of another host
+    peer.session = peer.session % 255 + 1  # as after a HELLO of another host
     assert eventually(lambda: link.state == LinkState.DISPLACED)
     hellos = sum(isinstance(frame.message, Hello) for frame in peer.frames)
     assert not link.drive(0.1, 0.0)
@@ -269,12 +280,13 @@ def test_events_are_acknowledged_each_time_and_reported_once(peer, connect):
 def test_an_exception_in_a_callback_does_not_end_the_link(peer, connect, caplog):
     def fail(reading):
         raise ValueError('of the caller')
+
     link = connect(on_reading=fail)
     assert eventually(lambda: 'a callback of the rig failed' in caplog.text)
     link.arm()
     seen = link.reading
     assert eventually(lambda: link.reading.arrived > seen.arrived + 0.05)
-    assert len(caplog.records) == 1         # and not one for each telemetry
+    assert len(caplog.records) == 1  # and not one for each telemetry
 
 
 def test_a_command_in_a_callback_is_rejected_immediately(peer, connect, caplog):
@@ -287,8 +299,12 @@ def test_homing_feeds_the_watchdog_until_its_end(peer, connect):
     link = connect()
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     link.start_homing(Joint.SLIDE)
-    timer = threading.Thread(target=lambda: eventually(
-        lambda: len(commands(peer, Setpoint)) > 2) and peer.event(1, EventKind.HOMED))
+    timer = threading.Thread(
+        target=lambda: (
+            eventually(lambda: len(commands(peer, Setpoint)) > 2)
+            and peer.event(1, EventKind.HOMED)
+        )
+    )
     timer.start()
     assert link.keep_alive_until(EventKind.HOMED, PATIENCE).kind == EventKind.HOMED
     timer.join()
@@ -368,24 +384,32 @@ def test_the_clock_of_the_board_is_tracked_across_its_wrap(tmp_path):
         peer.close()
 
 
-@pytest.mark.parametrize(('values', 'problem'), [
-    ({'telemetry_rate': 300}, 'telemetry_rate = 300 must divide 1000: of TELEMETRY [Hz]'),
-    ({'validity': 101}, 'validity = 101 must be <= 100: of a set point [ms]'),
-    ({'stale_after': 0.0}, 'stale_after = 0.0 must be > 0.0: without telemetry, after which it is '
-                           'stale [s]'),
-])
+@pytest.mark.parametrize(
+    ('values', 'problem'),
+    [
+        ({'telemetry_rate': 300}, 'telemetry_rate = 300 must divide 1000: of TELEMETRY [Hz]'),
+        ({'validity': 101}, 'validity = 101 must be <= 100: of a set point [ms]'),
+        (
+            {'stale_after': 0.0},
+            'stale_after = 0.0 must be > 0.0: without telemetry, after which it is stale [s]',
+        ),
+    ],
+)
 def test_the_host_rejects_settings_that_the_board_would_reject(values, problem):
     with pytest.raises(SettingError) as caught:
         LinkSettings(**values)
     assert str(caught.value) == problem
 
 
-@pytest.mark.parametrize(('make', 'problem'), [
-    (lambda: segment(0.0005, 0.0, 0.0), 'duration = 0.0005 s must be 0.001 to 60'),
-    (lambda: chunks([]), 'a profile has 1 to 256 segments; this one has 0'),
-    (lambda: chunks([segment(1.0, 0.0, 0.0)] * 257), 'this one has 257'),
-    (lambda: profile_crc([segment(1.0, 9.0, 0.0)]), 'Segment: duty = 9.0 must be'),
-])
+@pytest.mark.parametrize(
+    ('make', 'problem'),
+    [
+        (lambda: segment(0.0005, 0.0, 0.0), 'duration = 0.0005 s must be 0.001 to 60'),
+        (lambda: chunks([]), 'a profile has 1 to 256 segments; this one has 0'),
+        (lambda: chunks([segment(1.0, 0.0, 0.0)] * 257), 'this one has 257'),
+        (lambda: profile_crc([segment(1.0, 9.0, 0.0)]), 'Segment: duty = 9.0 must be'),
+    ],
+)
 def test_the_host_rejects_a_profile_that_the_board_would_reject(make, problem):
     with pytest.raises(UsageError, match=problem):
         make()

@@ -73,6 +73,7 @@ def opened():
     def open_port(*arguments, **options):
         ports.append(Port(*arguments, **options).start())
         return ports[-1]
+
     yield open_port
     for port in ports:
         port.close()
@@ -81,11 +82,12 @@ def opened():
 def test_bytes_pass_in_both_directions_and_are_counted(terminal, opened):
     sink = Sink()
     port = opened(terminal.name, sink)
-    data = bytes(range(256)) * 4        # a raw line changes no byte, including 0x03 and 0x11
+    data = bytes(range(256)) * 4  # a raw line changes no byte, including 0x03 and 0x11
     os.write(terminal.master, data)
     assert sink.wait_for(data)
-    assert port.write(b'\0\x11\x13\x03\xff') and os.read(terminal.master, 99) == \
-        b'\0\x11\x13\x03\xff'
+    assert (
+        port.write(b'\0\x11\x13\x03\xff') and os.read(terminal.master, 99) == b'\0\x11\x13\x03\xff'
+    )
     assert (port.counts.bytes_in, port.counts.bytes_out) == (1024, 5)
 
 
@@ -140,7 +142,8 @@ def test_the_link_of_a_killed_emulator_is_not_opened(terminal):
             Port(terminal.name, Sink())
         assert str(caught.value) == (
             f'{terminal.name}: the port behind this name, {os.readlink(terminal.name)}, is gone. '
-            'Plug the board in or start the emulator again.')
+            'Plug the board in or start the emulator again.'
+        )
         fcntl.flock(lock, fcntl.LOCK_EX)
         Port(terminal.name, Sink()).close()
 
@@ -174,10 +177,16 @@ def test_a_blocked_port_does_not_block_the_writer(terminal, opened):
 
 
 def test_a_port_in_use_is_a_one_line_error_that_names_the_program(terminal):
-    program = ('import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
-               'print("open", flush=True); sys.stdin.read()')
-    other = subprocess.Popen([sys.executable, '-c', program, terminal.name], text=True,
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    program = (
+        'import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
+        'print("open", flush=True); sys.stdin.read()'
+    )
+    other = subprocess.Popen(
+        [sys.executable, '-c', program, terminal.name],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert other.stdout.readline() == 'open\n'
     name = Path('/proc', str(other.pid), 'comm').read_text().strip()
     try:
@@ -186,15 +195,22 @@ def test_a_port_in_use_is_a_one_line_error_that_names_the_program(terminal):
     finally:
         other.communicate()
     # this process also has the terminal open, like an emulator; this is not a conflict
-    assert str(caught.value) == (f'{terminal.name}: another program has the port: '
-                                 f'{name} {other.pid}. End it first.')
+    assert str(caught.value) == (
+        f'{terminal.name}: another program has the port: {name} {other.pid}. End it first.'
+    )
 
 
 def test_the_port_of_a_killed_program_is_free_again(terminal):
-    program = ('import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
-               'print("open", flush=True); sys.stdin.read()')
-    other = subprocess.Popen([sys.executable, '-c', program, terminal.name], text=True,
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    program = (
+        'import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
+        'print("open", flush=True); sys.stdin.read()'
+    )
+    other = subprocess.Popen(
+        [sys.executable, '-c', program, terminal.name],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert other.stdout.readline() == 'open\n'
     other.kill()
     other.communicate()
@@ -203,41 +219,56 @@ def test_the_port_of_a_killed_program_is_free_again(terminal):
 
 def test_a_port_without_permission_is_a_one_line_error_with_the_group(terminal):
     # root can open everything, so a process of the user nobody makes the attempt
-    program = ('import os, sys\n'
-               'from flex_robot_sim.rig.errors import RigError\n'
-               'from flex_robot_sim.rig.host.serial_port import Port\n'
-               'device = sys.argv[1]\n'
-               'os.chmod(device, 0)\n'
-               'if os.geteuid() == 0:\n'
-               '    os.setgroups([]); os.setgid(65534); os.setuid(65534)\n'
-               'try:\n'
-               '    Port(device, print)\n'
-               'except RigError as error:\n'
-               '    print(error)\n')
+    program = (
+        'import os, sys\n'
+        'from flex_robot_sim.rig.errors import RigError\n'
+        'from flex_robot_sim.rig.host.serial_port import Port\n'
+        'device = sys.argv[1]\n'
+        'os.chmod(device, 0)\n'
+        'if os.geteuid() == 0:\n'
+        '    os.setgroups([]); os.setgid(65534); os.setuid(65534)\n'
+        'try:\n'
+        '    Port(device, print)\n'
+        'except RigError as error:\n'
+        '    print(error)\n'
+    )
     device = os.path.realpath(terminal.name)
-    group = subprocess.run(['stat', '-c', '%G', device], capture_output=True,
-                           text=True).stdout.strip()
-    answer = subprocess.run([sys.executable, '-c', program, device], capture_output=True,
-                            text=True)
+    group = subprocess.run(
+        ['stat', '-c', '%G', device], capture_output=True, text=True
+    ).stdout.strip()
+    answer = subprocess.run(
+        [sys.executable, '-c', program, device], capture_output=True, text=True
+    )
     assert answer.stdout == (
         f'{device}: no permission. `flexsim rig setup` says how to be let in.\n'
-        if group == 'root' else     # a group that users should not join
-        f'{device}: no permission. The port belongs to the group "{group}": run '
-        f'`sudo usermod -aG {group} $USER` and log in again.\n'), answer.stderr
+        if group == 'root'
+        # a group that users should not join
+        else f'{device}: no permission. The port belongs to the group "{group}": run '
+        f'`sudo usermod -aG {group} $USER` and log in again.\n'
+    ), answer.stderr
 
 
-@pytest.mark.parametrize(('name', 'problem'), [
-    ('{}/none', '{}/none: there is no such port. Plug the board in; `flexsim rig setup` lists the '
-                'ports of this machine.'),
-    ('{}/left', '{}/left: the port behind this name, /dev/pts/none, is gone. Plug the board in or '
-                'start the emulator again.'),
-    ('{}/file', '{}/file: this is no serial port.'),
-    ('{}', '{}: this is no serial port.'),
-    ('socket://nowhere', 'socket://nowhere: write it as socket://host:port.'),
-])
+@pytest.mark.parametrize(
+    ('name', 'problem'),
+    [
+        (
+            '{}/none',
+            '{}/none: there is no such port. Plug the board in; `flexsim rig setup` lists the '
+            'ports of this machine.',
+        ),
+        (
+            '{}/left',
+            '{}/left: the port behind this name, /dev/pts/none, is gone. Plug the board in or '
+            'start the emulator again.',
+        ),
+        ('{}/file', '{}/file: this is no serial port.'),
+        ('{}', '{}: this is no serial port.'),
+        ('socket://nowhere', 'socket://nowhere: write it as socket://host:port.'),
+    ],
+)
 def test_a_path_that_is_not_a_port_is_a_one_line_error(tmp_path, name, problem):
     (tmp_path / 'file').write_text('not a port')
-    (tmp_path / 'left').symlink_to('/dev/pts/none')     # left by a killed emulator
+    (tmp_path / 'left').symlink_to('/dev/pts/none')  # left by a killed emulator
     with pytest.raises(RigError) as caught:
         Port(name.format(tmp_path), Sink())
     assert str(caught.value) == problem.format(tmp_path)
@@ -247,8 +278,9 @@ def test_a_socket_works_like_a_port_and_is_found_again(opened):
     server = socket.create_server(('127.0.0.1', 0))
     server.settimeout(PATIENCE)
     sink, lost, back = Sink(), threading.Event(), threading.Event()
-    port = opened(f'socket://127.0.0.1:{server.getsockname()[1]}', sink, on_open=back.set,
-                  on_lost=lost.set)
+    port = opened(
+        f'socket://127.0.0.1:{server.getsockname()[1]}', sink, on_open=back.set, on_lost=lost.set
+    )
     first, _ = server.accept()
     first.sendall(b'from the server')
     assert sink.wait_for(b'from the server')
@@ -267,8 +299,12 @@ def test_a_socket_with_a_blocked_peer_counts_as_a_lost_port(opened):
     with socket.create_server(('127.0.0.1', 0)) as server:
         server.settimeout(PATIENCE)
         lost, back = threading.Event(), threading.Event()
-        port = opened(f'socket://127.0.0.1:{server.getsockname()[1]}', Sink(), on_open=back.set,
-                      on_lost=lost.set)
+        port = opened(
+            f'socket://127.0.0.1:{server.getsockname()[1]}',
+            Sink(),
+            on_open=back.set,
+            on_lost=lost.set,
+        )
         deaf, _ = server.accept()
         assert eventually(lambda: not port.write(b'x' * 65536))
         assert port.counts.stuck_writes == 1

@@ -89,10 +89,12 @@ def server(emulator):
 
 def driven(link, duty):
     """Send set points until the board applies them."""
+
     def applied():
         link.drive(duty, 0.0)
         time.sleep(0.01)
         return link.reading.message.duty == duty
+
     return eventually(applied)
 
 
@@ -106,7 +108,7 @@ def test_a_socket_works_like_a_serial_port(emulator, server):
         link.arm()
         assert driven(link, 0.3)
         assert link.status().gaps == 0 and link.status().frames.crc_errors == 0
-    assert board(emulator) == (State.DISARMED, False)       # it reports this at its end
+    assert board(emulator) == (State.DISARMED, False)  # it reports this at its end
 
 
 def test_after_a_server_restart_the_link_is_back_and_disarmed(emulator, server):
@@ -116,7 +118,7 @@ def test_after_a_server_restart_the_link_is_back_and_disarmed(emulator, server):
         assert driven(link, 0.3)
         server.stop()
         assert eventually(lambda: link.state == LinkState.NO_PORT)
-        assert eventually(lambda: not board(emulator)[1])   # its watchdog
+        assert eventually(lambda: not board(emulator)[1])  # its watchdog
         server.start()
         assert eventually(lambda: link.state == LinkState.READY)
         assert eventually(lambda: link.reading.message.state in (State.DISARMED, State.FAULT))
@@ -154,7 +156,7 @@ def test_a_displaced_host_does_not_reclaim_the_board_after_reconnecting(server):
         assert eventually(lambda: first.status().port.reconnects == 1)
         assert eventually(lambda: second.state == LinkState.READY)
         assert first.state == LinkState.DISPLACED
-        first.reconnect()               # a manual command can
+        first.reconnect()  # a manual command can
         assert eventually(lambda: second.state == LinkState.DISPLACED)
 
 

@@ -18,7 +18,7 @@ class Golden(NamedTuple):
     """A frame of the file."""
 
     name: str
-    fields: dict        # name: 'type:value'
+    fields: dict  # name: 'type:value'
     data: bytes
 
 
@@ -42,14 +42,25 @@ def message_of(golden):
         kind, value = golden.fields[name].split(':')
         if wire.record:
             data, size = bytes.fromhex(value), wire.record.LAYOUT.size
-            values.append(tuple(wire.record(int.from_bytes(data[at:at + 4], 'little'),
-                                            signed(data[at + 4:at + 6]) / 10000,
-                                            signed(data[at + 6:at + 10]) / 1000)
-                                for at in range(0, len(data), size)))
+            values.append(
+                tuple(
+                    wire.record(
+                        int.from_bytes(data[at : at + 4], 'little'),
+                        signed(data[at + 4 : at + 6]) / 10000,
+                        signed(data[at + 6 : at + 10]) / 1000,
+                    )
+                    for at in range(0, len(data), size)
+                )
+            )
         else:
             scale = wire.per_unit
-            values.append(bytes.fromhex(value) if kind == 'hex' else
-                          int(value) if scale == 1 else int(value) / scale)
+            values.append(
+                bytes.fromhex(value)
+                if kind == 'hex'
+                else int(value)
+                if scale == 1
+                else int(value) / scale
+            )
     return layout(*values)
 
 
@@ -62,7 +73,7 @@ def header_of(golden):
 
 
 def test_the_reference_crc_has_the_published_check_value():
-    assert slow_wire.crc32(b'123456789') == 0xCBF43926      # check value of CRC-32/ISO-HDLC
+    assert slow_wire.crc32(b'123456789') == 0xCBF43926  # check value of CRC-32/ISO-HDLC
     assert slow_wire.crc32(b'The quick brown fox jumps over the lazy dog') == 0x414FA339
 
 
@@ -74,7 +85,8 @@ def test_the_reference_stuffing_agrees_with_the_paper():
 
 def test_there_is_a_frame_of_every_kind():
     assert {golden.name for golden in FRAMES} == {
-        protocol.frame_name(layout) for layout in protocol.FRAMES.values()}
+        protocol.frame_name(layout) for layout in protocol.FRAMES.values()
+    }
 
 
 @every_frame
@@ -87,9 +99,10 @@ def test_the_schema_has_the_fields_and_types_of_the_file(golden):
     layout = protocol.FRAMES[header_of(golden)[0]]
     assert protocol.frame_name(layout) == golden.name
     fields = {**protocol.Header.LAYOUT.fields, **layout.LAYOUT.fields}
-    assert {name: 'hex' if wire.kind in ('bytes', 'records') else wire.kind
-            for name, wire in fields.items()} == {
-                name: typed.split(':')[0] for name, typed in golden.fields.items()}
+    assert {
+        name: 'hex' if wire.kind in ('bytes', 'records') else wire.kind
+        for name, wire in fields.items()
+    } == {name: typed.split(':')[0] for name, typed in golden.fields.items()}
 
 
 @every_frame
@@ -107,11 +120,11 @@ def test_decoding_gives_the_golden_values(golden):
 
 def test_the_crc_of_the_golden_profile_matches_its_segments():
     load = message_of(next(golden for golden in FRAMES if golden.name == 'PROFILE_LOAD'))
-    data = b''.join(protocol.Segment.LAYOUT.pack(s) for s in load.segments[:load.total])
+    data = b''.join(protocol.Segment.LAYOUT.pack(s) for s in load.segments[: load.total])
     assert zlib.crc32(data) == load.crc
 
 
 def test_telemetry_takes_45_bytes_so_that_1_kHz_is_half_of_the_line():
     data = next(golden.data for golden in FRAMES if golden.name == 'TELEMETRY')
     assert len(data) == 45
-    assert 45 * 10 * 1000 < 921600 / 2      # start bit, 8 data bits, stop bit
+    assert 45 * 10 * 1000 < 921600 / 2  # start bit, 8 data bits, stop bit

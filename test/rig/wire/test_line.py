@@ -4,7 +4,7 @@ import pytest
 
 from flex_robot_sim.rig.wire.line import SerialLine
 
-BYTE = 10 / 921600          # start bit, eight data bits, stop bit [s]
+BYTE = 10 / 921600  # start bit, eight data bits, stop bit [s]
 
 
 @pytest.mark.parametrize('step', [1e-4, 1e-3, 7e-3])
@@ -15,7 +15,7 @@ def test_bytes_take_their_time_and_keep_their_order(step):
     while len(came) < len(data):
         came += line.take(step)
         steps += 1
-        assert len(came) == min(int(steps * step / BYTE + 1e-9), len(data))     # rounding
+        assert len(came) == min(int(steps * step / BYTE + 1e-9), len(data))  # rounding
     assert came == data
 
 

@@ -20,19 +20,20 @@ from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, Arm, Setpoint, Telemet
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
 from flex_robot_sim.util.exceptions import UsageError
 
-TELEMETRY = Telemetry(12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED,
-                      0, Fault(0), 513, -0.417)
+TELEMETRY = Telemetry(
+    12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED, 0, Fault(0), 513, -0.417
+)
 
 
 def values(wire):
     """Return a strategy for the value of a field: every integer on the wire, scaled."""
     if wire.record:
-        return st.lists(messages(wire.record), min_size=wire.count,
-                        max_size=wire.count).map(tuple)
+        return st.lists(messages(wire.record), min_size=wire.count, max_size=wire.count).map(tuple)
     if wire.kind == 'bytes':
         return st.binary(min_size=wire.count, max_size=wire.count)
-    return st.integers(*wire.bounds).map(lambda count: count / wire.per_unit
-                                         if wire.per_unit != 1 else count)
+    return st.integers(*wire.bounds).map(
+        lambda count: count / wire.per_unit if wire.per_unit != 1 else count
+    )
 
 
 def messages(layout):
@@ -94,7 +95,7 @@ def test_a_damaged_frame_is_never_a_different_valid_frame(message, session, sequ
 @given(any_message, any_message, sessions, sequences, st.data())
 def test_half_a_frame_does_not_lose_another_frame(first, second, session, sequence, draw):
     data = encode(first, session, sequence)
-    half = data[:draw.draw(st.integers(0, len(data) - 2))]
+    half = data[: draw.draw(st.integers(0, len(data) - 2))]
     reader = reader_for(second)
     assert reader.feed(half + encode(second, session, sequence)) == [(session, sequence, second)]
     assert reader.counts.crc_errors <= 1
@@ -131,11 +132,16 @@ def test_an_endless_chunk_needs_no_memory_and_counts_once():
 def test_noise_of_one_byte_in_a_thousand_is_counted_and_rejected():
     noise, reader, sent, taken = random.Random(7), FrameReader(from_board=True), 30000, 0
     for tick in range(sent):
-        data = bytes(byte if noise.random() > 1e-3 else noise.randrange(256)
-                     for byte in encode(TELEMETRY._replace(time=tick), 1, tick % 65536))
+        data = bytes(
+            byte if noise.random() > 1e-3 else noise.randrange(256)
+            for byte in encode(TELEMETRY._replace(time=tick), 1, tick % 65536)
+        )
         for frame in reader.feed(data):
-            assert frame == (1, frame.message.time % 65536,
-                             TELEMETRY._replace(time=frame.message.time))
+            assert frame == (
+                1,
+                frame.message.time % 65536,
+                TELEMETRY._replace(time=frame.message.time),
+            )
             taken += 1
     # 43 bytes must be correct, plus one of the zeros at both ends: 4.2 % lost
     assert 0.95 * sent < taken < 0.965 * sent
@@ -160,17 +166,27 @@ def test_an_unknown_word_stays_a_number():
     assert (answer.result, answer.state, int(answer.faults)) == (77, 99, 1 << 15)
 
 
-@pytest.mark.parametrize(('message', 'problem'), [
-    (Setpoint(Mode.DRIVE, 3.5, 0.0, 50),
-     'Setpoint: duty = 3.5 must be -3.2768 to 3.2767: of the DC motor: -1 to 1 of the supply.'),
-    (Setpoint(Mode.DRIVE, 0.0, math.nan, 50),
-     'Setpoint: step_rate = nan must be -2147483.648 to 2147483.647 steps/s: of the stepper, '
-     'in pulses.'),
-    (Time('soon'), "Time: token = 'soon' must be 0 to 4294967295: comes back in TIME_REPLY."),
-    (protocol.ProfileLoad(0, 9, 0, (protocol.Segment(1000, 0.0, 0.0),) * 9),
-     'must be at most 8 records'),
-    (protocol.HelloAck(1, 0, 0, 0, 0, b'short', 0, 0, 0, 0, 0, 0), 'must be 12 bytes'),
-])
+@pytest.mark.parametrize(
+    ('message', 'problem'),
+    [
+        (
+            Setpoint(Mode.DRIVE, 3.5, 0.0, 50),
+            'Setpoint: duty = 3.5 must be -3.2768 to 3.2767: of the DC motor: -1 to 1 of the '
+            'supply.',
+        ),
+        (
+            Setpoint(Mode.DRIVE, 0.0, math.nan, 50),
+            'Setpoint: step_rate = nan must be -2147483.648 to 2147483.647 steps/s: of the '
+            'stepper, in pulses.',
+        ),
+        (Time('soon'), "Time: token = 'soon' must be 0 to 4294967295: comes back in TIME_REPLY."),
+        (
+            protocol.ProfileLoad(0, 9, 0, (protocol.Segment(1000, 0.0, 0.0),) * 9),
+            'must be at most 8 records',
+        ),
+        (protocol.HelloAck(1, 0, 0, 0, 0, b'short', 0, 0, 0, 0, 0, 0), 'must be 12 bytes'),
+    ],
+)
 def test_a_value_out_of_range_is_rejected_in_one_line(message, problem):
     with pytest.raises(UsageError) as caught:
         encode(message)
@@ -184,8 +200,12 @@ def test_every_fault_has_cause_and_remedy_and_every_parameter_a_default_in_range
 
 
 def test_only_ARM_arms_and_only_ESTOP_is_accepted_in_every_moving_state():
-    arming = {message for (message, _), row in ANSWERS.items() for answer in row.values()
-              if answer.state == State.ARMED}
+    arming = {
+        message
+        for (message, _), row in ANSWERS.items()
+        for answer in row.values()
+        if answer.state == State.ARMED
+    }
     assert arming == {Arm}
     assert all(row[State.FAULT].state in (None, State.DISARMED) for row in ANSWERS.values())
     for (message, _), row in ANSWERS.items():
@@ -195,9 +215,14 @@ def test_only_ARM_arms_and_only_ESTOP_is_accepted_in_every_moving_state():
 
 
 def test_the_schema_crc_depends_on_every_unit(monkeypatch):
-    monkeypatch.setattr(Telemetry.LAYOUT, 'fields', {
-        name: wire._replace(unit='A2') if name == 'current' else wire
-        for name, wire in Telemetry.LAYOUT.fields.items()})
+    monkeypatch.setattr(
+        Telemetry.LAYOUT,
+        'fields',
+        {
+            name: wire._replace(unit='A2') if name == 'current' else wire
+            for name, wire in Telemetry.LAYOUT.fields.items()
+        },
+    )
     assert slow_wire.crc32(protocol.schema_text().encode()) != protocol.SCHEMA_CRC
 
 
@@ -224,9 +249,15 @@ def test_hex_of_the_page_agrees_with_the_reference_encoder():
 
 
 def test_the_page_lists_every_fault_with_its_remedy():
-    rows = dict(re.findall(r'^\| \d+ \| `(\w+)` \|.*\| (.*) \|$',
-                           generate.PAGE.read_text(encoding='utf-8').partition('## Faults')[2]
-                           .partition('<!-- end -->')[0], re.M))
+    rows = dict(
+        re.findall(
+            r'^\| \d+ \| `(\w+)` \|.*\| (.*) \|$',
+            generate.PAGE.read_text(encoding='utf-8')
+            .partition('## Faults')[2]
+            .partition('<!-- end -->')[0],
+            re.M,
+        )
+    )
     assert rows == {fault.name: text.remedy for fault, text in FAULTS.items()}
     assert all(len(remedy.split()) > 3 for remedy in rows.values())
 
@@ -234,8 +265,10 @@ def test_the_page_lists_every_fault_with_its_remedy():
 def test_page_and_host_have_the_same_timeouts():
     page, link = ' '.join(generate.PAGE.read_text(encoding='utf-8').split()), LinkSettings()
     words = {5: 'five'}
-    assert f'waits for its ACK ({link.ack_timeout * 1000:g} ms), and sends the same bytes again ' \
+    assert (
+        f'waits for its ACK ({link.ack_timeout * 1000:g} ms), and sends the same bytes again '
         f'if none comes ({words[link.repetitions]} times)' in page
+    )
     watchdog, rate = (CONSTANTS[name][0] for name in ('WATCHDOG_MS', 'CONTROL_RATE_HZ'))
     assert f'WATCHDOG_MS less one control step, {watchdog - 1000 // rate} ms,' in page
     assert f'the wrap after {2**32 / 60e6:.1f} minutes' in page
@@ -244,14 +277,29 @@ def test_page_and_host_have_the_same_timeouts():
 
 def test_the_header_compiles_and_its_structs_have_the_lengths_of_the_wire(tmp_path):
     source = tmp_path / 'lengths.c'
-    source.write_text('#include "protocol_layout.h"\n'
-                      '#define CHECK(name, id, fields, wire) '
-                      '_Static_assert(wire == fields + 11 && FRAME_##name == id, #name);\n'
-                      'FRAMES(CHECK)\n')
+    source.write_text(
+        '#include "protocol_layout.h"\n'
+        '#define CHECK(name, id, fields, wire) '
+        '_Static_assert(wire == fields + 11 && FRAME_##name == id, #name);\n'
+        'FRAMES(CHECK)\n'
+    )
     try:
-        answer = subprocess.run(['gcc', '-std=c11', '-Wall', '-Wextra', '-Werror', '-pedantic',
-                                 '-fsyntax-only', '-I', str(generate.HEADER.parent), str(source)],
-                                capture_output=True, text=True)
+        answer = subprocess.run(
+            [
+                'gcc',
+                '-std=c11',
+                '-Wall',
+                '-Wextra',
+                '-Werror',
+                '-pedantic',
+                '-fsyntax-only',
+                '-I',
+                str(generate.HEADER.parent),
+                str(source),
+            ],
+            capture_output=True,
+            text=True,
+        )
     except FileNotFoundError:
         pytest.skip('needs gcc')
     assert answer.returncode == 0, answer.stderr
