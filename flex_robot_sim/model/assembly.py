@@ -91,7 +91,7 @@ class _Assembly:
         self.description, self.coupling, self.gravity = description, coupling, gravity
         self.moments_beyond, self.moved = moments_beyond(description)
         self.joints = [joint for joint in description.joints if joint.moves]
-        self.row = {
+        self.row: dict[str, list] = {
             name: []
             for name in (
                 'parent',
@@ -229,10 +229,11 @@ class _Assembly:
             **self._beam_rows(beams, n, width),
             **self._station_rows(beams, n, width),
             **self._joint_rows(joints, motors),
-            inertia_scale=None,
-            damping=None,
-            shared=None,
-            shared_T=None,
+            # computed from the others below
+            inertia_scale=np.zeros(0),
+            damping=np.zeros((0, n, n)),
+            shared=np.zeros((0, 0)),
+            shared_T=np.zeros((0, 0)),
             base_acceleration=np.concatenate([np.zeros(3), -self.gravity]),
         )
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])

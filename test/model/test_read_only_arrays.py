@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
+from flex_robot_sim.model import assembly, damping
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.util.read_only import make_read_only, read_only
 
@@ -106,3 +107,18 @@ def test_arrays_are_found_in_all_that_a_value_contains():
     arrays = [np.zeros(2) for _ in range(3)]
     make_read_only({'a': arrays[0], 'b': (arrays[1], [arrays[2], 'text', None, 1.0])})
     assert not any(array.flags.writeable for array in arrays)
+
+
+def test_every_field_is_an_array_of_its_dimensions_while_an_arm_is_assembled(monkeypatch):
+    tables = []
+
+    def elastic_inertia(arrays):
+        tables.append(arrays)
+        return damping.elastic_inertia(arrays)
+
+    monkeypatch.setattr(assembly, 'elastic_inertia', elastic_inertia)
+    arm = assembly.build_arm(frs.read_description('two_link'))
+    (partial,) = tables
+    for name, array in partial._asdict().items():
+        assert isinstance(array, np.ndarray), name
+        assert array.ndim == getattr(arm.arrays, name).ndim, name
