@@ -151,7 +151,7 @@ class Bench:
             self.simulation.step()
         self._steps = drive.steps
 
-    def align_stepper(self, steps: int) -> None:
+    def align_stepper(self, steps: float) -> None:
         """Align the stepper field with the rotor, at `steps` microsteps since power-up."""
         self._steps = steps
         self._zero_angle = (

@@ -38,7 +38,7 @@ class BoardSensors:
         self.current = 0.0
         self.switches = 0  # and stop button; bits as in Input
         self.newly_closed = 0  # switches that were open in the previous step
-        self.jumped_joints: list[int] = []  # with an encoder jump in this step
+        self.jumped_joints: list[Joint] = []  # with an encoder jump in this step
         self._raw: list[int | None] = [None, None]  # hardware counts of the previous step
         self._at_rail: list[int | None] = [None, None]  # since when                    [us]
         self._overcurrent_since: int | None = None  # current, since when               [us]
@@ -56,7 +56,7 @@ class BoardSensors:
             moved = 0 if before is None else sign * signed(raw - before)
             self.counts[joint] = signed(self.counts[joint] + moved)
             if abs(moved) > self._parameters[Parameter.ENCODER_JUMP]:
-                self.jumped_joints.append(joint)
+                self.jumped_joints.append(Joint(joint))
         self.adc, self.current = pins.adc, pins.current
         fitted = self._parameters[Parameter.SWITCHES_FITTED]
         closed = sum(

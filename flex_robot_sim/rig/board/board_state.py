@@ -225,6 +225,7 @@ class BoardState:
 
     def _continue_homing(self):
         joint = self._homing
+        assert joint is not None
         is_closed = bool(self.sensors.switches & LOWER[joint])
         if self.now - self._homing_start > self.parameters[Parameter.HOME_TIMEOUT] * 1000:
             self.latch(Fault.HOMING)
@@ -239,7 +240,9 @@ class BoardState:
             self._closed_since = None
         elif self._closed_since is None:
             self._closed_since = self.now
-        self._is_leaving = is_closed and self.now - self._closed_since >= DEBOUNCE_TIME
+        self._is_leaving = (
+            self._closed_since is not None and self.now - self._closed_since >= DEBOUNCE_TIME
+        )
         sign = 1 if self._is_leaving else -1 + is_closed
         if joint == SLIDE:
             return MotionCommand(sign * self.parameters[Parameter.HOME_DUTY] / DUTY_ONE, 0.0)

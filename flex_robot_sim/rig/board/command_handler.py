@@ -23,7 +23,8 @@ class Commands:
         self.setpoint_sequence = None  # of the last accepted set point
         self._nonce = None
         self._read_only = False
-        self._last = None  # (id, sequence, result, value) of the last command
+        # id, sequence number, result and value of the last command
+        self._last: tuple[int, int, wire.Result, int] | None = None
         self._handlers = {
             wire.Arm: self._arm,
             wire.Disarm: self._disarm,
@@ -182,13 +183,13 @@ class Commands:
         fitted = self._board.parameters[Parameter.SWITCHES_FITTED]
         if message.joint not in tuple(wire.Joint) or not LOWER[message.joint] & fitted:
             return wire.Result.OUT_OF_RANGE, 0
-        self._board.home(int(message.joint))
+        self._board.home(wire.Joint(message.joint))
         return wire.Result.ACCEPTED, 0
 
     def _zero(self, message):
         if message.joint not in tuple(wire.Joint):
             return wire.Result.OUT_OF_RANGE, 0
-        self._board.set_origin(int(message.joint), message.counts)
+        self._board.set_origin(wire.Joint(message.joint), message.counts)
         self._board.report_event(wire.EventKind.HOMED, int(message.joint))
         return wire.Result.ACCEPTED, 0
 
@@ -206,7 +207,8 @@ class Commands:
             board.parameters[message.parameter] = message.value
             board.profile.clear()
             if message.parameter in REVERSED and message.value != before:
-                board.lose_homing(REVERSED.index(message.parameter))  # counts run the other way
+                # counts run the other way
+                board.lose_homing(wire.Joint(REVERSED.index(message.parameter)))
         return wire.Result.ACCEPTED, board.parameters[message.parameter]
 
     def _load(self, message):

@@ -9,7 +9,7 @@ from flex_robot_sim.rig.bench.bench import Drive, Pins
 from flex_robot_sim.rig.board.board_state import STEP_TIME, BoardState
 from flex_robot_sim.rig.board.command_handler import Commands
 from flex_robot_sim.rig.wire.frames import FrameReader
-from flex_robot_sim.rig.wire.protocol import EventKind, Health, HelloAck, State, Telemetry
+from flex_robot_sim.rig.wire.protocol import EventKind, Health, HelloAck, Input, State, Telemetry
 from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE
 
@@ -76,15 +76,18 @@ class EmulatedBoard(BoardState):
 
     def _telemetry(self):
         senses = self.sensors
+        (slide_counts, turn_counts), (adc_root, adc_tip) = senses.counts, senses.adc
         return Telemetry(
             self.now % WRAP,
-            *senses.counts,
-            *senses.adc,
+            slide_counts,
+            turn_counts,
+            adc_root,
+            adc_tip,
             self._duty,
             self._steps_at_start,
             self._ramp.rate,
             self.state,
-            self.inputs,
+            Input(self.inputs),
             self.faults,
             self.commands.setpoint_sequence or 0,
             min(max(senses.current, -32.7), 32.7),

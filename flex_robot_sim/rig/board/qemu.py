@@ -194,13 +194,13 @@ class QemuMachine:
 
     def stop(self) -> None:
         """End QEMU; a pending `read_sent` returns."""
-        self._process.stdin.close()
+        self._stdin.close()
         self._process.wait()
 
     def close(self) -> None:
         """End QEMU and release all resources."""
         self.stop()
-        for end in (self._process.stderr, self._qtest, self._requests, self._answers):
+        for end in (self._stderr, self._qtest, self._requests, self._answers):
             end.close()
 
     def __enter__(self):
@@ -254,6 +254,8 @@ class QemuMachine:
         )
         for end in (*child_ends, *numbers):
             os.close(end)
+        assert self._process.stdin is not None and self._process.stderr is not None
+        self._stdin, self._stderr = self._process.stdin, self._process.stderr
 
     def _packed_world(self, clock, received=0, faults=0, cause=0):
         world = self._world
@@ -335,7 +337,7 @@ class QemuMachine:
             if not isinstance(error, TimeoutError):
                 # QEMU has ended: end the supervisor, too, so that its output is complete
                 with contextlib.suppress(OSError):
-                    self._process.stdin.close()
-                error_output = self._process.stderr.read().decode(errors='replace').strip()
+                    self._stdin.close()
+                error_output = self._stderr.read().decode(errors='replace').strip()
             reason = error_output.splitlines()[0] if error_output else 'it does not answer'
             raise RigError(f'QEMU has failed: {reason}') from error

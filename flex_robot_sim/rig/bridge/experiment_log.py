@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,6 +124,7 @@ class ExperimentLog:
     def _record(self, readings):
         if self.failure:
             return
+        assert self._recording is not None
         self._recording.write(readings)
         if self._recording.failure:
             self.failure = f'log file {self._recording.failure}'
@@ -210,16 +211,15 @@ def _reading(path, number, row):
         values = dict(zip(FIELDS, words))
         if len(words) != len(FIELDS):
             raise ValueError
-        message = Telemetry(
-            **{
-                name: _KINDS[name](int(word))
-                if name in _KINDS
-                else float(word)
-                if is_number(name)
-                else int(word)
-                for name, word in values.items()
-            }
-        )
+        fields: dict[str, Any] = {
+            name: _KINDS[name](int(word))
+            if name in _KINDS
+            else float(word)
+            if is_number(name)
+            else int(word)
+            for name, word in values.items()
+        }
+        message = Telemetry(**fields)
         encode(message, NO_SESSION, 0)  # rejects values that no board can send
         if not (math.isfinite(float(stamp)) and math.isfinite(float(arrived))):
             raise ValueError

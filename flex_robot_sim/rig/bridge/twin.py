@@ -115,7 +115,8 @@ class Twin:
         the residual takes longer to compute than the step.
         """
         if self._offered_bench is not None:
-            self._switch_arm()
+            new, self._offered_bench = self._offered_bench, None
+            self._switch_arm(new)
         message = state.reading.message
         is_on, was_on = message.state in MOVING, self._drive.bridge
         if state.is_first or is_on and not was_on or not shape.is_known:
@@ -155,11 +156,10 @@ class Twin:
         """Force of the DC motor [N] and torque of the stepper [N m] on the twin, (2,)."""
         return self._bench.simulation.applied_effort
 
-    def _switch_arm(self):
-        """Switch to the offered parameters."""
-        old, new, self._offered_bench = self._bench, self._offered_bench, None
+    def _switch_arm(self, new):
+        """Switch to the parameters of another Bench."""
         to_new = state_map(self._arm, new.arm)
-        new.copy_state(old, to_new @ self.q, to_new @ self.v)
+        new.copy_state(self._bench, to_new @ self.q, to_new @ self.v)
         self._bench, self._arm = new, new.arm
         self._curvature = flex_sensors(new.arm).matrix
         self._to_twin = state_map(self._estimator_arm, new.arm)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from typing import overload
 
 WORDS = {
     'back': 'to the step before; nothing is lost',
@@ -33,6 +34,12 @@ class Dialogue:
         """Wait for Enter."""
         while self.answer(question):
             self.say('  Enter, or a word: ' + ', '.join(WORDS))
+
+    @overload
+    def number(self, question: str, units: Mapping[str, float], default: float) -> float: ...
+
+    @overload
+    def number(self, question: str, units: Mapping[str, float]) -> float | None: ...
 
     def number(
         self, question: str, units: Mapping[str, float], default: float | None = None

@@ -161,7 +161,7 @@ def values_out_of_range_are_refused_with_their_place(host: Host) -> None:
     crc = profile_crc(rows)
     for message, place in (
         (wire.Zero(9, 0), 0),  # type: ignore[arg-type]
-        (wire.Stream(7), 0),  # type: ignore[arg-type]
+        (wire.Stream(7), 0),
         (wire.ProfileLoad(3, 2, crc, rows), 0),
         (wire.ProfileLoad(0, 257, crc, rows), 1),
         (wire.ProfileLoad(0, 1, crc, (wire.Segment(999, 0.0, 0.0),)), 3),

@@ -87,7 +87,7 @@ class ShapeTracker:
         for tracker, curvature in zip(self._trackers, self._curvature):
             tracker.take(curvature, state.duration)
         if self._filter is not None:
-            self._follow(state)
+            self._follow(state, self._filter)
 
     @property
     def link_state(self) -> BentLinkState:
@@ -143,7 +143,7 @@ class ShapeTracker:
             )
         return self._maps[key]
 
-    def _follow(self, state):
+    def _follow(self, state, shape_filter):
         message, position = state.reading.message, np.array(state.position)
         turn = message.step_position / self._calibration.steps_per_radian
         is_on, rate = message.state in MOVING, [0.0, 0.0]
@@ -152,11 +152,11 @@ class ShapeTracker:
         else:
             self._field_offset = position[TURN] - turn  # the field will align here
         target = [0.0, turn + self._field_offset]
-        self._filter.predict(state.duration, [state.effort[SLIDE], 0.0], target, rate)
-        self._filter.correct(position, self._curvature)
+        shape_filter.predict(state.duration, [state.effort[SLIDE], 0.0], target, rate)
+        shape_filter.correct(position, self._curvature)
         used = len(position) + np.isfinite(self._curvature).sum()
         self.normalized_innovation += 0.01 * (
-            self._filter.normalized_innovation / used - self.normalized_innovation
+            shape_filter.normalized_innovation / used - self.normalized_innovation
         )
 
 

@@ -100,6 +100,7 @@ class ClockMap:
         return self._host(self.unwrap(ticks) * 1e-6)
 
     def _host(self, seconds):
+        assert self._best is not None
         board, host = self._best
         return host + (seconds - board) * (1.0 + self.drift)
 

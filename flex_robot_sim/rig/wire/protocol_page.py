@@ -7,6 +7,7 @@ from functools import partial
 
 from flex_robot_sim.rig.wire import protocol, vocabulary
 from flex_robot_sim.rig.wire.behaviour import ANSWERS, READ_ONLY_REFUSES, STATES
+from flex_robot_sim.rig.wire.binary_layout import layout_of
 from flex_robot_sim.rig.wire.board_parameters import PARAMETERS
 from flex_robot_sim.rig.wire.cobs import unstuff
 from flex_robot_sim.rig.wire.frames import MIN_BODY_SIZE, encode, wire_length
@@ -53,13 +54,14 @@ def _rows(head, rows):
 def _example(message, session, sequence):
     data = encode(message, session, sequence)
     body = unstuff(data[1:-1])
+    assert body is not None
     header = protocol.Header(message.ID, session, sequence)
     rows, at = [], 0
     for part in (header, message):
-        for (name, wire), value in zip(part.LAYOUT.fields.items(), part):
+        for (name, wire), value in zip(layout_of(type(part)).fields.items(), part):
             piece, at = body[at : at + wire.size], at + wire.size
             rows.append((f'`{piece.hex(" ")}`', f'`{name}`', _shown(name, value, wire)))
-    assert at == len(body) - MIN_BODY_SIZE + header.LAYOUT.size
+    assert at == len(body) - MIN_BODY_SIZE + layout_of(protocol.Header).size
     rows.append((f'`{body[at:].hex(" ")}`', 'CRC-32', f'0x{body[: at - 1 : -1].hex()}'))
     return f'```\n{data.hex(" ")}\n```\n\n' + _rows(('bytes', 'field', 'value'), rows)
 
