@@ -192,7 +192,9 @@ def _settle(model, loads, qd, q, unknown, servo, force):
     )
 
 
-def _scaled_loads(model, loads, qd, load_share):
+def _scaled_loads(
+    model: ArmModel, loads: LoadArrays, qd: np.ndarray, load_share: float
+) -> tuple[ArmModel, LoadArrays, np.ndarray]:
     if load_share == 1.0:  # the usual case: the pool has workspaces for this model
         return model, loads, qd
     arrays = model.arrays._replace(base_acceleration=load_share * model.arrays.base_acceleration)

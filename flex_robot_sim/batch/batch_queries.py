@@ -221,9 +221,11 @@ def _carried_frame(arm, joint):
 def _section_rows(arms, link, x):
     """Station arrays (count or 1, 1, ...) of a section, by name."""
     rows = {arm: section_row(arm, link, x)[1] for arm in dict.fromkeys(arms)}
-    return {
-        name: _by_arm(arms, lambda arm, name=name: [rows[arm][name]]) for name in rows[arms[0]]
-    }
+
+    def field(name):
+        return _by_arm(arms, lambda arm: [rows[arm][name]])
+
+    return {name: field(name) for name in rows[arms[0]]}
 
 
 def _products(matrices, vectors):

@@ -90,7 +90,7 @@ class Members:
             -1, self.arms[0].size
         )
 
-    def clear_step_history(self, rows: np.ndarray | int) -> None:
+    def clear_step_history(self, rows: np.ndarray | np.integer | int) -> None:
         """Clear the results of previous steps of members."""
         for name in STEP_HISTORY_FIELDS:
             getattr(self.works, name)[rows] = 0.0

@@ -335,7 +335,9 @@ class _SampledPose:
         self._measured = np.arange(drives.size) if feedback == 'link' else drives
         self._sampling = sampling
         self._step = (
-            zero_order_hold(self._A, self._B, sampling.period) if sampling.period else None
+            zero_order_hold(self._A, self._B, sampling.period)
+            if sampling.period
+            else (self._A, self._B)
         )
         self.light = 1.0 / np.diag(inverse)[drives]
 

@@ -1,6 +1,6 @@
 """One flexible link: its beam and the discretisation of its bending."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from flex_robot_sim.description.links import ElasticBeam, FlexSensor, Link
 from flex_robot_sim.description.plausibility import is_implausible, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
-from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF, rectangle, rod, tube
+from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF, Outline, rectangle, rod, tube
 
 MASS_TOLERANCE = 0.01  # mass in <inertial> compared with density and section  [-]
 BEAM_INERTIA_TOLERANCE = 0.01  # <inertial> compared with a uniform beam                    [-]
@@ -18,7 +18,7 @@ MIN_POLAR_MOMENT_RATIO = 1e-10  # moment about the beam over that of a thin rod;
 MAX_ELASTIC_COORDINATES = 5000  # of one link
 MAX_SEGMENT_COORDINATES = 500  # a step solves for these together
 
-_SHAPES = {'rectangle': rectangle, 'tube': tube, 'rod': rod}
+_SHAPES: dict[str, Callable[..., Outline]] = {'rectangle': rectangle, 'tube': tube, 'rod': rod}
 _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
 
 
@@ -211,7 +211,9 @@ def _read_discretisation(document, element, children, link, stiffness):
         )
     tag, chosen = ('modes', modes) if elements is None else ('elements', elements)
     if chosen is None:
-        values = {name: row.default for name, row in FLEXIBILITY['modes'].attributes.items()}
+        values: dict[str, Any] = {
+            name: row.default for name, row in FLEXIBILITY['modes'].attributes.items()
+        }
     else:
         read_children(document, chosen, ())
         values = read_attributes(document, chosen, FLEXIBILITY[tag])

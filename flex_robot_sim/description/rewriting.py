@@ -80,12 +80,14 @@ def _with_element(text, place):
     word, name = place[depth - 1]
     attribute = f' name="{html.escape(name)}"' if name else ''
     line = text.rfind('\n', 0, parent.start) + 1
-    indent = re.match(r'[ \t]*', text[line:])[0] + '  '
+    indentation = re.match(r'[ \t]*', text[line:])
+    tag_name = re.match(r'<([^\s/>]+)', text[parent.start :])
+    assert indentation is not None and tag_name is not None
+    indent = indentation[0] + '  '
     element = f'<{word}{attribute}/>'
     if parent.is_empty:
-        tag_name = re.match(r'<([^\s/>]+)', text[parent.start :])[1]
         return (
-            f'{text[: parent.end - 2].rstrip()}>\n{indent}{element}\n{indent[:-2]}</{tag_name}>'
+            f'{text[: parent.end - 2].rstrip()}>\n{indent}{element}\n{indent[:-2]}</{tag_name[1]}>'
             f'{text[parent.end :]}'
         )
     before = text[: parent.close].rstrip(' \t')
@@ -99,7 +101,7 @@ def _find(text, place):
 
 
 def _tags(text):
-    open_tags = []
+    open_tags: list[tuple[tuple[Step, ...], int, int]] = []
     tags = []
     for token in _TOKEN.finditer(text):
         if token['tag'] is None:

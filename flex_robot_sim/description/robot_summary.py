@@ -128,7 +128,7 @@ def _count(items, noun):
 
 def _tree(summary):
     """Lines of the tree of links, each with its parent joint."""
-    children = {link['name']: [] for link in summary['links']}
+    children: dict[str, list[dict]] = {link['name']: [] for link in summary['links']}
     links = {link['name']: link for link in summary['links']}
     for joint in summary['joints']:
         children[joint['parent']].append(joint)

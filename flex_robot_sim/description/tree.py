@@ -30,7 +30,7 @@ def order(
 
 
 def _parent_of_each_link(document, links, joints):
-    parents = {}
+    parents: dict[str, Joint] = {}
     for joint in joints.values():
         if joint.mimics is not None and joint.mimics not in joints:
             raise unknown_name(

@@ -1,6 +1,7 @@
 """Reading of links and joints from the elements of URDF."""
 
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +43,7 @@ def read_robot(
 
 
 def _by_name(document, elements, read):
-    items = {}
+    items: dict[str, Any] = {}
     for element in elements:
         item = read(document, element)
         if item.name in items:

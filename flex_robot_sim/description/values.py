@@ -111,7 +111,7 @@ def unknown_name(
     )
 
 
-def violated_bound(value: float, attribute: Attribute) -> str | None:
+def violated_bound(value: float | np.integer, attribute: Attribute) -> str | None:
     """Return the bound that a number violates, as text; None if it is within all."""
     if attribute.above is not None and not value > attribute.above:
         return f'> {attribute.above:g}'

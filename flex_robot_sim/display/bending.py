@@ -98,8 +98,8 @@ class BendingShape:
         self._node_body, self._body = np.array(nodes.body, int), np.array(middles.body, int)
         self._node_x, self._node_e = np.array(nodes.x), nodes.coordinates()
         self._shape = nodes.maps(lambda beam, x: beam.shape(x), 3)
-        self._H = nodes.shortenings() if self._shortens else None
-        self._setback = nodes.setbacks() if self._shortens else None
+        if self._shortens:
+            self._H, self._setback = nodes.shortenings(), nodes.setbacks()
         self._e = middles.coordinates()
         self._root, self._axes = (
             np.arange(len(arm.arrays.parent)),

@@ -8,6 +8,7 @@ zero actions is a PD controller; the agent learns to improve on it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,13 +49,13 @@ class EpisodeSettings(Settings):
     )
 
 
-def settings_of(named: Mapping[str, object]) -> EpisodeSettings:
+def settings_of(named: Mapping[str, Any]) -> EpisodeSettings:
     """Return the settings of keyword arguments; UsageError for an unknown name."""
     known = [item.name for item in fields(EpisodeSettings)]
     for name in named:
         if name not in known:
             raise UsageError(f'no setting "{name}" of an environment. {near(name, known)}')
-    return EpisodeSettings(**named)  # type: ignore[arg-type]
+    return EpisodeSettings(**named)
 
 
 class Episodes:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.drive_conditions import Gains
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
@@ -160,7 +161,7 @@ def _grid(arm, position, gains):
     )
 
 
-def _refuse_if_worse(arm, kind, axes, table, gains, feedback):
+def _refuse_if_worse(arm, kind, axes, table, gains: Gains, feedback):
     """Raise SettingError if the loop is unstable at the poses of the table or between them."""
     name = arm.description.name
     for corner, design in table.items():

@@ -41,7 +41,8 @@ class GainTable(Serializable):
         self._set_views()
 
     def _set_views(self):
-        self.values, start = {}, 0
+        self.values: dict[str, np.ndarray] = {}
+        start = 0
         for name, shape in self._shapes.items():
             end = start + int(np.prod(shape))
             self.values[name], start = self._now[start:end].reshape(shape), end

@@ -337,7 +337,8 @@ class _Search:
 
     def solve(self, like=()):
         """Channels, rates with them, least ratio, loss, complaint, and search variables."""
-        numbers, wanted = [], []
+        numbers: list[np.ndarray] = []
+        wanted: list[int] = []
         for i, k in enumerate(self.damped):
             wanted.append(k)
             best, near = None, self.near[k].size
@@ -349,6 +350,7 @@ class _Search:
                 best = candidate if best is None or candidate[0] < best[0] else best
                 if best[0] < 0.02:
                     break
+            assert best is not None  # STARTS has starts of every kind
             numbers = best[1]
         channels, undamped = self.channels(numbers, wanted), self._undamped_rates(wanted)
         # refine all channels together

@@ -262,7 +262,7 @@ def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
         guess.copy(),
         np.full_like(guess, np.nan),
     )
-    iteration_matrix, correction, previous_change = None, None, inf
+    iteration_matrix, correction, previous_change = None, np.zeros_like(guess), inf
     for count in range(1, integrators.MAX_ITERATIONS + 1):
         rate = qd + 0.5 * h * qdd
         middle_q = q + 0.5 * h * rate

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.formulations.dual_groups import g1, g2, rotation
 from flex_robot_sim.formulations.dual_lines import (
@@ -76,7 +77,7 @@ class Projections:
                 )
         self.upstream_speeds = self._upstream_speeds()
 
-    def rigid_points(self, links: Sequence[int], places: np.ndarray) -> Points:
+    def rigid_points(self, links: Sequence[int], places: ArrayLike) -> Points:
         """Return Points (g,) fixed to links, at `places` (g, 3) [m] in the frames of the links."""
         g, n = len(links), self.size
         return Points(
@@ -97,7 +98,8 @@ class Projections:
 
     def _upstream_speeds(self):
         """Mask (n, n), 1 where the speed (row) moves the link to which a column is fixed."""
-        arrays, upstream, out = self.arrays, [], np.zeros((self.size, self.size))
+        arrays, out = self.arrays, np.zeros((self.size, self.size))
+        upstream: list[np.ndarray] = []
         for i, (parent, j) in enumerate(zip(arrays.parent, arrays.joint)):
             chain = np.zeros(self.size) if parent < 0 else upstream[parent].copy()
             if arrays.station[i] >= 0:

@@ -177,10 +177,11 @@ class DualScrew:
 
     def _elements(self):
         """Points, masses (g,) and D (g, 12, 12) of the rigid parts of bodies, and of sections."""
-        points, masses, D = [], [], []
+        points, D = [], []
+        masses: list[np.ndarray] = []
         for i, (mass, centre, inertia) in _rigid_parts(self.arm):
             points.append(self.projections.rigid_points([i], [centre]))
-            masses.append([mass])
+            masses.append(np.array([mass]))
             D.append([inertia_matrix(mass, inertia)])  # (102)
         for i, beam in self.arm.beams.items():
             points.append(self.projections.beam_points(i, beam.stations))

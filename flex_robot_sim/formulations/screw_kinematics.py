@@ -129,7 +129,7 @@ def poses_by_base_frame(rows: Sequence[Body], q: ArrayLike) -> np.ndarray:
 
 
 def _compose_poses(rows, relative_pose, q):
-    poses = []
+    poses: list[np.ndarray] = []
     for body in rows:
         C = relative_pose(body, q[body.joint] if body.joint >= 0 else 0.0)
         poses.append(C if body.parent < 0 else poses[body.parent] @ C)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,7 @@ def _logs(name, logs):
     """Return [Log] of one log or several, each a Log or a path."""
     single = isinstance(logs, (Log, str, os.PathLike))
     try:
-        items = [logs] if single else [*logs]
+        items: list[Any] = [logs] if single else [*logs]
     except TypeError:
         items = [None]
     for item in items:

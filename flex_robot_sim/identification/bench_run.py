@@ -113,7 +113,8 @@ class _Run:
         self.arm, self.controller, self.bridge = arm, controller, None
         self.states, self.time, self.failure = 0, 0.0, None
         self.largest = np.zeros(len(arm.joint_names))
-        self._start, self._end = None, None
+        self._start = 0.0  # of the motion [s]
+        self._end: float | None = None
         self._steady = 0
         lower, upper = arm.arrays.lower, arm.arrays.upper
         self._range = np.where(np.isfinite(upper - lower), upper - lower, np.inf)

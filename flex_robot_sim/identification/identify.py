@@ -201,7 +201,8 @@ def _uncertainty(fit, problem):
 
 def _without_unidentifiable(problem, fit, uncertainties, watch):
     """Return the unidentifiable unknowns, and Fit, Problem and Uncertainty without them."""
-    unknowns, unidentifiable = problem.unknowns, []
+    unknowns = problem.unknowns
+    unidentifiable: list[Unknown] = []
     refit, refit_problem, refit_uncertainties = fit, problem, uncertainties
     for _ in range(2):
         is_identified = identifiable_from_covariance(refit_problem, refit, refit_uncertainties)

@@ -191,7 +191,7 @@ def _read_bench_log(path, calibration):
     experiment = read_experiment(path, calibration=calibration)
     shapes = ShapeTracker(experiment.arm, experiment.calibration)
     joints, time = experiment.arm.joint_names, 0.0
-    runs = [[]]
+    runs: list[list[list[float]]] = [[]]
     for state in states_of(experiment):
         time += state.duration
         if state.reading.message.state not in MOVING or state.is_first:

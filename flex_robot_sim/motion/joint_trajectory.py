@@ -100,7 +100,7 @@ class JointTrajectory:
         h = DIFFERENCE_STEP_S
         before, after = self._rows(time - h), self._rows(time + h)
         if len(rows) == 2:
-            return TrajectoryPoint(*rows, (after[1] - before[1]) / (2 * h))
+            return TrajectoryPoint(rows[0], rows[1], (after[1] - before[1]) / (2 * h))
         return TrajectoryPoint(
             position,
             (after[0] - before[0]) / (2 * h),

@@ -278,7 +278,8 @@ class Reference:
     def _share_of_limits(self, piece):
         """Return the largest velocity or acceleration of a one-piece Motion, over its limit."""
         limits = rate_limits(self.arm)
-        accelerations = np.abs(piece.samples(np.linspace(*piece.knots, 5)[:-1])[:, 2]).max(axis=0)
+        times = np.linspace(piece.knots[0], piece.knots[1], 5)[:-1]
+        accelerations = np.abs(piece.samples(times)[:, 2]).max(axis=0)
         return max((piece.fastest() / limits).max(), (accelerations * JOIN_TIME_S / limits).max())
 
     def _report(self, identifier, state, reason=''):

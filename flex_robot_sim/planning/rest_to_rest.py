@@ -41,7 +41,7 @@ from flex_robot_sim.motion.limits import (
 )
 from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.motion.trajectory import Trajectory
-from flex_robot_sim.planning.motion_response import MotionSimulator
+from flex_robot_sim.planning.motion_response import MotionResponse, MotionSimulator
 from flex_robot_sim.util.exceptions import SettingError, SimulationError, shortened
 from flex_robot_sim.util.settings import Settings, setting
 from flex_robot_sim.util.summary import summarized
@@ -184,8 +184,8 @@ class _BestPath(NamedTuple):
 
     cost: float
     weights: np.ndarray
-    motion: object
-    response: object
+    motion: Motion
+    response: MotionResponse
     residual: np.ndarray
     shares: np.ndarray
 
@@ -305,7 +305,7 @@ class _Planner:
             residual, shares = self._residual(response) / scale, self._limit_shares(response)
             ringing, excess = np.linalg.norm(residual), max(shares.max(initial=0.0) - 1.0, 0.0)
             cost = ringing + 3 * excess
-            if slopes is not None:
+            if best is not None and slopes is not None:
                 slopes = _corrected_slopes(
                     slopes,
                     weights - best.weights,
@@ -325,20 +325,15 @@ class _Planner:
             if has_new_slopes:
                 slopes = self._slopes(best.weights, duration, scale)
             weights = self._corrected(best.weights, best.residual, best.shares, slopes)
-        motion, response, ringing, weights = (
-            best.motion,
-            best.response,
-            np.linalg.norm(best.residual),
-            best.weights,
-        )
-        self._weights = weights
+        assert best is not None
+        self._weights = best.weights
         return Plan(
-            motion,
+            best.motion,
             duration,
-            float(ringing if amplitude > 0.0 else 0.0),
-            response.times,
-            response.effort,
-            self._peaks(response),
+            float(np.linalg.norm(best.residual)) if amplitude > 0.0 else 0.0,
+            best.response.times,
+            best.response.effort,
+            self._peaks(best.response),
             self.arm.joint_names,
         )
 

@@ -62,7 +62,7 @@ class _TableBuilder:
     def __init__(self, topic: RecordedTopic) -> None:
         self.topic, self.time = topic, array('q')
         self._columns: dict[str, Any] = {}
-        self._refused_messages, self._problem, self._type = 0, '', None
+        self._refused_messages, self._problem = 0, ''
         self._bytes, self._cells = 0, 0
         try:
             if (topic.encoding, topic.schema) != (ENCODING, SCHEMA):

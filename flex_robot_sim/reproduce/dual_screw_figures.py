@@ -177,15 +177,14 @@ def _make_chart(title, label, curves, end_time=None, start_time=0.0):
         'time [s]',
         label,
         tuple(
-            Curve(
-                CURVE_NAMES[name], *_select_interval(*curves[name], end_time, start_time), *style
-            )
+            Curve(CURVE_NAMES[name], *_select_interval(curves[name], end_time, start_time), *style)
             for name, style in LINE_STYLES.items()
         ),
     )
 
 
-def _select_interval(times, values, end_time, start_time=0.0):
+def _select_interval(curve, end_time, start_time):
+    times, values = curve
     shown = (times >= start_time - 1e-9) & (
         times <= (np.inf if end_time is None else end_time) + 1e-9
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot_parameters import parameters_of
@@ -56,7 +56,8 @@ def scaled_options(module: ModuleType) -> dict[str, Callable[[float], Options]]:
 
 def _options(field, name, value, factor):
     """Return the Options of which one field scales one number."""
-    return Options(**{field: {name: factor * value}}, runs_formulations=False)
+    changed: dict[str, Any] = {field: {name: factor * value}}
+    return Options(**changed, runs_formulations=False)
 
 
 def changed_verdicts(

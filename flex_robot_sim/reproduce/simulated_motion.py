@@ -114,6 +114,7 @@ def simulate(
         middle = (round(time / step) + 0.5) * step
         if servo is not None:
             return servo(simulation, middle)
+        assert effort is not None
         return effort(middle, simulation.q, simulation.v)
 
     def record(simulation):

@@ -155,7 +155,7 @@ class ShapedReference:
             self._newest[1] = (
                 stage.velocity + weight * difference[1] + slope / stage.fade * difference[0]
             )
-        self._limiter.keep(self._previous[0], *self._newest, duration)
+        self._limiter.keep(self._previous[0], self._newest[0], self._newest[1], duration)
         while len(self._stages) > 1 and self._stages[1].age >= 1.0:
             del self._stages[0]
 

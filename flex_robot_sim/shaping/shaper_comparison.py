@@ -185,7 +185,7 @@ def evaluate_shaper(
 
 def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
     """Yield candidates whose delays follow the pose, as `stages_of` makes them."""
-    poses = {}
+    poses: dict[int, list] = {}
     for k, case in enumerate(cases):
         poses.setdefault(case.pose if case.pose >= 0 else ~k, []).append(case)
     groups = [*poses.values()]
@@ -250,7 +250,7 @@ def _fixed_shapers(cases, uncertainty, tolerance):
 
 def _bands(low, high, ratios, tolerance):
     """Bands of all modes; overlapping or close ones are merged."""
-    bands = []
+    bands: list[Band] = []
     for k in np.argsort(low):
         if bands and low[k] < max(bands[-1].high, MERGED_BAND_RATIO * bands[-1].low):
             last = bands.pop()

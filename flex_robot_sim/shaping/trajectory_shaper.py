@@ -48,8 +48,8 @@ class ShapedTrajectory:
     start: float  # time of the first point                                      [s]
     times: np.ndarray  # (k,) from there                                              [s]
     positions: np.ndarray  # (k, m) [rad, m]; the other two are rates of it, (k, m),
-    velocities: np.ndarray  # or None if the input has none
-    accelerations: np.ndarray
+    velocities: np.ndarray | None  # None if the input has none
+    accelerations: np.ndarray | None
     state: _ShaperState = field(repr=False)
 
 
@@ -75,7 +75,7 @@ class TrajectoryShaper:
 
     def __init__(
         self,
-        shaper_at: Callable[[np.ndarray], Shaper] | ShaperSpecification,
+        shaper_at: Callable[[np.ndarray], Shaper | ShaperSpecification],
         period: float = 0.02,
         arm: ArmModel | None = None,
         tolerance: float = 0.1,
@@ -86,7 +86,7 @@ class TrajectoryShaper:
         Begin without a motion.
 
         :param shaper_at: function that returns the Shaper for a motion that ends at joint
-            positions (n,), or ShaperSpecification whose delays follow the pose of the arm.
+            positions (n,), or a ShaperSpecification, whose delays may follow the pose of the arm.
         :param period: longest time between two points [s].
         :param arm: ArmModel with joints and limits; None: any joints, without limits.
         :param tolerance: largest distance of the start from the measured position [rad, m].
@@ -240,8 +240,9 @@ class TrajectoryShaper:
         if first is None:
             return measured
         if abs(first - known) > self.tolerance:
-            has_unit = self._arm is not None and name in self._arm.joint_names
-            unit = f' {self._arm.units[self._arm.joint_names.index(name)]}' if has_unit else ''
+            unit = ''
+            if self._arm is not None and name in self._arm.joint_names:
+                unit = f' {self._arm.units[self._arm.joint_names.index(name)]}'
             raise SettingError(
                 f'the trajectory begins with "{name}" at {first:.6g}, but it is at '
                 f'{known:.6g}{unit}: let it begin where the arm is'
@@ -316,10 +317,11 @@ class TrajectoryShaper:
     def _shaper(self, end, start, begin):
         """Shaper of a motion from rest to an end (n,), or the PoseDependentShaper of it."""
         shaper = self._shaper_at(end)
-        stages = getattr(shaper, 'stages', ())
-        if stages:
+        if isinstance(shaper, Shaper):
+            return shaper
+        if shaper.stages:
             return PoseDependentShaper(shaper.online(len(start), GRID), start, begin - GRID)
-        return getattr(shaper, 'shaper', shaper)
+        return shaper.shaper
 
     def _points(self, state, begin):
         """Points of the shaped motion from `begin` on."""
@@ -328,8 +330,18 @@ class TrajectoryShaper:
             return self._points_by_pose(state, columns)
         times = self._times(state, begin)
         tables = shaped_samples.sampled(state.shaper, state.motion, times)
-        tables = [*tables[: state.order + 1, :, columns]] + [None] * (2 - state.order)
-        return ShapedTrajectory(state.commanded_joints, begin, times - begin, *tables, state)
+        positions, velocities, accelerations = [*tables[: state.order + 1, :, columns]] + [
+            None
+        ] * (2 - state.order)
+        return ShapedTrajectory(
+            state.commanded_joints,
+            begin,
+            times - begin,
+            positions,
+            velocities,
+            accelerations,
+            state,
+        )
 
     def _points_by_pose(self, state, columns):
         remaining = state.end - state.shaper.time
@@ -341,6 +353,7 @@ class TrajectoryShaper:
                 f'shaped, the trajectory would take {remaining:.6g} s: give a '
                 'longer period, or send it in parts'
             )
+        assert self._arm is not None  # stages are those of an arm
         times, positions, rates = state.shaper.run(state.motion)
         limits = VELOCITY_MARGIN * rate_limits(self._arm)
         if (np.abs(rates) > limits).any():

@@ -178,12 +178,14 @@ class ValidationMoves:
 
     def _servo_response(self, simulation, positions, start, end, share):
         """Coordinates (k, n) of an arm with a servo and gravity feed-forward."""
+        assert self._gains is not None
+        stiffness, damping = self._gains
         rates = np.gradient(positions, simulation.settings.time_step, axis=0)
         rows = zip(positions, rates, np.append(share, np.repeat(share[-1], len(rates))))
 
         def servo(time, simulation):
             position, rate, fraction = next(rows)
-            simulation.hold(position, *self._gains, rate)
+            simulation.hold(position, stiffness, damping, rate)
             return start + fraction * (end - start)
 
         log = rollout(

@@ -38,6 +38,10 @@ class Recorder:
         self._logs = (*self._logs, log)
         return log
 
+    def step(self, steps: int = 1) -> None:
+        """Take time steps; the subclasses define it."""
+        raise NotImplementedError
+
     def _step_and_record(self, steps):
         """Take steps, and sample each log when it is due."""
         logs = tuple(log for log in self._logs if log.is_recording)

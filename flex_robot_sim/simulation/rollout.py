@@ -226,12 +226,12 @@ def _expect_parameters(controller, has_trajectory):
 def _start(arm_or_simulation, trajectory, is_target):
     """Return the simulation, and the JointTrajectory or None."""
     is_arm = isinstance(arm_or_simulation, ArmModel)
-    simulation = Simulation(arm_or_simulation) if is_arm else arm_or_simulation
-    if not isinstance(simulation, Recorder):
+    if not is_arm and not isinstance(arm_or_simulation, Recorder):
         raise SettingError(
-            f'{shortened(repr(simulation), 60)} is no ArmModel, Simulation or '
+            f'{shortened(repr(arm_or_simulation), 60)} is no ArmModel, Simulation or '
             'Batch: make one by frs.load(robot) or frs.Simulation(arm)'
         )
+    simulation: Any = Simulation(arm_or_simulation) if is_arm else arm_or_simulation
     if trajectory is None:
         return simulation, None
     position = simulation.motor_position

@@ -326,7 +326,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         ):
             self._step_in_parts(steps)
             return
-        results: list[tuple[int, int]] = []
+        results: list[tuple[int, int | None]] = []
         try:
             results.extend(starmap(function, arguments))  # in C, see `_step_in_parts`
         finally:
@@ -350,7 +350,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
             requested = min(per_call, steps - first)
             if motions:
                 self.reports += self._drives.begin_step(self.time, start + (first + 1) * h)
-            results = []
+            results: list[tuple[int, int | None]] = []
             try:
                 # Ctrl-C interrupts plain Python anywhere, and time must stay consistent with the
                 # state: C code takes the steps and stores their number without interruption

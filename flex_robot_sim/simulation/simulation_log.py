@@ -208,7 +208,8 @@ class SimulationLog(Serializable, Mapping):
             if hasattr(values, '_asdict')
             else [('', values)]
         )
-        axes, found = 1 if self._count is None else 2, []
+        axes = 1 if self._count is None else 2
+        found: list[tuple[str, np.ndarray]] = []
         for part, array in parts:
             labels = labels_of(self.arm, name, array.shape[axes:], part)
             if name.partition(':')[0] == 'pose':  # a table of origins reads better

@@ -183,7 +183,7 @@ def _simulate(batch, motions, manoeuvre):
 def _figures(batch, k, states, times, arrival, to):
     """Results of run k of a batch, from its states (samples, n)."""
     arm, lost = batch.arms[k], bool(batch.is_lost[k])
-    out = {}
+    out: dict[str, float | str] = {}
     for joint, position, goal in zip(arm.joint_names, batch.position[k], to):
         out[f'{joint}.error'] = np.nan if lost else float(position - goal)
     after = times >= arrival - 1e-9

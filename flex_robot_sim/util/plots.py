@@ -282,7 +282,7 @@ def _draw_curves(axes, panel):
     axes.spines[['top', 'right']].set_visible(False)
     if panel.is_logarithmic:
         values = np.concatenate(
-            [np.ravel(_drawable(curve.values)) for curve in panel.curves] or [[]]
+            [np.ravel(_drawable(curve.values)) for curve in panel.curves] or [np.zeros(0)]
         )
         values = values[values > 0.0]
         # a logarithmic axis of less than a decade has no useful ticks

@@ -88,5 +88,5 @@ class CopiedByState(Serializable):
 
     def __copy__(self: Object) -> Object:
         other: Any = make_blank(STAMP, type(self))
-        other.__setstate__(self.__getstate__())  # type: ignore[attr-defined]
+        other.__setstate__(self.__getstate__())
         return other
