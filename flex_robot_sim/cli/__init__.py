@@ -161,7 +161,7 @@ def _single_interrupt():
     if not _is_default_interrupt():
         yield
         return
-    first = []
+    first: list[float] = []
 
     def interrupt(*_):
         if not first:

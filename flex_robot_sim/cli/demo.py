@@ -131,8 +131,10 @@ def _demonstrate(arguments, stop):
         shapers, seconds = _shapers_and_duration(arm, arguments, swing)
         (use_network if arguments.network else prepare_network)()
         domain = choose_domain()
+        robot, xacro_arguments = source
         programs = simulation_system(
-            *source,
+            robot,
+            xacro_arguments,
             display=False,
             settings=settings,
             log_level='warn',

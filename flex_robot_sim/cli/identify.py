@@ -389,7 +389,8 @@ def _write(path, fit, log_paths, before, measured, calibration, is_new):
         if number.path not in [row.path for row in identified]
     ]
     after = with_parameters(before, {number.path: number.value for number, _ in rows})
-    edits, comments = [], {}
+    edits = []
+    comments: dict[tuple, str] = {}
     for number, source in rows:
         new_edits = edits_of(before, after, number.path)
         edits += new_edits

@@ -108,7 +108,7 @@ def _as_text(summary):
         summary['frequencies'], summary['damping_ratios'], summary['shapes']
     ):
         sizes = {name: abs(complex(*value)) for name, value in shape.items()}
-        parts = sorted(sizes, key=sizes.get, reverse=True)[:MAX_SHAPE_PARTS]
+        parts = sorted(sizes, key=sizes.__getitem__, reverse=True)[:MAX_SHAPE_PARTS]
         parts = [part for part in parts if sizes[part] > 0.1 * sizes[parts[0]]]
         ratio = round(ratio, 4) + 0.0  # no sign before 0.00 %
         yield f'  {frequency:14.4g}  {ratio:7.2%}  {", ".join(parts)}'

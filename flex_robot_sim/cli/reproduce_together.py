@@ -82,6 +82,7 @@ def _run(name, folder, on_share, options, running, is_over):
         running.append(process)
         if is_over.is_set():  # another experiment failed while this one started
             process.terminate()
+        assert process.stderr is not None
         for line in process.stderr:
             if line.startswith(SHARE_PREFIX):
                 on_share(name, float(line[len(SHARE_PREFIX) :]))

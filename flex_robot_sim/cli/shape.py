@@ -233,13 +233,10 @@ def _write(arguments, summary, candidate):
             payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
             with show_progress('computing the modes of all poses'):
                 servo = _servo(arguments, arm)
-                parts = ShaperSpecification(
-                    candidate.name,
-                    NONE,
-                    *following(
-                        arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)
-                    ),
+                table, stages = following(
+                    arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)
                 )
+                parts = ShaperSpecification(candidate.name, NONE, table, tuple(stages))
     write_shaper(arguments.output, parts, str(summary['of']), joints)
 
 

@@ -3,6 +3,7 @@
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -378,7 +379,8 @@ def _set_servo(simulation, arguments):
         if values is not None:
             if len(values) not in (1, n):
                 raise UsageError(f'--{name} takes 1 or {n} numbers, not {len(values)}.')
-            servo = replace(servo, **{name: np.broadcast_to(values, n)})
+            gains: dict[str, Any] = {name: np.broadcast_to(values, n)}
+            servo = replace(servo, **gains)
     if _has_own_gains(arguments) or has_efforts or arguments.feedback:
         servo = replace(servo, integral=None)  # it belongs to the default gains
     simulation.hold(arguments.to, servo.stiffness, servo.damping)

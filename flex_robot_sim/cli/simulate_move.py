@@ -257,7 +257,7 @@ def _recommended(arm, start, goal, poses, servo, period):
         recommendation = recommend(arm, [start, goal], gains=servo)
     recommendation.refuse_none(arm)
     choice, joints = recommendation.choice, 2 * len(arm.joint_names)
-    if not choice.follows:
+    if choice.design is None:
         return OnlineShaper(joints, period, shaper=choice.shaper)
     with show_progress('computing the shaper'):
         table = mode_table(arm, servo, poses=poses, count=recommendation.cases[0].frequencies.size)

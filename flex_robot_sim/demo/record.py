@@ -1,6 +1,6 @@
 """Record of a run in bounded memory, independent of its duration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,7 +86,7 @@ class RunRecord:
     """Joints, efforts, tips and timing of a run of an arm."""
 
     def __init__(
-        self, joint_names: Sequence[str], links: Sequence[str], state_rate: float
+        self, joint_names: Sequence[str], links: Iterable[str], state_rate: float
     ) -> None:
         """
         Start without samples.

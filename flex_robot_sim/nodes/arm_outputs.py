@@ -62,12 +62,16 @@ class ArmOutputs:
             self._motors.send(stamp, q[motor_rows], qd[motor_rows], effort[self._motor_joints])
 
     def send_flex(
-        self, stamp: int, q: np.ndarray, qd: np.ndarray, strain: np.ndarray | None = None
+        self,
+        stamp: int,
+        q: np.ndarray,
+        qd: np.ndarray,
+        strain: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         """
         Send flex_states, strain and the tip deflections, each if it has a subscriber.
 
-        :param strain: curvatures and their rates (2, k) measured by flex sensors
+        :param strain: curvatures and their rates (k,) measured by flex sensors
             [1/m, 1/(m s)]; None: computed from the coordinates.
         """
         if self._arm.tips:

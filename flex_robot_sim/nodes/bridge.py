@@ -40,10 +40,15 @@ EMULATOR = 'emulator'
 class BridgeNode(Node):
     """Connects the bench to ROS."""
 
+    # once the arm is known
+    _bridge: RigBridge
+    _outputs: BridgeOutputs
+
     def __init__(self) -> None:
         """Connect to the board; its motors stay off until `~/enable`."""
         super().__init__('bridge')
-        self._bridge = self._outputs = self._log_file = self._emulator = None
+        self._log_file: ExperimentLog | None = None
+        self._emulator: EmulatorProcess | None = None
         self.parameters = Parameters(self, *BRIDGE_SETTINGS, known=KNOWN_PARAMETERS)
         try:
             when_arm_is_known(self, self.parameters[RobotSettings], self._start)
@@ -103,8 +108,8 @@ class BridgeNode(Node):
             return settings.serial_port
         # for a robot from xacro or a topic, the emulator uses the shipped bench
         plain = robot.robot if robot.robot and not robot.xacro_arguments else 'rig'
-        self._emulator = EmulatorProcess(settings.emulator_faults, plain)
-        return self._emulator.port
+        self._emulator = emulator = EmulatorProcess(settings.emulator_faults, plain)
+        return emulator.port
 
     def _on_state(self, state):
         self._outputs.send(state)
@@ -137,6 +142,7 @@ class BridgeNode(Node):
 
     def close(self) -> None:
         """Disarm, and close all components."""
-        for component in (self._bridge, self._outputs, self._log_file, self._emulator):
+        started = getattr(self, '_bridge', None), getattr(self, '_outputs', None)
+        for component in (*started, self._log_file, self._emulator):
             if component is not None:
                 component.close()

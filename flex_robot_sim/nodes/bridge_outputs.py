@@ -7,6 +7,7 @@ period. The twin has a third thread. Unknown values are not published: neither o
 """
 
 import time
+from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
@@ -64,11 +65,14 @@ class BridgeOutputs:
         self._tool, self._posture = arm.frames[tool], Posture(arm)
         self._tool_pose = PosePublisher(node, topics.TOOL_POSE, arm.description.links[0].name)
         self._display, self._epoch = DisplayOutputs(node, arm, tool, settings), 0
-        self._twin_batches = self.twin = None
+        self._twin_batches: Batches | None = None
+        self.twin: Twin | None = None
         if twin_settings.twin:
-            self.twin = Twin(arm, calibration, self.shapes.link, twin_settings)
+            self.twin = twin = Twin(arm, calibration, self.shapes.link, twin_settings)
             self._residual = _Residual(node, arm, self.shapes)
-            self._twin_batches = Batches('twin', 1.0 / twin_settings.twin_rate, self._update_twin)
+            self._twin_batches = Batches(
+                'twin', 1.0 / twin_settings.twin_rate, partial(self._update_twin, twin)
+            )
         self._shape_batches = Batches('shape', 1.0 / settings.flex_rate, self._estimate)
 
     def change(self, settings: BridgeOutputSettings) -> None:
@@ -124,11 +128,11 @@ class BridgeOutputs:
             R, p = self._posture.frame(self._tool)
             self._tool_pose.send(stamp, p, quaternion(R))
 
-    def _update_twin(self, batch):
+    def _update_twin(self, twin, batch):
         for _, state, shape in batch[:-1]:
-            self.twin.take(state, shape, False)
+            twin.take(state, shape, False)
         stamp, state, shape = batch[-1]
-        residual = self.twin.take(state, shape)
+        residual = twin.take(state, shape)
         if residual is not None:
             self._residual.send(stamp, residual)
 

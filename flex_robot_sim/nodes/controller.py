@@ -46,10 +46,11 @@ OFFSET_TOLERANCE_S = 0.01  # of the time of stamps minus that of the simulation
 class ControllerNode(Node):
     """Controls an arm: joint states in, efforts out."""
 
+    controller: JointController  # once the arm is known
+
     def __init__(self, is_inside: bool = False) -> None:
         """Wait for joint states or, `is_inside` the process of the dynamics, for `attach`."""
         super().__init__('controller')
-        self.controller: JointController | None = None  # when the arm is known
         self._call_in_loop: Callable[[Callable[[], Any]], Any] = lambda action: action()
         self._is_in_drives = False  # whether the drives apply the position and velocity gains
         self._offset = 0.0  # time of stamps minus that of the controller         [s]
@@ -73,7 +74,6 @@ class ControllerNode(Node):
     def effort(self, simulation: Simulation) -> np.ndarray:
         """Efforts (joints,) for the present state of a Simulation [N m, N]."""
         controller = self.controller
-        assert controller is not None
         if controller.feedback.needs_strain:
             controller.feedback.receive_strain(self._gauges @ simulation.q)
         efforts = controller.update(

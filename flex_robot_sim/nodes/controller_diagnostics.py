@@ -86,4 +86,4 @@ class ControllerDiagnostics:
         if controller.servo.complaint:
             return 'warning', controller.servo.complaint, values
         note = controller.hold_monitor.note
-        return 'ok', '; '.join(filter(None, (values['state'], note))), values
+        return 'ok', '; '.join(filter(None, (controller.hold_monitor.state, note))), values

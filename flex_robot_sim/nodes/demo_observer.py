@@ -59,7 +59,8 @@ class DemoObserver(Node):
         self.shaper = ''  # status of the shaper from the diagnostics
         self._figures_received_at = 0.0  # arrival of the newest figures       [s]
         self._target = np.full(len(arm.joint_names), np.nan)
-        self._first_stamp, self._is_recording = None, False
+        self._first_stamp: int | None = None  # of the run [ns]
+        self._is_recording = False
         self._pause_client = make_client(self, services.PAUSE)
         self._reset_client = make_client(self, services.RESET)
         self._hold_client = make_client(self, services.HOLD)

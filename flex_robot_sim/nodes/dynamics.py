@@ -33,6 +33,8 @@ AttachController = Callable[[SimulationLoop, Callable[[frs.Simulation], int]], o
 class DynamicsNode(Node):
     """Simulates an arm in real time."""
 
+    loop: SimulationLoop  # once the arm is known
+
     def __init__(self, attach_controller: AttachController | None = None) -> None:
         """
         Load the robot and start the simulation.
@@ -41,7 +43,7 @@ class DynamicsNode(Node):
             function that returns the stamps of its states; it replaces the command topics.
         """
         super().__init__('dynamics')
-        self.loop, self._attach_controller = None, attach_controller
+        self._attach_controller = attach_controller
         if must_compile():
             self.get_logger().info(why_compiling())
         self.parameters = Parameters(self, *DYNAMICS_SETTINGS, known=KNOWN_PARAMETERS)
@@ -120,5 +122,5 @@ class DynamicsNode(Node):
 
     def close(self) -> None:
         """Stop the simulation."""
-        if self.loop is not None:
+        if hasattr(self, 'loop'):
             self.loop.stop()

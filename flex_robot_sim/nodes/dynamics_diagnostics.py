@@ -50,7 +50,7 @@ class DynamicsDiagnostics:
             level, message = 'error', f'{node_count} nodes are called {name}: stop all but one'
             if not self._has_logged_same_name:
                 log(self._node, 'error', message)
-        self._has_logged_same_name, self._published_state = node_count > 1, values['state']
+        self._has_logged_same_name, self._published_state = node_count > 1, str(values['state'])
         return self._loop.simulation.arm.description.name, level, message, values
 
     def _count_same_name(self):

@@ -1,6 +1,7 @@
 """Pushes at links from messages; a push ends if its sender stops sending."""
 
 import time
+from functools import partial
 
 from rclpy.node import Node
 
@@ -41,7 +42,7 @@ class PushInbox:
         for link, received_at in [*self._last_push_at.items()]:
             if timeout > 0.0 and now - received_at > timeout:
                 del self._last_push_at[link]
-                carry_out(self._node, lambda link=link: self._end_push(link, timeout))
+                carry_out(self._node, partial(self._end_push, link, timeout))
 
     def _end_push(self, link, timeout):
         def end_push():

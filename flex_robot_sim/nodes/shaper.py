@@ -33,7 +33,8 @@ class ShaperNode(Node):
         """Subscribe once the modes are known."""
         super().__init__('shaper')
         self.shaped = self.forwarded = self.refused = 0
-        self.failure, self._problem, self._stream = None, '', None
+        self.failure, self._problem = None, ''
+        self._stream: ShaperStream | None = None
         self.parameters = Parameters(self, *SHAPER_SETTINGS, known=KNOWN_PARAMETERS)
         settings, robot = self.parameters[ShaperSettings], self.parameters[RobotSettings]
         needs_arm = bool(settings.design_file) and bool(read_shaper(settings.design_file).stages)
@@ -47,7 +48,7 @@ class ShaperNode(Node):
         self._arm, self._design = arm, BackgroundTask('shaper')
         self._limits = self.parameters[MessageSettings]
         self._name = 'a robot without URDF' if arm is None else arm.description.name
-        self._began_at = time.monotonic()
+        self._began_at: float | None = time.monotonic()
         self._specification = self._specify(settings, self._log_progress)
         self._shaper = TrajectoryShaper(
             lambda end: self._specification,
@@ -69,11 +70,11 @@ class ShaperNode(Node):
             )
         topics = f'{source.topic_name} by {self._specification.name}, for {self._relay.topic}'
         if settings.stream != 'none':
-            self._stream = ShaperStream(
+            self._stream = stream = ShaperStream(
                 self, settings.stream, self._set_points(settings), self._limits.max_names
             )
-            topics += ', and {} for {}'.format(*self._stream.topics)
-            self._log_omitted_modes()
+            topics += ', and {} for {}'.format(*stream.topics)
+            self._log_omitted_modes(stream)
         self._action = offer_follow_joint_trajectory(
             self,
             '~/follow_joint_trajectory',
@@ -153,13 +154,13 @@ class ShaperNode(Node):
         """Change the specification: of a stream at once, of trajectories at the next rest."""
         if self._stream is not None:
             self._stream.stream.use(specification)
-            self._log_omitted_modes()
+            self._log_omitted_modes(self._stream)
         self._specification = specification
         return f'shapes by {specification.name}'
 
-    def _log_omitted_modes(self):
-        if self._stream.stream.omitted_modes:
-            self.get_logger().warning(f'stream: {self._stream.stream.omitted_modes}')
+    def _log_omitted_modes(self, stream):
+        if stream.stream.omitted_modes:
+            self.get_logger().warning(f'stream: {stream.stream.omitted_modes}')
 
     def _poll(self):
         update = self._design.poll()

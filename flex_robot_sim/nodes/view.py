@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -52,26 +53,23 @@ class ViewNode(PollingNode):
         self._page = page = Page(arm.description.name, settings.view_port or None)
         self._view = RobotView(page, arm, observed, remote, settings.view_rate, settings.view_span)
         self._prediction = Prediction(arm, self._view)
-        make_timer(self, 1.0 / settings.view_rate, self._draw)
+        make_timer(self, 1.0 / settings.view_rate, partial(self._draw, page, remote))
         # every user of the machine can read /rosout, so the token is printed to the terminal only
         self.get_logger().info(f'{plain(arm.description.name)} at {page.address}')
         print(f'view: open {page.private_address}', file=sys.stderr, flush=True)
         if settings.view_browser:
             self._browser_folder = open_browser(page.private_address)
 
-    def _draw(self):
+    def _draw(self, page, remote):
         now = time.monotonic()
         self._inputs.poll(now)
-        self._remote.poll(now)
+        remote.poll(now)
         self._prediction.update(
-            now,
-            self._observed,
-            self._remote.parameters,
-            self.count_publishers(JOINT_COMMANDS.name) > 0,
+            now, self._observed, remote.parameters, self.count_publishers(JOINT_COMMANDS.name) > 0
         )
         self._frame_count += 1
         # each frame is packed separately for each browser
-        if self._page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:
+        if page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:
             self._view.update(now)
 
     def close(self) -> None:

@@ -93,16 +93,15 @@ def _case(parameters, is_commanded):
     try:
         controller_parameters = parameters.get('controller')
         if controller_parameters:
-            controller = ControllerSettings(
-                **{
-                    name: tuple(value) if not isinstance(value, (str, bool, int, float)) else value
-                    for name, value in controller_parameters.items()
-                    if name in GAINS and value is not None
-                }
-            )
+            gains: dict[str, Any] = {
+                name: tuple(value) if not isinstance(value, (str, bool, int, float)) else value
+                for name, value in controller_parameters.items()
+                if name in GAINS and value is not None
+            }
+            controller = ControllerSettings(**gains)
             if not is_commanded:
                 sampling = LoopTiming(parameters.get('dynamics', {}).get('period', 1e-3), 0.0)
-        payload = {
+        payload: dict[str, Any] = {
             name: tuple(value) if name == 'payload_centre' else value
             for name, value in parameters.get('dynamics', {}).items()
             if name.startswith('payload_') and value is not None

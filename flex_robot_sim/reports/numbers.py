@@ -18,7 +18,7 @@ def numbers_of(
 ) -> dict[str, Any]:
     """Return all key figures of a run as a dictionary for JSON."""
     return to_json_value(
-        {  # type: ignore[return-value]
+        {
             'recording': str(run.path),
             'robot': run.name,
             'seconds': run.seconds,
@@ -92,14 +92,17 @@ def _modes(vibration):
             default=None,
             key=lambda item: abs(np.log(item.frequency / frequency)),
         )
-        is_match = nearest is not None and abs(np.log(nearest.frequency / frequency)) < 0.25
+        if nearest is not None and not abs(np.log(nearest.frequency / frequency)) < 0.25:
+            nearest = None
         predicted.append(
             {
                 'frequency': frequency,
                 'damping_ratio': ratio,
-                'found': nearest.frequency if is_match else None,
-                'found_ratio': nearest.ratio if is_match else None,
-                'off_percent': 100 * (nearest.frequency / frequency - 1) if is_match else None,
+                'found': None if nearest is None else nearest.frequency,
+                'found_ratio': None if nearest is None else nearest.ratio,
+                'off_percent': None
+                if nearest is None
+                else 100 * (nearest.frequency / frequency - 1),
             }
         )
     return {

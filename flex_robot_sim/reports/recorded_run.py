@@ -351,7 +351,7 @@ def _stamp(message):
 
 def _parameters(metadata, namespace):
     """{node: {name: value}} from the metadata of the recorder."""
-    parameters_by_node = {}
+    parameters_by_node: dict[str, dict[str, Any]] = {}
     for name, texts in metadata.items():
         node = name.partition('parameters ')[2]
         if node.startswith(f'{namespace}/'):
@@ -372,7 +372,7 @@ def _arm(run, description):
             'and no moving picture'
         )
         return None
-    settings = next(
+    settings: dict[str, Any] = next(
         (
             run.parameters[node]
             for node in ('dynamics', 'bridge', 'controller')

@@ -203,7 +203,7 @@ def numbers_of(comparison: RunComparison) -> dict[str, Any]:
     for item in comparison.quantities:
         kinds.setdefault(item.kind, {})[item.name] = row(item)
     return to_json_value(
-        {  # type: ignore[return-value]
+        {
             'recordings': list(comparison.names),
             'motion_begins': list(comparison.motion_starts),
             'seen_by': list(comparison.start_signals),

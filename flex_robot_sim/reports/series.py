@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -113,6 +113,14 @@ def max_abs(values: np.ndarray) -> float:
     """Largest magnitude of the finite values; nan if there are none."""
     values = values[np.isfinite(values)]
     return float(np.abs(values).max()) if values.size else float('nan')
+
+
+@overload
+def to_json_value(value: Mapping) -> dict[str, Any]: ...
+
+
+@overload
+def to_json_value(value: object) -> object: ...
 
 
 def to_json_value(value: object) -> object:

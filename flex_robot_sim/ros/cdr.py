@@ -265,7 +265,7 @@ def _message_reader(kind, name, order):
             )
 
     def read_message(data, offset):
-        values = {}
+        values: dict[str, Any] = {}
         for step in steps:
             offset = step(data, offset, values)
         return values, offset

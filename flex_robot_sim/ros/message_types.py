@@ -53,7 +53,9 @@ def definition_of(kind: Any) -> str:
             continue
         lines = []
         for field, text in type_of(name).get_fields_and_field_types().items():
-            is_list, base, bound, max_items, size = _FIELD.fullmatch(text).groups()  # type: ignore
+            match = _FIELD.fullmatch(text)
+            assert match is not None, text
+            is_list, base, bound, max_items, size = match.groups()
             type_name = _ROS_TYPE_NAMES.get(base, base) + (f'<={bound[1:-1]}' if bound else '')
             suffix = (
                 f'[<={max_items}]'

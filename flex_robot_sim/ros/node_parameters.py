@@ -82,7 +82,7 @@ class Parameters:
         return _settings_value(value, item)
 
     def _on_set(self, parameters):
-        changed = {}
+        changed: dict[type, dict[str, Any]] = {}
         for parameter in parameters:
             kind = self._kinds.get(parameter.name)  # None: use_sim_time and the like
             if kind is not None:

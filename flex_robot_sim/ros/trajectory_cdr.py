@@ -7,7 +7,7 @@ arrays. Fields may change from point to point: each run of equal points is read 
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -226,7 +226,8 @@ def write_trajectory(
 
 def _point_type(offset, m, fields):
     """Return the structured dtype of a point with m joints that starts at an offset."""
-    begin, parts = offset, {}
+    begin = offset
+    parts: dict[str, tuple[int, Any]] = {}
     for field in FIELDS:
         parts[f'{field}_count'] = offset - begin, '<u4'
         offset += 4

@@ -160,7 +160,7 @@ def straight_links(arm: ArmModel) -> list[Solid]:
 
 def _merge_solids(attachments, visible_solids, colour):
     """Merge Solids into {(Attachment, colour, is_smooth): (vertices, faces)}."""
-    groups = {}
+    groups: dict[tuple, list] = {}
     for solid in visible_solids:
         attachment, R, p = attachments.attachment_of(solid.link)
         groups.setdefault((attachment, colour or solid.colour, solid.is_smooth), []).append(

@@ -459,7 +459,7 @@ def _listen(title, requested, message_filter):
 
 
 def _pose_setter(handle):
-    sent = [None, None]
+    sent: list[tuple | None] = [None, None]
 
     def move(position, quaternion):
         x, y, z, w = quaternion.tolist()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,9 +79,8 @@ class ModelView:
         q = self._rest
         if self._is_moving and self._live is not None:
             if not self._is_paused:
-                self._attempt(lambda: self._advance(elapsed))
-            if self._live is not None:
-                q = self._live.simulation.q
+                self._attempt(partial(self._advance, self._live, elapsed))
+            q = self._live.simulation.q
         elif self._mode and self._modes is not None:
             q = self._modes.coordinates(self._mode - 1, now - self._mode_began)
         with self._page.atomic_update():
@@ -91,6 +91,7 @@ class ModelView:
 
     def _text_rows(self):
         rows = {'robot': self._arm.description.name}
+        tips: Mapping[str, np.ndarray] = {}
         if self._stage.factor != 1.0:
             rows['deflections'] = f'{self._stage.factor:g} times larger than life'
         if self._is_moving and self._live is not None:
@@ -109,7 +110,6 @@ class ModelView:
                 f'{self._modes.frequencies[k]:.4g} Hz, damping {self._modes.ratios[k]:.2%}'
             )
             rows['shown'] = f'{self._modes.slowdown(k):.3g} times slower, size not to scale'
-            tips = {}
         else:
             rows['pose'] = 'at rest under its weight, motors locked'
             tips = self._resting_tips()
@@ -172,11 +172,11 @@ class ModelView:
         self._is_moving, self._lost_time = True, 0.0
         self._set_paused(False)
 
-    def _advance(self, elapsed):
+    def _advance(self, live, elapsed):
         time = min(elapsed, MAX_CATCH_UP_S)
         self._lost_time += elapsed - time
-        self._live.advance(time)
-        reports = self._live.simulation.reports
+        live.advance(time)
+        reports = live.simulation.reports
         if reports:
             self._page.show_message(reports[-1])
             reports.clear()
@@ -192,12 +192,13 @@ class ModelView:
     def _step(self):
         if not self._is_moving:
             self._start(False)
+        assert self._live is not None
         self._set_paused(True)
         self._live.advance(STEP_S)
 
     def _reset(self):
         self._stage.clear_trace()
-        if self._is_moving:
+        if self._is_moving and self._live is not None:
             self._live.reset()
             return
         self._to_zero()
