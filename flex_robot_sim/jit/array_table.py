@@ -75,8 +75,10 @@ def _lengths_of(fields):
     }
 
 
-class _PassByPointer:
+class _PassByPointer(tuple):
     """Mixin that `pass_by_pointer` adds to a NamedTuple."""
+
+    _fields: tuple[str, ...]
 
     def __reduce__(self):
         # without the list: addresses are valid in this process and for these arrays only
@@ -98,7 +100,7 @@ class _PassByPointer:
         return f'<{type(self).__name__}: {listed(shapes)}>'
 
     def _replace(self, **replacements):
-        table = super()._replace(**replacements)
+        table = super()._replace(**replacements)  # type: ignore[misc]
         if '_list' in vars(self) and all(
             getattr(self, name).ndim == array.ndim for name, array in replacements.items()
         ):
@@ -125,7 +127,7 @@ class _PassByPointer:
 
 def _words(table, name):
     """Pointer and shape of the array in a field."""
-    array, lengths = getattr(table, name), _lengths_of(type(table))[name]
+    array, lengths = getattr(table, name), _lengths_of(table.__class__)[name]
     assert array.flags.c_contiguous and array.flags.aligned, name
     assert not lengths or array.shape[-len(lengths) :] == lengths, name
     return array.ctypes.data, *array.shape
@@ -252,7 +254,7 @@ def _unboxed(_, table, c):
 class _Attributes(AttributeTemplate):
     key = Handle
 
-    def generic_resolve(self, handle, field):
+    def generic_resolve(self, handle, field):  # type: ignore[override]
         return handle.array(field)
 
 

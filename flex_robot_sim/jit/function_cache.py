@@ -51,7 +51,7 @@ class PackageCache(FunctionCache):
         return self._impl_class(self._py_func)
 
     @functools.cached_property
-    def _cache_file(self):
+    def _cache_file(self):  # type: ignore[override]
         return CheckedFiles(self._cache_path, self._impl.filename_base, None)
 
     def _index_key(self, types, codegen):

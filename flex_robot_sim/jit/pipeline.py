@@ -110,7 +110,8 @@ def _unsigned(index):
     if isinstance(index, types.Integer):
         return types.uintp
     if isinstance(index, types.BaseTuple) and all(
-        isinstance(element, types.Integer) for element in index
+        isinstance(element, types.Integer)
+        for element in index  # type: ignore[attr-defined]
     ):
         return types.UniTuple(types.uintp, len(index))
     return index
