@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.common import add_json, expect_within, print_result
 from flex_robot_sim.cli.compiling import show_compilation
-from flex_robot_sim.realtime.priority import stand_in_for_hardware
+from flex_robot_sim.realtime.priority import use_emulator_priority
 from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -95,7 +95,7 @@ def run(arguments: Namespace) -> int:
         )
     signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
     signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # a background process has no terminal input
-    stand_in_for_hardware()  # threads inherit the priority
+    use_emulator_priority()  # threads inherit the priority
     with emulator:
         try:
             if not arguments.json:

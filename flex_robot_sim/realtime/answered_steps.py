@@ -1,9 +1,8 @@
 """Single steps of a paused simulation; each waits for the command that answers its state."""
 
 import queue
+import threading
 import time
-
-from flex_robot_sim.realtime.bell import Bell
 
 ANSWER_TIMEOUT_S = 5.0  # for the command that answers the state of a single step
 POLL_PERIOD_S = 0.05
@@ -12,10 +11,12 @@ POLL_PERIOD_S = 0.05
 class AnsweredSteps:
     """Stamps of the newest state and of the state that the newest command answers."""
 
-    def __init__(self, bell: Bell, events: queue.SimpleQueue[tuple[str, str]]) -> None:
-        """Wait by a Bell that `note_command` rings; `events` get (level, line)."""
+    def __init__(
+        self, wake_up: threading.Event, events: queue.SimpleQueue[tuple[str, str]]
+    ) -> None:
+        """Wait for an Event that `note_command` sets; `events` get (level, line)."""
         self.is_active = False  # while a single step waits for its command
-        self._bell, self._events = bell, events
+        self._wake_up, self._events = wake_up, events
         self._sent = self._answered = 0  # stamps                                        [ns]
         self._has_given_up = False
 
@@ -28,7 +29,7 @@ class AnsweredSteps:
         self._answered = self._sent if stamp is None else stamp
         self._has_given_up = False
         if self.is_active:
-            self._bell.ring()
+            self._wake_up.set()
 
     def begin(self, expects_commands: bool) -> None:
         """Begin a step."""
@@ -48,5 +49,6 @@ class AnsweredSteps:
                     )
                 )
                 break
-            self._bell.wait(POLL_PERIOD_S)
+            self._wake_up.wait(POLL_PERIOD_S)
+            self._wake_up.clear()  # before the stamps are compared again
         self.is_active = False

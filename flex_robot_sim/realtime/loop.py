@@ -21,8 +21,8 @@ import numpy as np
 
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.realtime.answered_steps import AnsweredSteps
-from flex_robot_sim.realtime.bell import Bell
 from flex_robot_sim.realtime.command_inbox import CommandInbox
+from flex_robot_sim.realtime.loop_output import Output
 from flex_robot_sim.realtime.loop_settings import LoopSettings, PayloadSettings, payload_of
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
@@ -36,46 +36,11 @@ IDLE_PERIOD_S = 0.05  # longest wait, and period at which a paused loop repeats 
 MISSED_DEADLINE_S = 5e-3  # lateness that counts as a missed deadline
 LOG_PERIOD_S = 10.0  # between two lines about dropped time
 POLL_PERIOD_S = 2e-4  # at which a waiting caller polls its messages
-MAX_OUTPUT_PERIODS = 1e12  # from one output to the next
 
 RUNNING, PAUSED, FAILED = 'running', 'paused', 'failed'
 
 
 AnyAnswer = TypeVar('AnyAnswer')
-
-
-class Output:
-    """A function that receives the state at a rate."""
-
-    def __init__(
-        self,
-        function: Callable[[Simulation, np.ndarray], object],
-        rate: float,
-        loop: SimulationLoop,
-        is_answered: bool = False,
-    ) -> None:
-        """
-        Let `loop` call function(simulation, effort) at a rate [1/s of simulated time].
-
-        The effort is what the motors gave in the last step, within all limits.
-
-        :param is_answered: whether commands answer it, so that lockstep needs it every period.
-        """
-        self.function, self._loop, self.is_answered = function, loop, is_answered
-        self._is_forced = is_answered and loop.is_lockstep
-        self.set_rate(rate)
-
-    def set_rate(self, rate: float) -> None:
-        """Change the rate; zero is never."""
-        loop = self._loop
-        periods = (
-            0.0
-            if rate == 0
-            else 1.0
-            if self._is_forced
-            else 1.0 / max(rate * loop.period, 1.0 / MAX_OUTPUT_PERIODS)
-        )
-        self.every = 0 if periods == 0.0 else max(1, round(periods))
 
 
 class SimulationLoop:
@@ -109,14 +74,14 @@ class SimulationLoop:
         self._waits = settings.wait_for_command and not self.is_lockstep
         self.state, self.periods = PAUSED if self._waits else RUNNING, 0
         self.resets = 0  # number of calls of `reset`
-        self.step_times, self.lateness, self.echo = Samples(), Samples(), RoundTrip()
+        self.step_times, self.lateness, self.round_trip = Samples(), Samples(), RoundTrip()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
         self._began: float | None = None
         self._period_end = 0.0
         self._requests: queue.SimpleQueue[tuple[Callable[[], Any], Future]] = queue.SimpleQueue()
-        self._bell = Bell()
-        self._answered_steps = AnsweredSteps(self._bell, self.events)
+        self._wake_up = threading.Event()
+        self._answered_steps = AnsweredSteps(self._wake_up, self.events)
         self._pending, self._sent_at = 0, -float('inf')
         self._handled_stamp: int | None = None
         self._was_stale, self._reported_dropped, self._dropped_at = False, 0.0, -float('inf')
@@ -162,22 +127,22 @@ class SimulationLoop:
         now = self._clock()
         self.commands.offer(names, efforts, now)
         if stamp is not None:
-            self.echo.answered(stamp, now)
+            self.round_trip.answered(stamp, now)
         self._answered_steps.note_command(stamp)
         if self._waits:
-            self._bell.ring()
+            self._wake_up.set()
         if self.is_lockstep:
             if stamp is not None:
                 if self._handled_stamp is not None and stamp <= self._handled_stamp:
                     return
                 self._handled_stamp = stamp
             self._pending += 1
-            self._bell.ring()
+            self._wake_up.set()
 
     def note_sent(self, stamp: int) -> None:
         """Note that the state with this stamp is published, to time the answer."""
         self._answered_steps.note_sent(stamp)
-        self.echo.sent(stamp, self._clock())
+        self.round_trip.sent(stamp, self._clock())
 
     def call(
         self,
@@ -196,7 +161,7 @@ class SimulationLoop:
             return function()
         future: Future[AnyAnswer] = Future()
         self._requests.put((function, future))
-        self._bell.ring()
+        self._wake_up.set()
         end = time.monotonic() + timeout
         while (
             poll is not None and not future.done() and (future.running() or time.monotonic() < end)
@@ -279,7 +244,7 @@ class SimulationLoop:
     def stop(self) -> None:
         """Stop the thread and wait for it."""
         self._stopping = True
-        self._bell.ring()
+        self._wake_up.set()
         if self._thread is not None:
             self._thread.join(2.0)
 
@@ -299,7 +264,8 @@ class SimulationLoop:
         while not self._stopping:
             wait = self.turn()
             if wait > 0.0:
-                self._bell.wait(wait)
+                self._wake_up.wait(wait)
+                self._wake_up.clear()  # before the next turn looks for what is due
 
     def turn(self) -> float:
         """Do what is due now; return the time until something is due again [s]."""

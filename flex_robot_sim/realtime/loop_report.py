@@ -50,7 +50,7 @@ class LoopReport:
         """Start at `now` [s]."""
         self._loop = loop
         self._last = now, loop.simulation.time, loop.pacer.dropped
-        self._last_delays = loop.echo.delays.counts.copy()
+        self._last_delays = loop.round_trip.delays.counts.copy()
         self.bending = Bending(loop.simulation.arm, loop.simulation.settings)
         loop.add_output(WATCH_RATE_HZ, lambda simulation, _: self.bending.note(simulation.q))
 
@@ -60,7 +60,7 @@ class LoopReport:
         wall, sim, dropped = self._last
         self._last = now, simulation.time, loop.pacer.dropped
         energy, shares = simulation.energy(), self.bending.take()
-        delays, before = loop.echo.delays, self._last_delays
+        delays, before = loop.round_trip.delays, self._last_delays
         self._last_delays = delays.counts.copy()
         values = {
             'state': loop.state,

@@ -1,9 +1,9 @@
 """
-Memory at hand for a thread that must not wait.
+Memory reserved in advance, so that long messages cause no page faults.
 
-The C library returns large blocks to the operating system when they are freed. The next large
-block then costs a page fault for every 4 kB. A message of 4 MB takes 6 ms instead of 1 ms, and
-rclpy holds the lock of the interpreter all that time.
+The C library returns large freed blocks to the operating system. The next large block then costs
+a page fault for every 4 kB: a message of 4 MB takes 6 ms instead of 1 ms. rclpy holds the
+interpreter lock during this time.
 """
 
 import ctypes
@@ -16,10 +16,10 @@ MADV_HUGEPAGE, HUGE_PAGE = 14, 2 << 20  # of Linux; the size is that of most pro
 
 def reserve_memory(size: int, count: int) -> None:
     """
-    Keep freed memory in this process, and make sure that `count` blocks are at hand.
+    Keep freed memory in this process, and allocate `count` blocks in advance.
 
-    It helps the calling thread if that is the main one, under glibc, and blocks up to MAX_BLOCK.
-    Huge pages make a copy of what is not in the cache a third faster.
+    This works in the main thread, with glibc, for blocks up to MAX_BLOCK. Huge pages make copies
+    of uncached data a third faster.
 
     :param size: of a block [bytes].
     """
@@ -38,6 +38,6 @@ def reserve_memory(size: int, count: int) -> None:
         library.madvise(
             start, max(block + size - start, 0) // HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE
         )
-        library.memset(block, 1, size)  # the pages exist once they are written
+        library.memset(block, 1, size)  # writing creates the pages
     for block in blocks:
         library.free(block)

@@ -1,23 +1,23 @@
-"""Ask the operating system not to make the simulation wait."""
+"""Scheduling of threads by the operating system: real-time and ordinary priorities."""
 
 import contextlib
 import os
 
-BEFORE_ORDINARY = 1  # the lowest real-time priority: for what stands in for hardware
-SHARED = 'FLEX_ROBOT_SIM_SHARED'  # in the environment: others need the processors as much
+LOWEST_REALTIME_PRIORITY = 1  # for emulated hardware
+SHARED_MACHINE = 'FLEX_ROBOT_SIM_SHARED'  # if set: the emulator keeps its ordinary priority
 
 
-def stand_in_for_hardware() -> None:
-    """Put the calling thread before ordinary ones, where it may and has them for itself."""
-    if not os.environ.get(SHARED):
-        use_realtime_priority(BEFORE_ORDINARY)
+def use_emulator_priority() -> None:
+    """Give the calling thread the lowest real-time priority, unless the machine is shared."""
+    if not os.environ.get(SHARED_MACHINE):
+        use_realtime_priority(LOWEST_REALTIME_PRIORITY)
 
 
 def use_realtime_priority(priority: int) -> str | None:
     """
-    Put the calling thread before all ordinary ones; return a line that says why if refused.
+    Schedule the calling thread before all ordinary ones; if refused, return a reason.
 
-    :param priority: of SCHED_FIFO, 1 to 99; zero: behind those that wait for something.
+    :param priority: of SCHED_FIFO, 1 to 99; zero: SCHED_BATCH, behind interactive threads.
     """
     if priority == 0:
         with contextlib.suppress(AttributeError, OSError):
@@ -37,28 +37,28 @@ def use_realtime_priority(priority: int) -> str | None:
 
 def use_planning_priority() -> None:
     """
-    Put the calling thread just behind the threads that started it, if they have a priority.
+    Give the calling thread a priority just below that of the thread that started it.
 
-    A thread of ordinary priority would keep Python's lock while it waits for its turn.
+    A thread with an ordinary priority might be preempted while it holds the interpreter lock.
     """
     with contextlib.suppress(AttributeError, OSError):
         priority = os.sched_getparam(0).sched_priority
-        if os.sched_getscheduler(0) == os.SCHED_FIFO and priority > BEFORE_ORDINARY:
+        if os.sched_getscheduler(0) == os.SCHED_FIFO and priority > LOWEST_REALTIME_PRIORITY:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority - 1))
 
 
 def raise_ordinary_threads(priority: int) -> None:
     """
-    Put all threads of this process before those of others, but for threads that chose otherwise.
+    Give all threads of this process that have an ordinary priority a real-time priority.
 
-    A thread that waits for a lock waits for who holds it, Python's own lock included, and who has
-    an ordinary priority may wait for its turn for long on a busy machine.
+    A real-time thread waits for locks that ordinary threads hold, including the interpreter lock.
+    On a busy machine such a thread may be preempted for long meanwhile.
 
-    :param priority: of SCHED_FIFO, below that of threads that must not wait; zero: none.
+    :param priority: of SCHED_FIFO, below that of the control loop; zero: none.
     """
     if priority == 0 or not os.path.isdir('/proc/self/task'):
         return
     for thread in map(int, os.listdir('/proc/self/task')):
-        with contextlib.suppress(OSError):  # it has ended, or we may not
+        with contextlib.suppress(OSError):  # the thread has ended, or this is not permitted
             if os.sched_getscheduler(thread) == os.SCHED_OTHER:
                 os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))

@@ -1,10 +1,10 @@
-"""A fixed rate for events that are polled at uneven times."""
+"""A fixed rate for an event whose due time is checked at irregular times."""
 
 MAX_EARLINESS = 0.05  # share of a period by which an event may come early
 
 
 class RateGate:
-    """Decides at each poll whether an event of a given rate is due."""
+    """Decides at each check whether an event of a given rate is due."""
 
     def __init__(self, rate: float) -> None:
         """Make the first event due at once; rate [Hz]."""

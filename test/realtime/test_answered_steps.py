@@ -1,16 +1,16 @@
-"""Single steps wait for the command that answers them, but not for ever."""
+"""A single step waits for the command that answers it, for a limited time."""
 
 from queue import SimpleQueue
+from threading import Event
 
 from flex_robot_sim.realtime import answered_steps
 from flex_robot_sim.realtime.answered_steps import AnsweredSteps
-from flex_robot_sim.realtime.bell import Bell
 
 
 def test_a_step_that_no_command_answers_is_reported_once_until_a_command_comes(monkeypatch):
     monkeypatch.setattr(answered_steps, 'ANSWER_TIMEOUT_S', 0.1)
     events = SimpleQueue()
-    steps = AnsweredSteps(Bell(), events)
+    steps = AnsweredSteps(Event(), events)
 
     def step(stamp, answer=None):
         steps.begin(True)

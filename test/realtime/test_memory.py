@@ -1,4 +1,4 @@
-"""Large blocks that are at hand cost no page faults."""
+"""Reserved memory causes no page faults."""
 
 import platform
 import resource

@@ -342,18 +342,18 @@ def test_a_request_that_was_not_served_in_time_is_never_carried_out(arm):
         (50.0, 0.02, 1e-6),
     ],
 )
-def test_a_beat_keeps_its_rate_however_often_it_is_asked(rate, step, jitter):
-    beat, rng, seconds = RateGate(rate), np.random.default_rng(1), 20.0
+def test_a_rate_gate_keeps_its_rate_however_often_it_is_checked(rate, step, jitter):
+    gate, rng, seconds = RateGate(rate), np.random.default_rng(1), 20.0
     times = np.arange(0.0, seconds, step)
     times += rng.uniform(0.0, 1.0, times.size) * jitter
-    sent = [time for time in times if beat.is_due(time)]
+    sent = [time for time in times if gate.is_due(time)]
     assert len(sent) == pytest.approx(seconds * rate, abs=1 + 0.001 * seconds * rate)
     assert np.diff(sent).max() < 1.0 / rate + step + 2 * jitter
 
 
-def test_a_beat_begins_anew_after_a_gap_and_where_time_jumps_back():
-    beat = RateGate(10.0)
-    assert [beat.is_due(now) for now in (5.0, 5.05, 5.1, 9.0, 9.05, 9.1, 1.0, 1.05, 1.1)] == [
+def test_a_rate_gate_starts_again_after_a_gap_or_a_jump_back_in_time():
+    gate = RateGate(10.0)
+    assert [gate.is_due(now) for now in (5.0, 5.05, 5.1, 9.0, 9.05, 9.1, 1.0, 1.05, 1.1)] == [
         True,
         False,
         True,

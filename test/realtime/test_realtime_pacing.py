@@ -67,15 +67,15 @@ def test_no_samples_have_no_median():
     assert np.isnan(Samples().quantile(0.5))
 
 
-def test_an_echo_is_timed_once_and_only_for_what_was_sent():
-    echo = RoundTrip(states=2)
+def test_a_round_trip_is_timed_once_and_only_for_published_states():
+    round_trip = RoundTrip(states=2)
     for stamp in (1, 2, 3):
-        echo.sent(stamp, now=float(stamp))
-    assert not echo.answered(1, now=9.0)  # forgotten: two are remembered
-    assert echo.answered(3, now=3.5) and not echo.answered(3, now=4.0)
-    assert not echo.answered(7, now=9.0)
-    assert echo.delays.counts.sum() == 1
-    assert echo.delays.quantile(1.0) == pytest.approx(0.5, rel=0.023)  # the width of a bin
+        round_trip.sent(stamp, now=float(stamp))
+    assert not round_trip.answered(1, now=9.0)  # only two states are stored
+    assert round_trip.answered(3, now=3.5) and not round_trip.answered(3, now=4.0)
+    assert not round_trip.answered(7, now=9.0)
+    assert round_trip.delays.counts.sum() == 1
+    assert round_trip.delays.quantile(1.0) == pytest.approx(0.5, rel=0.023)  # the width of a bin
 
 
 def test_a_histogram_knows_the_quantiles_of_all_times_to_a_bin():

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from flex_robot_sim.realtime.priority import stand_in_for_hardware
+from flex_robot_sim.realtime.priority import use_emulator_priority
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.interpreter import run_module
@@ -104,7 +104,7 @@ def main(words: Sequence[str]) -> int:
             return 2
         threading.Thread(target=_wait_for_end, args=(emulator,), daemon=True).start()
         print(f'{READY_PREFIX}{emulator.link}', flush=True)
-        stand_in_for_hardware()
+        use_emulator_priority()
         try:
             emulator.run()
         finally:

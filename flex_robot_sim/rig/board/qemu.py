@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flex_robot_sim.realtime.priority import BEFORE_ORDINARY, use_realtime_priority
+from flex_robot_sim.realtime.priority import LOWEST_REALTIME_PRIORITY, use_realtime_priority
 from flex_robot_sim.rig.board.firmware import build, missing_tools, symbol_address
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.ticks import WRAP
@@ -66,7 +66,7 @@ FIRST_DESCRIPTOR = 10
 def _realtime_priority():
     """Start child processes with a real-time priority, if permitted."""
     policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
-    refused = use_realtime_priority(BEFORE_ORDINARY)
+    refused = use_realtime_priority(LOWEST_REALTIME_PRIORITY)
     try:
         yield
     finally:
